@@ -1,0 +1,64 @@
+# Every target sets up .venv by itself; it needs Python 3.11+ and make, nothing else.
+ARGS ?=
+PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3.14 python3 python; do \
+	$$p -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+BIN := .venv/bin
+RUN := .venv/.run.stamp
+DEV := .venv/.dev.stamp
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-input
+
+.PHONY: help demo run test test-e2e soak lint format bench lock manifest clean
+
+help:  ## what there is
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(RUN): requirements.lock pyproject.toml
+	@test -n "$(PYTHON)" || { echo "outreach-ops needs Python 3.11 or newer: install it, or name it with 'make PYTHON=/path/to/python3'." >&2; exit 2; }
+	@echo "Setting up .venv (once, about a minute) ..." >&2
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(PIP) --require-hashes -r requirements.lock
+	@$(PIP) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(DEV): $(RUN) requirements-dev.lock
+	@echo "Adding what the tests need ..." >&2
+	@$(PIP) --require-hashes -r requirements-dev.lock
+	@touch $@
+
+demo: $(RUN)  ## the whole system on embedded parts (ARGS="--headless --for 20")
+	@exec $(BIN)/outreach demo $(ARGS)
+
+run: $(RUN)  ## any outreach command (ARGS="status")
+	@exec $(BIN)/outreach $(ARGS)
+
+test: $(DEV)  ## every test that needs only Python
+	@$(BIN)/python -m pytest -n 2 $(ARGS)
+
+test-e2e: $(DEV)  ## the real page in chromium, the real dashboard in tmux
+	@$(BIN)/python -m pytest -m e2e $(ARGS)
+
+soak: $(DEV)  ## the fault tests in their long form
+	@$(BIN)/python -m pytest -m soak -s $(ARGS)
+
+lint: $(DEV)  ## ruff, mypy --strict, import contracts, fresh manifest
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
+
+format: $(DEV)  ## let ruff put the code in order
+	@$(BIN)/ruff check --fix-only --quiet .
+	@$(BIN)/ruff format --quiet .
+
+bench: $(DEV)  ## measured ratios against baselines of the same run
+	@$(BIN)/python -m tests.bench $(ARGS)
+
+manifest: $(RUN)  ## write manifest.yml from the command table
+	@$(BIN)/python -m bot.manifest manifest.yml
+
+lock: $(DEV)  ## resolve the locks anew (needs uv on the path)
+	@uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-annotate --no-header --no-emit-index-url --no-emit-find-links pyproject.toml --group build -o requirements.lock
+	@uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-annotate --no-header --no-emit-index-url --no-emit-find-links pyproject.toml --group build --group dev -c requirements.lock -o requirements-dev.lock
+
+clean:  ## remove what the targets made
+	@rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

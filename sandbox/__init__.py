@@ -1,0 +1,1 @@
+"""The embedded outreach service and Slack stand-in: an independent reading of the documents."""

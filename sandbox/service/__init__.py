@@ -1,0 +1,1 @@
+"""The outreach service, to the letter of its document."""

@@ -1,0 +1,54 @@
+"""Serve an ASGI application inside the running event loop, on loopback, until its owner leaves."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Iterator
+
+import uvicorn
+from starlette.types import ASGIApp
+
+
+class _Embedded(uvicorn.Server):
+    """A server whose process belongs to somebody else: it takes no signals."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def bind(port: int) -> socket.socket:
+    """Take a loopback port now (0 takes a free one), so that its number is known before anything serves."""
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(("127.0.0.1", port))
+    listener.listen(1024)
+    return listener
+
+
+@contextlib.asynccontextmanager
+async def serving(app: ASGIApp, listener: socket.socket, *, name: str) -> AsyncIterator[str]:
+    """Serve `app` on `listener` while the block runs; yields the origin, `http://127.0.0.1:PORT`."""
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        lifespan="on",
+        timeout_graceful_shutdown=1,
+    )
+    server = _Embedded(config)
+    task = asyncio.create_task(server.serve(sockets=[listener]), name=name)
+    try:
+        while not server.started:
+            if task.done():
+                task.result()
+                raise RuntimeError(f"{name} ended before it served")
+            await asyncio.sleep(0.005)
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        await asyncio.gather(task, return_exceptions=True)
+        listener.close()

@@ -1,0 +1,1 @@
+"""A Slack that refuses what Slack refuses."""
