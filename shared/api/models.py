@@ -1,0 +1,126 @@
+"""The values of the outreach service, as this program knows them.
+
+Every field but an identifier may be None: unknown, which is neither zero nor healthy (contract, section 6).
+`raw` keeps the whole object as the service sent it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+LEAD_STATUSES = ("active", "replied", "interested", "bounced", "unsubscribed", "completed")
+SEQUENCE_STATUSES = ("active", "paused")
+INBOX_STATUSES = ("active", "warming", "resting")
+EVENT_KINDS = (
+    "lead.replied",
+    "reply.interested",
+    "reply.ooo",
+    "lead.bounced",
+    "lead.unsubscribed",
+    "sequence.completed",
+    "domain.paused",
+)
+GROUPINGS = ("sequence", "step", "variant", "inbox")
+
+NOTHING: Mapping[str, Any] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lead:
+    """A person a sequence writes to (document, Resources, Lead)."""
+
+    id: str
+    email: str | None = None
+    status: str | None = None
+    first_name: str | None = None
+    last_name: str | None = None
+    company: str | None = None
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sequence:
+    """A series of e-mails (document, Resources, Sequence); `steps` is a count."""
+
+    id: str
+    name: str | None = None
+    status: str | None = None
+    steps: int | None = None
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def label(self) -> str:
+        """What a person calls it: its name, or its id where it has none."""
+        return self.name or self.id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inbox:
+    """A connected sending address (document, Resources, Inbox); health 0-100, daily limit in messages."""
+
+    email: str
+    id: str | None = None
+    health_score: float | None = None
+    daily_limit: int | None = None
+    status: str | None = None
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def domain(self) -> str:
+        """The part after the last @, in lower case."""
+        return self.email.rpartition("@")[2].lower()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatsRow:
+    """Counts of one group over a range of days (document, Resources, Stats)."""
+
+    group: str
+    sends: int | None = None
+    replies: int | None = None
+    positive_replies: int | None = None
+    meetings: int | None = None
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    """A lead that was not added, and why, as far as the service tells."""
+
+    email: str | None = None
+    reason: str | None = None
+    raw: Any = field(default=None, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddResult:
+    """What POST /leads did. `repeated` is True when the request was sent twice after an uncertain outcome,
+    so that some of `skipped` may be what the first sending added."""
+
+    added: int | None
+    skipped: tuple[Skipped, ...] = ()
+    repeated: bool = False
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subscription:
+    """A webhook subscription; the service shows `secret` this once (document, POST /webhooks)."""
+
+    id: str
+    secret: str = field(repr=False)
+    url: str = ""
+    events: tuple[str, ...] = ()
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page(Generic[T]):
+    """One page of a list, and the cursor of the next (None: this was the last)."""
+
+    items: tuple[T, ...]
+    next_cursor: str | None = None

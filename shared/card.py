@@ -1,0 +1,101 @@
+"""What to say to a person, for any face: a Card is said once and rendered by each (Slack, terminal, shell).
+
+Every string in a Card is plain text, hostile or not; the renderers escape it. A button carries a command
+line, so a click, a key and a typed word go through one parser, one permission check and one confirmation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Tone(StrEnum):
+    """How a thing stands; faces show it by word and shape as well as by colour."""
+
+    GOOD = "good"
+    WARN = "warn"
+    BAD = "bad"
+    INFO = "info"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """A labelled value: `Health  91`."""
+
+    label: str
+    value: str
+    tone: Tone = Tone.INFO
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A column of a table; `bar` says that its cells are fractions 0-1, to be drawn as bars."""
+
+    title: str
+    numeric: bool = False
+    bar: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """Cells in the order of the columns: text, a number, or None for what is unknown."""
+
+    cells: tuple[str | float | None, ...]
+    tone: Tone = Tone.INFO
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Rows under titles. `total` counts all rows when only the first are carried."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    total: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confirm:
+    """What a person is asked before a button's command runs."""
+
+    title: str
+    text: str
+    yes: str = "Yes"
+    no: str = "Cancel"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Button:
+    """A label and the command line it stands for (without the program's name): `pause sq_x`."""
+
+    label: str
+    command: str
+    tone: Tone = Tone.INFO
+    """GOOD is drawn as the primary button, BAD as the dangerous one."""
+    confirm: Confirm | None = None
+    menu: bool = False
+    """Under the card's overflow menu instead of in its row of buttons."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """One message to a person. Order of showing: title, text, facts, quote, table, buttons, footer."""
+
+    title: str
+    tone: Tone = Tone.INFO
+    text: tuple[str, ...] = ()
+    """Paragraphs."""
+    facts: tuple[Fact, ...] = ()
+    quote: str = ""
+    """What somebody else wrote, quoted line by line."""
+    table: Table | None = None
+    buttons: tuple[Button, ...] = ()
+    footer: str = ""
+    data: tuple[dict[str, object], ...] | None = None
+    """The same answer as objects, with the document's words as keys, for `--json`; None: not a reading command."""
+
+    @property
+    def summary(self) -> str:
+        """One line for notifications, screen readers and logs."""
+        return f"{self.title}: {self.text[0]}" if self.text else self.title

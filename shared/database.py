@@ -1,0 +1,84 @@
+"""Open one database, SQLite or PostgreSQL, the same way everywhere (house.md, parts to build on).
+
+SQLite: WAL, synchronous=FULL, foreign keys, files 0600, and every write transaction begun IMMEDIATE: a read
+that is upgraded later fails at once with SQLITE_BUSY_SNAPSHOT, whatever the busy timeout. PostgreSQL:
+psycopg 3 and a small pool. All engines are synchronous; call them from a worker thread.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+BUSY_SECONDS = 5.0
+
+
+class DatabaseUnusable(Exception):
+    """The database cannot be opened."""
+
+
+def parse_url(text: str) -> URL:
+    """Read `sqlite:///PATH` or `postgresql://…`; raises `DatabaseUnusable` with the cure otherwise."""
+    try:
+        url = make_url(text)
+    except ArgumentError:
+        raise DatabaseUnusable(
+            "not a database URL; write sqlite:///PATH or postgresql://USER@HOST/NAME"
+        ) from None
+    if url.get_backend_name() == "sqlite":
+        return url.set(drivername="sqlite")
+    if url.get_backend_name() in {"postgresql", "postgres"}:
+        return url.set(drivername="postgresql+psycopg")
+    raise DatabaseUnusable(f"{url.get_backend_name()} is not supported; use sqlite:///PATH or postgresql://…")
+
+
+def beside(url: URL, name: str) -> URL:
+    """The same PostgreSQL database, or for SQLite a sibling file: `outreach.db` -> `outreach-history.db`."""
+    if url.get_backend_name() != "sqlite" or not url.database or url.database == ":memory:":
+        return url
+    path = Path(url.database)
+    return url.set(database=str(path.with_name(f"{path.stem}-{name}{path.suffix}")))
+
+
+def open_engine(url: URL, *, pool_size: int = 4) -> sa.Engine:
+    """An engine with the settings above; the file and its folder are made when missing, for the owner alone."""
+    if url.get_backend_name() != "sqlite":
+        return sa.create_engine(
+            url, pool_size=pool_size, max_overflow=2, pool_pre_ping=True, pool_timeout=BUSY_SECONDS
+        )
+    _keep_private(url.database)
+    engine = sa.create_engine(url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False})
+    sa.event.listen(engine, "connect", _set_up_sqlite)
+    sa.event.listen(engine, "begin", _begin_immediate)
+    return engine
+
+
+def _keep_private(path: str | None) -> None:
+    if not path or path == ":memory:":
+        return
+    file = Path(path)
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    # SQLite gives -wal and -shm the mode of the main file, so it must be right before the first write.
+    os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
+    file.chmod(0o600)
+
+
+def _set_up_sqlite(connection: Any, _record: object) -> None:
+    connection.isolation_level = None  # the driver must not begin transactions by itself
+    for pragma in (
+        "journal_mode=WAL",
+        "synchronous=FULL",
+        "foreign_keys=ON",
+        f"busy_timeout={int(BUSY_SECONDS * 1000)}",
+    ):
+        connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _begin_immediate(connection: sa.Connection) -> None:
+    read_only = connection.get_execution_options().get("read_only", False)
+    connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")

@@ -1,0 +1,103 @@
+"""What the commands need of the bot's ledger, as a protocol: the commands live below the bot and must not know it.
+
+The bot's ledger implements it; the shell and the dashboard are handed the same ledger by the front door.
+All times are aware datetimes in UTC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Actor:
+    """Who does something, and where: `face` is slack, shell, dashboard or bot (a timer)."""
+
+    name: str
+    id: str = ""
+    face: str = "shell"
+    channel: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlertsSummary:
+    """How the alerts of a workspace stand."""
+
+    waiting: int = 0
+    oldest_waiting_at: datetime | None = None
+    dead: int = 0
+    uncertain: int = 0
+    unreadable: int = 0
+    """Deliveries with a good signature that were no known event, or no JSON."""
+    last_delivery_at: datetime | None = None
+    deliveries: Mapping[str, int] = field(default_factory=dict)
+    """Deliveries of the last 24 hours by event kind."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenReply:
+    """An interested reply that nobody has claimed."""
+
+    alert_id: str
+    received_at: datetime
+    lead: str
+    email: str
+    company: str
+    sequence: str
+    permalink: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subscription:
+    """What one channel wants to be told. Empty `sequence` and `inbox` mean all."""
+
+    channel: str
+    event: str
+    sequence: str = ""
+    inbox: str = ""
+    condensed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEntry:
+    """One act that changed something, or was refused."""
+
+    at: datetime
+    actor: Actor
+    workspace: str
+    command: str
+    result: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timer:
+    """Something to be done later, once, whoever is then alive; `key` is unique among those of a kind."""
+
+    kind: str
+    key: str
+    due_at: datetime
+    payload: Mapping[str, str] = field(default_factory=dict)
+
+
+class Records(Protocol):
+    """The durable side of the commands. Raises `RecordsUnavailable` when the database does not answer."""
+
+    async def summary(self, workspace: str) -> AlertsSummary: ...
+    async def open_replies(self, workspace: str) -> Sequence[OpenReply]: ...
+    async def subscriptions(self, workspace: str, channel: str) -> Sequence[Subscription]: ...
+    async def subscribe(self, workspace: str, subscriptions: Sequence[Subscription]) -> None: ...
+    async def unsubscribe(self, workspace: str, subscriptions: Sequence[Subscription]) -> int: ...
+    async def digest_at(self, workspace: str, channel: str) -> str | None: ...
+    async def set_digest(self, workspace: str, channel: str, at: str | None) -> None: ...
+    async def audit(self, workspace: str, limit: int = 20) -> Sequence[AuditEntry]: ...
+    async def record(self, entry: AuditEntry) -> None: ...
+    async def set_timer(self, workspace: str, timer: Timer) -> None: ...
+    async def cancel_timer(self, workspace: str, kind: str, key: str) -> bool: ...
+    async def timers(self, workspace: str, kind: str) -> Sequence[Timer]: ...
+
+
+class RecordsUnavailable(Exception):
+    """The bot's database does not answer at the moment."""
