@@ -98,8 +98,11 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddResult:
-    """What POST /leads did. `repeated` is True when the request was sent twice after an uncertain outcome,
-    so that some of `skipped` may be what the first sending added."""
+    """What POST /leads did.
+
+    `repeated` is True when the request was sent twice after an uncertain outcome, so that some of `skipped`
+    may be what the first sending added.
+    """
 
     added: int | None
     skipped: tuple[Skipped, ...] = ()
