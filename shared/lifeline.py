@@ -1,0 +1,33 @@
+"""A child process ends when its parent is gone, however the parent went.
+
+The parent holds the writing end of the child's stdin and sets `OUTREACH_PARENT_PIPE=1`; the kernel closes the
+pipe when the parent dies, by kill -9 too, and the child reads the end of the file. Works wherever pipes do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Mapping
+
+VARIABLE = "OUTREACH_PARENT_PIPE"
+
+
+def is_held(environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether a parent holds this process's stdin as a lifeline."""
+    return environ.get(VARIABLE) == "1"
+
+
+async def parent_gone() -> None:
+    """Return when stdin reaches its end; for ever waiting where no parent holds it."""
+    if not is_held():
+        await asyncio.Event().wait()
+    reader = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
+    transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    try:
+        while await reader.read(1024):
+            pass
+    finally:
+        transport.close()

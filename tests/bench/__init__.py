@@ -1,0 +1,1 @@
+"""Benchmarks: each figure as a ratio against a baseline of the same run (`make bench`)."""
