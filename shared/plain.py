@@ -1,0 +1,37 @@
+"""Make text from outside safe to show on a terminal: it moves no cursor, styles nothing, hides nothing.
+
+Pure, and light to import; the shell and the dashboard both stand on it (contract, section 5).
+"""
+
+from __future__ import annotations
+
+import re
+
+# ESC sequences whole (CSI, OSC and other strings, two-character ones), so that no "[31m" is left behind.
+_ESCAPES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"
+    r"|\x1b[ -/]*[0-~]?"
+)
+_BREAKS = re.compile(r"\r\n?|[\n\x0b\x0c\x85\u2028\u2029]")
+_CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
+# Direction marks, overrides and isolates; zero-width and tag characters that can hide words in words.
+_INVISIBLE = re.compile(
+    "[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+_SURROGATES = re.compile(r"[\ud800-\udfff]")
+_SPACES = re.compile(r"[\n\t]+")
+
+
+def visible(text: str) -> str:
+    """The text as one line, without escapes, controls and direction marks; breaks and tabs become a space."""
+    return _SPACES.sub(" ", visible_lines(text))
+
+
+def visible_lines(text: str) -> str:
+    r"""Like `visible`, with the line breaks kept as `\n`."""
+    if text.isascii() and text.isprintable():
+        return text
+    text = _BREAKS.sub("\n", _ESCAPES.sub("", text))
+    text = _INVISIBLE.sub("", _CONTROLS.sub("", text))
+    return _SURROGATES.sub("\ufffd", text)
