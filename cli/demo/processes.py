@@ -9,6 +9,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
+from typing import Self
 
 from shared import lifeline
 
@@ -92,7 +93,7 @@ class Supervised:
         assert self._process
         return self._process.pid
 
-    async def __aenter__(self) -> Supervised:
+    async def __aenter__(self) -> Self:
         await self._start()
         self._watch = asyncio.create_task(self._keep_alive(), name=f"demo-watch-{self._words[0]}")
         return self

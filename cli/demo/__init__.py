@@ -1,0 +1,87 @@
+"""`outreach demo`: the whole system on one laptop, with no account (contract, section 1)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import signal
+import sys
+from collections.abc import Iterator
+
+from cli.demo import witness
+from cli.demo.stage import DemoFailed, Stage, set_up
+from cli.demo.summary import lines
+
+SPEED = 60.0
+"""A day of the account in 24 minutes."""
+
+
+async def run_demo(
+    *,
+    headless: bool,
+    seconds: float | None = None,
+    seed: int = 7,
+    speed: float = SPEED,
+    scenario: str = "calm-week",
+) -> int:
+    """Run the demo until it is stopped or `seconds` have passed; 1 if an alert was lost or doubled."""
+    try:
+        with _stopping() as stop:
+            async with set_up(seed=seed, speed=speed, scenario=scenario) as stage:
+                await _show(stage, stop, headless=headless, seconds=seconds)
+                summary = await witness.close(stage)
+    except DemoFailed as failure:
+        print(f"outreach demo: {failure}", file=sys.stderr)
+        return 1
+    print("\n".join(lines(summary)), flush=True)
+    return 0 if summary.kept_its_promise else 1
+
+
+async def _show(stage: Stage, stop: asyncio.Event, *, headless: bool, seconds: float | None) -> None:
+    show = _narrate(stage) if headless else _dashboard(stage)
+    tasks = {
+        asyncio.create_task(show, name="demo-show"),
+        asyncio.create_task(stop.wait(), name="demo-stop"),
+    }
+    try:
+        done, _ = await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _narrate(stage: Stage) -> None:
+    """Headless: the line for scripts on stdout, then what happens, on stderr."""
+    print(json.dumps(dict(stage.announcement)), flush=True)
+    async for line in witness.narration(stage):
+        print(line, file=sys.stderr, flush=True)
+
+
+async def _dashboard(stage: Stage) -> None:
+    from bot.ledger import open_ledger
+    from shared import settings
+    from tui.app import run_dashboard
+
+    loaded = settings.load(environ=stage.environ)
+    async with open_ledger(loaded.database) as ledger:
+        notice = f"Slack: {stage.announcement['slack_page']}"
+        await run_dashboard(loaded, records=ledger, notice=notice)
+
+
+@contextlib.contextmanager
+def _stopping() -> Iterator[asyncio.Event]:
+    """An event that Ctrl-C and a polite kill set."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    for number in numbers:
+        loop.add_signal_handler(number, stop.set)
+    try:
+        yield stop
+    finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)
