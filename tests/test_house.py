@@ -31,7 +31,7 @@ def test_no_other_installed_distribution_owns_one_of_our_package_names() -> None
 @pytest.mark.parametrize("lock", ["requirements.lock", "requirements-dev.lock"])
 def test_a_lock_pins_every_package_with_hashes_and_names_no_address(lock: str) -> None:
     text = (HOUSE / lock).read_text()
-    pins = re.findall(r"^[a-z0-9._-]+==[^\s]+.*?(?=^[a-z]|\Z)", text, flags=re.M | re.S)
+    pins = re.findall(r"^[a-z0-9._-]+==[^\s]+.*?(?=^[a-z]|\Z)", text, flags=re.MULTILINE | re.DOTALL)
     assert len(pins) > 40
     assert all("--hash=sha256:" in pin for pin in pins)
     assert not re.search(r"https?:|index|find-links", text)
@@ -39,7 +39,7 @@ def test_a_lock_pins_every_package_with_hashes_and_names_no_address(lock: str) -
 
 def test_the_development_lock_repeats_the_pins_of_what_runs() -> None:
     def pins(lock: str) -> set[str]:
-        return set(re.findall(r"^[a-z0-9._-]+==[^\s;]+", (HOUSE / lock).read_text(), flags=re.M))
+        return set(re.findall(r"^[a-z0-9._-]+==[^\s;]+", (HOUSE / lock).read_text(), flags=re.MULTILINE))
 
     assert pins("requirements.lock") <= pins("requirements-dev.lock")
 
