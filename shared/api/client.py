@@ -1,0 +1,386 @@
+"""The outreach service as an object: one method for each endpoint. The only module that knows httpx.
+
+Every request climbs one staircase, each step with one concern: `_request` (meaning) -> `_retrying` ->
+`_paced` -> `_once` (one exchange over HTTP).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from functools import partial
+from typing import Any, NoReturn, Self, TypeVar
+
+import httpx
+
+from shared.api import answers, decode, models, paging, retry, wire
+from shared.api.errors import NotFound, OutreachError, RateLimited, Uncertain, Unreachable
+from shared.api.pacing import BudgetState, Pacer, Priority
+from shared.api.shapes import ShapeLog
+from shared.api.turns import LocalBudget
+
+T = TypeVar("T")
+
+LARGEST_ANSWER = 32 * 2**20
+"""Bytes; more is refused while it comes."""
+LATE = 0.03
+"""Seconds after its turn at which a request waits for another one."""
+
+NOT_SENT = (
+    httpx.ConnectError,
+    httpx.ConnectTimeout,
+    httpx.PoolTimeout,
+    httpx.ProxyError,
+    httpx.UnsupportedProtocol,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestCounts:
+    """Since the client was made: requests sent, 429s among them, and how many were repetitions."""
+
+    requests: int = 0
+    throttled: int = 0
+    retried: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a request came to; `repeated`: it was sent again after an uncertain outcome."""
+
+    value: Any
+    repeated: bool = False
+
+
+class OutreachClient:
+    """The service, seen with one API key. An async context manager; safe for concurrent use.
+
+    `timeout` bounds one silence of the service, `total_timeout` a whole call with its waiting and its
+    repetitions, both in seconds. `fields` are the `[fields.…]` sections of the settings. Every method raises
+    `OutreachError`; the constructor raises ValueError for an address or a key that cannot be one.
+    """
+
+    def __init__(
+        self,
+        *,
+        base_url: str,
+        api_key: str,
+        pacer: Pacer | None = None,
+        fields: Mapping[str, Mapping[str, str]] | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+        timeout: float = 10.0,
+        total_timeout: float = 45.0,
+    ) -> None:
+        self.base_url = wire.check_base_url(base_url)
+        self._pacer: Pacer = pacer or LocalBudget()
+        self._fields = fields or {}
+        self._total = total_timeout
+        self._counts = RequestCounts()
+        self._shapes = ShapeLog()
+        self._service_time: datetime | None = None
+        self._http = _open_http(wire.check_api_key(api_key), transport=transport, timeout=timeout)
+
+    def __repr__(self) -> str:
+        return f"<OutreachClient {self.base_url}>"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    @property
+    def budget(self) -> BudgetState:
+        """How the key's share of requests stands."""
+        return self._pacer.state()
+
+    @property
+    def counts(self) -> RequestCounts:
+        """What this client has sent."""
+        return self._counts
+
+    @property
+    def service_time(self) -> datetime | None:
+        """The service's clock at its last answer."""
+        return self._service_time
+
+    @property
+    def shapes(self) -> Mapping[str, frozenset[str]]:
+        """Endpoint -> `path: type` of everything that came; never a value."""
+        return self._shapes.seen
+
+    async def list_leads(
+        self,
+        *,
+        sequence_id: str | None = None,
+        status: str | None = None,
+        limit: int = 100,
+        cursor: str | None = None,
+        priority: Priority = Priority.NORMAL,
+    ) -> models.Page[models.Lead]:
+        """One page of leads, newest first (GET /leads); `limit` is 1-100."""
+        request = wire.list_leads(sequence_id=sequence_id, status=status, limit=limit, cursor=cursor)
+        return decode.leads(await self._value(request, priority=priority), fields=self._section("lead"))
+
+    async def iter_pages(
+        self,
+        *,
+        sequence_id: str | None = None,
+        status: str | None = None,
+        page_size: int = 100,
+        cursor: str | None = None,
+        priority: Priority = Priority.NORMAL,
+    ) -> AsyncIterator[models.Page[models.Lead]]:
+        """Pages until the last, each without leads that came before; `next_cursor` is where to resume."""
+        fetch = partial(
+            self.list_leads, sequence_id=sequence_id, status=status, limit=page_size, priority=priority
+        )
+        async for page in paging.pages(fetch, cursor=cursor):
+            yield page
+
+    async def iter_leads(
+        self,
+        *,
+        sequence_id: str | None = None,
+        status: str | None = None,
+        page_size: int = 100,
+        cursor: str | None = None,
+        priority: Priority = Priority.NORMAL,
+    ) -> AsyncIterator[models.Lead]:
+        """Every lead once, newest first, over all pages."""
+        async for page in self.iter_pages(
+            sequence_id=sequence_id, status=status, page_size=page_size, cursor=cursor, priority=priority
+        ):
+            for lead in page.items:
+                yield lead
+
+    async def add_leads(
+        self, sequence_id: str, leads: Sequence[Mapping[str, Any]], *, priority: Priority = Priority.NORMAL
+    ) -> models.AddResult:
+        """Add 1-1,000 leads to a sequence (POST /leads); duplicates and blocked ones are reported, not errors."""
+        answer = await self._request(wire.add_leads(sequence_id, leads=leads), priority=priority)
+        return decode.added(answer.value, repeated=answer.repeated)
+
+    async def remove_lead(self, lead_id: str) -> None:
+        """Remove a lead from all sequences (DELETE /leads/{id}); its reply history stays."""
+        await self._request(wire.remove_lead(lead_id), priority=Priority.INTERACTIVE)
+
+    async def list_sequences(self, *, priority: Priority = Priority.NORMAL) -> tuple[models.Sequence, ...]:
+        """All sequences (GET /sequences)."""
+        value = await self._value(wire.list_sequences(), priority=priority)
+        return decode.sequences(value, fields=self._section("sequence"))
+
+    async def pause_sequence(self, sequence_id: str) -> None:
+        """Set a sequence to `paused` (PATCH /sequences/{id}); no error when it is already."""
+        await self._set_status(sequence_id, "paused")
+
+    async def resume_sequence(self, sequence_id: str) -> None:
+        """Set a sequence to `active` (PATCH /sequences/{id}); no error when it is already."""
+        await self._set_status(sequence_id, "active")
+
+    async def list_inboxes(self, *, priority: Priority = Priority.NORMAL) -> tuple[models.Inbox, ...]:
+        """All connected inboxes (GET /inboxes)."""
+        value = await self._value(wire.list_inboxes(), priority=priority)
+        return decode.inboxes(value, fields=self._section("inbox"))
+
+    async def stats(
+        self,
+        *,
+        group_by: str = "sequence",
+        start: date | None = None,
+        end: date | None = None,
+        priority: Priority = Priority.NORMAL,
+    ) -> tuple[models.StatsRow, ...]:
+        """Counts by sequence, step, variant or inbox (GET /stats); the last 30 days unless both ends are given."""
+        value = await self._value(wire.stats(group_by=group_by, start=start, end=end), priority=priority)
+        return decode.stats(value, group_by=group_by, fields=self._section("stats"))
+
+    async def create_webhook(self, url: str, events: Sequence[str]) -> models.Subscription:
+        """Subscribe an endpoint (POST /webhooks). Store the secret at once: it is shown this once.
+
+        Never repeated by itself: raises `Uncertain` when the subscription may exist and its secret is lost.
+        """
+        request = wire.create_webhook(url, events=events)
+        value = await self._value(request, priority=Priority.INTERACTIVE)
+        return decode.subscription(value, url=url, events=tuple(events), fields=self._section("webhook"))
+
+    async def _set_status(self, sequence_id: str, status: str) -> None:
+        request = wire.set_sequence_status(sequence_id, status=status)
+        await self._request(request, priority=Priority.INTERACTIVE)
+
+    def _section(self, name: str) -> Mapping[str, str]:
+        return self._fields.get(name, {})
+
+    async def _value(self, request: wire.Request, *, priority: Priority) -> Any:
+        return (await self._request(request, priority=priority)).value
+
+    async def _request(self, request: wire.Request, *, priority: Priority) -> Answer:
+        """What the request came to, as a value."""
+        answer = await self._retrying(request, priority=priority, started=time.monotonic())
+        self._shapes.note(request.endpoint, answer.value)
+        return answer
+
+    async def _retrying(self, request: wire.Request, *, priority: Priority, started: float) -> Answer:
+        attempt, uncertain = 0, False
+        while True:
+            attempt += 1
+            try:
+                value = await self._paced(request, priority=priority, deadline=started + self._total)
+                return Answer(value=value, repeated=uncertain)
+            except NotFound:
+                if uncertain and request.method == "DELETE":
+                    return Answer(value=None, repeated=True)
+                raise
+            except OutreachError as error:
+                uncertain = uncertain or isinstance(error, Uncertain)
+                await self._pause(error, attempt, request=request, elapsed=time.monotonic() - started)
+
+    async def _pause(
+        self, error: OutreachError, attempt: int, *, request: wire.Request, elapsed: float
+    ) -> None:
+        """Wait before the next attempt, or raise the error again."""
+        delay = retry.decide(
+            error,
+            attempt,
+            safe_to_repeat=request.safe_to_repeat,
+            elapsed=elapsed,
+            total=self._total,
+            jitter=random.random(),  # noqa: S311 # spreads repetitions, guards nothing
+        )
+        if delay is None:
+            raise error
+        self._count(retried=1)
+        await asyncio.sleep(delay)
+
+    async def _paced(self, request: wire.Request, *, priority: Priority, deadline: float) -> Any:
+        try:
+            await self._pacer.reserve(priority=priority, deadline=deadline)
+        except RateLimited as error:
+            error.endpoint = request.endpoint
+            raise
+        punctual = _Punctual(lambda: self._pacer.reserve(priority=priority, deadline=deadline))
+        reply = await self._once(request, deadline=deadline, punctual=punctual)
+        return await self._deciphered(reply, request)
+
+    async def _deciphered(self, reply: wire.Reply, request: wire.Request) -> Any:
+        self._service_time = wire.read_date(reply.headers.get("date", "")) or self._service_time
+        try:
+            value = answers.decipher(reply, request)
+        except RateLimited as error:
+            self._count(throttled=1)
+            await self._pacer.throttled(error.retry_after)
+            raise
+        await self._pacer.answered()
+        return value
+
+    async def _once(self, request: wire.Request, *, deadline: float, punctual: _Punctual) -> wire.Reply:
+        """One exchange; an answer, whatever its status, or what became of it."""
+        outgoing = self._http.build_request(
+            request.method,
+            f"{self.base_url}{request.path}",
+            params=request.query or None,
+            content=request.body,
+            headers={"Content-Type": "application/json"} if request.body else None,
+            extensions={"trace": punctual},
+        )
+        self._count(requests=1)
+        try:
+            async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
+                return await self._exchange(outgoing, request)
+        except NOT_SENT as error:
+            raise Unreachable(endpoint=request.endpoint, hint=_cause(error)) from None
+        except (httpx.HTTPError, TimeoutError) as error:
+            _broken_off(request, error)
+
+    async def _exchange(self, outgoing: httpx.Request, request: wire.Request) -> wire.Reply:
+        response = await self._http.send(outgoing, stream=True)
+        try:
+            body = await _read(response, request)
+        finally:
+            await response.aclose()
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        if response.is_success:
+            return wire.Reply(status=response.status_code, headers=headers, body=body)
+        return self._without_key(wire.Reply(status=response.status_code, headers=headers, body=body))
+
+    def _without_key(self, reply: wire.Reply) -> wire.Reply:
+        """A service that quotes the key in an error must not bring it into a log."""
+        key = self._http.headers["Authorization"].removeprefix("Bearer ")
+        headers = {name: value.replace(key, "[key]") for name, value in reply.headers.items()}
+        return replace(reply, headers=headers, body=reply.body.replace(key.encode(), b"[key]"))
+
+    def _count(self, *, requests: int = 0, throttled: int = 0, retried: int = 0) -> None:
+        counts = self._counts
+        self._counts = RequestCounts(
+            requests=counts.requests + requests,
+            throttled=counts.throttled + throttled,
+            retried=counts.retried + retried,
+        )
+
+
+class _Punctual:
+    """Lets a request go only in time: opening a connection may have outlasted its turn (httpx's trace hook)."""
+
+    def __init__(self, reserve: Callable[[], Any]) -> None:
+        self._reserve = reserve
+        self._turn_at = time.monotonic()
+
+    async def __call__(self, name: str, _info: Mapping[str, Any]) -> None:
+        if name.endswith("send_request_headers.started") and time.monotonic() - self._turn_at > LATE:
+            await self._reserve()
+
+
+def _open_http(
+    api_key: str, *, transport: httpx.AsyncBaseTransport | None, timeout: float
+) -> httpx.AsyncClient:
+    logger = logging.getLogger("httpx")
+    if logger.level == logging.NOTSET:
+        logger.setLevel(logging.WARNING)  # at INFO it writes every address, with ids and cursors
+    return httpx.AsyncClient(
+        headers={
+            "Authorization": f"Bearer {api_key}",
+            "Accept": "application/json",
+            "User-Agent": "outreach-ops",
+        },
+        timeout=timeout,
+        follow_redirects=False,
+        transport=transport,
+        # Servers commonly drop idle connections after 5 s; a request on one of those would be uncertain.
+        limits=httpx.Limits(max_connections=20, max_keepalive_connections=10, keepalive_expiry=4.0),
+    )
+
+
+async def _read(response: httpx.Response, request: wire.Request) -> bytes:
+    """The body, up to the limit."""
+    length = response.headers.get("content-length", "")
+    if length.isascii() and length.isdigit() and int(length[:20]) > LARGEST_ANSWER:
+        raise answers.too_large(request, most=LARGEST_ANSWER)
+    body = bytearray()
+    async for chunk in response.aiter_bytes():
+        body += chunk
+        if len(body) > LARGEST_ANSWER:
+            raise answers.too_large(request, most=LARGEST_ANSWER)
+    return bytes(body)
+
+
+def _broken_off(request: wire.Request, error: Exception) -> NoReturn:
+    if request.reads:
+        raise Unreachable(
+            "The connection broke before the answer came.", endpoint=request.endpoint, hint=_cause(error)
+        ) from None
+    raise Uncertain(endpoint=request.endpoint, hint=_cause(error)) from None
+
+
+def _cause(error: Exception) -> str:
+    """Httpx's own words for it, when it has any."""
+    text = answers.plain(str(error)) or type(error).__name__
+    return f"({text})"

@@ -1,0 +1,94 @@
+"""Webhook deliveries: the check of the signature, and what they say (document, Events). Pure.
+
+An unknown kind is an Event too: the service may add kinds, and nothing it sends is thrown away.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from shared.api import vocabulary
+from shared.api.answers import parse_json
+from shared.api.models import EVENT_KINDS
+from shared.api.reading import Reader
+
+SIGNATURE_HEADER = "X-Service-Signature"
+
+LEAD = ("email", "first_name", "last_name", "company")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventLead:
+    """Whom an event is about; every value may be unknown."""
+
+    email: str | None = None
+    first_name: str | None = None
+    last_name: str | None = None
+    company: str | None = None
+
+    @property
+    def name(self) -> str:
+        """First and last name as far as known, else the address, else nothing."""
+        return " ".join(filter(None, (self.first_name, self.last_name))) or self.email or ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One delivery. Only `kind` is certain; the document shows the payload of reply.interested alone."""
+
+    kind: str
+    lead: EventLead = field(default_factory=EventLead)
+    sequence: str | None = None
+    """Its name, or an id where the delivery tells no name."""
+    step: int | None = None
+    reply: str | None = None
+    inbox: str | None = None
+    domain: str | None = None
+    return_date: str | None = None
+    bounce_type: str | None = None
+    reason: str | None = None
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the document lists this kind."""
+        return self.kind in EVENT_KINDS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unknown:
+    """A body that is no event; `reason` is a short phrase."""
+
+    reason: str
+
+
+def sign(body: bytes, secret: str) -> str:
+    """The signature of a raw body: HMAC-SHA256, hex (document, Signature)."""
+    return hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+
+
+def signature_matches(body: bytes, header: str | None, secrets: Iterable[str]) -> bool:
+    """Whether the header signs the raw body with one of the secrets; in constant time, any header bearable."""
+    given = (header or "").strip().lower().encode("utf-8", "replace")
+    matches = [hmac.compare_digest(sign(body, secret).encode(), given) for secret in secrets if secret]
+    return any(matches)
+
+
+def read_event(body: bytes) -> Event | Unknown:
+    """What a delivery says; never raises."""
+    try:
+        payload = parse_json(body)
+    except ValueError:
+        return Unknown(reason="the body is no JSON")
+    if not isinstance(payload, dict):
+        return Unknown(reason="the body is no JSON object")
+    values = Reader(vocabulary.EVENT).read(payload)
+    kind = values.pop("kind")
+    if kind is None:
+        return Unknown(reason="the body names no event")
+    lead = EventLead(**{name: values.pop(name) for name in LEAD})
+    return Event(kind=kind.strip(), lead=lead, raw=payload, **values)

@@ -1,0 +1,67 @@
+"""Where in a response the list lies: bare, under `data`, under its own name, deeper, or keyed by id. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from shared.api.vocabulary import LIST_NAMES, NOT_ITEMS, fold
+
+DEPTH = 4
+
+Knows = Callable[[Any], bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Located:
+    """The items of a list, and the keys they stood under when it was an object keyed by id."""
+
+    items: tuple[Any, ...] = ()
+    keys: tuple[str, ...] | None = None
+
+
+def locate(body: Any, *, names: tuple[str, ...], knows: Knows, depth: int = DEPTH) -> Located | None:
+    """Find the list; `knows` tells whether an object looks like one of its items. None: there is no list."""
+    if isinstance(body, list):
+        return Located(items=tuple(body))
+    if not isinstance(body, dict) or not depth:
+        return None
+    return (
+        _under_a_known_name(body, names=names, knows=knows, depth=depth)
+        or _keyed(body, knows=knows)
+        or _the_only_list(body, knows=knows)
+        or _deeper(body, names=names, knows=knows, depth=depth)
+    )
+
+
+def _under_a_known_name(
+    body: Mapping[str, Any], *, names: tuple[str, ...], knows: Knows, depth: int
+) -> Located | None:
+    folded = {fold(key): value for key, value in body.items()}
+    for name in (*names, *LIST_NAMES):
+        if name in folded:
+            value = folded[name]
+            if value is None or value == {}:
+                return Located()
+            if found := locate(value, names=names, knows=knows, depth=depth - 1):
+                return found
+    return None
+
+
+def _keyed(body: Mapping[str, Any], *, knows: Knows) -> Located | None:
+    items = {key: value for key, value in body.items() if fold(key) not in NOT_ITEMS}
+    if not items or not all(isinstance(value, dict) and knows(value) for value in items.values()):
+        return None
+    return Located(items=tuple(items.values()), keys=tuple(items))
+
+
+def _the_only_list(body: Mapping[str, Any], *, knows: Knows) -> Located | None:
+    lists = [value for value in body.values() if isinstance(value, list) and value and all(map(knows, value))]
+    return Located(items=tuple(lists[0])) if len(lists) == 1 else None
+
+
+def _deeper(body: Mapping[str, Any], *, names: tuple[str, ...], knows: Knows, depth: int) -> Located | None:
+    inner = (value for key, value in body.items() if isinstance(value, dict) and fold(key) not in NOT_ITEMS)
+    located = (locate(value, names=names, knows=knows, depth=depth - 1) for value in inner)
+    return next((found for found in located if found), None)

@@ -1,0 +1,171 @@
+"""The arithmetic of ten requests in a second, for all processes that share a key. Pure: `now` is an argument.
+
+Waiting has two parts. In the *line* every newcomer takes the next place, one interval after the last, so the
+order is first come, first served, whichever process asks. At the *gate* each request is let through in its
+turn, never closer than one interval to the one before, counted from when that really went: who comes late
+moves the gate, and so no late bunch forms. An INTERACTIVE request takes no place in the line: it stands at
+the gate and moves the whole line back by one interval, which makes its wait two intervals at most.
+A 429 closes the gate for everybody until its Retry-After, and widens the interval for a while.
+
+With interval T and slack S, eleven requests span at least 10·T - S: at 9.5 a second 1.04 s, so that even
+40 ms of difference in travelling time leave at most ten in any one second.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Protocol
+
+SLACK = 0.01
+"""Seconds of lateness that are made up for, so that a busy event loop does not lower the rate."""
+SLOWEST_RATE = 5.0
+SLOWER = 1.25
+FASTER = 0.98
+CLEAN_ANSWERS = 50
+"""So many clean answers earn one step back towards the full rate."""
+LONGEST_STOP = 3600.0
+"""A longer Retry-After is asked for again after an hour."""
+LONGEST_LINE = 300.0
+
+
+class Priority(StrEnum):
+    """Who waits: a person (INTERACTIVE, two slots at most), a screen or timer (NORMAL), or nobody (BULK)."""
+
+    INTERACTIVE = "interactive"
+    NORMAL = "normal"
+    BULK = "bulk"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetState:
+    """How the budget of a key stands; `rate` in requests a second, `resumes_at` in unix seconds."""
+
+    rate: float
+    used_last_second: int = 0
+    waiting: int = 0
+    resumes_at: float | None = None
+    throttled_count: int = 0
+
+
+class Pacer(Protocol):
+    """What the client needs of a budget. `deadline` is a reading of `time.monotonic()`."""
+
+    async def reserve(self, *, priority: Priority, deadline: float | None) -> None:
+        """Return when it is this request's turn; raises RateLimited when that is after the deadline."""
+
+    async def throttled(self, retry_after: float) -> None:
+        """A 429 came: everybody stops for so many seconds."""
+
+    async def answered(self) -> None:
+        """A clean answer came."""
+
+    def state(self) -> BudgetState:
+        """As last seen; never waits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """The row that all processes of a key share. Times are unix seconds of one clock."""
+
+    interval: float
+    gate: float = 0.0
+    """No request goes before."""
+    line: float = 0.0
+    """The place that the next newcomer gets."""
+    shift: float = 0.0
+    """By how much the line has been moved back, ever."""
+    resumes_at: float = 0.0
+    slowed_at: float = 0.0
+    clean: int = 0
+    throttled: int = 0
+    sent: tuple[float, ...] = ()
+    """When the last requests went, at most twelve."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """A place in the line, as things stood when it was taken."""
+
+    place: float
+    shift: float
+    priority: Priority
+
+
+def settle(pace: Pace, now: float) -> Pace:
+    """Undo what no wait explains: a clock that stepped back."""
+    if pace.gate <= max(now + 2 * pace.interval, pace.resumes_at + 2 * pace.interval) and (
+        pace.resumes_at <= now + LONGEST_STOP and pace.line <= pace.gate + LONGEST_LINE
+    ):
+        return pace
+    gate = now + pace.interval
+    return replace(pace, gate=gate, line=gate, resumes_at=min(pace.resumes_at, now), slowed_at=0.0, sent=())
+
+
+def join(pace: Pace, now: float, *, priority: Priority) -> tuple[Pace, Turn]:
+    """Take a place: at the end of the line, or at the gate for a person."""
+    pace = settle(pace, now)
+    at_gate = max(pace.gate, now)
+    if priority is Priority.INTERACTIVE:
+        turn = Turn(place=at_gate, shift=pace.shift, priority=priority)
+        moved = replace(pace, shift=pace.shift + pace.interval, line=max(pace.line, at_gate) + pace.interval)
+        return moved, turn
+    place = max(pace.line, at_gate)
+    return replace(pace, line=place + pace.interval), Turn(place=place, shift=pace.shift, priority=priority)
+
+
+def wait_of(pace: Pace, now: float, turn: Turn) -> float:
+    """Seconds until the turn, as things stand now; it may grow later."""
+    if turn.priority is Priority.INTERACTIVE:
+        return max(0.0, pace.gate - now)
+    # No place is beyond the line's end, except by a clock that stepped back.
+    place = min(turn.place + pace.shift - turn.shift, max(pace.line - pace.interval, pace.gate))
+    return max(0.0, place - now, pace.gate - now)
+
+
+def pass_gate(pace: Pace, now: float, turn: Turn) -> tuple[Pace, float]:
+    """Go through the gate (wait 0), or be told how many seconds to wait before asking again."""
+    pace = settle(pace, now)
+    wait = wait_of(pace, now, turn)
+    if wait > 0.0:
+        return pace, wait
+    gate = max(pace.gate, now - SLACK) + pace.interval
+    return replace(pace, gate=gate, sent=(*pace.sent[-11:], now)), 0.0
+
+
+def stop(pace: Pace, now: float, retry_after: float, *, base: float) -> Pace:
+    """A 429: close the gate, move the line with it, go slower from now on (once for one bunch of 429s)."""
+    pace = settle(pace, now)
+    until = now + min(max(retry_after, pace.interval), LONGEST_STOP)
+    back = max(0.0, until - max(pace.gate, now))
+    pace = replace(
+        pace,
+        gate=max(pace.gate, until),
+        line=max(pace.line, now) + back,
+        shift=pace.shift + back,
+        resumes_at=max(pace.resumes_at, until),
+        throttled=pace.throttled + 1,
+        clean=0,
+    )
+    if now - pace.slowed_at < 1.0:
+        return pace
+    return replace(pace, interval=max(base, min(pace.interval * SLOWER, 1 / SLOWEST_RATE)), slowed_at=now)
+
+
+def recover(pace: Pace, answers: int, *, base: float) -> Pace:
+    """Clean answers came: step back towards the full rate, whose interval is `base` seconds."""
+    if pace.interval <= base:
+        return replace(pace, interval=base, clean=0)
+    steps, clean = divmod(pace.clean + answers, CLEAN_ANSWERS)
+    return replace(pace, interval=max(base, pace.interval * FASTER**steps), clean=clean)
+
+
+def view(pace: Pace, now: float) -> BudgetState:
+    """What people are shown."""
+    return BudgetState(
+        rate=1 / pace.interval,
+        used_last_second=sum(1 for moment in pace.sent if 0 <= now - moment < 1.0),
+        waiting=max(0, round((pace.line - max(pace.gate, now)) / pace.interval)),
+        resumes_at=pace.resumes_at if pace.resumes_at > now else None,
+        throttled_count=pace.throttled,
+    )

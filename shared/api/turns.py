@@ -1,0 +1,101 @@
+"""Waiting for one's turn, over any place that keeps the shared row. `LocalBudget` keeps it in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TypeVar
+
+from shared.api import pacing
+from shared.api.errors import RateLimited
+from shared.api.pacing import BudgetState, Pace, Priority, Turn
+
+T = TypeVar("T")
+
+Act = Callable[[Pace, float], tuple[Pace, T]]
+"""(row, now) -> (row, result): one atomic change of the row, `now` being the row's own clock."""
+
+DEFAULT_RATE = 9.5
+BULK_PLACES = 2
+"""So many places a process takes for bulk at once: enough to keep the pace, and the line stays short."""
+
+
+class Turns(ABC):
+    """The waiting, the same for every keeper of the row. Implements `Pacer`."""
+
+    def __init__(self, rate: float = DEFAULT_RATE) -> None:
+        if not 0 < rate <= 10:
+            raise ValueError("The rate must be above 0 and at most 10 requests a second")
+        self._base = 1 / rate
+        self._seen = Pace(interval=self._base)
+        self._bulk = asyncio.Semaphore(BULK_PLACES)
+        self._clean = 0
+
+    @abstractmethod
+    async def change(self, act: Act[T]) -> T:
+        """Carry one change of the row out, atomically."""
+
+    def now(self) -> float:
+        """The row's clock, as near as this process knows it."""
+        return time.time()
+
+    async def reserve(self, *, priority: Priority, deadline: float | None) -> None:
+        """See `Pacer`."""
+        if priority is not Priority.BULK:
+            return await self._wait(priority, deadline)
+        async with self._bulk:
+            return await self._wait(priority, deadline)
+
+    async def throttled(self, retry_after: float) -> None:
+        """See `Pacer`."""
+        self._clean = 0
+        await self.change(lambda pace, now: (pacing.stop(pace, now, retry_after, base=self._base), None))
+
+    async def answered(self) -> None:
+        """Counted here; the row learns of it at the next reservation."""
+        self._clean += 1
+
+    def state(self) -> BudgetState:
+        """See `Pacer`."""
+        return pacing.view(self._seen, self.now())
+
+    async def _wait(self, priority: Priority, deadline: float | None) -> None:
+        turn = await self._join(priority, deadline)
+        while wait := await self.change(lambda pace, now: pacing.pass_gate(pace, now, turn)):
+            _refuse_beyond(deadline, wait)
+            await asyncio.sleep(wait)
+
+    async def _join(self, priority: Priority, deadline: float | None) -> Turn:
+        answers, self._clean = self._clean, 0
+        left = None if deadline is None else deadline - time.monotonic()
+
+        def act(pace: Pace, now: float) -> tuple[Pace, Turn | float]:
+            pace = pacing.recover(pace, answers, base=self._base)
+            joined, turn = pacing.join(pace, now, priority=priority)
+            wait = pacing.wait_of(joined, now, turn)
+            return (pace, wait) if left is not None and wait > left else (joined, turn)
+
+        found = await self.change(act)
+        if isinstance(found, Turn):
+            return found
+        raise _no_turn(found)
+
+
+def _refuse_beyond(deadline: float | None, wait: float) -> None:
+    if deadline is not None and time.monotonic() + wait > deadline:
+        raise _no_turn(wait)
+
+
+def _no_turn(wait: float) -> RateLimited:
+    return RateLimited(f"No turn within the time allowed; the next is in {wait:.1f} s.", retry_after=wait)
+
+
+class LocalBudget(Turns):
+    """The budget of one process alone, or of tests."""
+
+    async def change(self, act: Act[T]) -> T:
+        """No lock is needed: nothing else runs in between."""
+        self._seen, result = act(self._seen, self.now())
+        return result

@@ -1,0 +1,65 @@
+"""One value of a response, whatever type it came in: text, a number, a count, a word. None is unknown.
+
+Separate from `decode`, because the deliveries of webhooks are read by the same rules.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+DIGITS = 40
+"""No number of the service has more; longer text is no number (and would be slow to convert)."""
+
+GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
+PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
+
+
+def as_text(value: Any) -> str | None:
+    """A non-empty string; numbers become text. Lone surrogates and NUL, which no database takes, go."""
+    if type(value) is str:
+        text = value if value.isascii() else _whole(value)
+        return text.replace("\0", "") or None
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return str(value)
+    return None
+
+
+def _whole(text: str) -> str:
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def as_word(value: Any) -> str | None:
+    """A value of an enumeration, known or not, in lower case."""
+    text = as_text(value)
+    return text.strip().lower() or None if text else None
+
+
+def as_number(value: Any) -> float | None:
+    """A finite number: 91, 91.5, "91", "91.5", "91%", "1,250"."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, (int, float)):
+        return _finite(value)
+    if not isinstance(value, str) or len(value) > DIGITS:
+        return None
+    text = value.strip().removesuffix("%").rstrip()
+    if GROUPED.fullmatch(text):
+        text = text.replace(",", "")
+    return _finite(float(text)) if PLAIN.fullmatch(text) else None
+
+
+def _finite(value: float) -> float | None:
+    try:
+        return value if math.isfinite(value) else None
+    except OverflowError:  # an integer beyond every float
+        return None
+
+
+def as_count(value: Any) -> int | None:
+    """A whole number; a list stands for as many as it holds."""
+    if isinstance(value, list):
+        return len(value)
+    number = as_number(value)
+    return int(number) if number is not None and number == int(number) else None
