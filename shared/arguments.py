@@ -1,0 +1,253 @@
+"""What may follow each verb: how the words are read into values, and written back.
+
+One grammar per shape of arguments; `commands` says which verb has which. Pure.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any
+
+from shared.api.models import GROUPINGS, LEAD_STATUSES, SEQUENCE_STATUSES
+from shared.words import Word, quote, read_duration, show_duration
+
+Values = Mapping[str, Any]
+Words = tuple[Word, ...]
+EMAIL = re.compile(r"[^@\s<>,;]+@[^@\s<>,;]+")
+LONGEST_RANGE = 1000
+
+
+class Misread(Exception):
+    """The words after the verb make no sense; the message says which, `hint` what would."""
+
+    def __init__(self, problem: str, *, hint: str = "") -> None:
+        self.problem, self.hint = problem, hint
+        super().__init__(problem)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grammar:
+    """A pair of inverses: `read(split(join(write(values)))) == values`."""
+
+    read: Callable[[Words], Values]
+    write: Callable[[Values], Iterable[str]] = lambda _: ()
+
+
+def clip(text: str, *, length: int = 60) -> str:
+    """The text on one line, short enough to be quoted back."""
+    line = " ".join(text.split())
+    return line if len(line) <= length else line[: length - 1] + "…"
+
+
+def did_you_mean(word: str, known: Collection[str]) -> str:
+    """A hint naming the nearest of the known words, or all of them."""
+    near = difflib.get_close_matches(word.lower()[:40], known, n=1, cutoff=0.5)
+    return f"Did you mean {near[0]}?" if near else f"It can be: {', '.join(known)}."
+
+
+def _unknown(word: Word, known: Collection[str]) -> Misread:
+    return Misread(f"“{clip(word.text)}” is not known here.", hint=did_you_mean(word.text, known))
+
+
+def _none_left(words: Words) -> None:
+    if words:
+        raise Misread(f"“{clip(words[0].text)}” is not understood here.")
+
+
+def _texts(words: Iterable[Word]) -> tuple[str, ...]:
+    return tuple(word.text for word in words)
+
+
+def _nothing(words: Words) -> Values:
+    _none_left(words)
+    return {}
+
+
+def _one_of(name: str, known: Collection[str]) -> Grammar:
+    def read(words: Words) -> Values:
+        if not words:
+            return {name: None}
+        _none_left(words[1:])
+        if not words[0].says(*known):
+            raise _unknown(words[0], known)
+        return {name: words[0].text.lower()}
+
+    return Grammar(read=read, write=lambda values: [values[name]] if values[name] else [])
+
+
+def one_command(known: Collection[str]) -> Grammar:
+    """An optional verb, for `help`."""
+    return _one_of("command", known)
+
+
+TARGET_KEYWORDS = ("for", "reason", "reason:", "to", "by", "here", "condensed", "full", *LEAD_STATUSES)
+
+
+def _write_target(values: Values) -> list[str]:
+    return [quote(word, keywords=TARGET_KEYWORDS) for word in values["target"]]
+
+
+def _need_target(words: Words) -> tuple[str, ...]:
+    if not any(word.text.strip() for word in words):
+        raise Misread("Which sequence?", hint="Give its id, its name, or a beginning that fits only one.")
+    return _texts(words)
+
+
+def _read_pause(words: Words) -> Values:
+    at, duration, after = _find_duration(words)
+    target, rest = words[:at], words[after:]
+    if duration is None:
+        at = next((i for i, word in enumerate(words) if i and word.says("reason", "reason:")), len(words))
+        target, rest = words[:at], words[at:]
+    if rest and rest[0].says("reason", "reason:"):
+        rest = rest[1:]
+    return {"target": _need_target(target), "duration": duration, "reason": " ".join(_texts(rest))}
+
+
+def _find_duration(words: Words) -> tuple[int, Any, int]:
+    """Where `for 2h` begins, the duration, where it ends. A number that is none is refused, never overlooked."""
+    for at, word in enumerate(words[:-1]):
+        amount = words[at + 1]
+        if not word.says("for") or amount.quoted or not amount.text[:1].isdigit():
+            continue
+        unit = words[at + 2].text if at + 2 < len(words) else ""
+        long_form = re.match(r"(?:sec|min|hour|hr|day|week)", unit.lower())
+        spelled = amount.text + unit[0] if amount.text.isdigit() and long_form else amount.text
+        if duration := read_duration(spelled):
+            return at, duration, at + (3 if spelled != amount.text else 2)
+        if not amount.text.isdigit() or not unit:
+            hint = (
+                "Write 30m, 2h, 1d or 1h30m, a year at most. If it belongs to a name, put that into quotes."
+            )
+            raise Misread(f"“{clip(amount.text)}” is no duration.", hint=hint)
+    return len(words), None, len(words)
+
+
+def _write_pause(values: Values) -> list[str]:
+    duration, reason = values["duration"], values["reason"]
+    return [
+        *_write_target(values),
+        *(["for", show_duration(duration)] if duration else []),
+        *(["reason", quote(reason)] if reason else []),
+    ]
+
+
+def _read_inboxes(words: Words) -> Values:
+    _none_left(words[1:])
+    return {"filter": words[0].text.lower() if words else None}
+
+
+def _read_stats(words: Words) -> Values:
+    by, period, rest = "sequence", _period(None), words
+    if rest and rest[0].says("by"):
+        rest = rest[1:]
+        if not rest:
+            raise Misread("By what?", hint=f"It can be: {', '.join(GROUPINGS)}.")
+    if rest and rest[0].text[:1].isalpha() and not rest[0].says("today"):
+        by, rest = _grouping(rest[0]), rest[1:]
+    if rest:
+        period, rest = _period(rest[0]), rest[1:]
+    _none_left(rest)
+    return {"by": by, **period}
+
+
+def _grouping(word: Word) -> str:
+    singular = {"inboxes": "inbox"}.get(word.text.lower(), word.text.lower().removesuffix("s"))
+    if word.quoted or singular not in GROUPINGS:
+        raise _unknown(word, GROUPINGS)
+    return singular
+
+
+def _period(word: Word | None) -> dict[str, Any]:
+    if word is None:
+        return {"days": None, "start": None, "end": None}
+    text = word.text.lower()
+    if text == "today":
+        text = "1d"
+    if found := re.fullmatch(r"([0-9]{1,4})([dw])", text):
+        days = int(found[1]) * (7 if found[2] == "w" else 1)
+        if not 1 <= days <= LONGEST_RANGE:
+            raise Misread(f"“{text}” is too many or too few days.", hint=f"1d to {LONGEST_RANGE}d.")
+        return {"days": days, "start": None, "end": None}
+    if ".." in text:
+        start, end = (_day(part) for part in text.split("..", 1))
+        if end < start:
+            raise Misread(f"“{clip(text)}” ends before it begins.", hint=f"Write {end}..{start}.")
+        return {"days": None, "start": start, "end": end}
+    raise Misread(
+        f"“{clip(word.text)}” is no period.", hint="Write 7d, today, or FROM..TO like 2026-01-01..2026-01-31."
+    )
+
+
+def _day(text: str) -> date:
+    try:
+        return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date()
+    except ValueError:
+        said = f"“{clip(text)}” is no date." if text else "A range needs both of its ends."
+        raise Misread(said, hint="Write FROM..TO with dates like 2026-01-31.") from None
+
+
+def _write_stats(values: Values) -> list[str]:
+    period = [f"{values['days']}d"] if values["days"] else []
+    if values["start"]:
+        period = [f"{values['start']}..{values['end']}"]
+    return ["by", values["by"], *period]
+
+
+def _read_leads(words: Words) -> Values:
+    status = words[-1].text.lower() if words and words[-1].says(*LEAD_STATUSES) else None
+    return {"target": _texts(words[:-1] if status else words), "status": status}
+
+
+def _read_who(words: Words) -> Values:
+    if not words or not words[0].text.strip():
+        raise Misread("Which lead?", hint="Give an e-mail address or an id (ld_…).")
+    _none_left(words[1:])
+    return {"who": words[0].text}
+
+
+def _read_add(words: Words) -> Values:
+    if not words or not EMAIL.fullmatch(words[0].text):
+        said = (
+            f"“{clip(words[0].text)}” is no e-mail address."
+            if words
+            else "Which address, and to which sequence?"
+        )
+        raise Misread(said, hint="For example: add ann@acme.com to “Q3 founders” first_name=Ann")
+    rest = words[2:] if words[1:] and words[1].says("to") else words[1:]
+    fields = {word.key: word.value for word in rest if word.key}
+    if "email" in fields:
+        raise Misread("The address is given already.", hint="Leave out email=…")
+    return {
+        "email": words[0].text,
+        "target": _need_target(tuple(word for word in rest if not word.key)),
+        "fields": fields,
+    }
+
+
+def _write_add(values: Values) -> list[str]:
+    fields = [f"{key}={_quoted(value)}" for key, value in values["fields"].items()]
+    return [quote(values["email"]), "to", *(_quoted(word) for word in values["target"]), *fields]
+
+
+def _quoted(text: str) -> str:
+    """In quotes whatever it is: a word with `=` in it is no field then."""
+    plain = quote(text)
+    return plain if plain.startswith('"') else f'"{plain}"'
+
+
+NOTHING = Grammar(read=_nothing)
+STATUS = _one_of("status", SEQUENCE_STATUSES)
+PAUSE = Grammar(read=_read_pause, write=_write_pause)
+TARGET = Grammar(read=lambda words: {"target": _need_target(words)}, write=_write_target)
+INBOXES = Grammar(read=_read_inboxes, write=lambda v: [quote(v["filter"])] if v["filter"] else [])
+STATS = Grammar(read=_read_stats, write=_write_stats)
+LEADS = Grammar(
+    read=_read_leads, write=lambda v: [*_write_target(v), *([v["status"]] if v["status"] else [])]
+)
+WHO = Grammar(read=_read_who, write=lambda values: [quote(values["who"])])
+ADD = Grammar(read=_read_add, write=_write_add)

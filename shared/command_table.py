@@ -1,0 +1,200 @@
+"""The commands themselves, one entry per verb (contract, section 2). Pure.
+
+Adding a command is adding an entry here, and its act to `operations`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from shared import arguments, routing_arguments
+from shared.arguments import Grammar
+
+
+class Role(StrEnum):
+    """What a person may do; each includes the one before."""
+
+    READER = "reader"
+    OPERATOR = "operator"
+    ADMIN = "admin"
+
+
+class Face(StrEnum):
+    """Where a command is given."""
+
+    SLACK = "slack"
+    SHELL = "shell"
+    DASHBOARD = "dashboard"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """One verb."""
+
+    name: str
+    summary: str
+    usage: str = ""
+    changes: bool = False
+    role: Role = Role.READER
+    confirm: bool = False
+    """Asks before it acts, unless the line says --yes."""
+    examples: tuple[str, ...] = ()
+    faces: frozenset[Face] = frozenset(Face)
+    grammar: Grammar = field(default=arguments.NOTHING, repr=False, compare=False)
+
+    @property
+    def bare(self) -> bool:
+        """Whether it makes sense without arguments."""
+        return not self.usage or self.usage.startswith("[")
+
+    @property
+    def synopsis(self) -> str:
+        """The verb with its usage."""
+        return f"{self.name} {self.usage}".rstrip()
+
+
+VERBS = (
+    "help",
+    "status",
+    "sequences",
+    "pause",
+    "resume",
+    "inboxes",
+    "stats",
+    "leads",
+    "lead",
+    "add",
+    "remove",
+    "open",
+    "subscribe",
+    "unsubscribe",
+    "subscriptions",
+    "digest",
+    "audit",
+    "whoami",
+)
+_TABLE = (
+    Command(
+        name="help",
+        usage="[COMMAND]",
+        summary="What there is, and how each command is used",
+        examples=("help", "help pause"),
+        grammar=arguments.one_command(VERBS),
+    ),
+    Command(name="status", summary="How everything stands, on one page", examples=("status",)),
+    Command(
+        name="sequences",
+        usage="[active|paused]",
+        summary="The sequences with their status and steps",
+        examples=("sequences", "sequences paused"),
+        grammar=arguments.STATUS,
+    ),
+    Command(
+        name="pause",
+        usage="SEQUENCE [for 2h] [reason …]",
+        summary="Stop a sequence; with a duration it resumes by itself",
+        changes=True,
+        role=Role.OPERATOR,
+        examples=("pause sq_1", 'pause "Q3 founders" for 2h reason bounces are high'),
+        grammar=arguments.PAUSE,
+    ),
+    Command(
+        name="resume",
+        usage="SEQUENCE",
+        summary="Let a paused sequence run again",
+        changes=True,
+        role=Role.OPERATOR,
+        examples=("resume sq_1", 'resume "Q3 founders"'),
+        grammar=arguments.TARGET,
+    ),
+    Command(
+        name="inboxes",
+        usage="[DOMAIN|unhealthy]",
+        summary="The inboxes with health, daily limit and status, by domain",
+        examples=("inboxes", "inboxes unhealthy", "inboxes acme.com"),
+        grammar=arguments.INBOXES,
+    ),
+    Command(
+        name="stats",
+        usage="[by sequence|step|variant|inbox] [7d|FROM..TO]",
+        summary="Sends, replies, positive replies and meetings, with rates",
+        examples=("stats", "stats by step 7d", "stats by inbox 2026-01-01..2026-01-31"),
+        grammar=arguments.STATS,
+    ),
+    Command(
+        name="leads",
+        usage="[SEQUENCE] [STATUS]",
+        summary="The newest leads, of a sequence or a status",
+        examples=("leads interested", "leads sq_1 replied"),
+        grammar=arguments.LEADS,
+    ),
+    Command(
+        name="lead",
+        usage="EMAIL|ld_…",
+        summary="One lead, by address or id",
+        examples=("lead ann@acme.com", "lead ld_1"),
+        grammar=arguments.WHO,
+    ),
+    Command(
+        name="add",
+        usage="EMAIL to SEQUENCE [field=value …]",
+        summary="Add a lead to a sequence",
+        changes=True,
+        role=Role.OPERATOR,
+        examples=("add ann@acme.com to sq_1 first_name=Ann company=Acme",),
+        grammar=arguments.ADD,
+    ),
+    Command(
+        name="remove",
+        usage="EMAIL|ld_…",
+        summary="Remove a lead from all sequences; asks first",
+        changes=True,
+        role=Role.OPERATOR,
+        confirm=True,
+        examples=("remove ann@acme.com", "remove ld_1"),
+        grammar=arguments.WHO,
+    ),
+    Command(name="open", summary="Interested replies that nobody has claimed", examples=("open",)),
+    Command(
+        name="subscribe",
+        usage="EVENT… [sequence=…] [inbox=…] [here|#channel] [condensed]",
+        summary="Have a channel told of exactly these events",
+        changes=True,
+        role=Role.OPERATOR,
+        examples=(
+            "subscribe reply.interested here",
+            'subscribe lead.bounced sequence="Q3 founders" #sales condensed',
+        ),
+        grammar=routing_arguments.SUBSCRIBE,
+    ),
+    Command(
+        name="unsubscribe",
+        usage="EVENT… [sequence=…] [inbox=…] [here|#channel]",
+        summary="Undo a subscription; `all` ends every one",
+        changes=True,
+        role=Role.OPERATOR,
+        examples=("unsubscribe lead.bounced here", "unsubscribe all #sales"),
+        grammar=routing_arguments.SUBSCRIBE,
+    ),
+    Command(
+        name="subscriptions",
+        usage="[here|#channel]",
+        summary="What a channel is told of",
+        examples=("subscriptions", "subscriptions #sales"),
+        grammar=routing_arguments.CHANNEL,
+    ),
+    Command(
+        name="digest",
+        usage="now|at 09:00|off [here|#channel]",
+        summary="The day in one message: now, every day at a time, or no more",
+        changes=True,
+        role=Role.OPERATOR,
+        examples=("digest now", "digest at 09:00", "digest off"),
+        grammar=routing_arguments.DIGEST,
+    ),
+    Command(name="audit", summary="Who changed what, when and where", examples=("audit",)),
+    Command(name="whoami", summary="Your role, and what it may do", examples=("whoami",)),
+)
+COMMANDS: Mapping[str, Command] = {name: next(c for c in _TABLE if c.name == name) for name in VERBS}

@@ -1,0 +1,176 @@
+"""Reading a command line, writing it back, and help, from the table of commands (contract, section 2). Pure.
+
+Three faces read it: `/outreach …` in Slack, `outreach …` in a shell, the palette of the dashboard.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from shared.arguments import Misread, clip
+from shared.card import Button, Card, Column, Fact, Row, Table, Tone
+from shared.command_table import COMMANDS, VERBS, Command, Face, Role
+from shared.words import Word, from_slack, join, split
+
+__all__ = [
+    "COMMANDS",
+    "Command",
+    "Face",
+    "Invocation",
+    "Role",
+    "UsageError",
+    "from_slack",
+    "help_card",
+    "join",
+    "parse",
+    "render",
+]
+
+LONGEST_LINE = 4000
+PROGRAM = ("outreach", "/outreach")
+CONFIRMED = "--yes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invocation:
+    """A command with its arguments, as `parse` read them from `line`."""
+
+    command: Command
+    values: Mapping[str, Any]
+    workspace: str | None = None
+    line: str = ""
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether the line said --yes."""
+        return bool(self.values.get("yes"))
+
+
+class UsageError(Exception):
+    """This is no command, or not its arguments; the card says what would have been right."""
+
+    def __init__(self, card: Card) -> None:
+        self.card = card
+        super().__init__(" ".join((card.title, *card.text)))
+
+
+def parse(line: str) -> Invocation:
+    """Read a line; raises `UsageError`, and nothing else, whatever the text."""
+    if len(line) > LONGEST_LINE:
+        raise _refused(
+            "That is too long for a command.", f"{len(line):,} characters; {LONGEST_LINE:,} are the most."
+        )
+    words, workspace = _without_workspace(split(line))
+    if words and words[0].says(*PROGRAM):
+        words = words[1:]
+    command = _command(words[0]) if words else COMMANDS["help"]
+    rest, flags = _without_flags(words[1:], command=command)
+    try:
+        values = command.grammar.read(rest)
+    except Misread as error:
+        raise _misused(command, error) from None
+    return Invocation(command=command, values={**values, **flags}, workspace=workspace, line=line)
+
+
+def render(invocation: Invocation) -> str:
+    """The line that `parse` reads back to the same command, values and workspace."""
+    flags = [CONFIRMED] if invocation.confirmed else []
+    workspace = [f"@{invocation.workspace}"] if invocation.workspace else []
+    arguments_ = invocation.command.grammar.write(invocation.values)
+    return " ".join([invocation.command.name, *arguments_, *flags, *workspace])
+
+
+def _without_workspace(words: tuple[Word, ...]) -> tuple[tuple[Word, ...], str | None]:
+    naming = [word for word in words if not word.quoted and re.fullmatch(r"@[A-Za-z0-9][\w.-]*", word.text)]
+    names = {word.text[1:].casefold(): word.text[1:] for word in naming}
+    if len(names) > 1:
+        raise _refused(
+            "One workspace at a time.", f"The line names {' and '.join('@' + n for n in names.values())}."
+        )
+    return tuple(word for word in words if word not in naming), next(iter(names.values()), None)
+
+
+def _without_flags(words: tuple[Word, ...], *, command: Command) -> tuple[tuple[Word, ...], dict[str, bool]]:
+    if not command.confirm:
+        return words, {}
+    rest = tuple(word for word in words if not word.says(CONFIRMED))
+    return rest, {"yes": len(rest) < len(words)}
+
+
+def _command(word: Word) -> Command:
+    if found := COMMANDS.get(word.text.lower()):
+        return found
+    near = difflib.get_close_matches(word.text.lower()[:40], VERBS, n=2, cutoff=0.55)
+    hint = f"Did you mean {' or '.join(near)}?" if near else "`help` lists what there is."
+    buttons = tuple(_try(COMMANDS[name]) for name in near) or (Button(label="help", command="help"),)
+    raise _refused(f"There is no command “{clip(word.text)}”.", hint, buttons=buttons)
+
+
+def _try(command: Command) -> Button:
+    """Runs what needs no arguments and changes nothing; shows the help of any other."""
+    line = command.name if command.bare and not command.changes else f"help {command.name}"
+    return Button(label=line, command=line)
+
+
+def _misused(command: Command, error: Misread) -> UsageError:
+    usage = command.synopsis
+    facts = (
+        Fact(label="Usage", value=usage),
+        *(Fact(label="Example", value=line) for line in command.examples),
+    )
+    button = Button(label=f"help {command.name}", command=f"help {command.name}")
+    return _refused(error.problem, error.hint, facts=facts, buttons=(button,))
+
+
+def _refused(
+    title: str, *text: str, facts: tuple[Fact, ...] = (), buttons: tuple[Button, ...] = ()
+) -> UsageError:
+    said = tuple(line for line in text if line)
+    return UsageError(Card(title=title, tone=Tone.WARN, text=said, facts=facts, buttons=buttons))
+
+
+def _anyone(_: Command) -> bool:
+    return True
+
+
+def help_card(name: str | None = None, *, allowed: Callable[[Command], bool] = _anyone) -> Card:
+    """All commands, or one; those that `allowed` refuses are marked, not hidden."""
+    return _help_of(COMMANDS[name], allowed=allowed) if name else _overview(allowed)
+
+
+def _overview(allowed: Callable[[Command], bool]) -> Card:
+    rows = tuple(
+        Row(
+            cells=(command.synopsis, command.summary),
+            tone=Tone.INFO if allowed(command) else Tone.UNKNOWN,
+        )
+        for command in COMMANDS.values()
+    )
+    refused = [command.name for command in COMMANDS.values() if not allowed(command)]
+    footer = (
+        f"Not for you: {', '.join(refused)}."
+        if refused
+        else "help COMMAND tells more. @NAME picks a workspace."
+    )
+    return Card(
+        title="Commands",
+        table=Table(columns=(Column(title="Command"), Column(title="Does")), rows=rows),
+        buttons=tuple(_try(COMMANDS[n]) for n in ("status", "sequences", "inboxes", "stats", "open")),
+        footer=footer,
+    )
+
+
+def _help_of(command: Command, *, allowed: Callable[[Command], bool]) -> Card:
+    may = "you may" if allowed(command) else "you may not"
+    kind = "changes something" if command.changes else "reads only"
+    examples = tuple(Fact(label="Example", value=line) for line in command.examples)
+    return Card(
+        title=command.synopsis,
+        text=(f"{command.summary}.",),
+        facts=(*examples, Fact(label="Needs", value=f"{command.role}; {may}"), Fact(label="It", value=kind)),
+        buttons=(_try(command),) if command.bare and not command.changes else (),
+    )

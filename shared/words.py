@@ -1,0 +1,129 @@
+"""A typed line as words: quotes of every kind, durations, Slack's escapes. Never fails on any text.
+
+Kept apart from the commands because it knows none of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+
+CURLY = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "‚": "'"})
+PLAIN = re.compile(r"[A-Za-z0-9_./:+#<>@=%-]*[A-Za-z0-9_]")
+OPENING = re.compile(r"(?:(?P<key>[^\W\d][\w.-]*)=)?(?P<mark>[\"']?)")
+UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+LONGEST_DURATION = timedelta(days=366)
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word; a quoted one is never a keyword, a flag or a workspace. `key=value` and `key="value"` have a key."""
+
+    text: str
+    quoted: bool = False
+    key: str = ""
+
+    @property
+    def value(self) -> str:
+        """What stands after the key."""
+        return self.text.partition("=")[2] if self.key else self.text
+
+    def says(self, *keywords: str) -> bool:
+        """Whether it is one of these keywords, in any case."""
+        return not self.quoted and self.text.lower() in keywords
+
+
+def split(line: str) -> tuple[Word, ...]:
+    """The words of a line; a quote that nothing closes is an ordinary character."""
+    text = line.translate(CURLY)
+    words: list[Word] = []
+    closable = {'"': True, "'": True}
+    at = 0
+    while at < len(text):
+        if text[at].isspace():
+            at += 1
+            continue
+        word, at = _next_word(text, at=at, closable=closable)
+        words.append(word)
+    return tuple(words)
+
+
+def _next_word(text: str, *, at: int, closable: dict[str, bool]) -> tuple[Word, int]:
+    """The word that begins at `at`, and where it ends. A key before the quote stays: `name="two words"`."""
+    end = next((i for i in range(at, len(text)) if text[i].isspace()), len(text))
+    opening = OPENING.match(text, at, end)
+    mark = opening["mark"] if opening else ""
+    if opening and closable.get(mark):
+        closing = _closing(text, start=opening.end(), quote=mark)
+        if closing is not None:
+            inner = re.sub(r"\\([\\\"'])", r"\1", text[opening.end() : closing])
+            key = opening["key"] or ""
+            return Word(f"{key}={inner}" if key else inner, quoted=True, key=key), closing + 1
+        closable[mark] = False  # nor will any later one be closed: the line is read in linear time
+    return Word(text[at:end], key=(opening["key"] or "") if opening else ""), end
+
+
+def _closing(text: str, *, start: int, quote: str) -> int | None:
+    """Where the quote ends: before a space or the end of the line, so that an apostrophe within is none."""
+    at = start
+    while at < len(text):
+        if text[at] == "\\" and text[at + 1 : at + 2] in {"\\", '"', "'"}:
+            at += 2
+            continue
+        if text[at] == quote and (at + 1 == len(text) or text[at + 1].isspace()):
+            return at
+        at += 1
+    return None
+
+
+def quote(text: str, *, keywords: Iterable[str] = ()) -> str:
+    """The text as one word of a line, quoted where it must be: `split(quote(x))` gives x back."""
+    if PLAIN.fullmatch(text) and text[0] not in "@-" and text.lower() not in {*keywords}:
+        return text
+    escaped = text.translate(CURLY).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def join(*words: str) -> str:
+    """A command line of these words, for a button: `join("pause", "sq_1")`."""
+    return " ".join(quote(word) if not word.startswith("--") else word for word in words)
+
+
+def read_duration(text: str) -> timedelta | None:
+    """`2h`, `30m`, `1d`, `1h30m`; None where it is none, or not between a second and a year."""
+    parts = re.findall(r"([0-9]{1,6})([smhdw])", text.lower())
+    if not parts or "".join(map("".join, parts)) != text.lower():
+        return None
+    total = sum((timedelta(**{UNITS[unit]: int(count)}) for count, unit in parts), timedelta())
+    return total if timedelta() < total <= LONGEST_DURATION else None
+
+
+def show_duration(span: timedelta) -> str:
+    """`1d12h`, `30m`: what `read_duration` reads back; whole seconds."""
+    seconds, shown = int(span.total_seconds()), ""
+    for unit, size in (("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)):
+        count, seconds = divmod(seconds, size)
+        shown += f"{count}{unit}" if count else ""
+    return shown or "0s"
+
+
+def from_slack(text: str) -> str:
+    """A line as a person typed it, from Slack's escaped form.
+
+    Addresses that Slack made into links lose the link, `<#C1|name>` becomes `<#C1>`, `&amp;` becomes `&`.
+    Source: the platform's page on formatting text, escaping and mentions.
+    """
+    shown = re.sub(r"<(?:mailto:|tel:)?([^<>|#@!][^<>|]*)(?:\|([^<>]*))?>", lambda m: m[2] or m[1], text)
+    shown = re.sub(r"<([#@!][^<>|\s]+)\|[^<>]*>", r"<\1>", shown)
+    return shown.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+
+
+def read_channel(text: str) -> str | None:
+    """A channel as `<#C1|name>`, `<#C1>`, `#name` or an id; None where it is none."""
+    if found := re.fullmatch(r"<#([A-Z0-9]+)(?:\|[^<>]*)?>", text):
+        return found[1]
+    if re.fullmatch(r"#[^\s#<>&,]{1,80}|[CGD][A-Z0-9]{6,}", text):
+        return text
+    return None
