@@ -1,0 +1,1 @@
+"""Slack's Web API (docs.slack.dev/reference/methods), one module per family of methods."""

@@ -1,0 +1,167 @@
+"""The things of a Slack workspace, and how the Web API shows them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Team:
+    """The workspace and the app installed in it."""
+
+    id: str = "T0SANDBOX1"
+    name: str = "Outbound Labs"
+    domain: str = "outbound-labs"
+    app_id: str = "A0OUTREACH"
+    bot_id: str = "B0OUTREACH"
+    bot_user: str = "U0OUTREACH"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class User:
+    """A person or a bot."""
+
+    id: str
+    name: str
+    real_name: str
+    title: str = ""
+    team_id: str = "T0SANDBOX1"
+    is_admin: bool = False
+    is_bot: bool = False
+    is_restricted: bool = False
+    is_stranger: bool = False
+    tz: str = "Europe/Berlin"
+
+    def to_slack(self) -> Json:
+        """A user object as users.info returns it."""
+        profile = {
+            "real_name": self.real_name,
+            "display_name": self.name,
+            "title": self.title,
+            "email": f"{self.name}@example.com",
+        }
+        return {
+            "id": self.id,
+            "team_id": self.team_id,
+            "name": self.name,
+            "deleted": False,
+            "real_name": self.real_name,
+            "tz": self.tz,
+            "profile": profile,
+            "is_admin": self.is_admin,
+            "is_owner": False,
+            "is_restricted": self.is_restricted,
+            "is_ultra_restricted": False,
+            "is_stranger": self.is_stranger,
+            "is_bot": self.is_bot,
+            "is_app_user": False,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """A user group, mentioned as `<!subteam^S…>`."""
+
+    id: str
+    handle: str
+    name: str
+    users: tuple[str, ...]
+
+    def to_slack(self) -> Json:
+        """A usergroup object as usergroups.list returns it."""
+        return {
+            "id": self.id,
+            "team_id": "T0SANDBOX1",
+            "is_usergroup": True,
+            "name": self.name,
+            "handle": self.handle,
+            "user_count": len(self.users),
+            "users": list(self.users),
+            "date_delete": 0,
+        }
+
+
+@dataclass(slots=True, kw_only=True)
+class Message:
+    """A message, its history and what the bot attached to it.
+
+    `posted_at` is in seconds since 1970 with microseconds; `seen_by` names the only reader of an ephemeral.
+    """
+
+    ts: str
+    channel: str
+    user: str
+    text: str
+    posted_at: float
+    blocks: list[Json] = field(default_factory=list)
+    attachments: list[Json] = field(default_factory=list)
+    thread_ts: str | None = None
+    broadcast: bool = False
+    metadata: Json | None = None
+    seen_by: str | None = None
+    by_app: bool = False
+    subtype: str | None = None
+    edited_at: str | None = None
+    revisions: list[Json] = field(default_factory=list)
+    reactions: dict[str, list[str]] = field(default_factory=dict)
+    files: list[Json] = field(default_factory=list)
+    replies: list[str] = field(default_factory=list)
+    repliers: list[str] = field(default_factory=list)
+
+    @property
+    def is_reply(self) -> bool:
+        return self.thread_ts is not None and self.thread_ts != self.ts
+
+    @property
+    def in_channel(self) -> bool:
+        """Shown in the channel itself, not only in a thread."""
+        return not self.is_reply or self.broadcast
+
+
+@dataclass(slots=True, kw_only=True)
+class Channel:
+    """A conversation; `direct` is the person of a direct message with the bot."""
+
+    id: str
+    name: str
+    members: list[str]
+    is_private: bool = False
+    is_archived: bool = False
+    direct: str | None = None
+    topic: str = ""
+    created: int = 1_735_689_600
+    messages: dict[str, Message] = field(default_factory=dict)
+    ephemerals: dict[str, Message] = field(default_factory=dict)
+
+    def find(self, ts: str) -> Message | None:
+        return self.messages.get(ts) or self.ephemerals.get(ts)
+
+    def to_slack(self, *, viewer: str) -> Json:
+        """A conversation object as conversations.info returns it."""
+        shown: Json = {
+            "id": self.id,
+            "created": self.created,
+            "is_im": self.direct is not None,
+            "is_archived": self.is_archived,
+            "is_mpim": False,
+            "is_org_shared": False,
+        }
+        if self.direct is not None:
+            return {**shown, "user": self.direct, "is_user_deleted": False, "priority": 0}
+        return {
+            **shown,
+            "name": self.name,
+            "name_normalized": self.name,
+            "is_channel": not self.is_private,
+            "is_group": self.is_private,
+            "is_private": self.is_private,
+            "is_general": self.name == "general",
+            "is_member": viewer in self.members,
+            "creator": self.members[0] if self.members else "",
+            "topic": {"value": self.topic, "creator": "", "last_set": 0},
+            "purpose": {"value": "", "creator": "", "last_set": 0},
+            "num_members": len(self.members),
+        }

@@ -1,0 +1,35 @@
+"""What the stand-in says when Slack would say no."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+class Refusal(Exception):
+    """A request that Slack would answer with `"ok": false`.
+
+    `error` is Slack's own word, `messages` go to `response_metadata.messages`, `extra` holds fields beside
+    them (`needed`, `provided`, ...), and `retry_after` makes the answer an HTTP 429.
+    """
+
+    def __init__(
+        self,
+        error: str,
+        *,
+        messages: Sequence[str] = (),
+        extra: Mapping[str, Any] | None = None,
+        retry_after: int | None = None,
+    ) -> None:
+        super().__init__(error)
+        self.error = error
+        self.messages = tuple(messages)
+        self.extra = dict(extra or {})
+        self.retry_after = retry_after
+
+    def body(self) -> dict[str, Any]:
+        """The JSON that Slack answers with."""
+        answer: dict[str, Any] = {"ok": False, "error": self.error, **self.extra}
+        if self.messages:
+            answer["response_metadata"] = {"messages": [f"[ERROR] {line}" for line in self.messages]}
+        return answer

@@ -1,0 +1,107 @@
+"""The addresses that Slack hands out: to answer through, to upload to, to look at a file."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+from aiohttp import BodyPartReader, web
+
+from sandbox.slack.faults import Fault
+from sandbox.slack.refusal import Refusal
+from sandbox.slack.workspace import Workspace
+
+_PICTURES = {
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".gif": "image/gif",
+    ".webp": "image/webp",
+}
+_STATUS = {"expired_url": 404, "used_url": 404}
+
+
+class Transfers:
+    """Requests whose address is their permission."""
+
+    def __init__(self, workspace: Callable[[], Workspace]) -> None:
+        self._workspace = workspace
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        """`POST` to a response_url."""
+        started = time.perf_counter()
+        space = self._workspace()
+        fault = space.faults.take("response_url")
+        body: Any = None
+        try:
+            body = await _payload(request)
+            if fault is not None and fault.kind == "status":
+                return web.Response(status=fault.status, text="fault")
+            space.replies.receive(f"{request.match_info['number']}/{request.match_info['key']}", body)
+            status, answer = 200, "ok"
+        except Refusal as refusal:
+            status, answer = _STATUS.get(refusal.error, 400), json.dumps(refusal.body())
+        error = None if status == 200 else json.loads(answer)["error"]
+        space.traffic.record(
+            "response_url",
+            "response_url",
+            at=space.world.clock.now(),
+            ms=(time.perf_counter() - started) * 1000,
+            ok=status == 200,
+            status=status,
+            error=error,
+            request=body,
+            answer=answer,
+        )
+        if _cuts(fault) and request.transport is not None:
+            request.transport.abort()
+        return web.Response(status=status, text=answer)
+
+    async def upload(self, request: web.Request) -> web.StreamResponse:
+        """`POST` the bytes of a file, raw or as a form."""
+        world = self._workspace().world
+        known = world.files.get(request.match_info["file"])
+        if known is None or known["key"] != request.match_info["key"]:
+            return web.Response(status=404, text="unknown upload")
+        data = await _bytes(request)
+        if len(data) != known["size"]:
+            return web.Response(status=400, text="length mismatch")
+        world.contents[known["id"]] = data
+        return web.Response(text=f"OK - {len(data)}")
+
+    async def download(self, request: web.Request) -> web.StreamResponse:
+        """A file; only plain pictures are shown in place, everything else is saved."""
+        world = self._workspace().world
+        known = world.files.get(request.match_info["file"])
+        if known is None or known["key"] != request.match_info["key"] or known["id"] not in world.contents:
+            return web.Response(status=404, text="unknown file")
+        suffix = f".{known['name'].rpartition('.')[2].lower()}"
+        picture = _PICTURES.get(suffix)
+        headers = {"Content-Security-Policy": "sandbox; default-src 'none'"}
+        if picture is None:
+            headers["Content-Disposition"] = "attachment"
+        kind = picture or "application/octet-stream"
+        return web.Response(body=world.contents[known["id"]], content_type=kind, headers=headers)
+
+
+def _cuts(fault: Fault | None) -> bool:
+    return fault is not None and fault.kind in ("cut", "accept_then_cut")
+
+
+async def _payload(request: web.Request) -> Any:
+    raw = await request.read()
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise Refusal("invalid_payload") from error
+
+
+async def _bytes(request: web.Request) -> bytes:
+    if not request.content_type.startswith("multipart/"):
+        return await request.read()
+    async for part in await request.multipart():
+        if isinstance(part, BodyPartReader) and part.filename:
+            return bytes(await part.read())
+    return b""
