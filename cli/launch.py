@@ -1,0 +1,106 @@
+"""Start the long-running parts: demo, bot, dashboard, sandbox. Each ends in order at SIGINT and SIGTERM."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import signal
+from argparse import Namespace
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from cli import endings
+from shared import lifeline
+
+if TYPE_CHECKING:
+    from shared.settings import Settings
+
+
+def demo(options: Namespace) -> int:
+    """The whole system on embedded parts."""
+    from cli.demo import run_demo
+
+    return asyncio.run(run_demo(headless=options.headless, seconds=options.seconds))
+
+
+def bot(options: Namespace) -> int:
+    """The Slack bot and webhook receiver, until it is told to end."""
+    from bot.app import serve
+    from shared.settings import Need, load
+
+    asyncio.run(serve(load(config=options.config, needs=(Need.API, Need.SLACK, Need.ALERTS))))
+    return endings.DONE
+
+
+def dashboard(options: Namespace) -> int:
+    """The dashboard in front, or with `--once` one snapshot on stdout."""
+    from shared.settings import Need, load
+
+    if (options.json or options.svg) and not options.once:
+        raise endings.Misused("--json and --svg belong to --once: `outreach dashboard --once --json`")
+    settings = load(config=options.config, needs=(Need.API,))
+    settings.workspace(options.workspace)
+    if options.once:
+        from tui.once import print_once
+
+        return asyncio.run(print_once(settings, as_json=options.json, workspace=options.workspace))
+    return asyncio.run(_front(options, settings))
+
+
+def sandbox(options: Namespace) -> int:
+    """The embedded service and Slack stand-in; announces itself in one line of JSON on stdout."""
+    asyncio.run(_serve_sandbox(options))
+    return endings.DONE
+
+
+async def _front(options: Namespace, settings: Settings) -> int:
+    from cli.records import opened
+    from tui.app import run_dashboard
+
+    async with opened(settings) as records:
+        return await run_dashboard(settings, records=records, wall=options.wall, workspace=options.workspace)
+
+
+async def _serve_sandbox(options: Namespace) -> None:
+    from sandbox.embedded import Sandbox
+
+    sandbox = Sandbox(
+        port=options.port,
+        slack_port=options.slack_port,
+        database=options.database,
+        seed=options.seed,
+        speed=options.speed,
+        scenario=options.scenario,
+    )
+    with stopping() as stop:
+        async with sandbox:
+            print(json.dumps(sandbox.announcement), flush=True)
+            await _stopped_or_orphaned(stop)
+
+
+@contextlib.contextmanager
+def stopping() -> Iterator[asyncio.Event]:
+    """An event that SIGINT and SIGTERM set while the block runs."""
+    loop, stop = asyncio.get_running_loop(), asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    try:
+        yield stop
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+
+
+async def _stopped_or_orphaned(stop: asyncio.Event) -> None:
+    """Return at a signal, or when the process that holds this one's lifeline is gone."""
+    waits = {
+        asyncio.create_task(stop.wait(), name="sandbox-stop"),
+        asyncio.create_task(lifeline.parent_gone(), name="sandbox-lifeline"),
+    }
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in waits:
+            task.cancel()
+        await asyncio.gather(*waits, return_exceptions=True)

@@ -1,0 +1,79 @@
+"""The `outreach` command: one word decides what runs, and nothing is imported that it does not need.
+
+`outreach --help` costs under six times an empty `python -c pass` (targets, row 10).
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+from cli import endings
+from cli.line import Line, offered, split, words
+from cli.programs import PROGRAMS, Program
+from shared.commands import COMMANDS, Command
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line and return its exit code: 0 done, 1 refused or failed, 2 misused."""
+    line = split(sys.argv[1:] if argv is None else argv)
+    return endings.guard(lambda: _run(line))
+
+
+def _run(line: Line) -> int:
+    if line.word is None:
+        return _without_word(line)
+    if line.word in PROGRAMS:
+        return _run_program(PROGRAMS[line.word], line)
+    command = COMMANDS.get(line.word.lower())
+    if command is None or not offered(command):
+        raise endings.Misused(_unknown(line.word))
+    return _run_command(command, line)
+
+
+def _run_program(program: Program, line: Line) -> int:
+    from cli.arguments import read_program
+
+    options = read_program(program, line)
+    module, _, function = program.entry.partition(":")
+    code: int = getattr(importlib.import_module(module), function)(options)
+    return code
+
+
+def _run_command(command: Command, line: Line) -> int:
+    from cli.arguments import read_command
+
+    options = read_command(command, line)
+    from cli import verbs
+
+    return verbs.run(command, options)
+
+
+def _without_word(line: Line) -> int:
+    if "--version" in line.before:
+        from importlib.metadata import version
+
+        print(f"outreach {version('outreach-ops')}")
+        return endings.DONE
+    from cli import overview
+
+    if {"--help", "-h"} & set(line.before):
+        print(overview.text())
+        return endings.DONE
+    print(overview.text(), file=sys.stderr)
+    return endings.MISUSED
+
+
+def _unknown(word: str) -> str:
+    from difflib import get_close_matches
+
+    from shared.plain import visible
+
+    near = get_close_matches(word.lower(), words(), n=1, cutoff=0.5)
+    hint = f" The nearest is “{near[0]}”." if near else ""
+    return f"there is no command “{visible(word)[:60]}”.{hint} `outreach --help` lists them all."
+
+
+if __name__ == "__main__":
+    sys.exit(main())

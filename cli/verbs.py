@@ -1,0 +1,83 @@
+"""Run one command of the table in a shell: parse, confirm, run, show."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import re
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from cli import endings, terminal
+from shared.card import Card
+from shared.commands import Command, Invocation, parse
+from shared.words import quote
+
+
+def run(command: Command, options: Namespace) -> int:
+    """Answer on stdout and return 0; a refusal goes to stderr and returns 1."""
+    invocation = parse(line(command.name, options.words))
+    if options.workspace:
+        invocation = replace(invocation, workspace=options.workspace)
+    if command.confirm and not options.yes:
+        _ask(invocation)
+    card = asyncio.run(_answer(invocation, options))
+    return _show(card, as_json=getattr(options, "json", False))
+
+
+def line(name: str, words: Sequence[str]) -> str:
+    """The words as one command line of the shared language, quoted where a shell had them quoted."""
+    return " ".join([name, *map(_quoted, words)])
+
+
+def _quoted(word: str) -> str:
+    """As typed where that is one plain word; a field keeps its name before the quote: `title="VP Sales"`."""
+    if word and not any(c.isspace() or c in "\"'“”„«»‘’‚\\" for c in word):
+        return word
+    if field := re.match(r"[\w.-]+=", word):
+        return field[0] + quote(word[field.end() :])
+    return quote(word)
+
+
+def _ask(invocation: Invocation) -> None:
+    """Ask on a terminal; elsewhere `--yes` must have been given."""
+    summary = invocation.command.summary.rstrip(".")
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise endings.Failed(
+            f"“{invocation.line}” changes things for good and nobody can be asked here: add --yes"
+        )
+    print(f"{invocation.line}: {summary}. Go on? [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+        raise endings.Failed("nothing was changed")
+
+
+async def _answer(invocation: Invocation, options: Namespace) -> Card:
+    from cli.records import opened
+    from shared import operations
+    from shared.desk import Desk, open_client
+    from shared.records import Actor
+    from shared.settings import Need, load
+
+    settings = load(config=options.config, needs=(Need.API,))
+    workspace = settings.workspace(invocation.workspace)
+    async with open_client(settings, workspace) as client, opened(settings) as records:
+        desk = Desk(
+            workspace=workspace,
+            client=client,
+            actor=Actor(name=getpass.getuser(), face="shell"),
+            records=records,
+            now=lambda: datetime.now(UTC),
+            confirmed=True,
+        )
+        return await operations.run(invocation, desk)
+
+
+def _show(card: Card, *, as_json: bool) -> int:
+    if as_json and card.data is not None:
+        terminal.print_data(card.data)
+    else:
+        terminal.show(card)
+    return endings.DONE
