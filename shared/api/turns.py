@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -62,33 +63,29 @@ class Turns(ABC):
         return pacing.view(self._seen, self.now())
 
     async def _wait(self, priority: Priority, deadline: float | None) -> None:
-        turn = await self._join(priority, deadline)
-        while wait := await self.change(lambda pace, now: pacing.pass_gate(pace, now, turn)):
-            _refuse_beyond(deadline, wait)
+        turn, wait = await self._join(priority, deadline)
+        while wait:
+            if deadline is not None and time.monotonic() + wait > deadline:
+                raise no_turn(wait)
             await asyncio.sleep(wait)
+            wait = await self.change(lambda pace, now: pacing.pass_gate(pace, now, turn))
 
-    async def _join(self, priority: Priority, deadline: float | None) -> Turn:
+    async def _join(self, priority: Priority, deadline: float | None) -> tuple[Turn, float]:
+        """A turn and the wait until it, 0 when the gate is passed already; no turn is taken beyond the deadline."""
         answers, self._clean = self._clean, 0
-        left = None if deadline is None else deadline - time.monotonic()
+        left = math.inf if deadline is None else deadline - time.monotonic()
 
-        def act(pace: Pace, now: float) -> tuple[Pace, Turn | float]:
+        def act(pace: Pace, now: float) -> tuple[Pace, tuple[Turn, float]]:
             pace = pacing.recover(pace, answers, base=self._base)
             joined, turn = pacing.join(pace, now, priority=priority)
-            wait = pacing.wait_of(joined, now, turn)
-            return (pace, wait) if left is not None and wait > left else (joined, turn)
+            after, wait = pacing.pass_gate(joined, now, turn)
+            return (pace if wait > left else after), (turn, wait)
 
-        found = await self.change(act)
-        if isinstance(found, Turn):
-            return found
-        raise _no_turn(found)
+        return await self.change(act)
 
 
-def _refuse_beyond(deadline: float | None, wait: float) -> None:
-    if deadline is not None and time.monotonic() + wait > deadline:
-        raise _no_turn(wait)
-
-
-def _no_turn(wait: float) -> RateLimited:
+def no_turn(wait: float) -> RateLimited:
+    """The turn would come too late."""
     return RateLimited(f"No turn within the time allowed; the next is in {wait:.1f} s.", retry_after=wait)
 
 
