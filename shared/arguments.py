@@ -88,7 +88,9 @@ TARGET_KEYWORDS = ("for", "reason", "reason:", "to", "by", "here", "condensed", 
 
 
 def _write_target(values: Values) -> list[str]:
-    return [quote(word, keywords=TARGET_KEYWORDS) for word in values["target"]]
+    """Several words as they are, unless the first would need quotes: a quoted name ends where its quotes do."""
+    words = [quote(word, keywords=TARGET_KEYWORDS) for word in values["target"]]
+    return [quote(" ".join(values["target"]))] if words[1:] and words[0].startswith('"') else words
 
 
 def _need_target(words: Words) -> tuple[str, ...]:
@@ -102,6 +104,7 @@ def _read_pause(words: Words) -> Values:
     target, rest = words[:at], words[after:]
     if duration is None:
         at = next((i for i, word in enumerate(words) if i and word.says("reason", "reason:")), len(words))
+        at = 1 if words and words[0].quoted and not words[0].key else at
         target, rest = words[:at], words[at:]
     if rest and rest[0].says("reason", "reason:"):
         rest = rest[1:]

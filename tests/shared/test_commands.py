@@ -66,6 +66,10 @@ def test_pause_leaves_the_split_of_name_and_reason_to_the_account() -> None:
     }
 
 
+def test_a_name_in_quotes_ends_where_the_quotes_do() -> None:
+    assert values('pause "Q3 C" bounces') == {"target": ("Q3 C",), "duration": None, "reason": "bounces"}
+
+
 def test_a_number_after_for_is_a_duration_or_refused() -> None:
     assert "“2x” is no duration" in refusal("pause sq_1 for 2x")
     assert "“2” is no duration" in refusal("pause sq_1 for 2")
@@ -183,7 +187,10 @@ def test_a_line_of_ten_thousand_characters_is_refused_kindly() -> None:
 
 
 word = st.text(min_size=1, max_size=10).map(lambda t: t.translate(CURLY)).filter(lambda t: t.strip() != "")
-target = st.lists(word, min_size=1, max_size=3).map(tuple)
+plain = st.from_regex(r"[A-Za-z][A-Za-z0-9_.]{0,8}[A-Za-z0-9]", fullmatch=True).filter(
+    lambda t: not t.islower()
+)
+target = word.map(lambda one: (one,)) | st.lists(plain, min_size=1, max_size=3).map(tuple)
 key = st.from_regex(r"[a-z][a-z_]{0,8}", fullmatch=True).filter(lambda k: k != "email")
 day = st.dates(min_value=date(2000, 1, 1), max_value=date(2100, 1, 1))
 NO_PERIOD = {"days": None, "start": None, "end": None}

@@ -1,0 +1,132 @@
+"""Which sequence a person means: an id, a whole name, or a beginning that fits only one (contract, section 2). Pure."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence as Many
+from dataclasses import dataclass
+
+from shared.api.models import Sequence
+from shared.arguments import clip
+from shared.card import Button, Card, Column, Row, Table, Tone
+from shared.words import join
+
+MOST_CANDIDATES = 10
+LONGEST_NAME = 40
+"""Words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picked:
+    """One sequence fits; `rest` are the words that are no part of its name."""
+
+    sequence: Sequence
+    rest: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ambiguous:
+    """Several fit."""
+
+    said: str
+    candidates: tuple[Sequence, ...]
+
+    def card(self, *command: str, after: tuple[str, ...] = ()) -> Card:
+        """The candidates, each with a button that says `command ID after`; nothing was changed."""
+        shown = self.candidates[:MOST_CANDIDATES]
+        buttons = tuple(
+            Button(label=clip(sequence.label, length=40), command=join(*command, sequence.id, *after))
+            for sequence in shown
+        )
+        return Card(
+            title=f"“{clip(self.said)}” fits {len(self.candidates)} sequences",
+            tone=Tone.WARN,
+            text=("Nothing was changed. Which one?",),
+            table=_listed(shown, total=len(self.candidates)),
+            buttons=buttons,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """None fits; `nearest` are those it may have been meant to be."""
+
+    said: str
+    nearest: tuple[Sequence, ...]
+    known: int
+
+    def card(self, *command: str, after: tuple[str, ...] = ()) -> Card:
+        """What would have been right; nothing was changed."""
+        hint = "Did you mean one of these?" if self.nearest else "`sequences` lists them all."
+        empty = "This workspace has no sequences." if not self.known else hint
+        buttons = tuple(
+            Button(label=clip(sequence.label, length=40), command=join(*command, sequence.id, *after))
+            for sequence in self.nearest
+        )
+        return Card(
+            title=f"No sequence is called “{clip(self.said)}”",
+            tone=Tone.WARN,
+            text=(f"Nothing was changed. {empty}",),
+            table=_listed(self.nearest, total=len(self.nearest)) if self.nearest else None,
+            buttons=buttons or (Button(label="sequences", command="sequences"),),
+        )
+
+
+def _listed(sequences: Many[Sequence], *, total: int) -> Table:
+    return Table(
+        columns=(Column(title="Id"), Column(title="Name"), Column(title="Status")),
+        rows=tuple(Row(cells=(s.id, s.name, s.status)) for s in sequences),
+        total=total,
+    )
+
+
+def pick_sequence(
+    sequences: Many[Sequence], words: Many[str], *, greedy: bool = False
+) -> Picked | Ambiguous | Missing:
+    """The sequence that the words name.
+
+    `greedy`: the longest beginning of the words that is an id or a whole name counts, and the rest is a reason.
+    A mere beginning of a name never takes a rest: “Q3 fuonders” must not pause a lone “Q3 CTO”.
+    """
+    said = " ".join(words).strip()
+    fitting = _fitting(sequences, said)
+    if len(fitting) == 1:
+        return Picked(sequence=fitting[0])
+    for count in range(min(len(words), LONGEST_NAME), 0, -1) if greedy and not fitting else ():
+        fitting = _named(sequences, " ".join(words[:count]))
+        if len(fitting) == 1:
+            return Picked(sequence=fitting[0], rest=tuple(words[count:]))
+        if fitting:
+            break
+    if fitting:
+        return Ambiguous(said=said, candidates=fitting)
+    return Missing(said=said, nearest=_nearest(sequences, said), known=len(sequences))
+
+
+def _named(sequences: Many[Sequence], said: str) -> tuple[Sequence, ...]:
+    """Those with this id; else with this whole name."""
+    folded = _fold(said)
+    by_id = [s for s in sequences if s.id == said] or [s for s in sequences if _fold(s.id) == folded]
+    return tuple(by_id or [s for s in sequences if folded and _fold(s.name or "") == folded])
+
+
+def _fitting(sequences: Many[Sequence], said: str) -> tuple[Sequence, ...]:
+    """Those so named; else those that begin so."""
+    folded = _fold(said)
+    beginning = [
+        s for s in sequences if _fold(s.name or "").startswith(folded) or _fold(s.id).startswith(folded)
+    ]
+    return _named(sequences, said) or (tuple(beginning) if folded else ())
+
+
+def _fold(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _nearest(sequences: Many[Sequence], said: str) -> tuple[Sequence, ...]:
+    folded = _fold(said)[:100]
+    by_name = {_fold(sequence.label)[:100]: sequence for sequence in sequences}
+    near = difflib.get_close_matches(folded, by_name, n=3, cutoff=0.5)
+    first = folded.partition(" ")[0]
+    others = [name for name in by_name if first and name.startswith(first) and name not in near]
+    return tuple(by_name[name] for name in (*near, *others)[:3])
