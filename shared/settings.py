@@ -116,6 +116,13 @@ class Settings:
     thresholds: Mapping[str, Any]
     dashboard: Mapping[str, Any]
 
+    @property
+    def budget_database(self) -> URL:
+        """Where all processes of this machine, or of the PostgreSQL database, share the budgets of their keys."""
+        if self.database.get_backend_name() != "sqlite":
+            return self.database
+        return URL.create("sqlite", database=str(_own_state() / "budget.db"))
+
     def workspace(self, name: str | None = None) -> Workspace:
         """The named workspace (case ignored), or the default; raises `UnknownWorkspace`."""
         wanted = (name or self.default_workspace).casefold()
@@ -236,13 +243,17 @@ def _settle(given: Given, *, file: Path | None) -> Settings:
 
 def _places(database_url: str | None) -> tuple[URL, Path]:
     """The database and the folder of the program's other files: beside a SQLite file, else the user's own."""
-    state = Path(platformdirs.user_state_dir(configuration.APPLICATION, appauthor=False))
+    state = _own_state()
     if database_url is None:
         return parse_url(f"sqlite:///{state / 'outreach.db'}"), state
     url = parse_url(database_url)
     if url.get_backend_name() == "sqlite" and url.database and url.database != ":memory:":
         return url, Path(url.database).resolve().parent
     return url, state
+
+
+def _own_state() -> Path:
+    return Path(platformdirs.user_state_dir(configuration.APPLICATION, appauthor=False))
 
 
 def _workspaces(given: Given) -> dict[str, Workspace]:

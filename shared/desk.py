@@ -1,0 +1,52 @@
+"""What a command is given to work with: a workspace, its client, who asks, the bot's records, the clock."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from shared.api.client import OutreachClient
+from shared.budget import SharedBudget, name_of
+from shared.health import Thresholds
+from shared.records import Actor, Records
+from shared.settings import Settings, Workspace
+
+if TYPE_CHECKING:
+    import httpx
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """One person's, or one timer's, place to work at. `now` gives aware times in UTC."""
+
+    workspace: Workspace
+    client: OutreachClient
+    actor: Actor
+    records: Records | None
+    now: Callable[[], datetime]
+    confirmed: bool = False
+    """The face has asked already."""
+    thresholds: Thresholds = Thresholds()
+
+
+@asynccontextmanager
+async def open_client(
+    settings: Settings, workspace: Workspace, *, transport: httpx.AsyncBaseTransport | None = None
+) -> AsyncIterator[OutreachClient]:
+    """A client that shares its key's budget with every other process; closes both at the end."""
+    key = workspace.api_key.get_secret_value()
+    budget = SharedBudget(settings.budget_database, key=name_of(key, workspace.base_url), rate=workspace.rate)
+    async with (
+        budget,
+        OutreachClient(
+            base_url=workspace.base_url,
+            api_key=key,
+            pacer=budget,
+            fields=workspace.fields,
+            transport=transport,
+        ) as client,
+    ):
+        yield client
