@@ -1,0 +1,201 @@
+"""The eight endpoints of `/v1`."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import APIRouter, FastAPI, Path, Query, Request, Security
+from fastapi.exceptions import RequestValidationError
+from fastapi.security import HTTPBearer
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from sandbox.service import accounting, leads, shapes
+from sandbox.service.dialect import Dialect
+from sandbox.service.refusals import Json, Refusal, error_response, response_of
+from sandbox.service.storage import Storage
+from sandbox.service.subscribing import check_url
+
+_REFUSALS: dict[int | str, dict[str, Any]] = {
+    400: {"model": shapes.Error, "description": "A field is missing or invalid; `error.field` names it."},
+    401: {"model": shapes.Error, "description": "The API key is missing or revoked."},
+    429: {"model": shapes.Error, "description": "Too many requests; see `Retry-After`."},
+}
+_MISSING: dict[int | str, dict[str, Any]] = {
+    404: {"model": shapes.Error, "description": "The resource does not exist in this workspace."}
+}
+_DESCRIPTION = """The outreach service's REST API, as a sandbox. What the public document leaves unshown is answered in
+one plain dialect, described here; the control API (`/control/docs`) turns the dials to others."""
+
+LeadId = Annotated[str, Path(min_length=1, max_length=200)]
+
+
+class Ledger:
+    """What the routes need: the book, the time and the dialect."""
+
+    def __init__(self, storage: Storage, *, now: Callable[[], float]) -> None:
+        self.storage = storage
+        self.now = now
+        self.dialect = Dialect()
+
+
+def create_api(ledger: Ledger) -> FastAPI:
+    """The API as an application; its requests carry `scope["workspace"]`, which the gate has put there."""
+    app = FastAPI(
+        title="Outreach Service REST API (sandbox)",
+        version="1",
+        description=_DESCRIPTION,
+        redoc_url=None,
+        separate_input_output_schemas=False,
+    )
+    router = APIRouter(prefix="/v1", responses=_REFUSALS, dependencies=[Security(HTTPBearer(auto_error=False))])
+    _add_lead_routes(router, ledger)
+    _add_sequence_routes(router, ledger)
+    _add_reading_routes(router, ledger)
+    _add_webhook_routes(router, ledger)
+    app.include_router(router)
+    app.add_exception_handler(Refusal, _refused)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _unrouted)
+    return app
+
+
+def _add_lead_routes(router: APIRouter, ledger: Ledger) -> None:
+    @router.get("/leads", response_model=shapes.LeadPage, responses=_MISSING, tags=["leads"])
+    async def list_leads(
+        request: Request,
+        sequence_id: shapes.Identifier | None = None,
+        status: shapes.LeadStatus | None = None,
+        limit: Annotated[int, Query(ge=1, le=100)] = 25,
+        cursor: Annotated[str | None, Query(max_length=200)] = None,
+    ) -> Response:
+        """List leads, newest first, paginated by cursor."""
+        page = await ledger.storage.read(
+            lambda connection: leads.list_leads(
+                connection,
+                workspace=request.scope["workspace"],
+                sequence_id=sequence_id,
+                status=status,
+                limit=limit,
+                cursor=cursor,
+            )
+        )
+        return Json(ledger.dialect.page(page.leads, cursor=page.cursor, asked=cursor))
+
+    @router.post("/leads", status_code=201, response_model=shapes.Added, responses=_MISSING, tags=["leads"])
+    async def add_leads(request: Request, body: shapes.NewLeads) -> Response:
+        """Add up to 1,000 leads to a sequence; duplicates and blocklisted addresses are skipped and reported."""
+        added = await ledger.storage.write(
+            lambda connection: leads.add_leads(
+                connection,
+                workspace=request.scope["workspace"],
+                sequence_id=body.sequence_id,
+                new=body.leads,
+                now=ledger.now(),
+            )
+        )
+        return Json(added, status_code=201)
+
+    @router.delete("/leads/{id}", response_model=shapes.Removed, responses=_MISSING, tags=["leads"])
+    async def remove_lead(request: Request, id: LeadId) -> Response:  # noqa: A002 -- the document's parameter
+        """Remove the lead from all sequences; its reply history is kept."""
+        workspace = request.scope["workspace"]
+        return ledger.dialect.done(
+            await ledger.storage.write(lambda connection: leads.remove_lead(connection, id, workspace=workspace))
+        )
+
+
+def _add_sequence_routes(router: APIRouter, ledger: Ledger) -> None:
+    @router.get("/sequences", response_model=shapes.Sequences, tags=["sequences"])
+    async def list_sequences(request: Request) -> Response:
+        """List the sequences of the workspace with their status and step count."""
+        workspace = request.scope["workspace"]
+        items = await ledger.storage.read(lambda it: accounting.list_sequences(it, workspace=workspace))
+        return Json(ledger.dialect.listing("sequences", items))
+
+    @router.patch("/sequences/{id}", response_model=shapes.Sequence, responses=_MISSING, tags=["sequences"])
+    async def change_sequence(
+        request: Request,
+        id: LeadId,  # noqa: A002 -- the document's parameter
+        body: shapes.SequenceChange,
+    ) -> Response:
+        """Pause or resume a sequence."""
+        workspace = request.scope["workspace"]
+        return ledger.dialect.done(
+            await ledger.storage.write(
+                lambda it: accounting.change_sequence(it, id, workspace=workspace, status=body.status)
+            )
+        )
+
+
+def _add_reading_routes(router: APIRouter, ledger: Ledger) -> None:
+    @router.get("/inboxes", response_model=shapes.Inboxes, tags=["inboxes"])
+    async def list_inboxes(request: Request) -> Response:
+        """List connected inboxes with health score, daily limit and status."""
+        workspace = request.scope["workspace"]
+        items = await ledger.storage.read(lambda it: accounting.list_inboxes(it, workspace=workspace))
+        return Json(ledger.dialect.listing("inboxes", items))
+
+    @router.get("/stats", response_model=shapes.Stats, tags=["stats"])
+    async def read_stats(
+        request: Request,
+        group_by: shapes.Grouping = "sequence",
+        start: Annotated[dt.date | None, Query(alias="from")] = None,
+        end: Annotated[dt.date | None, Query(alias="to")] = None,
+    ) -> Response:
+        """Count sends, replies, positive replies and meetings; the last 30 days when both ends are omitted."""
+        first, last = accounting.date_range(start, end, now=ledger.now())
+        workspace = request.scope["workspace"]
+        items = await ledger.storage.read(
+            lambda it: accounting.read_stats(it, workspace=workspace, grouping=group_by, start=first, end=last)
+        )
+        return Json(ledger.dialect.listing("stats", items))
+
+
+def _add_webhook_routes(router: APIRouter, ledger: Ledger) -> None:
+    @router.post("/webhooks", status_code=201, response_model=shapes.Subscribed, tags=["webhooks"])
+    async def subscribe(request: Request, body: shapes.NewSubscription) -> Response:
+        """Subscribe an HTTPS endpoint to one or more events; the secret is shown once."""
+        url, workspace = check_url(body.url), request.scope["workspace"]
+        made = await ledger.storage.write(
+            lambda it: accounting.subscribe(
+                it, workspace=workspace, url=url, events=list(body.events), now=ledger.now()
+            )
+        )
+        return Json(made, status_code=201)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Refusal)
+    return response_of(error)
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    message = first["msg"].removeprefix("Value error, ")
+    return error_response(400, code="bad_request", message=f"{message}.", field=field_of(first["loc"]))
+
+
+async def _unrouted(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    headers = dict(error.headers or {})
+    if error.status_code == 405:
+        response = error_response(405, code="method_not_allowed", message="The path knows other methods only.")
+    elif error.status_code == 404:
+        response = error_response(404, code="not_found", message="There is nothing at this path.")
+    else:
+        response = error_response(400, code="bad_request", message="The body cannot be read.", field="body")
+    response.headers.update(headers)
+    return response
+
+
+def field_of(location: tuple[int | str, ...]) -> str:
+    """Where in the request: `("body", "leads", 3, "email")` -> `leads[3].email`."""
+    path = ""
+    for part in location[1:]:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part
+    # The body itself is wrong: no JSON (the location is then an offset) or no object.
+    return path if path and not path.startswith("[") else "body"

@@ -1,0 +1,35 @@
+"""Keyed chance: every roll depends on its key alone, so a campaign turns out the same in whatever order it is asked."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
+
+_UNIT = 2.0**-64
+_EIGHT = struct.Struct("<8Q")
+
+
+def rolls(*key: object) -> tuple[float, ...]:
+    """Eight independent numbers in [0, 1) for one key."""
+    digest = hashlib.blake2b(repr(key).encode(), digest_size=64).digest()
+    return tuple(word * _UNIT for word in _EIGHT.unpack(digest))
+
+
+def roll(*key: object) -> float:
+    """One number in [0, 1) for a key."""
+    digest = hashlib.blake2b(repr(key).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little") * _UNIT
+
+
+def pick(options: Sequence[T], at: float) -> T:
+    """The option that a roll in [0, 1) falls on."""
+    return options[min(int(at * len(options)), len(options) - 1)]
+
+
+def between(low: float, high: float, at: float) -> float:
+    """Stretch a roll over a range."""
+    return low + (high - low) * at

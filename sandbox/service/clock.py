@@ -1,0 +1,51 @@
+"""The service's own time: it starts at the real now, runs at a chosen speed, and can be frozen or moved on."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+
+DAY = 86_400.0
+HOUR = 3_600.0
+MINUTE = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clock:
+    """Where service time stood at a real instant, and how many service seconds pass in a real one."""
+
+    real: float
+    virtual: float
+    speed: float
+
+    def at(self, real: float) -> float:
+        """Service time at a real instant, in seconds of the Unix epoch."""
+        return self.virtual + max(0.0, real - self.real) * self.speed
+
+    def moved(self, seconds: float, *, real: float) -> Clock:
+        """The clock after a jump ahead."""
+        return Clock(real=real, virtual=self.at(real) + seconds, speed=self.speed)
+
+    def paced(self, speed: float, *, real: float) -> Clock:
+        """The clock at another speed; 0 freezes it."""
+        return Clock(real=real, virtual=self.at(real), speed=speed)
+
+
+def day_of(moment: float) -> int:
+    """The number of the UTC day that a moment falls on, counted from 1970-01-01."""
+    return int(moment // DAY)
+
+
+def date_of(moment: float) -> dt.date:
+    """The UTC date of a moment."""
+    return dt.datetime.fromtimestamp(moment, dt.UTC).date()
+
+
+def day_number(date: dt.date) -> int:
+    """The number of a date, as `day_of` counts."""
+    return date.toordinal() - dt.date(1970, 1, 1).toordinal()
+
+
+def stamp(moment: float) -> str:
+    """A moment as RFC 3339 in UTC, to the second."""
+    return dt.datetime.fromtimestamp(int(moment), dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

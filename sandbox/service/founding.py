@@ -1,0 +1,247 @@
+"""Found the account: keys, sequences, inboxes, and what five weeks of campaign have left of leads and counts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, func, insert, select
+
+from sandbox.service import accounts, health, scenarios, schema
+from sandbox.service.accounts import AccountPlan, DomainPlan, SequencePlan
+from sandbox.service.campaign import Window, next_slot
+from sandbox.service.chance import between, pick, roll
+from sandbox.service.clock import DAY, HOUR
+from sandbox.service.huge import found_huge
+from sandbox.service.names import FIRST, person, plain
+from sandbox.service.rehearsal import Journey, Rehearsal, Sender
+
+_ROWS_AT_ONCE = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Founding:
+    """What an account is founded with."""
+
+    seed: int
+    scenario: str
+    speed: float
+    now: float
+
+
+def found(connection: Connection, founding: Founding) -> None:
+    """Fill an empty book; a book that has a world already is left as it is."""
+    if connection.execute(select(schema.world.c.pk)).first() is not None:
+        return
+    scenario = scenarios.load(founding.scenario)
+    connection.execute(insert(schema.world), _world(founding))
+    if scenario.account == "huge":
+        found_huge(connection, seed=founding.seed, now=founding.now)
+    plans = {
+        "believable": accounts.BELIEVABLE,
+        "empty": accounts.EMPTY,
+        "huge": (accounts.GLOBEX,),
+    }[scenario.account]
+    for plan in plans:
+        _found_workspace(connection, plan, founding)
+    _issue_keys(connection, founding.seed)
+
+
+def _world(founding: Founding) -> dict[str, Any]:
+    return {
+        "pk": 1,
+        "seed": founding.seed,
+        "scenario": founding.scenario,
+        "founded_at": founding.now,
+        "simulated_until": founding.now,
+        "acts_done": 0,
+        "clock_real": founding.now,
+        "clock_virtual": founding.now,
+        "clock_speed": founding.speed,
+    }
+
+
+def _issue_keys(connection: Connection, seed: int) -> None:
+    """One live key for each workspace, and a revoked one."""
+    rows = []
+    for workspace in connection.execute(select(schema.workspaces)).all():
+        rows.append({"key": api_key(seed, workspace.name), "workspace_pk": workspace.pk, "revoked": False})
+    rows.append({"key": api_key(seed, "revoked"), "workspace_pk": rows[0]["workspace_pk"], "revoked": True})
+    connection.execute(insert(schema.api_keys), rows)
+
+
+def api_key(seed: int, name: str) -> str:
+    """A key with the live-key prefix; it opens nothing but a sandbox, so a seed may make it."""
+    return f"live_{name}_{hashlib.blake2b(f'{seed} {name}'.encode(), digest_size=12).hexdigest()}"
+
+
+def _found_workspace(connection: Connection, plan: AccountPlan, founding: Founding) -> None:
+    workspace = insert_one(connection, schema.workspaces, name=plan.workspace)
+    if plan.blocklist:
+        rows = [{"workspace_pk": workspace, "entry": entry} for entry in plan.blocklist]
+        connection.execute(insert(schema.blocklist), rows)
+    if not plan.sequences:
+        return
+    sequences = [insert_one(connection, schema.sequences, **sequence_row(workspace, one)) for one in plan.sequences]
+    domains = [insert_one(connection, schema.domains, **domain_row(workspace, one)) for one in plan.domains]
+    rehearsal = Rehearsal(seed=founding.seed, now=founding.now)
+    for number in range(plan.inboxes):
+        order, domain = number % len(sequences), (number * 7 + number // len(domains)) % len(domains)
+        row = _inbox_row(plan, number, order=order, domain=domain, founding=founding)
+        row |= {"workspace_pk": workspace, "sequence_pk": sequences[order], "domain_pk": domains[domain]}
+        inbox = insert_one(connection, schema.inboxes, **row)
+        rehearsal.play(_sender(row, plan.sequences[order], inbox=inbox, now=founding.now))
+    _move_in(connection, rehearsal, plan=plan, workspace=workspace, sequences=sequences)
+
+
+def insert_one(connection: Connection, table: Any, **values: Any) -> int:
+    """Insert a row; its number."""
+    return int(connection.execute(insert(table).values(**values).returning(table.c.pk)).scalar_one())
+
+
+def sequence_row(workspace: int, plan: SequencePlan) -> dict[str, Any]:
+    """A plan as a row."""
+    return {
+        "workspace_pk": workspace,
+        "name": plan.name,
+        "status": plan.status,
+        "steps": plan.steps,
+        "opens": plan.opens,
+        "closes": plan.closes,
+        "weekdays": plan.weekdays,
+        "appeal": plan.appeal,
+    }
+
+
+def domain_row(workspace: int, plan: DomainPlan) -> dict[str, Any]:
+    """A plan as a row."""
+    return {"workspace_pk": workspace, "name": plan.name, "state": plan.state, "until": None}
+
+
+def _inbox_row(plan: AccountPlan, number: int, *, order: int, domain: int, founding: Founding) -> dict[str, Any]:
+    key = (founding.seed, plan.workspace, number)
+    home, sequence = plan.domains[domain], plan.sequences[order]
+    full = 30 + 5 * int(roll("limit", *key) * 5)
+    score = round(min(99.0, home.health + between(-7.0, 5.0, roll("start", *key))), 1)
+    warming = home.state == "warming"
+    limit = health.rested(full, health=score).daily_limit + 6 if warming else full
+    name = plain(pick(FIRST, roll("inbox", *key)))
+    return {
+        "email": f"{name}{number + 1 if number >= len(plan.domains) else ''}@{home.name}",
+        "health": score,
+        "daily_limit": limit,
+        "full_limit": full,
+        "status": "warming" if warming else "active",
+        "next_slot_at": next_slot(window_of(sequence), limit=limit, after=founding.now, key=key),
+    }
+
+
+def window_of(sequence: Any) -> Window:
+    """The sending hours of a plan or a row."""
+    return Window(opens=sequence.opens, closes=sequence.closes, weekdays=sequence.weekdays)
+
+
+def _sender(row: dict[str, Any], plan: SequencePlan, *, inbox: int, now: float) -> Sender:
+    return Sender(
+        workspace=row["workspace_pk"],
+        inbox=inbox,
+        sequence=row["sequence_pk"],
+        window=window_of(plan),
+        steps=plan.steps,
+        appeal=plan.appeal,
+        health=row["health"],
+        daily_limit=row["daily_limit"],
+        sends_until=now if plan.status == "active" else now - 9 * DAY,
+    )
+
+
+def _move_in(
+    connection: Connection, rehearsal: Rehearsal, *, plan: AccountPlan, workspace: int, sequences: list[int]
+) -> None:
+    """Keep who is still under way and the last of those who are through; the counts know all that ever were."""
+    kept = sorted(_kept(rehearsal.journeys, room=plan.leads - plan.queue), key=lambda journey: journey.created_at)
+    first = _first_free(connection)
+    numbers = {journey.serial: first + place for place, journey in enumerate(kept)}
+    rows = [_lead_row(journey, workspace=workspace, seed=rehearsal.seed) for journey in kept]
+    rows += [
+        fresh_lead(
+            workspace=workspace,
+            sequence=sequences[place % len(sequences)],
+            key=(rehearsal.seed, workspace, "queue", place),
+            now=rehearsal.now - HOUR * (plan.queue - place) / plan.queue,
+        )
+        for place in range(plan.queue)
+    ]
+    _insert_all(connection, schema.leads, [row | {"pk": first + place} for place, row in enumerate(rows)])
+    count_on(connection, schema.leads)
+    pending = [entry for entry in rehearsal.pending if entry.journey.serial in numbers]
+    _insert_all(
+        connection,
+        schema.responses,
+        [
+            {
+                "lead_pk": numbers[entry.journey.serial],
+                "inbox_pk": entry.journey.inbox,
+                "step": entry.journey.step,
+                "kind": entry.kind,
+                "due_at": entry.due_at,
+            }
+            for entry in pending
+        ],
+    )
+    rehearsal.sheet.write(connection)
+
+
+def _kept(journeys: list[Journey], *, room: int) -> list[Journey]:
+    under_way = [journey for journey in journeys if journey.status == "active"]
+    through = sorted((one for one in journeys if one.status != "active"), key=lambda one: -one.settled_at)
+    return [*under_way, *through[: max(0, room - len(under_way))]]
+
+
+def _first_free(connection: Connection) -> int:
+    last = connection.execute(select(schema.leads.c.pk).order_by(schema.leads.c.pk.desc()).limit(1)).scalar()
+    return (last or 0) + 1
+
+
+def count_on(connection: Connection, table: Any) -> None:
+    """PostgreSQL numbers rows by a counter of its own, which must learn of numbers that were given."""
+    if connection.dialect.name == "postgresql":
+        last = select(func.max(table.c.pk)).scalar_subquery()
+        connection.execute(select(func.setval(func.pg_get_serial_sequence(table.name, "pk"), last)))
+
+
+def _lead_row(journey: Journey, *, workspace: int, seed: int) -> dict[str, Any]:
+    key = (seed, workspace, journey.serial)
+    row = fresh_lead(workspace=workspace, sequence=journey.sequence, key=key, now=journey.created_at)
+    return row | {
+        "status": journey.status,
+        "step": journey.step,
+        "due_at": journey.due_at if journey.status == "active" else None,
+        "inbox_pk": journey.inbox,
+    }
+
+
+def fresh_lead(*, workspace: int, sequence: int, key: tuple[object, ...], now: float) -> dict[str, Any]:
+    """A lead that has just been added and was sent nothing yet."""
+    someone = person(*key)
+    return {
+        "workspace_pk": workspace,
+        "sequence_pk": sequence,
+        "email": someone.email,
+        "first_name": someone.first_name,
+        "last_name": someone.last_name,
+        "company": someone.company,
+        "custom": json.dumps({"title": someone.title}),
+        "status": "active",
+        "step": 0,
+        "due_at": now,
+        "inbox_pk": None,
+        "created_at": now,
+    }
+
+
+def _insert_all(connection: Connection, table: Any, rows: list[dict[str, Any]]) -> None:
+    for start in range(0, len(rows), _ROWS_AT_ONCE):
+        connection.execute(insert(table), rows[start : start + _ROWS_AT_ONCE])

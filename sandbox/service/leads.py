@@ -1,0 +1,194 @@
+"""Leads: keyset pages of constant cost, adding in bulk, removing with the history kept."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, bindparam, delete, insert, select
+
+from sandbox.service import ids
+from sandbox.service.clock import stamp
+from sandbox.service.refusals import BadRequest, NotFound
+from sandbox.service.schema import blocklist, leads, sequences, workspaces
+from sandbox.service.shapes import NewLead
+
+_NEWEST = 1 << 53
+_AT_ONCE = 500
+
+
+def _page(*, by_sequence: bool, by_status: bool) -> Select[Any]:
+    """One statement for each pair of filters, so that each walks its own index."""
+    where = [leads.c.workspace_pk == bindparam("workspace"), leads.c.pk < bindparam("before")]
+    if by_sequence:
+        where[0] = leads.c.sequence_pk == bindparam("sequence")
+    if by_status:
+        where.append(leads.c.status == bindparam("status"))
+    return select(leads).where(*where).order_by(leads.c.pk.desc()).limit(bindparam("room"))
+
+
+_PAGES = {(s, t): _page(by_sequence=s, by_status=t) for s in (False, True) for t in (False, True)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Some leads, newest first, and where the next page begins."""
+
+    leads: list[dict[str, Any]]
+    cursor: str | None
+
+
+def list_leads(
+    connection: Connection,
+    *,
+    workspace: int,
+    sequence_id: str | None,
+    status: str | None,
+    limit: int,
+    cursor: str | None,
+) -> Page:
+    """A page of leads. (Document: GET /leads.)
+
+    Raises:
+        NotFound: the sequence is not in this workspace.
+        BadRequest: the cursor is none of ours.
+    """
+    sequence = None if sequence_id is None else sequence_number(connection, sequence_id, workspace=workspace)
+    where = {"workspace": workspace, "sequence": sequence, "status": status}
+    where |= {"before": _before(cursor), "room": limit + 1}
+    statement = _PAGES[sequence is not None, status is not None]
+    named = {key: value for key, value in where.items() if value is not None and _wants(key, sequence)}
+    rows = connection.execute(statement, named).all()
+    more = len(rows) > limit
+    return Page(
+        leads=[_shown(row) for row in rows[:limit]],
+        cursor=ids.encode("cu", rows[limit - 1].pk) if more else None,
+    )
+
+
+def _wants(key: str, sequence: int | None) -> bool:
+    return key != "workspace" or sequence is None
+
+
+def _before(cursor: str | None) -> int:
+    if cursor is None:
+        return _NEWEST
+    number = ids.decode("cu", cursor)
+    if number is None:
+        raise BadRequest("The cursor is none that this service has given.", field="cursor")
+    return number
+
+
+def sequence_number(connection: Connection, sequence_id: str, *, workspace: int) -> int:
+    """The row of a sequence of this workspace.
+
+    Raises:
+        NotFound: there is none, or it is another workspace's.
+    """
+    number = ids.decode("sq", sequence_id)
+    if number is not None and connection.execute(_MINE, {"pk": number, "workspace": workspace}).first():
+        return number
+    raise NotFound("There is no such sequence in this workspace.")
+
+
+_MINE = select(sequences.c.pk).where(
+    sequences.c.pk == bindparam("pk"), sequences.c.workspace_pk == bindparam("workspace")
+)
+
+
+def _shown(row: Row[Any]) -> dict[str, Any]:
+    return {
+        "id": ids.encode("ld", row.pk),
+        "email": row.email,
+        "status": row.status,
+        "first_name": row.first_name,
+        "last_name": row.last_name,
+        "company": row.company,
+        "sequence_id": ids.encode("sq", row.sequence_pk),
+        "step": row.step,
+        "custom_fields": json.loads(row.custom) if row.custom else {},
+        "created_at": stamp(row.created_at),
+    }
+
+
+def add_leads(
+    connection: Connection, *, workspace: int, sequence_id: str, new: list[NewLead], now: float
+) -> dict[str, Any]:
+    """Add leads; duplicates and blocklisted addresses are skipped and reported. (Document: POST /leads.)
+
+    Raises:
+        NotFound: the sequence is not in this workspace.
+    """
+    sequence = sequence_number(connection, sequence_id, workspace=workspace)
+    # One writer at a time in a workspace, so that numbers become visible in order and no page misses a lead.
+    connection.execute(select(workspaces.c.pk).where(workspaces.c.pk == workspace).with_for_update())
+    emails = [lead.email.lower() for lead in new]
+    blocked = _blocked(connection, workspace=workspace, emails=emails)
+    seen = _present(connection, sequence=sequence, emails=emails)
+    rows, skipped = [], []
+    for lead, email in zip(new, emails, strict=True):
+        if email in blocked or email.partition("@")[2] in blocked:
+            skipped.append({"email": lead.email, "reason": "blocklisted"})
+        elif email in seen:
+            skipped.append({"email": lead.email, "reason": "duplicate"})
+        else:
+            seen.add(email)
+            rows.append(_row(lead, email=email, workspace=workspace, sequence=sequence, now=now))
+    if rows:
+        connection.execute(insert(leads), rows)
+    return {"added": len(rows), "skipped": skipped}
+
+
+def _row(lead: NewLead, *, email: str, workspace: int, sequence: int, now: float) -> dict[str, Any]:
+    return {
+        "workspace_pk": workspace,
+        "sequence_pk": sequence,
+        "email": email,
+        "first_name": lead.first_name,
+        "last_name": lead.last_name,
+        "company": lead.company,
+        "custom": json.dumps(lead.model_extra, allow_nan=False) if lead.model_extra else None,
+        "status": "active",
+        "step": 0,
+        "due_at": now,
+        "inbox_pk": None,
+        "created_at": now,
+    }
+
+
+def _blocked(connection: Connection, *, workspace: int, emails: list[str]) -> set[str]:
+    wanted = sorted({*emails, *(email.partition("@")[2] for email in emails)})
+    return _found(
+        connection, select(blocklist.c.entry).where(blocklist.c.workspace_pk == workspace), blocklist.c.entry, wanted
+    )
+
+
+def _present(connection: Connection, *, sequence: int, emails: list[str]) -> set[str]:
+    return _found(
+        connection, select(leads.c.email).where(leads.c.sequence_pk == sequence), leads.c.email, sorted(set(emails))
+    )
+
+
+def _found(connection: Connection, statement: Select[Any], column: Any, wanted: list[str]) -> set[str]:
+    found: set[str] = set()
+    for start in range(0, len(wanted), _AT_ONCE):
+        found.update(connection.execute(statement.where(column.in_(wanted[start : start + _AT_ONCE]))).scalars())
+    return found
+
+
+def remove_lead(connection: Connection, lead_id: str, *, workspace: int) -> dict[str, Any]:
+    """Remove the lead's address from every sequence; events and counts stay. (Document: DELETE /leads/{id}.)
+
+    Raises:
+        NotFound: the lead is not in this workspace.
+    """
+    number = ids.decode("ld", lead_id)
+    lead = None
+    if number is not None:
+        mine = select(leads.c.email).where(leads.c.pk == number, leads.c.workspace_pk == workspace)
+        lead = connection.execute(mine).first()
+    if lead is None:
+        raise NotFound("There is no such lead in this workspace.")
+    connection.execute(delete(leads).where(leads.c.email == lead.email, leads.c.workspace_pk == workspace))
+    return {"id": lead_id, "removed": True}

@@ -1,0 +1,80 @@
+"""What the service refuses, with the document's status and code (section Errors)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from starlette.responses import Response
+
+
+class Refusal(Exception):  # noqa: N818 -- the document's own word for each is an answer, not an error of ours
+    """The request cannot be carried out."""
+
+    status = 400
+    code = "bad_request"
+
+    def __init__(self, message: str | None = None, *, field: str | None = None, retry_after: int | None = None) -> None:
+        self.message = message or type(self).__doc__ or ""
+        self.field = field
+        self.retry_after = retry_after
+        super().__init__(self.message)
+
+
+class BadRequest(Refusal):
+    """A field is missing or invalid."""
+
+
+class Unauthorized(Refusal):
+    """The API key is missing or revoked."""
+
+    status = 401
+    code = "unauthorized"
+
+
+class NotFound(Refusal):
+    """The resource does not exist in this workspace."""
+
+    status = 404
+    code = "not_found"
+
+
+class RateLimited(Refusal):
+    """Too many requests: 10 per second per key are allowed."""
+
+    status = 429
+    code = "rate_limited"
+
+
+class Json(Response):
+    """A JSON response that any text survives: lone surrogates and the like leave escaped."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        """Compact ASCII bytes."""
+        return json.dumps(content, separators=(",", ":"), allow_nan=False).encode("ascii")
+
+
+def response_of(refusal: Refusal) -> Json:
+    """The refusal as an HTTP response."""
+    return error_response(
+        refusal.status,
+        code=refusal.code,
+        message=refusal.message,
+        field=refusal.field,
+        retry_after=refusal.retry_after,
+    )
+
+
+def error_response(
+    status: int, *, code: str, message: str, field: str | None = None, retry_after: int | None = None
+) -> Json:
+    """The one error body: `{"error": {"code", "message", "field"?}}`."""
+    error: dict[str, Any] = {"code": code, "message": message}
+    if field is not None:
+        error["field"] = field
+    headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
+    if status == Unauthorized.status:
+        headers["WWW-Authenticate"] = "Bearer"
+    return Json({"error": error}, status_code=status, headers=headers)

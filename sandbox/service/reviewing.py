@@ -1,0 +1,151 @@
+"""Keep an eye on deliverability: the daily review of every inbox, and the automatic pause of a domain."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy import Connection, Row, bindparam, func, select, update
+
+from sandbox.service import health, payloads
+from sandbox.service.campaign import Window, next_slot
+from sandbox.service.clock import DAY, day_of
+from sandbox.service.health import Record, Standing
+from sandbox.service.publishing import publish
+from sandbox.service.schema import domains, inboxes, sequences, tallies
+
+NEVER = 1e12
+_WEEK = 7
+
+_STAND = (
+    update(inboxes)
+    .where(inboxes.c.pk == bindparam("inbox"))
+    .values(health=bindparam("score"), daily_limit=bindparam("cap"), status=bindparam("now_is"))
+)
+_RESUME = (
+    update(inboxes)
+    .where(inboxes.c.pk == bindparam("inbox"))
+    .values(daily_limit=bindparam("cap"), status=bindparam("now_is"), next_slot_at=bindparam("slot"))
+)
+
+
+def _sums() -> tuple[Any, ...]:
+    names = ("sends", "replies", "bounces", "complaints")
+    return tuple(func.coalesce(func.sum(tallies.c[name]), 0).label(name) for name in names)
+
+
+_BY_INBOX = (
+    select(tallies.c.group_key, *_sums())
+    .where(tallies.c.grouping == "inbox", tallies.c.day.between(bindparam("first"), bindparam("last")))
+    .group_by(tallies.c.group_key)
+)
+_OF_DOMAIN = (
+    select(*_sums())
+    .select_from(tallies)
+    .join(inboxes, inboxes.c.pk == tallies.c.group_key)
+    .where(
+        tallies.c.workspace_pk == bindparam("workspace"),
+        tallies.c.grouping == "inbox",
+        tallies.c.day.between(bindparam("first"), bindparam("last")),
+        inboxes.c.domain_pk == bindparam("domain"),
+    )
+)
+
+
+def review(connection: Connection, *, seed: int, day: int) -> None:
+    """The daily review at the start of a UTC day: scores follow the last week, warm-up raises limits."""
+    records = _records(connection, first=day - _WEEK, last=day - 1)
+    rows = [
+        _row(inbox, _standing(inbox, records[inbox.pk], key=(seed, inbox.pk, day)))
+        for inbox in connection.execute(select(inboxes).order_by(inboxes.c.pk)).all()
+    ]
+    if rows:
+        connection.execute(_STAND, rows)
+    _declare_healthy(connection)
+
+
+def _records(connection: Connection, *, first: int, last: int) -> dict[int, Record]:
+    found: dict[int, Record] = defaultdict(Record)
+    for row in connection.execute(_BY_INBOX, {"first": first, "last": last}):
+        found[row.group_key] = _record(row)
+    return found
+
+
+def _record(row: Row[Any]) -> Record:
+    return Record(
+        sends=int(row.sends), replies=int(row.replies), bounces=int(row.bounces), complaints=int(row.complaints)
+    )
+
+
+def _standing(inbox: Row[Any], record: Record, *, key: tuple[object, ...]) -> Standing:
+    score = health.health_tomorrow(inbox.health, record, key=key)
+    if inbox.status == "warming":
+        return health.warmed(inbox.daily_limit, inbox.full_limit, health=score)
+    return Standing(health=score, daily_limit=inbox.daily_limit, status=inbox.status)
+
+
+def _row(inbox: Row[Any], standing: Standing) -> dict[str, Any]:
+    return {"inbox": inbox.pk, "score": standing.health, "cap": standing.daily_limit, "now_is": standing.status}
+
+
+def _declare_healthy(connection: Connection) -> None:
+    """A domain is healthy again when none of its inboxes is warming or resting."""
+    still = select(inboxes.c.domain_pk).where(inboxes.c.status != "active")
+    connection.execute(
+        update(domains).where(domains.c.state == "warming", domains.c.pk.not_in(still)).values(state="healthy")
+    )
+
+
+def watch(connection: Connection, suspects: Iterable[int], *, at: float) -> None:
+    """Pause each of these domains whose last two days deserve it. (Document: domain.paused.)"""
+    for pk in sorted(suspects):
+        domain = connection.execute(select(domains).where(domains.c.pk == pk)).one()
+        if domain.state != "healthy":  # who is warming up is watched by hand already
+            continue
+        where = {"workspace": domain.workspace_pk, "domain": pk, "first": day_of(at) - 1, "last": day_of(at)}
+        record = _record(connection.execute(_OF_DOMAIN, where).one())
+        reason = health.reason_to_pause(record)
+        if reason is not None:
+            pause_domain(connection, domain, at=at, reason=reason, record=record)
+
+
+def pause_domain(connection: Connection, domain: Row[Any], *, at: float, reason: str, record: Record) -> None:
+    """Auto-pause: the domain's inboxes rest, and whoever subscribed is told."""
+    connection.execute(
+        update(domains).where(domains.c.pk == domain.pk).values(state="paused", until=at + health.REST)
+    )
+    resting = connection.execute(
+        update(inboxes)
+        .where(inboxes.c.domain_pk == domain.pk)
+        .values(status="resting", next_slot_at=NEVER)
+        .returning(inboxes.c.email)
+    )
+    payload = payloads.domain_payload(
+        domain=domain.name,
+        reason=reason,
+        rate=record.rate(record.bounces if reason == "bounce_rate" else record.complaints),
+        inboxes=sorted(row.email for row in resting),
+    )
+    publish(connection, payload, workspace=domain.workspace_pk, at=at)
+
+
+def wake(connection: Connection, *, seed: int, at: float) -> None:
+    """Let domains that have rested long enough warm up."""
+    rested = connection.execute(select(domains).where(domains.c.state == "paused", domains.c.until <= at)).all()
+    for domain in rested:
+        connection.execute(update(domains).where(domains.c.pk == domain.pk).values(state="warming", until=None))
+        connection.execute(_RESUME, [_rested(row, seed=seed, at=at) for row in _inboxes_of(connection, domain.pk)])
+
+
+def _inboxes_of(connection: Connection, domain: int) -> list[Row[Any]]:
+    statement = select(inboxes, sequences.c.opens, sequences.c.closes, sequences.c.weekdays)
+    joined = statement.join(sequences, sequences.c.pk == inboxes.c.sequence_pk)
+    return list(connection.execute(joined.where(inboxes.c.domain_pk == domain)))
+
+
+def _rested(inbox: Row[Any], *, seed: int, at: float) -> dict[str, Any]:
+    standing = health.rested(inbox.full_limit, health=inbox.health)
+    window = Window(opens=inbox.opens, closes=inbox.closes, weekdays=inbox.weekdays)
+    slot = next_slot(window, limit=standing.daily_limit, after=at, key=(seed, inbox.pk))
+    return {"inbox": inbox.pk, "cap": standing.daily_limit, "now_is": standing.status, "slot": slot}

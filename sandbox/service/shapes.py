@@ -1,0 +1,174 @@
+"""The shapes of `/v1`, said once for checking requests and for the OpenAPI document."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+LeadStatus = Literal["active", "replied", "interested", "bounced", "unsubscribed", "completed"]
+SequenceStatus = Literal["active", "paused"]
+InboxStatus = Literal["active", "warming", "resting"]
+Grouping = Literal["sequence", "variant", "step", "inbox"]
+EventKind = Literal[
+    "lead.replied",
+    "reply.interested",
+    "reply.ooo",
+    "lead.bounced",
+    "lead.unsubscribed",
+    "sequence.completed",
+    "domain.paused",
+]
+
+EMAIL = r"^[^@\s\x00-\x1f\x7f,;<>()\"]+@[^@\s\x00-\x1f\x7f,;<>()\"]+\.[^@\s\x00-\x1f\x7f,;<>()\".]+$"
+Email = Annotated[str, StringConstraints(pattern=EMAIL, min_length=6, max_length=254)]
+Text = Annotated[str, StringConstraints(max_length=500, pattern=r"^[^\x00]*$")]
+Identifier = Annotated[str, StringConstraints(max_length=64)]
+
+
+class NewLead(BaseModel):
+    """A lead to add; any further fields are kept as custom fields."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    email: Email
+    first_name: Text | None = None
+    last_name: Text | None = None
+    company: Text | None = None
+
+
+class NewLeads(BaseModel):
+    """Up to 1,000 leads for one sequence."""
+
+    model_config = ConfigDict(strict=True)
+
+    sequence_id: Identifier
+    leads: Annotated[list[NewLead], Field(max_length=1_000)]
+
+
+class SequenceChange(BaseModel):
+    """`active` resumes a sequence, `paused` pauses it."""
+
+    status: SequenceStatus
+
+
+class NewSubscription(BaseModel):
+    """Where deliveries go, and which."""
+
+    model_config = ConfigDict(strict=True)
+
+    url: Annotated[str, StringConstraints(min_length=1, max_length=2_048)]
+    events: Annotated[list[EventKind], Field(min_length=1, max_length=100)]
+
+
+class Lead(BaseModel):
+    """One address in one sequence."""
+
+    id: str
+    email: str
+    status: LeadStatus
+    first_name: str | None
+    last_name: str | None
+    company: str | None
+    sequence_id: str
+    step: int
+    custom_fields: dict[str, Any]
+    created_at: dt.datetime
+
+
+class LeadPage(BaseModel):
+    """A page, newest first; a null cursor says that it is the last."""
+
+    data: list[Lead]
+    next_cursor: str | None
+
+
+class SkippedLead(BaseModel):
+    """A lead that was not added, and why."""
+
+    email: str
+    reason: Literal["duplicate", "blocklisted"]
+
+
+class Added(BaseModel):
+    """What became of the leads."""
+
+    added: int
+    skipped: list[SkippedLead]
+
+
+class Removed(BaseModel):
+    """A lead that is in no sequence any more."""
+
+    id: str
+    removed: Literal[True]
+
+
+class Sequence(BaseModel):
+    """A sequence with its status and step count."""
+
+    id: str
+    name: str
+    status: SequenceStatus
+    steps: int
+
+
+class Sequences(BaseModel):
+    """All sequences of the workspace."""
+
+    data: list[Sequence]
+
+
+class Inbox(BaseModel):
+    """A connected inbox."""
+
+    id: str
+    email: str
+    health_score: Annotated[float, Field(ge=0, le=100)]
+    daily_limit: int
+    status: InboxStatus
+
+
+class Inboxes(BaseModel):
+    """All inboxes of the workspace."""
+
+    data: list[Inbox]
+
+
+class StatsRow(BaseModel):
+    """Counts of one group; `id` names the sequence, inbox, step or variant."""
+
+    group: str
+    id: str
+    sends: int
+    replies: int
+    positive_replies: int
+    meetings: int
+
+
+class Stats(BaseModel):
+    """Counts by group."""
+
+    data: list[StatsRow]
+
+
+class Subscribed(BaseModel):
+    """A subscription; its secret is shown this once."""
+
+    id: str
+    secret: str
+
+
+class ErrorBody(BaseModel):
+    """What went wrong."""
+
+    code: Literal["bad_request", "unauthorized", "not_found", "rate_limited", "method_not_allowed", "server_error"]
+    message: str
+    field: str | None = None
+
+
+class Error(BaseModel):
+    """Every error has this body."""
+
+    error: ErrorBody

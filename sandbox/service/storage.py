@@ -1,0 +1,126 @@
+"""Where the account book is kept: one SQLite connection on the event loop, or a pool of PostgreSQL ones in threads."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Engine, Table, create_engine, event
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+from sqlalchemy.pool import StaticPool
+
+from sandbox.service import schema
+
+T = TypeVar("T")
+Work = Callable[[Connection], T]
+
+_THREADS = 8
+
+
+class Storage:
+    """Runs whole transactions: at once on SQLite, whose statements take microseconds, in a thread on PostgreSQL.
+
+    Args:
+        database: None keeps everything in memory; `sqlite:///PATH` or `postgresql://…` keeps it.
+
+    Raises:
+        ValueError: the URL is none of those.
+    """
+
+    def __init__(self, database: str | None) -> None:
+        self._engine = _engine(database)
+        self.shared = self._engine.dialect.name == "postgresql"
+        self._threads: concurrent.futures.ThreadPoolExecutor | None = None
+        self._connection: Connection | None = None
+
+    async def open(self) -> None:
+        """Connect, and create the tables that are missing."""
+        if self.shared:
+            self._threads = concurrent.futures.ThreadPoolExecutor(_THREADS, thread_name_prefix="sandbox-database")
+        else:
+            self._connection = self._engine.connect()
+        await self.write(schema.metadata.create_all)
+
+    async def close(self) -> None:
+        """Let go of every connection."""
+        if self._threads is not None:
+            await asyncio.to_thread(self._threads.shutdown)
+        if self._connection is not None:
+            self._connection.close()
+        self._engine.dispose()
+
+    async def read(self, work: Work[T]) -> T:
+        """Run statements that change nothing."""
+        if self._connection is not None:
+            return work(self._connection)
+        return await self._in_thread(work)
+
+    async def write(self, work: Work[T]) -> T:
+        """Run statements as one transaction: all of them hold, or none does."""
+        if self._connection is not None:
+            with _transaction(self._connection):
+                return work(self._connection)
+        return await self._in_thread(work)
+
+    async def _in_thread(self, work: Work[T]) -> T:
+        def transaction() -> T:
+            with self._engine.begin() as connection:
+                return work(connection)
+
+        return await asyncio.get_running_loop().run_in_executor(self._threads, transaction)
+
+
+def upsert(connection: Connection, table: Table) -> Any:
+    """An INSERT that can say what happens on a conflict, in the database's own tongue."""
+    return postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
+
+
+@contextmanager
+def _transaction(connection: Connection) -> Iterator[None]:
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        connection.exec_driver_sql("ROLLBACK")
+        raise
+    connection.exec_driver_sql("COMMIT")
+
+
+def _engine(database: str | None) -> Engine:
+    url = _url(database)
+    if url.get_backend_name() == "postgresql":
+        return create_engine(url.set(drivername="postgresql+psycopg"), pool_size=_THREADS, pool_pre_ping=True)
+    engine = create_engine(
+        url,
+        poolclass=StaticPool,
+        connect_args={"check_same_thread": False},
+        isolation_level="AUTOCOMMIT",
+    )
+    event.listen(engine, "connect", _prepare_sqlite)
+    return engine
+
+
+def _url(database: str | None) -> URL:
+    try:
+        url = make_url(database or "sqlite://")
+        backend = url.get_backend_name()
+    except (ArgumentError, ValueError) as error:
+        raise ValueError(_wanted("what was given")) from error
+    if backend not in {"sqlite", "postgresql"} or (database and backend == "sqlite" and not url.database):
+        raise ValueError(_wanted(f"{url.drivername}://"))
+    return url
+
+
+def _wanted(given: str) -> str:
+    return f"The database must be sqlite:///PATH or postgresql://USER@HOST/NAME, not {given}."
+
+
+def _prepare_sqlite(connection: sqlite3.Connection, record: object) -> None:
+    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=5000", "temp_store=MEMORY"):
+        connection.execute(f"PRAGMA {pragma}")
