@@ -75,6 +75,8 @@ class Pace:
     """The place that the next newcomer gets."""
     shift: float = 0.0
     """By how much the line has been moved back, ever."""
+    held: float = 0.0
+    """Until then the gate is kept for a person who waits at it."""
     resumes_at: float = 0.0
     slowed_at: float = 0.0
     clean: int = 0
@@ -95,11 +97,13 @@ class Turn:
 def settle(pace: Pace, now: float) -> Pace:
     """Undo what no wait explains: a clock that stepped back."""
     if pace.gate <= max(now + 2 * pace.interval, pace.resumes_at + 2 * pace.interval) and (
-        pace.resumes_at <= now + LONGEST_STOP and pace.line <= pace.gate + LONGEST_LINE
+        pace.resumes_at <= now + LONGEST_STOP and pace.line <= max(pace.gate, now) + LONGEST_LINE
     ):
         return pace
     gate = now + pace.interval
-    return replace(pace, gate=gate, line=gate, resumes_at=min(pace.resumes_at, now), slowed_at=0.0, sent=())
+    return replace(
+        pace, gate=gate, line=gate, held=0.0, resumes_at=min(pace.resumes_at, now), slowed_at=0.0, sent=()
+    )
 
 
 def join(pace: Pace, now: float, *, priority: Priority) -> tuple[Pace, Turn]:
@@ -108,19 +112,28 @@ def join(pace: Pace, now: float, *, priority: Priority) -> tuple[Pace, Turn]:
     at_gate = max(pace.gate, now)
     if priority is Priority.INTERACTIVE:
         turn = Turn(place=at_gate, shift=pace.shift, priority=priority)
-        moved = replace(pace, shift=pace.shift + pace.interval, line=max(pace.line, at_gate) + pace.interval)
-        return moved, turn
+        held = max(pace.held, at_gate - pace.interval / 2) + pace.interval
+        return replace(_moved_back(pace, pace.interval, now), held=held), turn
     place = max(pace.line, at_gate)
     return replace(pace, line=place + pace.interval), Turn(place=place, shift=pace.shift, priority=priority)
+
+
+def _moved_back(pace: Pace, seconds: float, now: float) -> Pace:
+    return replace(pace, shift=pace.shift + seconds, line=max(pace.line, pace.gate, now) + seconds)
 
 
 def wait_of(pace: Pace, now: float, turn: Turn) -> float:
     """Seconds until the turn, as things stand now; it may grow later."""
     if turn.priority is Priority.INTERACTIVE:
         return max(0.0, pace.gate - now)
+    return max(0.0, _place(pace, turn) - now, pace.gate - now, pace.held - now)
+
+
+def _place(pace: Pace, turn: Turn) -> float:
+    if turn.priority is Priority.INTERACTIVE:
+        return turn.place
     # No place is beyond the line's end, except by a clock that stepped back.
-    place = min(turn.place + pace.shift - turn.shift, max(pace.line - pace.interval, pace.gate))
-    return max(0.0, place - now, pace.gate - now)
+    return min(turn.place + pace.shift - turn.shift, max(pace.line - pace.interval, pace.gate))
 
 
 def pass_gate(pace: Pace, now: float, turn: Turn) -> tuple[Pace, float]:
@@ -129,6 +142,9 @@ def pass_gate(pace: Pace, now: float, turn: Turn) -> tuple[Pace, float]:
     wait = wait_of(pace, now, turn)
     if wait > 0.0:
         return pace, wait
+    late = now - SLACK - max(pace.gate, _place(pace, turn))
+    if late > 0.0:
+        pace = _moved_back(pace, late, now)
     gate = max(pace.gate, now - SLACK) + pace.interval
     return replace(pace, gate=gate, sent=(*pace.sent[-11:], now)), 0.0
 
