@@ -18,7 +18,9 @@ from sandbox.service.schema import inboxes, sequences, subscriptions, tallies
 _SHOWN = ("sends", "replies", "positive_replies", "meetings")
 _DEFAULT_DAYS = 30
 
-_SEQUENCES = select(sequences).where(sequences.c.workspace_pk == bindparam("workspace")).order_by(sequences.c.pk)
+_SEQUENCES = (
+    select(sequences).where(sequences.c.workspace_pk == bindparam("workspace")).order_by(sequences.c.pk)
+)
 _INBOXES = (
     select(inboxes.c.pk, inboxes.c.email, inboxes.c.health, inboxes.c.daily_limit, inboxes.c.status)
     .where(inboxes.c.workspace_pk == bindparam("workspace"))
@@ -37,7 +39,7 @@ _STATS = (
 
 
 def list_sequences(connection: Connection, *, workspace: int) -> list[dict[str, Any]]:
-    """The sequences of a workspace. (Document: GET /sequences.)"""
+    """The sequences of a workspace (document: GET /sequences)."""
     return [_sequence(row) for row in connection.execute(_SEQUENCES, {"workspace": workspace})]
 
 
@@ -45,8 +47,10 @@ def _sequence(row: Any) -> dict[str, Any]:
     return {"id": ids.encode("sq", row.pk), "name": row.name, "status": row.status, "steps": row.steps}
 
 
-def change_sequence(connection: Connection, sequence_id: str, *, workspace: int, status: str) -> dict[str, Any]:
-    """Pause or resume. (Document: PATCH /sequences/{id}.)
+def change_sequence(
+    connection: Connection, sequence_id: str, *, workspace: int, status: str
+) -> dict[str, Any]:
+    """Pause or resume (document: PATCH /sequences/{id}).
 
     Raises:
         NotFound: the sequence is not in this workspace.
@@ -57,7 +61,7 @@ def change_sequence(connection: Connection, sequence_id: str, *, workspace: int,
 
 
 def list_inboxes(connection: Connection, *, workspace: int) -> list[dict[str, Any]]:
-    """The inboxes of a workspace. (Document: GET /inboxes.)"""
+    """The inboxes of a workspace (document: GET /inboxes)."""
     return [
         {
             "id": ids.encode("ib", pk),
@@ -90,7 +94,7 @@ def date_range(start: dt.date | None, end: dt.date | None, *, now: float) -> tup
 def read_stats(
     connection: Connection, *, workspace: int, grouping: str, start: dt.date, end: dt.date
 ) -> list[dict[str, Any]]:
-    """Counts by group over whole UTC days, both ends included. (Document: GET /stats.)"""
+    """Counts by group over whole UTC days, both ends included (document: GET /stats)."""
     labels = _labels(connection, grouping, workspace=workspace)
     where = {
         "workspace": workspace,
@@ -123,8 +127,10 @@ def _label(grouping: str, key: int, labels: dict[int, str]) -> tuple[str, str]:
     return labels.get(key, ""), ids.encode(prefix, key)
 
 
-def subscribe(connection: Connection, *, workspace: int, url: str, events: list[str], now: float) -> dict[str, Any]:
-    """Keep a subscription; its secret is shown in this answer alone. (Document: POST /webhooks.)"""
+def subscribe(
+    connection: Connection, *, workspace: int, url: str, events: list[str], now: float
+) -> dict[str, Any]:
+    """Keep a subscription; its secret is shown in this answer alone (document: POST /webhooks)."""
     secret = f"whsec_{secrets.token_urlsafe(32)}"
     row = {
         "workspace_pk": workspace,

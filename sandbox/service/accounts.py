@@ -46,18 +46,37 @@ class AccountPlan:
 ACME = AccountPlan(
     workspace="acme",
     sequences=(
-        SequencePlan(name="SaaS founders – Europe", steps=4, opens=7, closes=16, weekdays=EVERY_DAY, appeal=1.15),
-        SequencePlan(name="SaaS founders – North America", steps=4, opens=13, closes=22, weekdays=EVERY_DAY, appeal=1.1),
-        SequencePlan(name="E-commerce brands, peak season", steps=3, opens=8, closes=17, appeal=1.25),
+        SequencePlan(
+            name="SaaS founders – Europe", steps=4, opens=7, closes=16, weekdays=EVERY_DAY, appeal=1.15
+        ),
+        SequencePlan(
+            name="SaaS founders – North America", steps=4, opens=13, closes=22, weekdays=EVERY_DAY, appeal=1.1
+        ),
+        SequencePlan(
+            name="E-commerce brands, peak season",
+            steps=3,
+            opens=8,
+            closes=17,
+            weekdays=EVERY_DAY,
+            appeal=1.25,
+        ),
         SequencePlan(name="Manufacturing DACH", steps=4, opens=6, closes=15, appeal=0.8),
         SequencePlan(name="Fintech ops leaders", steps=3, opens=14, closes=23, appeal=0.95),
-        SequencePlan(name="Agencies Australia & NZ", steps=3, opens=0, closes=7, weekdays=EVERY_DAY, appeal=1.2),
-        SequencePlan(name="Recruiters Singapore", steps=3, opens=1, closes=10, weekdays=EVERY_DAY, appeal=1.05),
+        SequencePlan(
+            name="Agencies Australia & NZ", steps=3, opens=0, closes=7, weekdays=EVERY_DAY, appeal=1.2
+        ),
+        SequencePlan(
+            name="Recruiters Singapore", steps=3, opens=1, closes=10, weekdays=EVERY_DAY, appeal=1.05
+        ),
         SequencePlan(name="IT services India", steps=4, opens=4, closes=13, weekdays=EVERY_DAY),
-        SequencePlan(name="West Coast startups", steps=3, opens=16, closes=24, weekdays=EVERY_DAY, appeal=1.2),
-        SequencePlan(name="Webinar follow-up", steps=2, opens=12, closes=21, appeal=1.6),
+        SequencePlan(
+            name="West Coast startups", steps=3, opens=16, closes=24, weekdays=EVERY_DAY, appeal=1.2
+        ),
+        SequencePlan(name="Webinar follow-up", steps=2, opens=12, closes=21, weekdays=EVERY_DAY, appeal=1.6),
         SequencePlan(name="Webinar follow-up", steps=3, opens=7, closes=16, status="paused", appeal=1.4),
-        SequencePlan(name="Win-back 2023 customers", steps=2, opens=9, closes=17, status="paused", appeal=0.7),
+        SequencePlan(
+            name="Win-back 2023 customers", steps=2, opens=9, closes=17, status="paused", appeal=0.7
+        ),
     ),
     domains=(
         DomainPlan(name="getacme.example", health=93),
@@ -81,7 +100,10 @@ GLOBEX = AccountPlan(
         SequencePlan(name="Clinics", steps=3, opens=8, closes=17, weekdays=EVERY_DAY),
         SequencePlan(name="Dental practices", steps=2, opens=13, closes=22),
     ),
-    domains=(DomainPlan(name="globex-mail.example", health=92), DomainPlan(name="tryglobex.example", health=87)),
+    domains=(
+        DomainPlan(name="globex-mail.example", health=92),
+        DomainPlan(name="tryglobex.example", health=87),
+    ),
     inboxes=6,
     leads=200,
     queue=30,
@@ -89,4 +111,3 @@ GLOBEX = AccountPlan(
 
 EMPTY = (AccountPlan(workspace="acme"), AccountPlan(workspace="globex"))
 BELIEVABLE = (ACME, GLOBEX)
-HUGE = AccountPlan(workspace="acme", sequences=ACME.sequences, inboxes=10_000, leads=1_000_000)

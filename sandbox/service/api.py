@@ -50,7 +50,9 @@ def create_api(ledger: Ledger) -> FastAPI:
         redoc_url=None,
         separate_input_output_schemas=False,
     )
-    router = APIRouter(prefix="/v1", responses=_REFUSALS, dependencies=[Security(HTTPBearer(auto_error=False))])
+    router = APIRouter(
+        prefix="/v1", responses=_REFUSALS, dependencies=[Security(HTTPBearer(auto_error=False))]
+    )
     _add_lead_routes(router, ledger)
     _add_sequence_routes(router, ledger)
     _add_reading_routes(router, ledger)
@@ -103,7 +105,9 @@ def _add_lead_routes(router: APIRouter, ledger: Ledger) -> None:
         """Remove the lead from all sequences; its reply history is kept."""
         workspace = request.scope["workspace"]
         return ledger.dialect.done(
-            await ledger.storage.write(lambda connection: leads.remove_lead(connection, id, workspace=workspace))
+            await ledger.storage.write(
+                lambda connection: leads.remove_lead(connection, id, workspace=workspace)
+            )
         )
 
 
@@ -149,7 +153,9 @@ def _add_reading_routes(router: APIRouter, ledger: Ledger) -> None:
         first, last = accounting.date_range(start, end, now=ledger.now())
         workspace = request.scope["workspace"]
         items = await ledger.storage.read(
-            lambda it: accounting.read_stats(it, workspace=workspace, grouping=group_by, start=first, end=last)
+            lambda it: accounting.read_stats(
+                it, workspace=workspace, grouping=group_by, start=first, end=last
+            )
         )
         return Json(ledger.dialect.listing("stats", items))
 
@@ -183,7 +189,9 @@ async def _unrouted(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     headers = dict(error.headers or {})
     if error.status_code == 405:
-        response = error_response(405, code="method_not_allowed", message="The path knows other methods only.")
+        response = error_response(
+            405, code="method_not_allowed", message="The path knows other methods only."
+        )
     elif error.status_code == 404:
         response = error_response(404, code="not_found", message="There is nothing at this path.")
     else:

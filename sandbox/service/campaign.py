@@ -59,7 +59,9 @@ def next_slot(window: Window, *, limit: int, after: float, key: tuple[object, ..
     return after + DAY
 
 
-def _slot_of_day(window: Window, *, limit: int, day: int, after: float, key: tuple[object, ...]) -> float | None:
+def _slot_of_day(
+    window: Window, *, limit: int, day: int, after: float, key: tuple[object, ...]
+) -> float | None:
     if limit <= 0 or not window.on(day):
         return None
     start = day * DAY + window.opens * HOUR
@@ -82,10 +84,18 @@ def step_gap(step: int) -> float:
 
 
 def outcome(
-    *, seed: int, lead: int, step: int, variant: int, health: float, appeal: float, climate: Climate = CALM
+    *,
+    seed: int,
+    lead: int,
+    step: int,
+    variant: int,
+    day: int,
+    health: float,
+    appeal: float,
+    climate: Climate = CALM,
 ) -> Outcome:
-    """What comes of sending a step's variant to a lead from an inbox of that health."""
-    what, when, *_ = rolls(seed, "outcome", lead, step, variant)
+    """What comes of sending a step's variant to a lead, on that day, from an inbox of that health."""
+    what, when, *_ = rolls(seed, "outcome", lead, step, variant, day)
     for kind, share in _shares(step=step, variant=variant, health=health, appeal=appeal, climate=climate):
         if what < share:
             return Outcome(kind=kind, delay=_delay(kind, when))
@@ -104,7 +114,7 @@ def _shares(
     return (
         ("bounce_hard", min(0.5, 0.0085 * ill * climate.bounces * (1.0 if step == 1 else 0.35))),
         ("bounce_soft", min(0.2, 0.0055 * ill * climate.bounces)),
-        ("interested", min(0.25, 0.0225 * keen)),
+        ("interested", min(0.25, 0.0265 * keen)),
         ("reply", min(0.3, 0.033 * keen)),
         ("ooo", 0.017 * reach),
         ("unsubscribe", 0.0045),

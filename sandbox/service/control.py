@@ -53,7 +53,9 @@ class TimeChange(_Body):
     """How the service's time goes on."""
 
     advance: float = Field(default=0.0, ge=0.0, le=400 * 86_400.0, description="Seconds to jump ahead.")
-    speed: float | None = Field(default=None, ge=0.0, le=1_000_000.0, description="Service seconds per real second.")
+    speed: float | None = Field(
+        default=None, ge=0.0, le=1_000_000.0, description="Service seconds per real second."
+    )
 
 
 class EventWish(_Body):
@@ -63,10 +65,14 @@ class EventWish(_Body):
     kind: EventKind
     count: int = Field(default=1, ge=1, le=100_000)
     sequence: str | None = Field(default=None, description="Identifier of the sequence that it shall befall.")
-    lead: str | None = Field(default=None, description="Identifier of the lead; it must be active and written to.")
+    lead: str | None = Field(
+        default=None, description="Identifier of the lead; it must be active and written to."
+    )
     domain: str | None = Field(default=None, description="Name of the domain to pause.")
     reply: str | None = Field(default=None, max_length=1_000_000, description="The reply's text.")
-    payload: dict[str, Any] = Field(default_factory=dict, description="Laid over the payload, member by member.")
+    payload: dict[str, Any] = Field(
+        default_factory=dict, description="Laid over the payload, member by member."
+    )
 
 
 class LimiterChange(_Body):
@@ -183,7 +189,9 @@ def _add_event_routes(router: APIRouter, dials: Dials) -> None:
     ) -> dict[str, list[dict[str, Any]]]:
         """What ever happened to an address, also after its removal."""
         return {
-            "data": await storage.read(lambda it: inspecting.history(it, email=email.lower(), workspace=workspace))
+            "data": await storage.read(
+                lambda it: inspecting.history(it, email=email.lower(), workspace=workspace)
+            )
         }
 
 
@@ -210,7 +218,9 @@ def _number(prefix: str, text: str | None) -> int | None:
         return None
     number = decode(prefix, text)
     if number is None:
-        raise BadRequest(f"{text!r} is no identifier of that kind.", field="lead" if prefix == "ld" else "sequence")
+        raise BadRequest(
+            f"{text!r} is no identifier of that kind.", field="lead" if prefix == "ld" else "sequence"
+        )
     return number
 
 
@@ -279,7 +289,9 @@ def _add_delivery_routes(router: APIRouter, dials: Dials) -> None:
     ) -> dict[str, Any]:
         """The newest deliveries, with their bodies."""
         return {
-            "data": await storage.read(lambda it: inspecting.list_deliveries(it, state=state, kind=kind, limit=limit))
+            "data": await storage.read(
+                lambda it: inspecting.list_deliveries(it, state=state, kind=kind, limit=limit)
+            )
         }
 
     @router.get("/deliveries/{id}/attempts")

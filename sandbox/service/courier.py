@@ -8,6 +8,7 @@ import hmac
 import socket
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import aiohttp
@@ -72,11 +73,13 @@ class Courier:
         waiting = await self._storage.read(lambda it: post.subscriptions_due(it, now=now, real=time.time()))
         for subscription in waiting:
             if subscription not in self._lanes:
-                lane = asyncio.create_task(self._work(session, subscription), name=f"deliveries-{subscription}")
+                lane = asyncio.create_task(
+                    self._work(session, subscription), name=f"deliveries-{subscription}"
+                )
                 self._lanes[subscription] = lane
-                lane.add_done_callback(lambda _, number=subscription: self._lane_done(number))
+                lane.add_done_callback(partial(self._lane_done, subscription))
 
-    def _lane_done(self, subscription: int) -> None:
+    def _lane_done(self, subscription: int, lane: asyncio.Task[None]) -> None:
         del self._lanes[subscription]
         self.wake()
 
@@ -89,15 +92,14 @@ class Courier:
     async def _work(self, session: aiohttp.ClientSession, subscription: int) -> None:
         """Carry one subscriber's deliveries until none is due."""
         while True:
-            now = self._now()
             batch = await self._storage.write(
-                lambda it, now=now: post.claim(it, subscription, now=now, real=time.time(), room=_BATCH)
+                partial(post.claim, subscription=subscription, now=self._now(), real=time.time(), room=_BATCH)
             )
             if not batch:
                 return
             slots = asyncio.Semaphore(AT_ONCE)
             done = await asyncio.gather(*(self._attempt(session, due, slots) for due in batch))
-            await self._storage.write(lambda it, done=done: post.record(it, done))
+            await self._storage.write(partial(post.record, made=done))
 
     async def _attempt(self, session: aiohttp.ClientSession, due: Due, slots: asyncio.Semaphore) -> Attempt:
         async with slots:
@@ -120,7 +122,7 @@ async def send(session: aiohttp.ClientSession, due: Due) -> tuple[int | None, st
 
 
 def signature(secret: str, body: bytes) -> str:
-    """HMAC-SHA256 of the raw body, in hex. (Document: Signature.)"""
+    """HMAC-SHA256 of the raw body, in hex (document: Signature)."""
     return hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
 
 

@@ -22,8 +22,29 @@ SYNONYMS = {
     "sequence_id": "campaign_id",
     "created_at": "created",
 }
-_FIXED = {"id", "email", "status", "data", "next_cursor", "added", "skipped", "secret", "first_name", "last_name", "company"}
-_OPTIONAL = {"steps", "health_score", "daily_limit", "meetings", "positive_replies", "created_at", "sequence_id", "step"}
+_FIXED = {
+    "id",
+    "email",
+    "status",
+    "data",
+    "next_cursor",
+    "added",
+    "skipped",
+    "secret",
+    "first_name",
+    "last_name",
+    "company",
+}
+_OPTIONAL = {
+    "steps",
+    "health_score",
+    "daily_limit",
+    "meetings",
+    "positive_replies",
+    "created_at",
+    "sequence_id",
+    "step",
+}
 
 
 class Dialect(BaseModel):
@@ -34,8 +55,12 @@ class Dialect(BaseModel):
     envelope: Literal["data", "bare", "named", "nested"] = Field(
         default="data", description="A list under `data`, bare, under its own name, or at `data.NAME`."
     )
-    naming: Literal["snake", "camel", "synonym"] = Field(default="snake", description="Spelling of undocumented keys.")
-    numbers: Literal["number", "string"] = Field(default="number", description="Numbers in undocumented objects.")
+    naming: Literal["snake", "camel", "synonym"] = Field(
+        default="snake", description="Spelling of undocumented keys."
+    )
+    numbers: Literal["number", "string"] = Field(
+        default="number", description="Numbers in undocumented objects."
+    )
     last_page: Literal["null", "absent", "empty", "repeated"] = Field(
         default="null", description="`next_cursor` on the last page of GET /leads."
     )

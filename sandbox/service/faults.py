@@ -24,12 +24,20 @@ class Fault(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    endpoint: str = Field(default="*", description="`GET /leads`, `PATCH /sequences/{id}`, a path alone, or `*`.")
-    times: int | None = Field(default=1, ge=1, le=1_000_000, description="How often; null until the faults are cleared.")
+    endpoint: str = Field(
+        default="*", description="`GET /leads`, `PATCH /sequences/{id}`, a path alone, or `*`."
+    )
+    times: int | None = Field(
+        default=1, ge=1, le=1_000_000, description="How often; null until the faults are cleared."
+    )
     delay: float = Field(default=0.0, ge=0.0, le=600.0, description="Seconds to wait before anything else.")
-    status: int | None = Field(default=None, ge=400, le=599, description="Answer with this status and an error body.")
+    status: int | None = Field(
+        default=None, ge=400, le=599, description="Answer with this status and an error body."
+    )
     retry_after: str | None = Field(default=None, max_length=64, description="A `Retry-After` header for it.")
-    body: Literal["garbage", "html", "half", "empty"] | None = Field(default=None, description="Answer with nonsense.")
+    body: Literal["garbage", "html", "half", "empty"] | None = Field(
+        default=None, description="Answer with nonsense."
+    )
     cut: bool = Field(default=False, description="Close the connection instead of answering.")
     executed: bool = Field(default=False, description="Carry the request out before it goes wrong.")
 
@@ -94,7 +102,9 @@ def _answer(fault: Fault) -> Response:
 
 
 def _code(status: int) -> str:
-    return {400: "bad_request", 401: "unauthorized", 404: "not_found", 429: "rate_limited"}.get(status, "server_error")
+    return {400: "bad_request", 401: "unauthorized", 404: "not_found", 429: "rate_limited"}.get(
+        status, "server_error"
+    )
 
 
 async def _into_the_void(message: Message) -> None:

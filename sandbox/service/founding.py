@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, insert, select
 
 from sandbox.service import accounts, health, scenarios, schema
-from sandbox.service.accounts import AccountPlan, DomainPlan, SequencePlan
+from sandbox.service.accounts import AccountPlan, SequencePlan
 from sandbox.service.campaign import Window, next_slot
 from sandbox.service.chance import between, pick, roll
 from sandbox.service.clock import DAY, HOUR
 from sandbox.service.huge import found_huge
-from sandbox.service.names import FIRST, person, plain
+from sandbox.service.names import FIRST, plain
 from sandbox.service.rehearsal import Journey, Rehearsal, Sender
-
-_ROWS_AT_ONCE = 2_000
+from sandbox.service.rows import count_on, fresh_lead, insert_all, insert_domain, insert_one, insert_sequence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +36,8 @@ def found(connection: Connection, founding: Founding) -> None:
     scenario = scenarios.load(founding.scenario)
     connection.execute(insert(schema.world), _world(founding))
     if scenario.account == "huge":
-        found_huge(connection, seed=founding.seed, now=founding.now)
+        acme = insert_one(connection, schema.workspaces, name="acme")
+        found_huge(connection, workspace=acme, seed=founding.seed, now=founding.now)
     plans = {
         "believable": accounts.BELIEVABLE,
         "empty": accounts.EMPTY,
@@ -65,9 +64,10 @@ def _world(founding: Founding) -> dict[str, Any]:
 
 def _issue_keys(connection: Connection, seed: int) -> None:
     """One live key for each workspace, and a revoked one."""
-    rows = []
-    for workspace in connection.execute(select(schema.workspaces)).all():
-        rows.append({"key": api_key(seed, workspace.name), "workspace_pk": workspace.pk, "revoked": False})
+    rows = [
+        {"key": api_key(seed, workspace.name), "workspace_pk": workspace.pk, "revoked": False}
+        for workspace in connection.execute(select(schema.workspaces).order_by(schema.workspaces.c.pk))
+    ]
     rows.append({"key": api_key(seed, "revoked"), "workspace_pk": rows[0]["workspace_pk"], "revoked": True})
     connection.execute(insert(schema.api_keys), rows)
 
@@ -84,8 +84,8 @@ def _found_workspace(connection: Connection, plan: AccountPlan, founding: Foundi
         connection.execute(insert(schema.blocklist), rows)
     if not plan.sequences:
         return
-    sequences = [insert_one(connection, schema.sequences, **sequence_row(workspace, one)) for one in plan.sequences]
-    domains = [insert_one(connection, schema.domains, **domain_row(workspace, one)) for one in plan.domains]
+    sequences = [insert_sequence(connection, one, workspace=workspace) for one in plan.sequences]
+    domains = [insert_domain(connection, one, workspace=workspace) for one in plan.domains]
     rehearsal = Rehearsal(seed=founding.seed, now=founding.now)
     for number in range(plan.inboxes):
         order, domain = number % len(sequences), (number * 7 + number // len(domains)) % len(domains)
@@ -96,31 +96,9 @@ def _found_workspace(connection: Connection, plan: AccountPlan, founding: Foundi
     _move_in(connection, rehearsal, plan=plan, workspace=workspace, sequences=sequences)
 
 
-def insert_one(connection: Connection, table: Any, **values: Any) -> int:
-    """Insert a row; its number."""
-    return int(connection.execute(insert(table).values(**values).returning(table.c.pk)).scalar_one())
-
-
-def sequence_row(workspace: int, plan: SequencePlan) -> dict[str, Any]:
-    """A plan as a row."""
-    return {
-        "workspace_pk": workspace,
-        "name": plan.name,
-        "status": plan.status,
-        "steps": plan.steps,
-        "opens": plan.opens,
-        "closes": plan.closes,
-        "weekdays": plan.weekdays,
-        "appeal": plan.appeal,
-    }
-
-
-def domain_row(workspace: int, plan: DomainPlan) -> dict[str, Any]:
-    """A plan as a row."""
-    return {"workspace_pk": workspace, "name": plan.name, "state": plan.state, "until": None}
-
-
-def _inbox_row(plan: AccountPlan, number: int, *, order: int, domain: int, founding: Founding) -> dict[str, Any]:
+def _inbox_row(
+    plan: AccountPlan, number: int, *, order: int, domain: int, founding: Founding
+) -> dict[str, Any]:
     key = (founding.seed, plan.workspace, number)
     home, sequence = plan.domains[domain], plan.sequences[order]
     full = 30 + 5 * int(roll("limit", *key) * 5)
@@ -161,7 +139,9 @@ def _move_in(
     connection: Connection, rehearsal: Rehearsal, *, plan: AccountPlan, workspace: int, sequences: list[int]
 ) -> None:
     """Keep who is still under way and the last of those who are through; the counts know all that ever were."""
-    kept = sorted(_kept(rehearsal.journeys, room=plan.leads - plan.queue), key=lambda journey: journey.created_at)
+    kept = sorted(
+        _kept(rehearsal.journeys, room=plan.leads - plan.queue), key=lambda journey: journey.created_at
+    )
     first = _first_free(connection)
     numbers = {journey.serial: first + place for place, journey in enumerate(kept)}
     rows = [_lead_row(journey, workspace=workspace, seed=rehearsal.seed) for journey in kept]
@@ -174,10 +154,10 @@ def _move_in(
         )
         for place in range(plan.queue)
     ]
-    _insert_all(connection, schema.leads, [row | {"pk": first + place} for place, row in enumerate(rows)])
+    insert_all(connection, schema.leads, [row | {"pk": first + place} for place, row in enumerate(rows)])
     count_on(connection, schema.leads)
     pending = [entry for entry in rehearsal.pending if entry.journey.serial in numbers]
-    _insert_all(
+    insert_all(
         connection,
         schema.responses,
         [
@@ -205,13 +185,6 @@ def _first_free(connection: Connection) -> int:
     return (last or 0) + 1
 
 
-def count_on(connection: Connection, table: Any) -> None:
-    """PostgreSQL numbers rows by a counter of its own, which must learn of numbers that were given."""
-    if connection.dialect.name == "postgresql":
-        last = select(func.max(table.c.pk)).scalar_subquery()
-        connection.execute(select(func.setval(func.pg_get_serial_sequence(table.name, "pk"), last)))
-
-
 def _lead_row(journey: Journey, *, workspace: int, seed: int) -> dict[str, Any]:
     key = (seed, workspace, journey.serial)
     row = fresh_lead(workspace=workspace, sequence=journey.sequence, key=key, now=journey.created_at)
@@ -221,27 +194,3 @@ def _lead_row(journey: Journey, *, workspace: int, seed: int) -> dict[str, Any]:
         "due_at": journey.due_at if journey.status == "active" else None,
         "inbox_pk": journey.inbox,
     }
-
-
-def fresh_lead(*, workspace: int, sequence: int, key: tuple[object, ...], now: float) -> dict[str, Any]:
-    """A lead that has just been added and was sent nothing yet."""
-    someone = person(*key)
-    return {
-        "workspace_pk": workspace,
-        "sequence_pk": sequence,
-        "email": someone.email,
-        "first_name": someone.first_name,
-        "last_name": someone.last_name,
-        "company": someone.company,
-        "custom": json.dumps({"title": someone.title}),
-        "status": "active",
-        "step": 0,
-        "due_at": now,
-        "inbox_pk": None,
-        "created_at": now,
-    }
-
-
-def _insert_all(connection: Connection, table: Any, rows: list[dict[str, Any]]) -> None:
-    for start in range(0, len(rows), _ROWS_AT_ONCE):
-        connection.execute(insert(table), rows[start : start + _ROWS_AT_ONCE])

@@ -15,7 +15,7 @@ BODY_LIMIT = 8 * 1024 * 1024
 
 
 class Keys:
-    """The live API keys, each with its workspace. (Document: Authentication.)"""
+    """The live API keys, each with its workspace (document: Authentication)."""
 
     def __init__(self) -> None:
         self.workspaces: dict[str, int] = {}

@@ -1,9 +1,188 @@
-"""The huge account, written by the database itself: a million leads are too many to play or to carry through Python."""
+"""The huge account, written by the database itself: a million leads are too many to carry through Python one by one."""
 
 from __future__ import annotations
 
-from sqlalchemy import Connection
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, func, insert, select, text
+
+from sandbox.service import rows
+from sandbox.service.accounts import ACME, DomainPlan, SequencePlan
+from sandbox.service.campaign import Window, next_slot
+from sandbox.service.clock import day_of
+from sandbox.service.names import FIRST, LAST, plain
+from sandbox.service.schema import LEAD_INDEXES, inboxes, tallies
+
+LEADS = 1_000_000
+INBOXES = 10_000
+DOMAINS = 500
+_DAYS = 30
+_WIDTH = 16
+_AT_ONCE = 2_000
+
+# Shares of the four steps and of the two variants; what rounding leaves falls to the last.
+_STEPS = (0.40, 0.33, 0.20, 0.07)
+_VARIANTS = (0.47, 0.53)
+
+_LEADS = """
+WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < :leads - 1),
+dice AS (
+    SELECT i, i % :sequences AS place, (i * 48271 + :seed) % 65521 % 100 AS luck,
+           (i * 16807 + :seed) % 65537 % :firsts AS f, (i * 40692 + :seed) % 65539 % :lasts AS l,
+           (i * 69621) % 864000 AS wait, i % 2 AS started
+    FROM n
+),
+named AS (
+    SELECT dice.*, trim(substr(:first_names, f * :width + 1, :width)) AS first,
+           trim(substr(:last_names, l * :width + 1, :width)) AS last
+    FROM dice
+)
+INSERT INTO leads (workspace_pk, sequence_pk, email, first_name, last_name, company,
+                   status, step, due_at, inbox_pk, created_at)
+SELECT :workspace, :first_sequence + place,
+       trim(substr(:plain_names, f * :width + 1, :width)) || i || '@lead' || (i % 40009) || '.example',
+       first, last, last || ' & Co',
+       CASE WHEN luck < 46 THEN 'active' WHEN luck < 88 THEN 'completed' WHEN luck < 93 THEN 'replied'
+            WHEN luck < 95 THEN 'interested' WHEN luck < 98 THEN 'bounced' ELSE 'unsubscribed' END,
+       CASE WHEN luck < 46 THEN started ELSE 1 + started END,
+       CASE WHEN luck < 46 THEN :now + wait END,
+       CASE WHEN luck < 46 AND started = 0 THEN NULL
+            ELSE :first_inbox + (i / :sequences) % (:inboxes / :sequences) * :sequences + place END,
+       :now - (:leads - i) * 3.0
+FROM named
+"""
+_TALLIES = """
+WITH RECURSIVE d(day) AS (SELECT :today - :days UNION ALL SELECT day + 1 FROM d WHERE day < :today),
+sent AS (
+    SELECT d.day, inboxes.pk, daily_limit AS sends, (inboxes.pk * 31 + d.day * 17) % 7 AS luck
+    FROM d CROSS JOIN inboxes WHERE inboxes.workspace_pk = :workspace
+)
+INSERT INTO tallies (workspace_pk, "grouping", day, group_key,
+                     sends, replies, positive_replies, meetings, bounces, complaints)
+SELECT :workspace, 'inbox', day, pk, sends, luck / 2, luck / 4, luck / 6, luck / 5, 0 FROM sent
+"""
+_SEQUENCE_TALLIES = """
+INSERT INTO tallies (workspace_pk, "grouping", day, group_key,
+                     sends, replies, positive_replies, meetings, bounces, complaints)
+SELECT :workspace, 'sequence', day, sequence_pk,
+       sum(sends), sum(replies), sum(positive_replies), sum(meetings), sum(bounces), sum(complaints)
+FROM tallies JOIN inboxes ON inboxes.pk = group_key
+WHERE tallies.workspace_pk = :workspace AND "grouping" = 'inbox' GROUP BY day, sequence_pk
+"""
+_COUNTS = ("sends", "replies", "positive_replies", "meetings", "bounces", "complaints")
 
 
-def found_huge(connection: Connection, *, seed: int, now: float) -> None:
-    """10,000 inboxes on 500 domains, a million leads and a month of counts."""
+def found_huge(connection: Connection, *, workspace: int, seed: int, now: float) -> None:
+    """10,000 inboxes on 500 domains, a million leads, a month of counts that add up in every grouping."""
+    plans = ACME.sequences
+    sequences = [rows.insert_sequence(connection, plan, workspace=workspace) for plan in plans]
+    homes = [
+        rows.insert_domain(
+            connection, DomainPlan(name=f"acme-{number + 1}.example", health=90), workspace=workspace
+        )
+        for number in range(DOMAINS)
+    ]
+    _insert_inboxes(
+        connection, plans, sequences=sequences, homes=homes, workspace=workspace, seed=seed, now=now
+    )
+    first_inbox = connection.execute(
+        select(func.min(inboxes.c.pk)).where(inboxes.c.workspace_pk == workspace)
+    ).scalar()
+    _insert_leads(connection, first=(sequences[0], first_inbox), workspace=workspace, seed=seed, now=now)
+    where = {"workspace": workspace, "today": day_of(now) - 1, "days": _DAYS}
+    connection.execute(text(_TALLIES), where)
+    connection.execute(text(_SEQUENCE_TALLIES), {"workspace": workspace})
+    connection.execute(insert(tallies), list(_split_days(connection, workspace=workspace)))
+
+
+def _insert_inboxes(
+    connection: Connection,
+    plans: Sequence[SequencePlan],
+    *,
+    sequences: list[int],
+    homes: list[int],
+    workspace: int,
+    seed: int,
+    now: float,
+) -> None:
+    made = [
+        {
+            "workspace_pk": workspace,
+            "domain_pk": homes[number % DOMAINS],
+            "sequence_pk": sequences[number % len(sequences)],
+            "email": f"{plain(FIRST[number % len(FIRST)])}{number}@acme-{number % DOMAINS + 1}.example",
+            "health": float(62 + number * 7 % 37),
+            "daily_limit": 30 + number % 5 * 5,
+            "full_limit": 30 + number % 5 * 5,
+            "status": "active",
+            "next_slot_at": next_slot(
+                _window(plans[number % len(plans)]), limit=30 + number % 5 * 5, after=now, key=(seed, number)
+            ),
+        }
+        for number in range(INBOXES)
+    ]
+    for start in range(0, INBOXES, _AT_ONCE):
+        connection.execute(insert(inboxes), made[start : start + _AT_ONCE])
+
+
+def _window(plan: SequencePlan) -> Window:
+    return Window(opens=plan.opens, closes=plan.closes, weekdays=plan.weekdays)
+
+
+def _insert_leads(
+    connection: Connection, *, first: tuple[int, Any], workspace: int, seed: int, now: float
+) -> None:
+    """One statement for a million rows; the indexes are built afterwards, from what is there."""
+    for index in LEAD_INDEXES:
+        index.drop(connection)
+    connection.execute(
+        text(_LEADS),
+        {
+            "leads": LEADS,
+            "inboxes": INBOXES,
+            "sequences": len(ACME.sequences),
+            "first_sequence": first[0],
+            "first_inbox": first[1],
+            "workspace": workspace,
+            "seed": seed,
+            "now": now,
+            "width": _WIDTH,
+            "firsts": len(FIRST),
+            "lasts": len(LAST),
+            "first_names": _columns(FIRST),
+            "plain_names": _columns([plain(name) for name in FIRST]),
+            "last_names": _columns(LAST),
+        },
+    )
+    for index in LEAD_INDEXES:
+        index.create(connection)
+
+
+def _columns(names: Sequence[str]) -> str:
+    """Names at equal distances, for `substr`."""
+    return "".join(name.ljust(_WIDTH) for name in names)
+
+
+def _split_days(connection: Connection, *, workspace: int) -> Iterator[dict[str, Any]]:
+    """The counts by step and by variant: each day's totals, divided."""
+    sums = (func.sum(tallies.c[name]).label(name) for name in _COUNTS)
+    days = select(tallies.c.day, *sums).where(
+        tallies.c.workspace_pk == workspace, tallies.c.grouping == "sequence"
+    )
+    for day in connection.execute(days.group_by(tallies.c.day)).mappings().all():
+        for grouping, shares, first in (("step", _STEPS, 1), ("variant", _VARIANTS, 0)):
+            parts = {name: _divide(int(day[name]), shares) for name in _COUNTS}
+            for place in range(len(shares)):
+                yield {
+                    "workspace_pk": workspace,
+                    "grouping": grouping,
+                    "day": day["day"],
+                    "group_key": first + place,
+                } | {name: parts[name][place] for name in _COUNTS}
+
+
+def _divide(total: int, shares: Sequence[float]) -> list[int]:
+    """A total in parts that add up to it."""
+    parts = [int(total * share) for share in shares[:-1]]
+    return [*parts, total - sum(parts)]

@@ -20,7 +20,15 @@ def state(connection: Connection) -> dict[str, Any]:
     world = connection.execute(select(schema.world)).one()
     counts = {
         table.name: connection.execute(select(func.count()).select_from(table)).scalar_one()
-        for table in (schema.sequences, schema.inboxes, schema.leads, domains, events, deliveries, subscriptions)
+        for table in (
+            schema.sequences,
+            schema.inboxes,
+            schema.leads,
+            domains,
+            events,
+            deliveries,
+            subscriptions,
+        )
     }
     return {
         "scenario": world.scenario,
@@ -135,9 +143,13 @@ def list_subscriptions(connection: Connection, *, workspace: str | None) -> list
     ]
 
 
-def list_deliveries(connection: Connection, *, state: str | None, kind: str | None, limit: int) -> list[dict[str, Any]]:
+def list_deliveries(
+    connection: Connection, *, state: str | None, kind: str | None, limit: int
+) -> list[dict[str, Any]]:
     """The newest deliveries."""
-    statement = select(deliveries, events.c.kind, events.c.body).join(events, events.c.pk == deliveries.c.event_pk)
+    statement = select(deliveries, events.c.kind, events.c.body).join(
+        events, events.c.pk == deliveries.c.event_pk
+    )
     if state is not None:
         statement = statement.where(deliveries.c.state == state)
     if kind is not None:
@@ -158,7 +170,9 @@ def list_deliveries(connection: Connection, *, state: str | None, kind: str | No
 
 def list_attempts(connection: Connection, delivery: int) -> list[dict[str, Any]]:
     """The attempts of a delivery, in order."""
-    rows = connection.execute(select(attempts).where(attempts.c.delivery_pk == delivery).order_by(attempts.c.pk))
+    rows = connection.execute(
+        select(attempts).where(attempts.c.delivery_pk == delivery).order_by(attempts.c.pk)
+    )
     return [
         {
             "number": row.number,
@@ -174,4 +188,6 @@ def list_attempts(connection: Connection, delivery: int) -> list[dict[str, Any]]
 def replay(connection: Connection, delivery: int, *, now: float) -> bool:
     """Make a delivery due again; False when there is none."""
     again = {"state": "pending", "next_at": now, "lease_until": 0.0}
-    return bool(connection.execute(update(deliveries).where(deliveries.c.pk == delivery).values(**again)).rowcount)
+    return bool(
+        connection.execute(update(deliveries).where(deliveries.c.pk == delivery).values(**again)).rowcount
+    )

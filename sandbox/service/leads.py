@@ -48,7 +48,7 @@ def list_leads(
     limit: int,
     cursor: str | None,
 ) -> Page:
-    """A page of leads. (Document: GET /leads.)
+    """A page of leads (document: GET /leads).
 
     Raises:
         NotFound: the sequence is not in this workspace.
@@ -115,7 +115,7 @@ def _shown(row: Row[Any]) -> dict[str, Any]:
 def add_leads(
     connection: Connection, *, workspace: int, sequence_id: str, new: list[NewLead], now: float
 ) -> dict[str, Any]:
-    """Add leads; duplicates and blocklisted addresses are skipped and reported. (Document: POST /leads.)
+    """Add leads; duplicates and blocklisted addresses are skipped and reported (document: POST /leads).
 
     Raises:
         NotFound: the sequence is not in this workspace.
@@ -160,25 +160,33 @@ def _row(lead: NewLead, *, email: str, workspace: int, sequence: int, now: float
 def _blocked(connection: Connection, *, workspace: int, emails: list[str]) -> set[str]:
     wanted = sorted({*emails, *(email.partition("@")[2] for email in emails)})
     return _found(
-        connection, select(blocklist.c.entry).where(blocklist.c.workspace_pk == workspace), blocklist.c.entry, wanted
+        connection,
+        select(blocklist.c.entry).where(blocklist.c.workspace_pk == workspace),
+        blocklist.c.entry,
+        wanted,
     )
 
 
 def _present(connection: Connection, *, sequence: int, emails: list[str]) -> set[str]:
     return _found(
-        connection, select(leads.c.email).where(leads.c.sequence_pk == sequence), leads.c.email, sorted(set(emails))
+        connection,
+        select(leads.c.email).where(leads.c.sequence_pk == sequence),
+        leads.c.email,
+        sorted(set(emails)),
     )
 
 
 def _found(connection: Connection, statement: Select[Any], column: Any, wanted: list[str]) -> set[str]:
     found: set[str] = set()
     for start in range(0, len(wanted), _AT_ONCE):
-        found.update(connection.execute(statement.where(column.in_(wanted[start : start + _AT_ONCE]))).scalars())
+        found.update(
+            connection.execute(statement.where(column.in_(wanted[start : start + _AT_ONCE]))).scalars()
+        )
     return found
 
 
 def remove_lead(connection: Connection, lead_id: str, *, workspace: int) -> dict[str, Any]:
-    """Remove the lead's address from every sequence; events and counts stay. (Document: DELETE /leads/{id}.)
+    """Remove the lead's address from every sequence; events and counts stay (document: DELETE /leads/{id}).
 
     Raises:
         NotFound: the lead is not in this workspace.

@@ -77,7 +77,9 @@ class Limiter:
         return await self._storage.write(lambda connection: _spend(connection, name, rule=rule, now=now))
 
 
-def _spend(connection: Connection, key: str, *, rule: Callable[[Spent, float], Verdict], now: float) -> float | None:
+def _spend(
+    connection: Connection, key: str, *, rule: Callable[[Spent, float], Verdict], now: float
+) -> float | None:
     connection.execute(upsert(connection, rates).values(key=key, spent="[]").on_conflict_do_nothing())
     row = connection.execute(select(rates.c.spent).where(rates.c.key == key).with_for_update()).one()
     spent, wait = rule(tuple(json.loads(row.spent)), now)
@@ -86,7 +88,7 @@ def _spend(connection: Connection, key: str, *, rule: Callable[[Spent, float], V
 
 
 def retry_after(wait: float) -> int:
-    """Whole seconds for the header, never too few. (Document: Limits.)"""
+    """Whole seconds for the header, never too few (document: Limits)."""
     return max(1, math.ceil(wait))
 
 

@@ -21,7 +21,9 @@ _BOUNCES = {
 }
 
 
-def lead_payload(kind: str, *, lead: Any, sequence: str, step: int, inbox: str, **details: Any) -> dict[str, Any]:
+def lead_payload(
+    kind: str, *, lead: Any, sequence: str, step: int, inbox: str, **details: Any
+) -> dict[str, Any]:
     """The body of an event about a lead.
 
     Args:
@@ -46,7 +48,13 @@ def lead_payload(kind: str, *, lead: Any, sequence: str, step: int, inbox: str, 
 
 def domain_payload(*, domain: str, reason: str, rate: float, inboxes: list[str]) -> dict[str, Any]:
     """The body of `domain.paused`; `rate` is the share of sends that made it necessary."""
-    return {"event": "domain.paused", "domain": domain, "reason": reason, "rate": round(rate, 4), "inboxes": inboxes}
+    return {
+        "event": "domain.paused",
+        "domain": domain,
+        "reason": reason,
+        "rate": round(rate, 4),
+        "inboxes": inboxes,
+    }
 
 
 def encode(payload: dict[str, Any]) -> bytes:

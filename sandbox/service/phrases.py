@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from sandbox.service.chance import pick, rolls
 
-_HELLO = ("Hi {me}, ", "Hi, ", "Hello {me}, ", "Hey {me}, ", "{me}, ", "Good morning, ", "", "", "Thanks for writing. ")
+_HELLO = (
+    "Hi {me}, ",
+    "Hi, ",
+    "Hello {me}, ",
+    "Hey {me}, ",
+    "{me}, ",
+    "Good morning, ",
+    "",
+    "",
+    "Thanks for writing. ",
+)
 
 _KEEN = (
     "this actually lands at the right moment: our current setup at {company} is up for renewal.",
@@ -40,7 +50,15 @@ _ASK = (
     "Call me, my number is in the signature.",
 )
 
-_BYE = ("", "", "Best, {first}", "Thanks, {first}", "{first}", "Cheers\n{first}", "Kind regards\n{first} {last}\n{company}")
+_BYE = (
+    "",
+    "",
+    "Best, {first}",
+    "Thanks, {first}",
+    "{first}",
+    "Cheers\n{first}",
+    "Kind regards\n{first} {last}\n{company}",
+)
 
 _LUKEWARM = (
     "not a priority this quarter, maybe ask again in the spring.",
@@ -79,7 +97,7 @@ _STOP = (
 NASTY = (
     "<!channel> free money at <https://bank.example|your bank> *now*",
     "*bold* _italics_ ~struck~ `code` ```block``` > quote & <@U0000001>",
-    "=HYPERLINK(\"http://evil.example\",\"Click me\")",
+    '=HYPERLINK("http://evil.example","Click me")',
     "+1-2@SUM(1+1)*cmd|' /C calc'!A0",
     "Sounds great 🎉👩🏽‍💻🇧🇷 – let's talk ☎️",
     "\x1b[31mred\x1b[0m \x1b[2J\x1b]0;owned\x07 and [bold red]markup[/]",
@@ -90,13 +108,17 @@ NASTY = (
 _NASTY_SHARE = 0.02
 
 
-def reply_text(kind: str, *, key: object, me: str, first: str, last: str, company: str, date: str = "") -> str:
+def reply_text(
+    kind: str, *, key: object, me: str, first: str, last: str, company: str, date: str = ""
+) -> str:
     """The text of a reply: `interested`, `reply`, `ooo` or `unsubscribe`; the same key writes the same text."""
     chances = rolls("reply", kind, key)
     if kind in {"interested", "reply"} and chances[7] < _NASTY_SHARE:
         return pick(NASTY, chances[6])
     text = _compose(kind, chances)
-    return text.format(me=me, first=first or "", last=last or "", company=company or "our company", date=date).strip()
+    return text.format(
+        me=me, first=first or "", last=last or "", company=company or "our company", date=date
+    ).strip()
 
 
 def _compose(kind: str, chances: tuple[float, ...]) -> str:

@@ -16,12 +16,20 @@ _EVENT = insert(events).returning(events.c.pk)
 
 
 def publish(connection: Connection, payload: dict[str, Any], *, workspace: int, at: float) -> int:
-    """Record an event and queue its deliveries; how many there are. (Document: Events.)"""
+    """Record an event and queue its deliveries; how many there are (document: Events)."""
     kind, email = payload["event"], payload.get("lead", {}).get("email")
-    row = {"workspace_pk": workspace, "kind": kind, "email": email, "at": at, "body": payloads.encode(payload)}
+    row = {
+        "workspace_pk": workspace,
+        "kind": kind,
+        "email": email,
+        "at": at,
+        "body": payloads.encode(payload),
+    }
     event = connection.execute(_EVENT, row).scalar_one()
     listening = [
-        one.pk for one in connection.execute(_SUBSCRIBED, {"workspace": workspace}) if kind in one.events.split()
+        one.pk
+        for one in connection.execute(_SUBSCRIBED, {"workspace": workspace})
+        if kind in one.events.split()
     ]
     if listening:
         connection.execute(insert(deliveries), [_delivery(event, one, at=at) for one in listening])

@@ -8,13 +8,15 @@ from typing import Any
 from starlette.responses import Response
 
 
-class Refusal(Exception):  # noqa: N818 -- the document's own word for each is an answer, not an error of ours
+class Refusal(Exception):
     """The request cannot be carried out."""
 
     status = 400
     code = "bad_request"
 
-    def __init__(self, message: str | None = None, *, field: str | None = None, retry_after: int | None = None) -> None:
+    def __init__(
+        self, message: str | None = None, *, field: str | None = None, retry_after: int | None = None
+    ) -> None:
         self.message = message or type(self).__doc__ or ""
         self.field = field
         self.retry_after = retry_after

@@ -71,7 +71,9 @@ class Rehearsal:
             slot = campaign.next_slot(sender.window, limit=sender.daily_limit, after=slot, key=key)
             if slot > until:
                 break
-            journey = heapq.heappop(waiting)[2] if waiting and waiting[0][0] <= slot else self._start(sender, slot)
+            journey = (
+                heapq.heappop(waiting)[2] if waiting and waiting[0][0] <= slot else self._start(sender, slot)
+            )
             self._send(journey, sender, at=slot)
             if journey.due_at is not None:
                 heapq.heappush(waiting, (journey.due_at, journey.serial, journey))
@@ -96,6 +98,7 @@ class Rehearsal:
             lead=-journey.serial,  # rows count upwards from 1: the past rolls its own dice
             step=journey.step,
             variant=cell.variant,
+            day=cell.day,
             health=sender.health,
             appeal=sender.appeal,
         )
@@ -130,7 +133,9 @@ class Rehearsal:
             journey.step -= 1
             journey.due_at = at + DAY
         elif kind == "ooo":
-            journey.due_at = at + DAY * campaign.days_away(seed=self.seed, lead=-journey.serial, step=journey.step)
+            journey.due_at = at + DAY * campaign.days_away(
+                seed=self.seed, lead=-journey.serial, step=journey.step
+            )
             journey.due_at = journey.due_at if journey.step < sender.steps else None
         if kind in campaign.FINAL:
             journey.status = campaign.FINAL[kind]

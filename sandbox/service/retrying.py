@@ -1,4 +1,4 @@
-"""When a failed delivery is tried again: five times over 24 hours, with growing gaps. (Document: Retries.)"""
+"""When a failed delivery is tried again: five times over 24 hours, with growing gaps (document: Retries)."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, bindparam, func, select, update
 
 from sandbox.service import health, payloads
 from sandbox.service.campaign import Window, next_slot
-from sandbox.service.clock import DAY, day_of
+from sandbox.service.clock import day_of
 from sandbox.service.health import Record, Standing
 from sandbox.service.publishing import publish
 from sandbox.service.schema import domains, inboxes, sequences, tallies
@@ -74,7 +74,10 @@ def _records(connection: Connection, *, first: int, last: int) -> dict[int, Reco
 
 def _record(row: Row[Any]) -> Record:
     return Record(
-        sends=int(row.sends), replies=int(row.replies), bounces=int(row.bounces), complaints=int(row.complaints)
+        sends=int(row.sends),
+        replies=int(row.replies),
+        bounces=int(row.bounces),
+        complaints=int(row.complaints),
     )
 
 
@@ -86,19 +89,26 @@ def _standing(inbox: Row[Any], record: Record, *, key: tuple[object, ...]) -> St
 
 
 def _row(inbox: Row[Any], standing: Standing) -> dict[str, Any]:
-    return {"inbox": inbox.pk, "score": standing.health, "cap": standing.daily_limit, "now_is": standing.status}
+    return {
+        "inbox": inbox.pk,
+        "score": standing.health,
+        "cap": standing.daily_limit,
+        "now_is": standing.status,
+    }
 
 
 def _declare_healthy(connection: Connection) -> None:
     """A domain is healthy again when none of its inboxes is warming or resting."""
     still = select(inboxes.c.domain_pk).where(inboxes.c.status != "active")
     connection.execute(
-        update(domains).where(domains.c.state == "warming", domains.c.pk.not_in(still)).values(state="healthy")
+        update(domains)
+        .where(domains.c.state == "warming", domains.c.pk.not_in(still))
+        .values(state="healthy")
     )
 
 
 def watch(connection: Connection, suspects: Iterable[int], *, at: float) -> None:
-    """Pause each of these domains whose last two days deserve it. (Document: domain.paused.)"""
+    """Pause each of these domains whose last two days deserve it (document: domain.paused)."""
     for pk in sorted(suspects):
         domain = connection.execute(select(domains).where(domains.c.pk == pk)).one()
         if domain.state != "healthy":  # who is warming up is watched by hand already
@@ -132,10 +142,16 @@ def pause_domain(connection: Connection, domain: Row[Any], *, at: float, reason:
 
 def wake(connection: Connection, *, seed: int, at: float) -> None:
     """Let domains that have rested long enough warm up."""
-    rested = connection.execute(select(domains).where(domains.c.state == "paused", domains.c.until <= at)).all()
+    rested = connection.execute(
+        select(domains).where(domains.c.state == "paused", domains.c.until <= at)
+    ).all()
     for domain in rested:
-        connection.execute(update(domains).where(domains.c.pk == domain.pk).values(state="warming", until=None))
-        connection.execute(_RESUME, [_rested(row, seed=seed, at=at) for row in _inboxes_of(connection, domain.pk)])
+        connection.execute(
+            update(domains).where(domains.c.pk == domain.pk).values(state="warming", until=None)
+        )
+        connection.execute(
+            _RESUME, [_rested(row, seed=seed, at=at) for row in _inboxes_of(connection, domain.pk)]
+        )
 
 
 def _inboxes_of(connection: Connection, domain: int) -> list[Row[Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from sandbox.service import campaign
 from sandbox.service.campaign import Window
@@ -39,9 +39,13 @@ _WAITING = select(leads.c.pk, leads.c.step).where(
     leads.c.sequence_pk == bindparam("sequence"), leads.c.due_at <= bindparam("until")
 )
 _FOLLOW_UPS = (
-    _WAITING.where(leads.c.inbox_pk == bindparam("inbox")).order_by(leads.c.due_at, leads.c.pk).limit(bindparam("room"))
+    _WAITING.where(leads.c.inbox_pk == bindparam("inbox"))
+    .order_by(leads.c.due_at, leads.c.pk)
+    .limit(bindparam("room"))
 )
-_NEW = _WAITING.where(leads.c.inbox_pk.is_(None)).order_by(leads.c.due_at, leads.c.pk).limit(bindparam("room"))
+_NEW = (
+    _WAITING.where(leads.c.inbox_pk.is_(None)).order_by(leads.c.due_at, leads.c.pk).limit(bindparam("room"))
+)
 _SENT = (
     update(leads)
     .where(leads.c.pk == bindparam("lead"))
@@ -67,11 +71,15 @@ class Round:
         """Let every inbox that has a slot by `until` use it."""
         for inbox in connection.execute(_DUE_INBOXES, {"until": until}).all():
             self._use_slots(connection, inbox, until=until)
-        for statement, rows in ((_SENT, self.sent), (insert(responses), self.expected), (_MOVE_ON, self.moved)):
+        for statement, rows in (
+            (_SENT, self.sent),
+            (insert(responses), self.expected),
+            (_MOVE_ON, self.moved),
+        ):
             if rows:
                 connection.execute(statement, rows)
 
-    def _use_slots(self, connection: Connection, inbox: Row[Any], *, until: float) -> None:
+    def _use_slots(self, connection: Connection, inbox: Any, *, until: float) -> None:
         window = Window(opens=inbox.opens, closes=inbox.closes, weekdays=inbox.weekdays)
         slots, slot = [], inbox.next_slot_at
         while slot <= until:
@@ -79,10 +87,12 @@ class Round:
             slot = campaign.next_slot(window, limit=inbox.daily_limit, after=slot, key=(self.seed, inbox.pk))
         self.moved.append({"inbox": inbox.pk, "slot": slot})
         if inbox.sequence_status == "active" and inbox.status != "resting":
-            for at, lead in zip(slots, self._waiting(connection, inbox, room=len(slots), until=until), strict=False):
+            for at, lead in zip(
+                slots, self._waiting(connection, inbox, room=len(slots), until=until), strict=False
+            ):
                 self._send(lead, inbox, at=at)
 
-    def _waiting(self, connection: Connection, inbox: Row[Any], *, room: int, until: float) -> list[Row[Any]]:
+    def _waiting(self, connection: Connection, inbox: Any, *, room: int, until: float) -> list[Any]:
         """The leads for so many slots; new ones may have been taken by a colleague inbox in the same round."""
         where = {"sequence": inbox.sequence_pk, "inbox": inbox.pk, "until": until, "room": room}
         found = list(connection.execute(_FOLLOW_UPS, where))
@@ -92,7 +102,7 @@ class Round:
         self.taken.update(lead.pk for lead in found)
         return found
 
-    def _send(self, lead: Row[Any], inbox: Row[Any], *, at: float) -> None:
+    def _send(self, lead: Any, inbox: Any, *, at: float) -> None:
         step = lead.step + 1
         variant = campaign.variant_of(seed=self.seed, lead=lead.pk, step=step)
         cell = Cell(inbox.workspace_pk, day_of(at), inbox.sequence_pk, step, variant, inbox.pk)
@@ -102,6 +112,7 @@ class Round:
             lead=lead.pk,
             step=step,
             variant=variant,
+            day=cell.day,
             health=inbox.health,
             appeal=inbox.appeal,
             climate=self.scenario.climate(at - self.founded_at, domain=inbox.domain_pk),
@@ -115,9 +126,7 @@ class Round:
             self._expect(lead, inbox, kind="completed", step=step, due_at=at + campaign.FINISH_AFTER)
         self.sent.append({"lead": lead.pk, "at_step": step, "next_due": due, "inbox": inbox.pk})
 
-    def _expect(self, lead: Row[Any], inbox: Row[Any], *, kind: str, step: int, due_at: float) -> None:
+    def _expect(self, lead: Any, inbox: Any, *, kind: str, step: int, due_at: float) -> None:
         self.expected.append(
             {"lead_pk": lead.pk, "inbox_pk": inbox.pk, "step": step, "kind": kind, "due_at": due_at}
         )
-
-

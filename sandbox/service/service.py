@@ -115,7 +115,7 @@ class Service:
         exits.callback(listener.close)
         exits.push_async_callback(self._storage.close)
         await self._storage.open()
-        await self._storage.write(lambda connection: found(connection, self._founding))
+        await self._storage.write_slowly(lambda connection: found(connection, self._founding))
         await self._take_over()
         self.origin = await exits.enter_async_context(serving(self.app, listener, name="sandbox-service"))
         await exits.enter_async_context(_running(self._live(), name="sandbox-simulation"))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from sandbox.service import campaign, payloads, phrases
 from sandbox.service.clock import DAY, date_of, day_of
@@ -62,7 +61,7 @@ class Response:
     step: int
     kind: str
     text: str | None = None
-    overrides: Mapping[str, Any] = field(default_factory=dict)
+    overrides: dict[str, Any] = field(default_factory=dict)
 
 
 def settle(connection: Connection, response: Response, *, seed: int, at: float, sheet: TallySheet) -> bool:
@@ -84,14 +83,14 @@ def _possible(kind: str, status: str) -> bool:
     return status == "active" or (kind == "bounce_hard" and status == "completed")
 
 
-def _count(response: Response, lead: Row[Any], *, seed: int, at: float, sheet: TallySheet) -> None:
+def _count(response: Response, lead: Any, *, seed: int, at: float, sheet: TallySheet) -> None:
     variant = campaign.variant_of(seed=seed, lead=response.lead, step=response.step)
     cell = Cell(lead.workspace_pk, day_of(at), lead.sequence_pk, response.step, variant, response.inbox)
     for what in campaign.COUNTED[response.kind]:
         sheet.count(cell, what)
 
 
-def _change_lead(connection: Connection, response: Response, lead: Row[Any], *, seed: int, at: float) -> None:
+def _change_lead(connection: Connection, response: Response, lead: Any, *, seed: int, at: float) -> None:
     if response.kind != "meeting":
         connection.execute(_SETTLE, {"lead": lead.pk} | _next(response, lead, seed=seed, at=at))
     if response.kind in {"bounce_hard", "unsubscribe", "complaint"}:
@@ -102,14 +101,18 @@ def _change_lead(connection: Connection, response: Response, lead: Row[Any], *, 
             expect(connection, response, kind="meeting", due_at=at + delay)
 
 
-def _next(response: Response, lead: Row[Any], *, seed: int, at: float) -> dict[str, Any]:
+def _next(response: Response, lead: Any, *, seed: int, at: float) -> dict[str, Any]:
     """Where the lead stands now. A soft bounce is sent again a day later, an absent lead after the return date."""
     if response.kind == "bounce_soft":
         return {"now_is": "active", "next_due": at + DAY, "at_step": response.step - 1}
     if response.kind == "ooo" and response.step < lead.steps:
         away = campaign.days_away(seed=seed, lead=lead.pk, step=response.step)
         return {"now_is": "active", "next_due": at + away * DAY, "at_step": response.step}
-    return {"now_is": campaign.FINAL.get(response.kind, "completed"), "next_due": None, "at_step": response.step}
+    return {
+        "now_is": campaign.FINAL.get(response.kind, "completed"),
+        "next_due": None,
+        "at_step": response.step,
+    }
 
 
 def block(connection: Connection, workspace: int, entry: str) -> None:
@@ -132,7 +135,7 @@ def expect(connection: Connection, response: Response, *, kind: str, due_at: flo
     )
 
 
-def _payloads(response: Response, lead: Row[Any], *, seed: int, at: float) -> list[dict[str, Any]]:
+def _payloads(response: Response, lead: Any, *, seed: int, at: float) -> list[dict[str, Any]]:
     details = _details(response, lead, seed=seed, at=at)
     return [
         payloads.lead_payload(
@@ -143,7 +146,7 @@ def _payloads(response: Response, lead: Row[Any], *, seed: int, at: float) -> li
     ]
 
 
-def _details(response: Response, lead: Row[Any], *, seed: int, at: float) -> dict[str, Any]:
+def _details(response: Response, lead: Any, *, seed: int, at: float) -> dict[str, Any]:
     if response.kind.startswith("bounce"):
         return {"bounce_type": response.kind.removeprefix("bounce_")}
     if response.kind not in {"interested", "reply", "ooo", "unsubscribe"}:

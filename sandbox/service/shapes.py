@@ -163,7 +163,9 @@ class Subscribed(BaseModel):
 class ErrorBody(BaseModel):
     """What went wrong."""
 
-    code: Literal["bad_request", "unauthorized", "not_found", "rate_limited", "method_not_allowed", "server_error"]
+    code: Literal[
+        "bad_request", "unauthorized", "not_found", "rate_limited", "method_not_allowed", "server_error"
+    ]
     message: str
     field: str | None = None
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
 from sandbox.service import reviewing, scenarios, staging
 from sandbox.service.clock import DAY, HOUR, Clock, day_of
-from sandbox.service.founding import fresh_lead
+from sandbox.service.rows import fresh_lead
 from sandbox.service.schema import api_keys, domains, inboxes, leads, responses, sequences, world
 from sandbox.service.sending import Round
 from sandbox.service.settling import Response, settle
@@ -25,7 +25,11 @@ _SIMULATED = update(world).values(simulated_until=bindparam("until"), acts_done=
 _NEXT_SLOT = select(func.min(inboxes.c.next_slot_at))
 _NEXT_RESPONSE = select(func.min(responses.c.due_at))
 _NEXT_WAKING = select(func.min(domains.c.until))
-_DUE = select(responses).where(responses.c.due_at <= bindparam("until")).order_by(responses.c.due_at, responses.c.pk)
+_DUE = (
+    select(responses)
+    .where(responses.c.due_at <= bindparam("until"))
+    .order_by(responses.c.due_at, responses.c.pk)
+)
 _QUEUES = (
     select(sequences.c.pk, sequences.c.workspace_pk, func.sum(inboxes.c.daily_limit).label("capacity"))
     .join(inboxes, inboxes.c.sequence_pk == sequences.c.pk)
@@ -71,7 +75,13 @@ def _slice(connection: Connection, *, until: float) -> bool | None:
 
 
 def _skip_idle(
-    connection: Connection, *, scenario: scenarios.Scenario, state: Row[Any], acts: int, at: float, until: float
+    connection: Connection,
+    *,
+    scenario: scenarios.Scenario,
+    state: Row[Any],
+    acts: int,
+    at: float,
+    until: float,
 ) -> float:
     """Pass over quanta in which nothing is due; hours and days are never passed over."""
     due = [connection.execute(one).scalar() for one in (_NEXT_SLOT, _NEXT_RESPONSE, _NEXT_WAKING)]
@@ -83,7 +93,13 @@ def _skip_idle(
 
 
 def _quantum(
-    connection: Connection, *, scenario: scenarios.Scenario, state: Row[Any], acts: int, start: float, end: float
+    connection: Connection,
+    *,
+    scenario: scenarios.Scenario,
+    state: Row[Any],
+    acts: int,
+    start: float,
+    end: float,
 ) -> int:
     """Everything that happens in one quantum, in a fixed order; how many acts are done by then."""
     sheet, hurt = TallySheet(), set[int]()
@@ -92,7 +108,9 @@ def _quantum(
     if start // HOUR != end // HOUR and scenario.account == "believable":
         _refill_queues(connection, seed=state.seed, at=end)
     reviewing.wake(connection, seed=state.seed, at=end)
-    Round(seed=state.seed, scenario=scenario, founded_at=state.founded_at, sheet=sheet).run(connection, until=end)
+    Round(seed=state.seed, scenario=scenario, founded_at=state.founded_at, sheet=sheet).run(
+        connection, until=end
+    )
     hurt |= _settle_due(connection, seed=state.seed, until=end, sheet=sheet)
     while acts < len(scenario.acts) and state.founded_at + scenario.acts[acts].at <= end:
         hurt |= staging.perform(connection, scenario.acts[acts], seed=state.seed, at=end, sheet=sheet)
@@ -114,7 +132,9 @@ def _settle_due(connection: Connection, *, seed: int, until: float, sheet: Tally
         settle(connection, response, seed=seed, at=row.due_at, sheet=sheet)
         if row.kind in {"bounce_hard", "bounce_soft", "complaint"}:
             harmful.add(row.inbox_pk)
-    found = connection.execute(select(inboxes.c.domain_pk).where(inboxes.c.pk.in_(harmful))) if harmful else ()
+    found = (
+        connection.execute(select(inboxes.c.domain_pk).where(inboxes.c.pk.in_(harmful))) if harmful else ()
+    )
     return {row.domain_pk for row in found}
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, func, select
+from sqlalchemy import Connection, bindparam, func, select
 
 from sandbox.service.chance import roll
 from sandbox.service.health import Record
@@ -65,9 +64,12 @@ def choose(
     key: tuple[object, ...],
     domain: int | None = None,
     sequence: int | None = None,
-) -> list[Row[Any]]:
+) -> list[Any]:
     """Leads that have been written to and have not answered, from a place in the list that the key decides."""
-    last = connection.execute(select(func.max(leads.c.pk)).where(leads.c.workspace_pk == workspace)).scalar() or 0
+    last = (
+        connection.execute(select(func.max(leads.c.pk)).where(leads.c.workspace_pk == workspace)).scalar()
+        or 0
+    )
     where: dict[str, Any] = {"workspace": workspace, "count": count}
     statement = _REACHED
     if domain is not None:
@@ -92,7 +94,7 @@ class Wish:
     lead: int | None = None
     domain: int | None = None
     text: str | None = None
-    overrides: Mapping[str, Any] = field(default_factory=dict)
+    overrides: dict[str, Any] = field(default_factory=dict)
 
 
 def grant(connection: Connection, wish: Wish, *, workspace: int, seed: int, at: float) -> int:
@@ -123,7 +125,7 @@ def grant(connection: Connection, wish: Wish, *, workspace: int, seed: int, at: 
     return len(reached) + missing
 
 
-def _reached(connection: Connection, wish: Wish, *, workspace: int, seed: int, at: float) -> list[Row[Any]]:
+def _reached(connection: Connection, wish: Wish, *, workspace: int, seed: int, at: float) -> list[Any]:
     if wish.lead is None:
         key = (seed, at, wish.kind)
         return choose(connection, workspace=workspace, count=wish.count, key=key, sequence=wish.sequence)
@@ -133,9 +135,13 @@ def _reached(connection: Connection, wish: Wish, *, workspace: int, seed: int, a
     return [lead]
 
 
-def _passer_by(connection: Connection, wish: Wish, *, workspace: int, key: tuple[object, ...]) -> dict[str, Any]:
+def _passer_by(
+    connection: Connection, wish: Wish, *, workspace: int, key: tuple[object, ...]
+) -> dict[str, Any]:
     """An event about somebody who is no lead: the account stays as it is."""
-    statement = select(sequences.c.name, inboxes.c.email).join(inboxes, inboxes.c.sequence_pk == sequences.c.pk)
+    statement = select(sequences.c.name, inboxes.c.email).join(
+        inboxes, inboxes.c.sequence_pk == sequences.c.pk
+    )
     statement = statement.where(sequences.c.workspace_pk == workspace).order_by(inboxes.c.pk).limit(1)
     if wish.sequence is not None:
         statement = statement.where(sequences.c.pk == wish.sequence)
@@ -167,7 +173,9 @@ def _details(wish: Wish, someone: Person, *, key: object, me: str) -> dict[str, 
 
 
 def _pause_domains(connection: Connection, wish: Wish, *, workspace: int, at: float) -> int:
-    statement = select(domains).where(domains.c.workspace_pk == workspace).order_by(domains.c.state == "paused")
+    statement = (
+        select(domains).where(domains.c.workspace_pk == workspace).order_by(domains.c.state == "paused")
+    )
     if wish.domain is not None:
         statement = statement.where(domains.c.pk == wish.domain)
     found = connection.execute(statement.order_by(domains.c.pk).limit(wish.count)).all()
@@ -179,7 +187,6 @@ def _pause_domains(connection: Connection, wish: Wish, *, workspace: int, at: fl
     return len(found)
 
 
-def the_lead(connection: Connection, *, workspace: int, lead: int) -> Row[Any] | None:
+def the_lead(connection: Connection, *, workspace: int, lead: int) -> Any:
     """One lead, if it has been written to and has not answered."""
     return connection.execute(_OF_LEAD, {"workspace": workspace, "count": 1, "start": lead}).first()
-

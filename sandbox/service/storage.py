@@ -42,7 +42,9 @@ class Storage:
     async def open(self) -> None:
         """Connect, and create the tables that are missing."""
         if self.shared:
-            self._threads = concurrent.futures.ThreadPoolExecutor(_THREADS, thread_name_prefix="sandbox-database")
+            self._threads = concurrent.futures.ThreadPoolExecutor(
+                _THREADS, thread_name_prefix="sandbox-database"
+            )
         else:
             self._connection = self._engine.connect()
         await self.write(schema.metadata.create_all)
@@ -67,6 +69,18 @@ class Storage:
             with _transaction(self._connection):
                 return work(self._connection)
         return await self._in_thread(work)
+
+    async def write_slowly(self, work: Work[T]) -> T:
+        """Write for seconds rather than microseconds, in a thread; nothing else may use the book meanwhile."""
+        if self._connection is None:
+            return await self._in_thread(work)
+        connection = self._connection
+
+        def transaction() -> T:
+            with _transaction(connection):
+                return work(connection)
+
+        return await asyncio.to_thread(transaction)
 
     async def _in_thread(self, work: Work[T]) -> T:
         def transaction() -> T:

@@ -21,7 +21,14 @@ def check_url(url: str) -> str:
         host, port = parts.hostname or "", parts.port
     except ValueError:
         raise BadRequest("The url cannot be read.", field="url") from None
-    if len(url) > _URL_LENGTH or not host or port == 0 or not url.isascii() or not url.isprintable() or " " in url:
+    if (
+        len(url) > _URL_LENGTH
+        or not host
+        or port == 0
+        or not url.isascii()
+        or not url.isprintable()
+        or " " in url
+    ):
         raise BadRequest("The url must be a plain ASCII address with a host.", field="url")
     if parts.username is not None or parts.password is not None:
         raise BadRequest("The url must not carry a user or password.", field="url")
@@ -37,7 +44,7 @@ def check_url(url: str) -> str:
 def is_loopback(host: str) -> bool:
     """This machine, by name or number."""
     address = _address(host)
-    return address.is_loopback if address else host.lower().rstrip(".") in {"localhost"}
+    return address.is_loopback if address else host.lower().rstrip(".") == "localhost"
 
 
 def is_public(host: str) -> bool:
@@ -46,7 +53,11 @@ def is_public(host: str) -> bool:
     if address is not None:
         return address.is_global and not address.is_multicast
     name = host.lower().rstrip(".")
-    return "." in name and not name.endswith((".local", ".internal", ".localhost", ".lan")) and not _numeric(name)
+    return (
+        "." in name
+        and not name.endswith((".local", ".internal", ".localhost", ".lan"))
+        and not _numeric(name)
+    )
 
 
 def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
