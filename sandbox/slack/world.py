@@ -133,7 +133,8 @@ class World:
     def _count_alert(self, message: Message) -> None:
         payload = (message.metadata or {}).get("event_payload") or {}
         if isinstance(payload, dict) and payload.get("alert_id") is not None:
-            self.alerts[str(payload["alert_id"])] += 1
+            # A message that tells of several alerts names them all.
+            self.alerts.update(map(str, payload.get("alert_ids") or [payload["alert_id"]]))
 
     def change(self, message: Message, **fields: Any) -> None:
         """Change a message in place, keeping what it said before."""
