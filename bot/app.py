@@ -1,0 +1,232 @@
+"""Composition: settings become ledger, clients, Slack and clock, and one HTTP application before them all.
+
+The order of closing is the reverse of opening: no new requests, then the answers under way, then the messages
+under way, then what the intake has taken is committed. Slack and the service may be down at any time, at the
+start too; taking deliveries needs the database alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import socket
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+import structlog
+import uvicorn
+from slack_bolt.adapter.asgi.async_handler import AsyncSlackRequestHandler
+from slack_bolt.async_app import AsyncApp
+from slack_bolt.authorization import AuthorizeResult
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot import logs, watch
+from bot.acts import Acts
+from bot.courier import Courier
+from bot.desks import Desks, open_desks
+from bot.ledger import Ledger, open_ledger
+from bot.listeners import Listeners
+from bot.messenger import Messenger
+from bot.people import People
+from bot.receiver import Intake, Receiver
+from bot.reporting import Reports
+from bot.routing import Routes
+from bot.schedule import TIMER_SECONDS, Clockwork, Timers
+from bot.slack_gate import SlackGate
+from bot.web import Web
+from shared.lifeline import parent_gone
+from shared.settings import Settings, UnknownWorkspace
+from shared.subscriptions import SubscriptionBook
+
+GRACE = 3.0
+"""Seconds that each stage of the shutdown may take."""
+LOOK_SECONDS = 60.0
+REVIVE_SECONDS = 60.0
+
+log = structlog.get_logger("bot")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bot:
+    """The running parts, for the server and for tests."""
+
+    web: Web
+    ledger: Ledger
+    courier: Courier
+    listeners: Listeners
+    intake: Intake
+
+
+@asynccontextmanager
+async def open_bot(settings: Settings) -> AsyncIterator[Bot]:
+    """Everything but the server, running; closed in order at the end. Raises `RecordsUnavailable`."""
+    async with AsyncExitStack() as stack:
+        ledger = await stack.enter_async_context(open_ledger(settings.database))
+        desks = await stack.enter_async_context(open_desks(settings, ledger))
+        client = await stack.enter_async_context(_slack_client(settings))
+        bot, clockwork = _compose(settings, ledger, desks, client)
+        await stack.enter_async_context(_running(bot.intake.run(), name="intake"))
+        await stack.enter_async_context(_running(bot.courier.run(), name="courier"))
+        clockwork.start()
+        stack.callback(clockwork.close)
+        yield bot
+        await bot.listeners.drain(GRACE)
+        await bot.courier.drain(GRACE)
+
+
+@asynccontextmanager
+async def _slack_client(settings: Settings) -> AsyncIterator[AsyncWebClient]:
+    slack = settings.slack
+    token = slack.bot_token.get_secret_value() if slack.bot_token else ""
+    base = slack.api_url or AsyncWebClient.BASE_URL
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=30)) as session:
+        yield AsyncWebClient(token=token, session=session, base_url=base)
+
+
+def _compose(
+    settings: Settings, ledger: Ledger, desks: Desks, client: AsyncWebClient
+) -> tuple[Bot, Clockwork]:
+    several = len(settings.workspaces) > 1
+    courier = Courier(
+        ledger,
+        Messenger(client),
+        routes=lambda: _routes(settings, ledger),
+        reporter=Reports(settings, ledger),
+        several=several,
+    )
+    intake = Intake(ledger, stored=lambda: courier.wake(news=True))
+    listeners = Listeners(Acts(desks, changed=courier.wake), People(client))
+    watching = watch.Watch(ledger, desks, client, courier)
+    web = Web(
+        receiver=Receiver(intake, secrets_of=_Secrets(settings), now=ledger.store.clock),
+        slack=_slack_gate(settings, client, listeners),
+        default_workspace=settings.default_workspace,
+        readiness=watching.readiness,
+        measure=watching.measure,
+    )
+    clockwork = Clockwork()
+    clockwork.every(TIMER_SECONDS, Timers(ledger, desks, planned=courier.wake).fire, name="timers")
+    clockwork.every(LOOK_SECONDS, watching.look, name="watch", at_once=True)
+    clockwork.every(REVIVE_SECONDS, ledger.revive, name="revive")
+    return Bot(web=web, ledger=ledger, courier=courier, listeners=listeners, intake=intake), clockwork
+
+
+async def _routes(settings: Settings, ledger: Ledger) -> Routes:
+    names = list(settings.workspaces)
+    return Routes(
+        alert_channels={name: settings.workspaces[name].alert_channel for name in names},
+        subscriptions={name: await ledger.subscriptions(name, "") for name in names},
+    )
+
+
+class _Secrets:
+    """The secrets by which a delivery to a workspace may be signed, the settings' and those stored since."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._book = SubscriptionBook(settings.state_dir / "webhooks.json")
+
+    def __call__(self, name: str) -> Iterable[str] | None:
+        try:
+            workspace = self._settings.workspace(name)
+        except UnknownWorkspace:
+            return None
+        own = [secret.get_secret_value() for secret in workspace.webhook_secrets]
+        return [*own, *self._book.secrets(workspace.name)]
+
+
+def _slack_gate(settings: Settings, client: AsyncWebClient, listeners: Listeners) -> SlackGate | None:
+    if settings.slack.signing_secret is None:
+        return None
+    app = bolt_app(settings.slack.signing_secret.get_secret_value(), client)
+    listeners.register(app)
+    return SlackGate(AsyncSlackRequestHandler(app, path="/slack/events"))
+
+
+def bolt_app(signing_secret: str, client: AsyncWebClient) -> AsyncApp:
+    """Bolt without a call to Slack before a listener runs: the acknowledgement must not wait for the network."""
+
+    async def authorize(enterprise_id: str | None, team_id: str | None) -> AuthorizeResult:
+        return AuthorizeResult(enterprise_id=enterprise_id, team_id=team_id, bot_token=client.token)
+
+    return AsyncApp(signing_secret=signing_secret, client=client, authorize=authorize)
+
+
+@asynccontextmanager
+async def _running(work: Any, *, name: str) -> AsyncIterator[None]:
+    task = asyncio.create_task(work, name=name)
+    try:
+        yield
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+
+class _Server(uvicorn.Server):
+    """Signals are ours: uvicorn would raise them again after its own shutdown, and the exit code would be theirs."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+async def serve(settings: Settings) -> None:
+    """Run until SIGTERM, SIGINT or the parent's end. Raises `RecordsUnavailable`, `OSError` for a taken port."""
+    logs.set_up(settings.log_level)
+    listener = socket.create_server((settings.host, settings.port), backlog=2048)
+    async with AsyncExitStack() as stack:
+        stack.callback(listener.close)
+        bot = await stack.enter_async_context(open_bot(settings))
+        server = _Server(_server_config(bot.web))
+        await stack.enter_async_context(_stopping(server))
+        host, port = listener.getsockname()[:2]
+        log.info("listening", url=f"http://{host}:{port}", workspaces=list(settings.workspaces))
+        await server.serve(sockets=[listener])
+    log.info("stopped")
+
+
+def _server_config(web: Web) -> uvicorn.Config:
+    return uvicorn.Config(
+        web,
+        loop="none",
+        http="httptools",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        timeout_graceful_shutdown=int(GRACE),
+    )
+
+
+@asynccontextmanager
+async def _stopping(
+    server: uvicorn.Server, signals: Sequence[signal.Signals] = (signal.SIGTERM, signal.SIGINT)
+) -> AsyncIterator[None]:
+    def stop() -> None:
+        server.should_exit = True
+
+    async def with_parent() -> None:
+        await parent_gone()
+        stop()
+
+    loop = asyncio.get_running_loop()
+    for number in signals:
+        loop.add_signal_handler(number, stop)
+    async with _running(with_parent(), name="lifeline"):
+        yield
+
+
+def run(settings: Settings) -> int:
+    """`serve` on uvloop; the process's exit code."""
+    import uvloop
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(serve(settings))
+    return 0

@@ -1,0 +1,236 @@
+"""A Card in Slack's Block Kit, inside every limit of the platform, with nothing in it that Slack would interpret.
+
+Pure. Words from outside stand in `plain_text`, `rich_text` and `raw_text` objects, which mention nobody, link
+nothing and style nothing; the fallback `text`, which Slack does parse, is escaped. Limits: Slack's reference of
+blocks, and the undocumented 13,200 characters over all blocks of a message.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from shared.card import Button, Card, Confirm, Fact, Table, Tone
+from shared.plain import visible, visible_lines
+
+Block = dict[str, Any]
+
+TOTAL = 12_800
+"""Characters over all blocks, under the 13,200 at which Slack refuses the message."""
+HEADER, SECTION, QUOTE, CONTEXT, FALLBACK = 150, 2_800, 1_500, 1_000, 2_000
+LABEL, VALUE, OPTION_VALUE, CELL = 75, 2_000, 150, 80
+CONFIRM_TITLE, CONFIRM_TEXT, CONFIRM_ANSWER = 100, 300, 30
+ROW_OF_BUTTONS, MENU, TABLE_ROWS, FACTS, PARAGRAPHS = 10, 5, 60, 20, 10
+RUN = "run"
+"""Every button's `action_id` begins with it; its value is a command line."""
+
+_MARKS = {Tone.GOOD: "🟢 ", Tone.WARN: "🟠 ", Tone.BAD: "🔴 ", Tone.UNKNOWN: "⚪ ", Tone.INFO: ""}
+_STYLES = {Tone.GOOD: "primary", Tone.BAD: "danger"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """What `chat.postMessage` and its like are given."""
+
+    text: str
+    blocks: list[Block]
+
+
+def render(card: Card) -> Message:
+    """The Card as a message; what does not fit is cut where it is said, the quote and the table first."""
+    message = Message(text=fallback(card), blocks=_draw(card))
+    if size(message.blocks) <= TOTAL:
+        return message
+    return Message(text=message.text, blocks=_shrunk(card))
+
+
+def _shrunk(card: Card) -> list[Block]:
+    for rows, letters in ((20, 600), (10, 300), (5, 120), (0, 60)):
+        blocks = _draw(_trimmed(card, rows=rows, letters=letters))
+        if size(blocks) <= TOTAL:
+            return blocks
+    return [_header(card), {"type": "context", "elements": [plain("Too long to show here.")]}]
+
+
+def _trimmed(card: Card, *, rows: int, letters: int) -> Card:
+    return replace(
+        card,
+        text=tuple(_cut(text, letters) for text in card.text[:rows]),
+        facts=tuple(replace(fact, value=_cut(fact.value, letters)) for fact in card.facts[:rows]),
+        quote=_cut(card.quote, letters),
+        table=card.table and _fewer(card.table, rows),
+        buttons=card.buttons[:rows],
+        footer=_cut(card.footer, letters),
+    )
+
+
+def _fewer(table: Table, rows: int) -> Table:
+    return replace(table, rows=table.rows[:rows], total=table.total or len(table.rows))
+
+
+def size(blocks: Sequence[Block]) -> int:
+    """Characters over all blocks, as they travel."""
+    return len(json.dumps(blocks, ensure_ascii=True, separators=(",", ":")))
+
+
+def fallback(card: Card) -> str:
+    """What notifications and screen readers say; Slack parses it, so it is escaped."""
+    return escape(_cut(visible(card.summary), FALLBACK)) or "Outreach"
+
+
+def escape(text: str) -> str:
+    """Text for places that Slack parses: `& < >` cannot open a mention or a link."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _draw(card: Card) -> list[Block]:
+    parts: list[Block | None] = [
+        _header(card),
+        *(_paragraph(text) for text in card.text[:PARAGRAPHS]),
+        _facts(card.facts[:FACTS]),
+        _quote(card.quote),
+        _table(card.table),
+        _actions(card.buttons),
+        _context(card.footer),
+    ]
+    return [part for part in parts if part]
+
+
+def _header(card: Card) -> Block:
+    title = _cut(_MARKS[card.tone] + (visible(card.title).strip() or "Outreach"), HEADER)
+    return {"type": "header", "text": plain(title)}
+
+
+def plain(text: str) -> dict[str, Any]:
+    """A text object that Slack does not parse; `:smile:` stays what was written."""
+    return {"type": "plain_text", "text": text, "emoji": False}
+
+
+def _paragraph(text: str) -> Block | None:
+    shown = _cut(visible_lines(text).strip(), SECTION)
+    return rich({"type": "rich_text_section", "elements": [_words(shown)]}) if shown else None
+
+
+def rich(*elements: dict[str, Any]) -> Block:
+    """A block of text whose styles are said, not parsed."""
+    return {"type": "rich_text", "elements": list(elements)}
+
+
+def _words(text: str, **style: bool) -> dict[str, Any]:
+    return {"type": "text", "text": text} | ({"style": style} if style else {})
+
+
+def _facts(facts: Iterable[Fact]) -> Block | None:
+    lines: list[dict[str, Any]] = []
+    for fact in facts:
+        value = _MARKS[fact.tone] + (_cut(visible(fact.value).strip(), 300) or "unknown")
+        lines += [_words(f"{_cut(visible(fact.label), LABEL)}  ", bold=True), _words(value), _words("\n")]
+    return rich({"type": "rich_text_section", "elements": lines[:-1]}) if lines else None
+
+
+def _quote(quote: str) -> Block | None:
+    shown = _cut(visible_lines(quote).strip(), QUOTE)
+    return rich({"type": "rich_text_quote", "elements": [_words(shown)]}) if shown else None
+
+
+def _table(table: Table | None) -> Block | None:
+    if table is None or not table.rows:
+        return None
+    titles = [_cell(column.title) for column in table.columns]
+    rows = [
+        [
+            _cell(_shown(cell, bar=column.bar), mark=_MARKS[row.tone] if n == 0 else "")
+            for n, (cell, column) in enumerate(zip(row.cells, table.columns, strict=False))
+        ]
+        for row in table.rows[:TABLE_ROWS]
+    ]
+    settings = [{"align": "right" if c.numeric or c.bar else "left"} for c in table.columns]
+    return {"type": "table", "rows": [titles, *rows], "column_settings": settings}
+
+
+def _cell(text: str, *, mark: str = "") -> dict[str, Any]:
+    return {"type": "raw_text", "text": mark + (_cut(visible(text).strip(), CELL) or "–")}
+
+
+def _shown(cell: str | float | None, *, bar: bool) -> str:
+    if cell is None:
+        return "–"
+    if isinstance(cell, str):
+        return cell
+    if bar:
+        filled = round(min(1.0, max(0.0, cell)) * 8)
+        return f"{'▰' * filled}{'▱' * (8 - filled)} {cell:.0%}"
+    return f"{cell:,.10g}"
+
+
+def _actions(buttons: Sequence[Button]) -> Block | None:
+    row = [b for b in buttons if not _in_menu(b)][:ROW_OF_BUTTONS]
+    menu = [b for b in buttons if _in_menu(b)][:MENU]
+    elements = [_button(button, n) for n, button in enumerate(row) if len(button.command) <= VALUE]
+    if menu:
+        elements.append(_overflow(menu))
+    return {"type": "actions", "elements": elements} if elements else None
+
+
+def _in_menu(button: Button) -> bool:
+    """A menu's entry can neither hold a long command nor ask a question of its own."""
+    return button.menu and button.confirm is None and len(button.command) <= OPTION_VALUE
+
+
+def _button(button: Button, number: int) -> dict[str, Any]:
+    element: dict[str, Any] = {
+        "type": "button",
+        "text": plain(_cut(visible(button.label), LABEL) or "…"),
+        "action_id": f"{RUN}_{number}",
+        "value": button.command,
+    }
+    if button.tone in _STYLES:
+        element["style"] = _STYLES[button.tone]
+    if button.confirm:
+        element["confirm"] = _confirm(button.confirm)
+    return element
+
+
+def _confirm(confirm: Confirm) -> dict[str, Any]:
+    return {
+        "title": plain(_cut(visible(confirm.title), CONFIRM_TITLE) or "Sure?"),
+        "text": plain(_cut(visible(confirm.text), CONFIRM_TEXT) or "Sure?"),
+        "confirm": plain(_cut(visible(confirm.yes), CONFIRM_ANSWER) or "Yes"),
+        "deny": plain(_cut(visible(confirm.no), CONFIRM_ANSWER) or "No"),
+    }
+
+
+def _overflow(buttons: Sequence[Button]) -> dict[str, Any]:
+    options = [{"text": plain(_cut(visible(b.label), LABEL) or "…"), "value": b.command} for b in buttons]
+    return {"type": "overflow", "action_id": f"{RUN}_menu", "options": options}
+
+
+def _context(footer: str) -> Block | None:
+    shown = _cut(visible(footer).strip(), CONTEXT)
+    return {"type": "context", "elements": [plain(shown)]} if shown else None
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def render_list(cards: Sequence[Card], *, quote: int) -> Message:
+    """Many Cards in one message, a paragraph each, with the first button of each beside it."""
+    lines = [block for n, card in enumerate(cards) for block in _item(card, n, quote=quote)]
+    if size(lines) > TOTAL and quote > 20:
+        return render_list(cards, quote=quote // 2)
+    text = escape(_cut(visible(f"{len(cards)} alerts: {'; '.join(card.title for card in cards)}"), FALLBACK))
+    return Message(text=text, blocks=lines)
+
+
+def _item(card: Card, number: int, *, quote: int) -> list[Block]:
+    words = [_words(_MARKS[card.tone] + _cut(visible(card.title), 120), bold=True)]
+    said = " · ".join(visible(part) for part in (*card.text, *(f.value for f in card.facts[:3])) if part)
+    words.append(_words(f"\n{_cut(said, 200)}"))
+    if card.quote:
+        words.append(_words(f"\n“{_cut(visible(card.quote), quote)}”"))
+    item = rich({"type": "rich_text_section", "elements": words})
+    acts = [_button(button, number * 10 + n) for n, button in enumerate(card.buttons[:1])]
+    return [item, {"type": "actions", "elements": acts}] if acts else [item]

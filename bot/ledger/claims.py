@@ -1,0 +1,76 @@
+"""Who has taken an interested reply: the first click wins, whoever comes later is told who has it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from bot.ledger import inbox
+from bot.ledger.tables import alerts, deliveries
+from shared.records import Actor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """An alert, who has it (empty: nobody), and whether this act changed that."""
+
+    alert_id: str
+    workspace: str
+    body: bytes | None
+    received_at: float
+    by: str
+    name: str
+    at: float | None
+    changed: bool
+
+
+def claim(connection: sa.Connection, alert: str, actor: Actor, *, now: float) -> Held | None:
+    """Take an alert for a person; None: there is no such alert."""
+    free = (alerts.c.id == alert) & (alerts.c.claimed_by == "")
+    values = {"claimed_by": actor.id or actor.name, "claimed_name": actor.name, "claimed_at": now}
+    return _change(connection, alert, free, values, now=now)
+
+
+def release(connection: sa.Connection, alert: str, *, now: float) -> Held | None:
+    """Give an alert back; None: there is no such alert."""
+    taken = (alerts.c.id == alert) & (alerts.c.claimed_by != "")
+    values = {"claimed_by": "", "claimed_name": "", "claimed_at": None}
+    return _change(connection, alert, taken, values, now=now)
+
+
+def _change(
+    connection: sa.Connection,
+    alert: str,
+    which: sa.ColumnElement[bool],
+    values: dict[str, Any],
+    *,
+    now: float,
+) -> Held | None:
+    changed = connection.execute(sa.update(alerts).where(which).values(**values)).rowcount == 1
+    if changed:
+        inbox.repaint(connection, [alert], now=now)
+    return read(connection, alert, changed=changed)
+
+
+def read(connection: sa.Connection, alert: str, *, changed: bool = False) -> Held | None:
+    """How an alert stands."""
+    query = (
+        sa.select(alerts, deliveries.c.body)
+        .join(deliveries, deliveries.c.id == alerts.c.delivery_id)
+        .where(alerts.c.id == alert)
+    )
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        return None
+    return Held(
+        alert_id=row.id,
+        workspace=row.workspace,
+        body=row.body,
+        received_at=row.received_at,
+        by=row.claimed_by,
+        name=row.claimed_name,
+        at=row.claimed_at,
+        changed=changed,
+    )

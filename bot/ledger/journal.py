@@ -1,0 +1,179 @@
+"""What the commands ask of the ledger: how alerts stand, who subscribed to what, who changed what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from bot.ledger import inbox
+from bot.ledger.outbox import State
+from bot.ledger.tables import alerts, audit, deliveries, digests, posts, subscriptions
+from shared.records import Actor, AlertsSummary, AuditEntry, Subscription
+
+DAY = 86_400.0
+
+
+def summary(connection: sa.Connection, workspace: str, *, now: float) -> AlertsSummary:
+    """How the alerts of a workspace stand, and what came in the last 24 hours."""
+    states = {state: (count, oldest) for state, count, oldest in connection.execute(_by_state(workspace))}
+    ready, sending = states.get(State.READY, (0, None)), states.get(State.SENDING, (0, None))
+    recent = connection.execute(_deliveries_since(workspace, now - DAY)).all()
+    unread = sum(row.waiting for row in connection.execute(_pending(workspace)))
+    last = sa.select(sa.func.max(deliveries.c.last_at)).where(deliveries.c.workspace == workspace)
+    return AlertsSummary(
+        waiting=ready[0] + sending[0] + unread,
+        oldest_waiting_at=moment(min((at for at in (ready[1], sending[1]) if at), default=None)),
+        dead=states.get(State.DEAD, (0, None))[0],
+        uncertain=states.get(State.UNCERTAIN, (0, None))[0],
+        unreadable=sum(row.seen for row in recent if row.problem),
+        last_delivery_at=moment(connection.scalar(last)),
+        deliveries={row.kind: int(row.seen) for row in recent if row.kind},
+    )
+
+
+def _by_state(workspace: str) -> sa.Select[Any]:
+    return (
+        sa.select(posts.c.state, sa.func.count(), sa.func.min(posts.c.created_at))
+        .where(posts.c.workspace == workspace, posts.c.state != State.SENT)
+        .group_by(posts.c.state)
+    )
+
+
+def _deliveries_since(workspace: str, since: float) -> sa.Select[Any]:
+    flawed = (deliveries.c.problem != "").label("problem")
+    return (
+        sa.select(deliveries.c.kind, flawed, sa.func.count().label("seen"))
+        .where(deliveries.c.workspace == workspace, deliveries.c.received_at >= since)
+        .where(sa.not_(deliveries.c.found), sa.not_(deliveries.c.pending))
+        .group_by(deliveries.c.kind, flawed)
+    )
+
+
+def _pending(workspace: str) -> sa.Select[Any]:
+    return (
+        sa.select(sa.func.count().label("waiting"))
+        .select_from(deliveries)
+        .where(deliveries.c.pending, deliveries.c.workspace == workspace)
+    )
+
+
+def moment(at: float | None) -> datetime | None:
+    """Unix seconds as an aware time."""
+    return None if at is None else datetime.fromtimestamp(at, UTC)
+
+
+def open_alerts(connection: sa.Connection, workspace: str, *, limit: int = 200) -> Sequence[sa.Row[Any]]:
+    """Interested replies that nobody has claimed, the oldest first, with their body and message."""
+    where = (
+        (alerts.c.workspace == workspace)
+        & (alerts.c.kind == "reply.interested")
+        & (alerts.c.claimed_by == "")
+    )
+    query = (
+        sa.select(alerts, deliveries.c.body)
+        .join(deliveries, deliveries.c.id == alerts.c.delivery_id)
+        .where(where)
+        .order_by(alerts.c.received_at)
+        .limit(limit)
+    )
+    return connection.execute(query).all()
+
+
+def select_subscriptions(
+    connection: sa.Connection, workspace: str, channel: str = ""
+) -> Sequence[Subscription]:
+    """What a channel, or every channel, wants to be told."""
+    query = sa.select(subscriptions).where(subscriptions.c.workspace == workspace)
+    if channel:
+        query = query.where(subscriptions.c.channel == channel)
+    order = (subscriptions.c.channel, subscriptions.c.event, subscriptions.c.sequence, subscriptions.c.inbox)
+    return [
+        Subscription(
+            channel=row.channel,
+            event=row.event,
+            sequence=row.sequence,
+            inbox=row.inbox,
+            condensed=row.condensed,
+        )
+        for row in connection.execute(query.order_by(*order))
+    ]
+
+
+def subscribe(connection: sa.Connection, workspace: str, wanted: Sequence[Subscription]) -> None:
+    """Add subscriptions; one that is there takes the new form."""
+    for one in wanted:
+        new = inbox.upsert(connection, subscriptions).values(
+            workspace=workspace,
+            channel=one.channel,
+            event=one.event,
+            sequence=one.sequence,
+            inbox=one.inbox,
+            condensed=one.condensed,
+        )
+        keys = ["workspace", "channel", "event", "sequence", "inbox"]
+        connection.execute(new.on_conflict_do_update(index_elements=keys, set_={"condensed": one.condensed}))
+
+
+def unsubscribe(connection: sa.Connection, workspace: str, unwanted: Sequence[Subscription]) -> int:
+    """Remove exactly these; returns how many there were."""
+    table = subscriptions.c
+    return sum(
+        connection.execute(
+            sa.delete(subscriptions).where(
+                table.workspace == workspace,
+                table.channel == one.channel,
+                table.event == one.event,
+                table.sequence == one.sequence,
+                table.inbox == one.inbox,
+            )
+        ).rowcount
+        for one in unwanted
+    )
+
+
+def digest_at(connection: sa.Connection, workspace: str, channel: str) -> str | None:
+    """When a channel has its digest."""
+    which = (digests.c.workspace == workspace) & (digests.c.channel == channel)
+    return connection.scalar(sa.select(digests.c.at).where(which))
+
+
+def set_digest(connection: sa.Connection, workspace: str, channel: str, at: str | None) -> None:
+    """Set or, with None, end a channel's digest."""
+    which = (digests.c.workspace == workspace) & (digests.c.channel == channel)
+    connection.execute(sa.delete(digests).where(which))
+    if at is not None:
+        connection.execute(sa.insert(digests).values(workspace=workspace, channel=channel, at=at))
+
+
+def record(connection: sa.Connection, entry: AuditEntry) -> None:
+    """Write down who changed what."""
+    connection.execute(
+        sa.insert(audit).values(
+            at=entry.at.timestamp(),
+            workspace=entry.workspace,
+            actor_name=entry.actor.name,
+            actor_id=entry.actor.id,
+            face=entry.actor.face,
+            channel=entry.actor.channel,
+            command=entry.command,
+            result=entry.result,
+        )
+    )
+
+
+def entries(connection: sa.Connection, workspace: str, limit: int) -> Sequence[AuditEntry]:
+    """The newest acts first."""
+    query = sa.select(audit).where(audit.c.workspace == workspace).order_by(audit.c.id.desc()).limit(limit)
+    return [
+        AuditEntry(
+            at=datetime.fromtimestamp(row.at, UTC),
+            actor=Actor(name=row.actor_name, id=row.actor_id, face=row.face, channel=row.channel),
+            workspace=row.workspace,
+            command=row.command,
+            result=row.result,
+        )
+        for row in connection.execute(query)
+    ]

@@ -1,0 +1,204 @@
+"""The bot's tables, for SQLite and PostgreSQL alike. All times are Unix seconds.
+
+Apart from the code that uses them, because the migrations are checked against them on both engines.
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+metadata = sa.MetaData(naming_convention={"ix": "ix_%(table_name)s_%(column_0_N_name)s"})
+
+Serial = sa.BigInteger().with_variant(sa.Integer, "sqlite")  # only INTEGER counts up by itself in SQLite
+
+
+def _serial() -> sa.Column[int]:
+    return sa.Column("id", Serial, primary_key=True, autoincrement=True)
+
+
+def _text(name: str, *, primary_key: bool = False) -> sa.Column[str]:
+    return sa.Column(name, sa.Text, primary_key=primary_key, nullable=False, server_default="")
+
+
+def _count(name: str) -> sa.Column[int]:
+    return sa.Column(name, sa.BigInteger, nullable=False, server_default="0")
+
+
+def _flag(name: str) -> sa.Column[bool]:
+    return sa.Column(name, sa.Boolean, nullable=False, server_default=sa.false())
+
+
+def _moment(name: str, *, nullable: bool = True) -> sa.Column[float]:
+    return sa.Column(name, sa.Double, nullable=nullable)
+
+
+deliveries = sa.Table(
+    "deliveries",
+    metadata,
+    _serial(),
+    sa.Column("dkey", sa.LargeBinary, nullable=False, unique=True),  # sha256(workspace, 0, raw body)
+    _text("workspace"),
+    _text("kind"),  # empty until the router has read the body
+    _text("problem"),  # why it is no known event
+    sa.Column("body", sa.LargeBinary),  # NULL once pruned
+    _flag("found"),  # by reconciling with the API: nobody delivered it
+    _moment("received_at", nullable=False),
+    _moment("last_at", nullable=False),
+    _moment("before_at", nullable=False),  # of the arrival before the newest
+    _count("seen"),
+    _count("batch"),  # of the newest arrival
+    _count("batch_before"),  # of the arrival before it
+    sa.Column("pending", sa.Boolean, nullable=False),  # it holds news that the router has not looked at
+)
+pending = sa.Index(
+    "ix_deliveries_pending",
+    deliveries.c.id,
+    sqlite_where=deliveries.c.pending,
+    postgresql_where=deliveries.c.pending,
+)
+sa.Index("ix_deliveries_received_at", deliveries.c.received_at)
+
+arrivals = sa.Table(
+    "arrivals",
+    metadata,
+    _serial(),
+    sa.Column("dkey", sa.LargeBinary, nullable=False),
+    _moment("at", nullable=False),
+    _count("batch"),
+)
+
+answers = sa.Table(  # the batches whose every arrival was told 200
+    "answers",
+    metadata,
+    sa.Column("batch", sa.BigInteger, primary_key=True, autoincrement=False),
+    _moment("at", nullable=False),
+)
+
+alerts = sa.Table(
+    "alerts",
+    metadata,
+    _text("id", primary_key=True),
+    sa.Column("delivery_id", Serial, sa.ForeignKey("deliveries.id"), nullable=False, unique=True),
+    _text("workspace"),
+    _text("kind"),
+    _text("email"),
+    _moment("received_at", nullable=False),
+    _text("claimed_by"),
+    _text("claimed_name"),
+    _moment("claimed_at"),
+)
+sa.Index("ix_alerts_email", alerts.c.workspace, alerts.c.kind, alerts.c.email)
+
+posts = sa.Table(
+    "posts",
+    metadata,
+    _serial(),
+    sa.Column("dedupe", sa.Text, nullable=False, unique=True),
+    _text("workspace"),
+    _text("channel"),
+    _text("kind"),
+    _text("alert_id"),
+    _text("note"),  # a Card as JSON, for what is no alert
+    _count("urgency"),
+    _text("state"),
+    _flag("unsure"),  # an attempt ended without an answer: look it up before the next
+    _count("token"),
+    _text("bundle"),  # the message it went out in, where several shared one
+    _count("storm"),  # the post whose thread it is in
+    _text("thread_ts"),
+    _text("ts"),
+    _text("error"),
+    _count("attempts"),
+    _count("lookups"),
+    _count("version"),
+    _moment("repaint_at"),
+    _moment("created_at", nullable=False),
+    _moment("sent_at"),
+)
+sa.Index(
+    "ix_posts_waiting",
+    posts.c.channel,
+    posts.c.id,
+    sqlite_where=posts.c.state != "sent",
+    postgresql_where=posts.c.state != "sent",
+)
+sa.Index(
+    "ix_posts_repaint_at",
+    posts.c.repaint_at,
+    sqlite_where=posts.c.repaint_at.is_not(None),
+    postgresql_where=posts.c.repaint_at.is_not(None),
+)
+sa.Index("ix_posts_alert_id", posts.c.alert_id)
+sa.Index("ix_posts_ts", posts.c.channel, posts.c.ts)
+sa.Index(
+    "ix_posts_storm", posts.c.storm, sqlite_where=posts.c.storm != 0, postgresql_where=posts.c.storm != 0
+)
+
+lanes = sa.Table(  # one per channel: whose turn it is, how fast it may go, what is wrong with it
+    "lanes",
+    metadata,
+    _text("channel", primary_key=True),
+    _moment("due_at"),
+    _moment("lease_until"),
+    _count("token"),
+    _moment("tat"),  # theoretical arrival time of GCRA: when the next message would be on schedule
+    _text("trouble"),
+    _moment("trouble_since"),
+    _count("storm"),  # the post that heads the storm, 0: calm
+)
+
+subscriptions = sa.Table(
+    "subscriptions",
+    metadata,
+    _text("workspace", primary_key=True),
+    _text("channel", primary_key=True),
+    _text("event", primary_key=True),
+    _text("sequence", primary_key=True),
+    _text("inbox", primary_key=True),
+    _flag("condensed"),
+)
+
+digests = sa.Table(
+    "digests",
+    metadata,
+    _text("workspace", primary_key=True),
+    _text("channel", primary_key=True),
+    _text("at"),
+)
+
+timers = sa.Table(
+    "timers",
+    metadata,
+    _serial(),
+    _text("workspace"),
+    _text("kind"),
+    _text("key"),
+    _text("payload"),
+    _moment("due_at", nullable=False),
+    _moment("lease_until"),
+    _count("token"),
+    _count("attempts"),
+    sa.UniqueConstraint("workspace", "kind", "key"),
+)
+sa.Index("ix_timers_due_at", timers.c.due_at)
+
+audit = sa.Table(
+    "audit",
+    metadata,
+    _serial(),
+    _moment("at", nullable=False),
+    _text("workspace"),
+    _text("actor_name"),
+    _text("actor_id"),
+    _text("face"),
+    _text("channel"),
+    _text("command"),
+    _text("result"),
+)
+
+known_leads = sa.Table(  # interested before the bot's first start: no news
+    "known_leads",
+    metadata,
+    _text("workspace", primary_key=True),
+    _text("lead", primary_key=True),
+)

@@ -1,0 +1,40 @@
+"""JSON lines on stderr, for the bot and for the libraries it stands on."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import structlog
+
+_QUIET = ("slack_bolt", "slack_sdk", "apscheduler", "alembic", "uvicorn", "aiohttp", "httpx")
+
+
+def set_up(level: str) -> None:
+    """Once per process, before anything is logged."""
+    number = logging.getLevelNamesMapping().get(level.upper(), logging.INFO)
+    shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    structlog.configure(
+        processors=[*shared, structlog.processors.format_exc_info, structlog.processors.JSONRenderer()],
+        wrapper_class=structlog.make_filtering_bound_logger(number),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                structlog.processors.format_exc_info,
+                structlog.processors.JSONRenderer(),
+            ],
+        )
+    )
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+    for name in _QUIET:
+        logging.getLogger(name).setLevel(logging.WARNING)

@@ -1,0 +1,41 @@
+"""The bot's Prometheus metrics; one registry per process."""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+REGISTRY = CollectorRegistry(auto_describe=True)
+
+_LATENCY = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.3, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600)
+
+DELIVERIES = Counter("outreach_deliveries", "Deliveries by the answer given", ["answer"], registry=REGISTRY)
+EVENTS = Counter("outreach_events", "New events by kind", ["workspace", "kind"], registry=REGISTRY)
+REPEATS = Counter("outreach_repeats", "Deliveries that had come before", ["workspace"], registry=REGISTRY)
+INTAKE_WAITING = Gauge("outreach_intake_waiting", "Deliveries that wait for their commit", registry=REGISTRY)
+BATCH = Histogram(
+    "outreach_commit_deliveries",
+    "Deliveries in one commit",
+    buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256),
+    registry=REGISTRY,
+)
+POSTED = Counter("outreach_posted", "Messages by kind", ["kind"], registry=REGISTRY)
+POST_SECONDS = Histogram(
+    "outreach_delivery_to_post_seconds",
+    "From a delivery's arrival to its message",
+    buckets=_LATENCY,
+    registry=REGISTRY,
+)
+ALERTS = Gauge(
+    "outreach_alerts", "Alerts by state, sent ones aside", ["workspace", "state"], registry=REGISTRY
+)
+OLDEST = Gauge(
+    "outreach_oldest_waiting_seconds", "Age of the oldest waiting alert", ["workspace"], registry=REGISTRY
+)
+SLACK_CALLS = Counter("outreach_slack_calls", "Calls of Slack's Web API", ["method"], registry=REGISTRY)
+SLACK_THROTTLED = Counter("outreach_slack_throttled", "429 answers of Slack", registry=REGISTRY)
+API_REQUESTS = Gauge(
+    "outreach_api_requests", "Requests to the outreach service", ["workspace"], registry=REGISTRY
+)
+API_THROTTLED = Gauge(
+    "outreach_api_throttled", "429 answers of the outreach service", ["workspace"], registry=REGISTRY
+)

@@ -1,0 +1,88 @@
+"""How Slack and the service answer, asked in the background, so that `/readyz` tells the truth at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import aiohttp
+from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot import metrics
+from bot.courier import Courier
+from bot.desks import Desks
+from bot.ledger import Ledger
+from shared.api.errors import OutreachError
+from shared.records import RecordsUnavailable
+
+TIMEOUT = 8
+CHECK_TIMEOUT = 2
+
+
+class Watch:
+    """`look` now and then; `readiness` and `measure` at any time."""
+
+    def __init__(self, ledger: Ledger, desks: Desks, client: AsyncWebClient, courier: Courier) -> None:
+        self._ledger, self._desks, self._client, self._courier = ledger, desks, client, courier
+        self._slack = "not asked yet"
+        self._api = dict.fromkeys(desks.clients, "not asked yet")
+
+    async def look(self) -> None:
+        """Ask Slack who we are, and every workspace for its sequences."""
+        await asyncio.gather(self._ask_slack(), *(self._ask_api(name) for name in self._desks.clients))
+
+    async def _ask_slack(self) -> None:
+        try:
+            metrics.SLACK_CALLS.labels("auth.test").inc()
+            await asyncio.wait_for(self._client.auth_test(), TIMEOUT)
+        except SlackApiError as error:
+            data = getattr(error.response, "data", None)
+            self._slack = str(data.get("error") if isinstance(data, dict) else "refused")
+        except (SlackClientError, aiohttp.ClientError, TimeoutError, OSError) as error:
+            self._slack = f"unreachable: {type(error).__name__}"
+        else:
+            self._slack = "ok"
+
+    async def _ask_api(self, name: str) -> None:
+        try:
+            await self._desks.clients[name].list_sequences()
+        except OutreachError as error:
+            self._api[name] = f"{type(error).__name__}: {error.message}"
+        else:
+            self._api[name] = "ok"
+
+    async def readiness(self) -> tuple[bool, Mapping[str, Any]]:
+        """Whether deliveries can be taken, which is a matter of the database alone; and how the rest stands."""
+        try:
+            await asyncio.wait_for(self._ledger.check(), CHECK_TIMEOUT)
+            database = "ok"
+        except (RecordsUnavailable, TimeoutError) as error:
+            database = str(error) or "does not answer"
+        told = {
+            "database": database,
+            "slack": self._courier.slack_error or self._slack,
+            "api": "ok" if set(self._api.values()) == {"ok"} else "; ".join(sorted(set(self._api.values()))),
+            "workspaces": {name: {"api": state} for name, state in self._api.items()},
+        }
+        return database == "ok", told
+
+    async def measure(self) -> None:
+        """Bring the gauges up to date, as far as the database answers."""
+        for name, client in self._desks.clients.items():
+            metrics.API_REQUESTS.labels(name).set(client.counts.requests)
+            metrics.API_THROTTLED.labels(name).set(client.counts.throttled)
+            try:
+                summary = await asyncio.wait_for(self._ledger.summary(name), CHECK_TIMEOUT)
+            except (RecordsUnavailable, TimeoutError):
+                continue
+            for state, count in (
+                ("waiting", summary.waiting),
+                ("dead", summary.dead),
+                ("uncertain", summary.uncertain),
+            ):
+                metrics.ALERTS.labels(name, state).set(count)
+            oldest = summary.oldest_waiting_at
+            age = 0.0 if oldest is None else max(0.0, self._ledger.store.clock() - oldest.timestamp())
+            metrics.OLDEST.labels(name).set(age)
