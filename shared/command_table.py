@@ -20,6 +20,11 @@ class Role(StrEnum):
     OPERATOR = "operator"
     ADMIN = "admin"
 
+    def includes(self, other: Role) -> bool:
+        """Whether this role may do what the other may."""
+        order = list(Role)
+        return order.index(self) >= order.index(other)
+
 
 class Face(StrEnum):
     """Where a command is given."""

@@ -18,6 +18,7 @@ from shared.words import Word, from_slack, join, split
 
 __all__ = [
     "COMMANDS",
+    "CONFIRMED",
     "Command",
     "Face",
     "Invocation",

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from shared.api.client import OutreachClient
 from shared.budget import SharedBudget, name_of
-from shared.health import Thresholds
+from shared.command_table import Role
+from shared.health import DEFAULT, Thresholds
 from shared.records import Actor, Records
 from shared.settings import Settings, Workspace
 
@@ -29,7 +30,9 @@ class Desk:
     now: Callable[[], datetime]
     confirmed: bool = False
     """The face has asked already."""
-    thresholds: Thresholds = Thresholds()
+    thresholds: Thresholds = DEFAULT
+    role: Role = Role.ADMIN
+    """Who sits at the machine may do everything; Slack says who its people are."""
 
 
 @asynccontextmanager

@@ -1,0 +1,128 @@
+"""The inboxes, rolled up by domain, the worst first (document, GET /inboxes)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from shared.api.models import Inbox
+from shared.api.pacing import Priority
+from shared.arguments import clip, did_you_mean
+from shared.card import Button, Card, Column, Row, Table, Tone
+from shared.commands import Invocation, join
+from shared.desk import Desk
+from shared.health import DomainHealth, Thresholds, roll_up, verdict, worst
+
+COLUMNS = (
+    Column(title="Inbox"),
+    Column(title="Health", numeric=True),
+    Column(title="", bar=True),
+    Column(title="Daily limit", numeric=True),
+    Column(title="Status"),
+    Column(title="Verdict"),
+)
+
+
+async def list_inboxes(invocation: Invocation, desk: Desk) -> Card:
+    """`inboxes [DOMAIN|unhealthy]`."""
+    known = await desk.client.list_inboxes(priority=Priority.INTERACTIVE)
+    wanted: str | None = invocation.values["filter"]
+    shown = [inbox for inbox in known if _wanted(inbox, wanted, desk.thresholds)]
+    if known and not shown and wanted not in {None, "unhealthy"}:
+        return _no_such_domain(str(wanted), {inbox.domain for inbox in known})
+    domains = roll_up(shown, thresholds=desk.thresholds)
+    return Card(
+        title=_title(len(shown), wanted),
+        tone=worst(domain.tone for domain in domains) if shown else Tone.GOOD if known else Tone.UNKNOWN,
+        text=(_summary(domains),) if shown else (),
+        table=_table(domains, shown, desk.thresholds) if shown else None,
+        buttons=_buttons(domains, wanted),
+        data=tuple(_data(inbox) for inbox in shown),
+    )
+
+
+def _wanted(inbox: Inbox, wanted: str | None, thresholds: Thresholds) -> bool:
+    if wanted == "unhealthy":
+        return verdict(inbox, thresholds=thresholds).tone is not Tone.GOOD
+    return wanted is None or wanted in {inbox.domain, inbox.email.lower()}
+
+
+def _title(count: int, wanted: str | None) -> str:
+    if wanted == "unhealthy":
+        return f"{count} inboxes are not healthy" if count else "No inbox is unhealthy"
+    return f"{count} inboxes" + (f" of {wanted}" if wanted else "")
+
+
+def _no_such_domain(said: str, known: set[str]) -> Card:
+    return Card(
+        title=f"No inbox belongs to “{clip(said)}”",
+        tone=Tone.WARN,
+        text=(did_you_mean(said, sorted(known)),),
+        buttons=(Button(label="inboxes", command="inboxes"),),
+        data=(),
+    )
+
+
+def _summary(domains: Iterable[DomainHealth]) -> str:
+    known = list(domains)
+    counts = {
+        kind: sum(getattr(d, kind) for d in known) for kind in ("healthy", "at_risk", "resting", "unknown")
+    }
+    said = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in counts.items() if count)
+    return f"{said}; {len(known)} {'domain' if len(known) == 1 else 'domains'}."
+
+
+def _table(domains: Iterable[DomainHealth], inboxes: list[Inbox], thresholds: Thresholds) -> Table:
+    rows: list[Row] = []
+    for domain in domains:
+        members = [inbox for inbox in inboxes if inbox.domain == domain.domain]
+        rows += [_domain_row(domain, members), *_inbox_rows(members, thresholds)]
+    return Table(columns=COLUMNS, rows=tuple(rows))
+
+
+def _domain_row(domain: DomainHealth, members: list[Inbox]) -> Row:
+    limits = [inbox.daily_limit for inbox in members]
+    limit = None if None in limits else sum(filter(None, limits))
+    word = "; ".join(domain.reasons) or "healthy"
+    lowest = None if domain.lowest is None else domain.lowest / 100
+    return Row(
+        cells=(domain.domain, domain.lowest, lowest, limit, f"{domain.inboxes} inboxes", word),
+        tone=domain.tone,
+    )
+
+
+def _inbox_rows(members: list[Inbox], thresholds: Thresholds) -> list[Row]:
+    judged = [(verdict(inbox, thresholds=thresholds), inbox) for inbox in members]
+    judged.sort(
+        key=lambda pair: (101 if pair[1].health_score is None else pair[1].health_score, pair[1].email)
+    )
+    return [
+        Row(
+            cells=(
+                f"  {inbox.email}",
+                inbox.health_score,
+                None if inbox.health_score is None else inbox.health_score / 100,
+                inbox.daily_limit,
+                inbox.status,
+                one.word,
+            ),
+            tone=one.tone,
+        )
+        for one, inbox in judged
+    ]
+
+
+def _buttons(domains: tuple[DomainHealth, ...], wanted: str | None) -> tuple[Button, ...]:
+    if wanted is not None:
+        return (Button(label="All inboxes", command="inboxes"),)
+    troubled = [domain for domain in domains if domain.tone in {Tone.BAD, Tone.WARN}][:3]
+    links = tuple(Button(label=domain.domain, command=join("inboxes", domain.domain)) for domain in troubled)
+    return (Button(label="Unhealthy only", command="inboxes unhealthy"), *links)
+
+
+def _data(inbox: Inbox) -> dict[str, object]:
+    return {
+        "email": inbox.email,
+        "health_score": inbox.health_score,
+        "daily_limit": inbox.daily_limit,
+        "status": inbox.status,
+    }

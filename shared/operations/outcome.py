@@ -1,0 +1,76 @@
+"""What an act came to: the card to show and, where it changed or was refused something, the line for the audit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from shared.api.errors import OutreachError
+from shared.card import Card, Tone
+from shared.commands import CONFIRMED, Invocation
+from shared.desk import Desk
+from shared.records import AuditEntry, Records, RecordsUnavailable
+
+NO_RECORDS = "The bot's records are not available here."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """`result` is what the audit will say; empty where nothing was done or refused: a question, a look."""
+
+    card: Card
+    result: str = ""
+
+
+def refused(title: str, *text: str, why: str) -> Outcome:
+    """Nothing was changed, and the audit knows that it was asked for."""
+    return Outcome(card=Card(title=title, tone=Tone.WARN, text=text), result=f"refused: {why}")
+
+
+def need_records(desk: Desk) -> Records:
+    """The bot's records; raises `RecordsUnavailable` where there are none."""
+    if desk.records is None:
+        raise RecordsUnavailable(NO_RECORDS)
+    return desk.records
+
+
+def asks(card: Card) -> str | None:
+    """The command line that would confirm what a card asks, or None: it asks nothing."""
+    return next((b.command for b in card.buttons if b.command.endswith(CONFIRMED)), None)
+
+
+async def written(outcome: Outcome, *, invocation: Invocation, desk: Desk) -> Card:
+    """The card of an outcome, once it is in the audit; a failure to write is said, and undoes nothing."""
+    if not outcome.result:
+        return outcome.card
+    failure = await write(outcome.result, invocation=invocation, desk=desk)
+    if not failure:
+        return outcome.card
+    footer = " ".join(filter(None, (outcome.card.footer, f"Not in the audit: {failure}")))
+    return replace(outcome.card, footer=footer)
+
+
+async def write(result: str, *, invocation: Invocation, desk: Desk) -> str:
+    """Write one line into the audit; the reason where that fails, else nothing."""
+    entry = AuditEntry(
+        at=desk.now(),
+        actor=desk.actor,
+        workspace=desk.workspace.name,
+        command=invocation.line or invocation.command.name,
+        result=result,
+    )
+    try:
+        await need_records(desk).record(entry)
+    except RecordsUnavailable as error:
+        return str(error) or NO_RECORDS
+    return ""
+
+
+def failure(error: OutreachError | RecordsUnavailable) -> str:
+    """An error as the audit's result."""
+    return f"failed: {error}"
+
+
+def show_time(at: datetime, *, now: datetime) -> str:
+    """`16:40 UTC`, with the date when it is another day."""
+    return f"{at:%H:%M} UTC" if at.date() == now.date() else f"{at:%Y-%m-%d %H:%M} UTC"

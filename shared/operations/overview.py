@@ -1,0 +1,206 @@
+"""`status`: how everything stands, on one page; what cannot be read is said, and hides nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Generic, TypeVar
+
+from shared.api.errors import OutreachError
+from shared.api.models import Inbox, StatsRow
+from shared.api.models import Sequence as Campaign
+from shared.api.pacing import Priority
+from shared.card import Button, Card, Column, Fact, Row, Table, Tone
+from shared.commands import Invocation
+from shared.desk import Desk
+from shared.health import DomainHealth, roll_up, worst
+from shared.operations.outcome import need_records
+from shared.operations.stats import total_facts
+from shared.records import AlertsSummary, RecordsUnavailable
+from shared.reports import show_span, totals
+from shared.snapshot import service_day
+
+T = TypeVar("T")
+COUNTED = ("healthy", "at_risk", "resting", "unknown")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part(Generic[T]):
+    """One thing that `status` looks at: its value, or why there is none."""
+
+    value: T | None = None
+    error: Exception | None = None
+
+    @property
+    def why(self) -> str:
+        """The failure, in one line."""
+        return self.error.message if isinstance(self.error, OutreachError) else str(self.error)
+
+
+async def _part(reading: Awaitable[T]) -> Part[T]:
+    try:
+        return Part(value=await reading)
+    except (OutreachError, RecordsUnavailable) as error:
+        return Part(error=error)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """Everything that `status` shows."""
+
+    sequences: Part[tuple[Campaign, ...]]
+    inboxes: Part[tuple[Inbox, ...]]
+    today: Part[StatsRow]
+    alerts: Part[AlertsSummary]
+
+    @property
+    def service_errors(self) -> list[Exception]:
+        """What the service failed at."""
+        return [part.error for part in (self.sequences, self.inboxes, self.today) if part.error]
+
+
+async def status(_: Invocation, desk: Desk) -> Card:
+    """Sequences, inbox health, today's numbers, alerts, the service, the request budget."""
+    seen = await _look(desk)
+    domains = roll_up(seen.inboxes.value or (), thresholds=desk.thresholds)
+    facts = (
+        _service(seen),
+        _sequences(seen.sequences),
+        _inboxes(seen.inboxes, domains),
+        *_today(seen.today),
+        *_alerts(seen.alerts, now=desk.now()),
+        _budget(desk, now=desk.now()),
+    )
+    return Card(
+        title=f"Status of {desk.workspace.name}",
+        tone=worst(fact.tone for fact in facts if fact.tone is not Tone.INFO),
+        facts=facts,
+        table=_troubled(domains),
+        buttons=tuple(Button(label=name, command=name) for name in ("sequences", "inboxes", "stats", "open")),
+        footer=f"{desk.now():%Y-%m-%d %H:%M:%S} UTC",
+        data=(_data(seen, domains, desk),),
+    )
+
+
+async def _look(desk: Desk) -> Overview:
+    sequences, inboxes, today, alerts = await asyncio.gather(
+        _part(desk.client.list_sequences(priority=Priority.INTERACTIVE)),
+        _part(desk.client.list_inboxes(priority=Priority.INTERACTIVE)),
+        _part(_total_today(desk)),
+        _part(_summary(desk)),
+    )
+    return Overview(sequences=sequences, inboxes=inboxes, today=today, alerts=alerts)
+
+
+async def _total_today(desk: Desk) -> StatsRow:
+    day = service_day(desk.client, now=desk.now())
+    return totals(await desk.client.stats(start=day, end=day, priority=Priority.INTERACTIVE))
+
+
+async def _summary(desk: Desk) -> AlertsSummary:
+    return await need_records(desk).summary(desk.workspace.name)
+
+
+def _service(seen: Overview) -> Fact:
+    errors = seen.service_errors
+    if not errors:
+        return Fact(label="Service", value="reachable", tone=Tone.GOOD)
+    said = "answers in part" if len(errors) < 3 else "not available"
+    return Fact(label="Service", value=f"{said}: {errors[0]}", tone=Tone.BAD)
+
+
+def _unknown(label: str, part: Part[Any]) -> Fact:
+    return Fact(label=label, value=f"unknown: {part.why}", tone=Tone.UNKNOWN)
+
+
+def _sequences(part: Part[tuple[Campaign, ...]]) -> Fact:
+    if part.value is None:
+        return _unknown("Sequences", part)
+    counts = Counter(sequence.status or "unknown" for sequence in part.value)
+    ordered = sorted(counts.items(), key=lambda pair: (pair[0] != "active", pair[0] != "paused", pair[0]))
+    return Fact(label="Sequences", value=", ".join(f"{count} {word}" for word, count in ordered) or "none")
+
+
+def _inboxes(part: Part[tuple[Inbox, ...]], domains: Sequence[DomainHealth]) -> Fact:
+    if part.value is None:
+        return _unknown("Inboxes", part)
+    said = ", ".join(f"{n} {kind.replace('_', ' ')}" for kind, n in _counts(domains).items() if n)
+    return Fact(label="Inboxes", value=said or "none", tone=worst(domain.tone for domain in domains))
+
+
+def _counts(domains: Sequence[DomainHealth]) -> dict[str, int]:
+    return {kind: sum(getattr(domain, kind) for domain in domains) for kind in COUNTED}
+
+
+def _today(part: Part[StatsRow]) -> tuple[Fact, ...]:
+    if part.value is None:
+        return (_unknown("Today", part),)
+    return (
+        Fact(label="Today", value=", ".join(f"{f.value} {f.label.lower()}" for f in total_facts(part.value))),
+    )
+
+
+def _alerts(part: Part[AlertsSummary], *, now: datetime) -> tuple[Fact, ...]:
+    if part.value is None:
+        return (_unknown("Alerts", part),)
+    known = part.value
+    waiting = f"{known.waiting} waiting"
+    if known.oldest_waiting_at:
+        waiting += f", the oldest for {show_span(now - known.oldest_waiting_at)}"
+    extra = (
+        (known.dead, "undeliverable"),
+        (known.uncertain, "uncertain"),
+        (known.unreadable, "unreadable deliveries"),
+    )
+    waiting += "".join(f", {count} {word}" for count, word in extra if count)
+    last = f"{show_span(now - known.last_delivery_at)} ago" if known.last_delivery_at else "none so far"
+    tone = Tone.BAD if known.dead else Tone.WARN if known.uncertain or known.unreadable else Tone.GOOD
+    return Fact(label="Alerts", value=waiting, tone=tone), Fact(label="Last delivery", value=last)
+
+
+def _budget(desk: Desk, *, now: datetime) -> Fact:
+    budget = desk.client.budget
+    said = f"{budget.used_last_second} of {budget.rate:g} requests in the last second"
+    if budget.waiting:
+        said += f", {budget.waiting} waiting"
+    if budget.resumes_at and budget.resumes_at > now.timestamp():
+        return Fact(
+            label="Budget",
+            value=f"stopped for {budget.resumes_at - now.timestamp():.0f} s (429)",
+            tone=Tone.WARN,
+        )
+    return Fact(label="Budget", value=said)
+
+
+def _troubled(domains: Sequence[DomainHealth]) -> Table | None:
+    troubled = [domain for domain in domains if domain.tone is not Tone.GOOD]
+    columns = (Column(title="Domain"), Column(title="Lowest health", numeric=True), Column(title="Why"))
+    rows = (Row(cells=(d.domain, d.lowest, "; ".join(d.reasons)), tone=d.tone) for d in troubled[:10])
+    return Table(columns=columns, rows=tuple(rows), total=len(troubled)) if troubled else None
+
+
+def _data(seen: Overview, domains: Sequence[DomainHealth], desk: Desk) -> dict[str, object]:
+    sequences, today, alerts, budget = (
+        seen.sequences.value,
+        seen.today.value,
+        seen.alerts.value,
+        desk.client.budget,
+    )
+    last = alerts.last_delivery_at if alerts else None
+    return {
+        "workspace": desk.workspace.name,
+        "reachable": not seen.service_errors,
+        "sequences": None if sequences is None else dict(Counter(s.status or "unknown" for s in sequences)),
+        "inboxes": None if seen.inboxes.value is None else _counts(domains),
+        "sends": today and today.sends,
+        "replies": today and today.replies,
+        "positive_replies": today and today.positive_replies,
+        "meetings": today and today.meetings,
+        "alerts_waiting": alerts and alerts.waiting,
+        "last_delivery_at": last.isoformat() if last else None,
+        "requests_per_second": budget.rate,
+        "throttled": budget.throttled_count,
+    }

@@ -1,0 +1,162 @@
+"""The sequences: listed, paused, resumed (document, GET and PATCH /sequences)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime, timedelta
+
+from shared.api.errors import OutreachError, Uncertain
+from shared.api.models import Sequence
+from shared.api.pacing import Priority
+from shared.card import Button, Card, Column, Fact, Row, Table, Tone
+from shared.commands import Invocation, join
+from shared.desk import Desk
+from shared.operations.outcome import NO_RECORDS, Outcome, need_records, refused, show_time
+from shared.records import RecordsUnavailable, Timer
+from shared.resolve import Ambiguous, Missing, Picked, pick_sequence
+from shared.words import show_duration
+
+RESUME_TIMER = "resume"
+"""The kind of timer that resumes a sequence; its key is the sequence's id."""
+TONES = {"active": Tone.GOOD, "paused": Tone.WARN}
+
+
+async def list_sequences(invocation: Invocation, desk: Desk) -> Card:
+    """`sequences [active|paused]`."""
+    known = await desk.client.list_sequences(priority=Priority.INTERACTIVE)
+    wanted = invocation.values["status"]
+    shown = [sequence for sequence in known if wanted in {None, sequence.status}]
+    counts = Counter(sequence.status or "unknown" for sequence in known)
+    return Card(
+        title=f"{len(shown)} {wanted or ''} sequences".replace("  ", " "),
+        text=(", ".join(f"{count} {status}" for status, count in sorted(counts.items())),) if known else (),
+        table=sequence_table(shown),
+        buttons=tuple(Button(label=word, command=f"sequences {word}") for word in TONES if word != wanted),
+        data=tuple({"id": s.id, "name": s.name, "status": s.status, "steps": s.steps} for s in shown),
+    )
+
+
+def sequence_table(sequences: list[Sequence]) -> Table:
+    """Name, status, steps and id of each."""
+    columns = (
+        Column(title="Name"),
+        Column(title="Status"),
+        Column(title="Steps", numeric=True),
+        Column(title="Id"),
+    )
+    rows = (
+        Row(cells=(s.name, s.status, s.steps, s.id), tone=TONES.get(s.status or "", Tone.UNKNOWN))
+        for s in sequences
+    )
+    return Table(columns=columns, rows=tuple(rows))
+
+
+async def pause(invocation: Invocation, desk: Desk) -> Outcome:
+    """`pause SEQUENCE [for 2h] [reason …]`."""
+    values = invocation.values
+    duration: timedelta | None = values["duration"]
+    after = ("for", show_duration(duration)) if duration else ()
+    found = await _find(values["target"], desk=desk, greedy=True)
+    if not isinstance(found, Picked):
+        return Outcome(card=found.card("pause", after=after), result="refused: no single sequence")
+    reason = values["reason"] or _without_keyword(found.rest)
+    if duration and desk.records is None:
+        return refused(
+            "Not paused: nobody could resume it",
+            f"{NO_RECORDS} A pause with a duration is ended by the bot.",
+            f"Without a duration it works: pause {found.sequence.id}",
+            why=NO_RECORDS,
+        )
+    due_at = desk.now() + duration if duration else None
+    return await _pause(found.sequence, due_at=due_at, reason=reason, desk=desk)
+
+
+def _without_keyword(rest: tuple[str, ...]) -> str:
+    words = rest[1:] if rest and rest[0].lower().rstrip(":") == "reason" else rest
+    return " ".join(words)
+
+
+async def _pause(sequence: Sequence, *, due_at: datetime | None, reason: str, desk: Desk) -> Outcome:
+    already = sequence.status == "paused"
+    note = await _plan(sequence, due_at=due_at, reason=reason, desk=desk)
+    if not already:
+        await _carry_out(sequence, due_at=due_at, desk=desk)
+    until = f" until {show_time(due_at, now=desk.now())}" if due_at else ""
+    said = (Fact(label="Reason", value=reason),) if reason else ()
+    verb = "was paused already" if already else "is paused"
+    return Outcome(
+        card=Card(
+            title=f"{sequence.label} {verb}{until}",
+            tone=Tone.INFO if already else Tone.GOOD,
+            text=("It will resume by itself, also after a restart.",) if due_at else (),
+            facts=(*_facts(sequence), *said),
+            buttons=(Button(label="Resume" if already else "Undo", command=join("resume", sequence.id)),),
+            footer=note,
+        ),
+        result=f"{sequence.id} {verb}{until}",
+    )
+
+
+async def _plan(sequence: Sequence, *, due_at: datetime | None, reason: str, desk: Desk) -> str:
+    """Set the timer before the pause: a failure then leaves nothing paused for ever. Without one, none may remain."""
+    if due_at is None:
+        return await _forget_timer(sequence, desk=desk)
+    payload = {"name": sequence.label, "reason": reason, "by": desk.actor.name, "channel": desk.actor.channel}
+    timer = Timer(kind=RESUME_TIMER, key=sequence.id, due_at=due_at, payload=payload)
+    await need_records(desk).set_timer(desk.workspace.name, timer)
+    return ""
+
+
+async def _forget_timer(sequence: Sequence, *, desk: Desk) -> str:
+    if desk.records is None:
+        return ""
+    try:
+        gone = await desk.records.cancel_timer(desk.workspace.name, RESUME_TIMER, sequence.id)
+    except RecordsUnavailable:
+        return "Whether it was to resume by itself later cannot be told now."
+    return "It no longer resumes by itself." if gone else ""
+
+
+async def _carry_out(sequence: Sequence, *, due_at: datetime | None, desk: Desk) -> None:
+    try:
+        await desk.client.pause_sequence(sequence.id)
+    except Uncertain:
+        raise  # it may be paused: the timer stays
+    except OutreachError:
+        if due_at:
+            await _forget_timer(sequence, desk=desk)
+        raise
+
+
+async def resume(invocation: Invocation, desk: Desk) -> Outcome:
+    """`resume SEQUENCE`."""
+    found = await _find(invocation.values["target"], desk=desk)
+    if not isinstance(found, Picked):
+        return Outcome(card=found.card("resume"), result="refused: no single sequence")
+    sequence = found.sequence
+    already = sequence.status == "active"
+    if not already:
+        await desk.client.resume_sequence(sequence.id)
+    note = await _forget_timer(sequence, desk=desk)
+    verb = "was active already" if already else "is active again"
+    return Outcome(
+        card=Card(
+            title=f"{sequence.label} {verb}",
+            tone=Tone.INFO if already else Tone.GOOD,
+            facts=_facts(sequence),
+            buttons=(Button(label="Pause" if already else "Undo", command=join("pause", sequence.id)),),
+            footer=note,
+        ),
+        result=f"{sequence.id} {verb}",
+    )
+
+
+async def _find(target: tuple[str, ...], *, desk: Desk, greedy: bool = False) -> Picked | Ambiguous | Missing:
+    sequences = await desk.client.list_sequences(priority=Priority.INTERACTIVE)
+    return pick_sequence(sequences, target, greedy=greedy)
+
+
+def _facts(sequence: Sequence) -> tuple[Fact, ...]:
+    steps = (Fact(label="Steps", value=str(sequence.steps)),) if sequence.steps is not None else ()
+    was = sequence.status or "unknown"
+    return (Fact(label="Sequence", value=sequence.id), Fact(label="Before", value=was), *steps)

@@ -1,0 +1,171 @@
+"""The counts, their rates, and how they changed (document, GET /stats)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from shared.api.errors import OutreachError
+from shared.api.models import StatsRow
+from shared.api.pacing import Priority
+from shared.card import Button, Card, Column, Fact, Row, Table
+from shared.commands import Invocation
+from shared.desk import Desk
+from shared.reports import change, rate, show_change, show_count, show_rate, totals
+from shared.snapshot import DEFAULT_RANGE, service_day
+
+COLUMNS = (
+    Column(title="Group"),
+    Column(title="Sends", numeric=True),
+    Column(title="Replies", numeric=True),
+    Column(title="Reply rate", numeric=True),
+    Column(title="", bar=True),
+    Column(title="Positive", numeric=True),
+    Column(title="Positive rate", numeric=True),
+    Column(title="Meetings", numeric=True),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Range:
+    """A range of days, both ends included; `said` is its name. `given` is False for the service's own 30 days."""
+
+    start: date
+    end: date
+    said: str
+    given: bool = True
+
+    @property
+    def before(self) -> Range:
+        """The range of the same length that ends where this begins."""
+        length = self.end - self.start + timedelta(days=1)
+        return Range(start=self.start - length, end=self.start - timedelta(days=1), said="before")
+
+    @property
+    def ends(self) -> tuple[date, date] | tuple[None, None]:
+        """For the client: both ends or neither (contract, section 6)."""
+        return (self.start, self.end) if self.given else (None, None)
+
+
+def range_of(values: Mapping[str, object], *, today: date) -> Range:
+    """The range that `stats` was asked for."""
+    start, end, days = values["start"], values["end"], values["days"]
+    if isinstance(start, date) and isinstance(end, date):
+        return Range(start=start, end=end, said=f"{start} to {end}")
+    if isinstance(days, int):
+        said = "today" if days == 1 else f"last {days} days"
+        return Range(start=today - timedelta(days=days - 1), end=today, said=said)
+    first = today - DEFAULT_RANGE + timedelta(days=1)
+    return Range(start=first, end=today, said="last 30 days", given=False)
+
+
+async def stats(invocation: Invocation, desk: Desk) -> Card:
+    """`stats [by sequence|step|variant|inbox] [7d|FROM..TO]`."""
+    by: str = invocation.values["by"]
+    asked = range_of(invocation.values, today=service_day(desk.client, now=desk.now()))
+    start, end = asked.ends
+    rows, before, names = await asyncio.gather(
+        desk.client.stats(group_by=by, start=start, end=end, priority=Priority.INTERACTIVE),
+        _total_before(asked, by=by, desk=desk),
+        _sequence_names(desk) if by == "sequence" else _no_names(),
+    )
+    if by in {"sequence", "inbox"}:
+        rows = tuple(sorted(rows, key=lambda row: -(row.sends or 0)))
+    total = totals(rows)
+    return Card(
+        title=f"Stats by {by}, {asked.said}",
+        facts=total_facts(total, before=before),
+        table=_table(rows, total, names) if rows else None,
+        text=() if rows else ("Nothing was counted in this time.",),
+        buttons=_buttons(by),
+        data=tuple(_data(row) for row in rows),
+    )
+
+
+async def _total_before(asked: Range, *, by: str, desk: Desk) -> StatsRow | None:
+    """For comparison only: where it cannot be read, the change is unknown."""
+    start, end = asked.before.ends
+    try:
+        return totals(await desk.client.stats(group_by=by, start=start, end=end))
+    except OutreachError:
+        return None
+
+
+async def _sequence_names(desk: Desk) -> Mapping[str, str]:
+    """Id to name, since the document does not say which of them a group is."""
+    try:
+        return {s.id: s.label for s in await desk.client.list_sequences(priority=Priority.INTERACTIVE)}
+    except OutreachError:
+        return {}
+
+
+async def _no_names() -> Mapping[str, str]:
+    return {}
+
+
+def total_facts(total: StatsRow, *, before: StatsRow | None = None) -> tuple[Fact, ...]:
+    """The four counts with rates and, where known, the change against the time before."""
+
+    def fact(label: str, now: int | None, earlier: int | None, share: float | None = None) -> Fact:
+        parts = [show_count(now)]
+        if share is not None:
+            parts.append(f"({show_rate(share)})")
+        moved = change(now, earlier)
+        if moved is not None:
+            parts.append(show_change(moved))
+        return Fact(label=label, value=" ".join(parts))
+
+    old = before or StatsRow(group="")
+    return (
+        fact("Sends", total.sends, old.sends),
+        fact("Replies", total.replies, old.replies, rate(total.replies, total.sends)),
+        fact(
+            "Positive",
+            total.positive_replies,
+            old.positive_replies,
+            rate(total.positive_replies, total.sends),
+        ),
+        fact("Meetings", total.meetings, old.meetings, rate(total.meetings, total.sends)),
+    )
+
+
+def _table(rows: tuple[StatsRow, ...], total: StatsRow, names: Mapping[str, str]) -> Table:
+    best = max((rate(row.replies, row.sends) or 0 for row in rows), default=0)
+    lines = [_row(row, label=names.get(row.group, row.group), best=best) for row in rows]
+    if len(rows) > 1:
+        lines.append(_row(total, label="All", best=best))
+    return Table(columns=COLUMNS, rows=tuple(lines))
+
+
+def _row(row: StatsRow, *, label: str, best: float) -> Row:
+    replied = rate(row.replies, row.sends)
+    return Row(
+        cells=(
+            label,
+            row.sends,
+            row.replies,
+            show_rate(replied),
+            rate(replied, best),
+            row.positive_replies,
+            show_rate(rate(row.positive_replies, row.sends)),
+            row.meetings,
+        )
+    )
+
+
+def _buttons(by: str) -> tuple[Button, ...]:
+    others = [grouping for grouping in ("sequence", "step", "variant", "inbox") if grouping != by]
+    links = (Button(label=f"by {grouping}", command=f"stats by {grouping}") for grouping in others)
+    return (Button(label="Last 7 days", command=f"stats by {by} 7d"), *links)
+
+
+def _data(row: StatsRow) -> dict[str, object]:
+    return {
+        "group": row.group,
+        "sends": row.sends,
+        "replies": row.replies,
+        "positive_replies": row.positive_replies,
+        "meetings": row.meetings,
+    }

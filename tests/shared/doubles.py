@@ -1,0 +1,245 @@
+"""Doubles with teeth: the service over the real client's transport, and the bot's records in memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import unquote
+
+import httpx
+from pydantic import SecretStr
+
+from shared.api import OutreachClient
+from shared.api.turns import LocalBudget
+from shared.card import Card
+from shared.commands import Role, parse
+from shared.desk import Desk
+from shared.operations import run
+from shared.records import (
+    Actor,
+    AlertsSummary,
+    AuditEntry,
+    OpenReply,
+    RecordsUnavailable,
+    Subscription,
+    Timer,
+)
+from shared.settings import Workspace
+
+NOW = datetime(2026, 3, 10, 14, 30, tzinfo=UTC)
+BASE = "https://service.test/v1"
+DATE = "Tue, 10 Mar 2026 14:30:00 GMT"
+
+
+class Service(httpx.AsyncBaseTransport):
+    """Keeps to the document; refuses what the document refuses; remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.sequences: list[dict[str, Any]] = [
+            {"id": "sq_1", "name": "Q3 Founders", "status": "active", "steps": 4},
+            {"id": "sq_2", "name": "Q3 CTO", "status": "paused", "steps": 3},
+            {"id": "sq_3", "name": "Spring", "status": "active", "steps": 5},
+        ]
+        self.inboxes: list[dict[str, Any]] = [
+            {"email": "a@good.com", "health_score": 95, "daily_limit": 40, "status": "active"},
+            {"email": "b@good.com", "health_score": 85, "daily_limit": 40, "status": "warming"},
+            {"email": "c@poor.com", "health_score": 41, "daily_limit": 20, "status": "active"},
+            {"email": "d@odd.com"},
+        ]
+        self.leads: list[dict[str, Any]] = [
+            {"id": f"ld_{n}", "email": f"p{n}@acme.com", "status": "active", "first_name": f"P{n}"}
+            for n in range(250)
+        ]
+        self.stats: list[dict[str, Any]] = [
+            {"group": "sq_1", "sends": 1000, "replies": 40, "positive_replies": 10, "meetings": 3},
+            {"group": "sq_3", "sends": 3000, "replies": 60, "positive_replies": 12, "meetings": 1},
+        ]
+        self.requests: list[tuple[str, str, dict[str, Any]]] = []
+        self.failing: dict[str, httpx.Response | Exception] = {}
+        """`GET /stats` -> what comes instead."""
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        path = request.url.path.removeprefix("/v1")
+        asked = dict(request.url.params) | (json.loads(request.content) if request.content else {})
+        self.requests.append((request.method, unquote(path), asked))
+        instead = self.failing.get(f"{request.method} /{path.split('/')[1]}")
+        if isinstance(instead, Exception):
+            raise instead
+        answer = instead or self._answer(request.method, path, asked)
+        answer.headers["Date"] = DATE
+        return httpx.Response(answer.status_code, headers=answer.headers, content=answer.content)
+
+    def asked(self, method: str) -> list[str]:
+        return [path for verb, path, _ in self.requests if verb == method]
+
+    def _answer(self, method: str, path: str, asked: dict[str, Any]) -> httpx.Response:
+        if method == "GET" and path in {"/sequences", "/inboxes", "/stats"}:
+            return httpx.Response(200, json={"data": getattr(self, path[1:])})
+        if method == "GET":
+            return self._list_leads(asked)
+        if method == "PATCH":
+            return self._change(self.sequences, path, asked)
+        if method == "DELETE":
+            return self._remove(path)
+        return self._add(asked)
+
+    def _list_leads(self, asked: dict[str, Any]) -> httpx.Response:
+        wanted = [lead for lead in self.leads if asked.get("status") in {None, lead["status"]}]
+        start, limit = int(asked.get("cursor", 0)), int(asked.get("limit", 25))
+        following = start + limit if start + limit < len(wanted) else None
+        return httpx.Response(
+            200, json={"data": wanted[start : start + limit], "next_cursor": following and str(following)}
+        )
+
+    def _change(self, things: list[dict[str, Any]], path: str, asked: dict[str, Any]) -> httpx.Response:
+        found = [thing for thing in things if thing["id"] == unquote(path.rpartition("/")[2])]
+        if not found:
+            return httpx.Response(404, json={"error": {"code": "not_found"}})
+        found[0]["status"] = asked["status"]
+        return httpx.Response(204)
+
+    def _remove(self, path: str) -> httpx.Response:
+        left = [lead for lead in self.leads if lead["id"] != path.rpartition("/")[2]]
+        gone, self.leads = len(left) < len(self.leads), left
+        return httpx.Response(204) if gone else httpx.Response(404, json={"error": {"code": "not_found"}})
+
+    def _add(self, asked: dict[str, Any]) -> httpx.Response:
+        known = {lead["email"] for lead in self.leads}
+        skipped = [
+            {"email": lead["email"], "reason": "duplicate"}
+            for lead in asked["leads"]
+            if lead["email"] in known
+        ]
+        added = [lead for lead in asked["leads"] if lead["email"] not in known]
+        self.leads[:0] = [{"id": f"ld_new{n}", "status": "active"} | lead for n, lead in enumerate(added)]
+        return httpx.Response(201, json={"added": len(added), "skipped": skipped})
+
+
+@dataclass
+class MemoryRecords:
+    """The bot's records, in memory; `broken` makes every act raise."""
+
+    alerts: AlertsSummary = field(default_factory=AlertsSummary)
+    replies: list[OpenReply] = field(default_factory=list)
+    routes: set[Subscription] = field(default_factory=set)
+    digests: dict[str, str] = field(default_factory=dict)
+    entries: list[AuditEntry] = field(default_factory=list)
+    planned: dict[tuple[str, str], Timer] = field(default_factory=dict)
+    broken: bool = False
+
+    def _look(self) -> None:
+        if self.broken:
+            raise RecordsUnavailable("the database is gone")
+
+    async def summary(self, workspace: str) -> AlertsSummary:
+        self._look()
+        return self.alerts
+
+    async def open_replies(self, workspace: str) -> Sequence[OpenReply]:
+        self._look()
+        return self.replies
+
+    async def subscriptions(self, workspace: str, channel: str) -> Sequence[Subscription]:
+        self._look()
+        return sorted((one for one in self.routes if one.channel == channel), key=repr)
+
+    async def subscribe(self, workspace: str, subscriptions: Sequence[Subscription]) -> None:
+        self._look()
+        self.routes |= set(subscriptions)
+
+    async def unsubscribe(self, workspace: str, subscriptions: Sequence[Subscription]) -> int:
+        self._look()
+        gone = self.routes & set(subscriptions)
+        self.routes -= gone
+        return len(gone)
+
+    async def digest_at(self, workspace: str, channel: str) -> str | None:
+        self._look()
+        return self.digests.get(channel)
+
+    async def set_digest(self, workspace: str, channel: str, at: str | None) -> None:
+        self._look()
+        self.digests.pop(channel, None)
+        if at:
+            self.digests[channel] = at
+
+    async def audit(self, workspace: str, limit: int = 20) -> Sequence[AuditEntry]:
+        self._look()
+        return self.entries[::-1][:limit]
+
+    async def record(self, entry: AuditEntry) -> None:
+        self._look()
+        self.entries.append(entry)
+
+    async def set_timer(self, workspace: str, timer: Timer) -> None:
+        self._look()
+        self.planned[timer.kind, timer.key] = timer
+
+    async def cancel_timer(self, workspace: str, kind: str, key: str) -> bool:
+        self._look()
+        return self.planned.pop((kind, key), None) is not None
+
+    async def timers(self, workspace: str, kind: str) -> Sequence[Timer]:
+        self._look()
+        return [timer for (known, _), timer in self.planned.items() if known == kind]
+
+
+@dataclass
+class Office:
+    """A desk over the doubles; `say` runs a line as a person would."""
+
+    service: Service
+    client: OutreachClient
+    records: MemoryRecords | None = field(default_factory=MemoryRecords)
+    actor: Actor = field(default_factory=lambda: Actor(name="ann", face="slack", channel="C1"))
+    role: Role = Role.OPERATOR
+    confirmed: bool = False
+
+    @property
+    def desk(self) -> Desk:
+        return Desk(
+            workspace=Workspace(name="default", base_url=BASE, api_key=SecretStr("key")),
+            client=self.client,
+            actor=self.actor,
+            records=self.records,
+            now=lambda: NOW,
+            confirmed=self.confirmed,
+            role=self.role,
+        )
+
+    async def say(self, line: str) -> Card:
+        return await run(parse(line), self.desk)
+
+    @contextmanager
+    def failing(self, endpoint: str, instead: httpx.Response | Exception) -> Iterator[None]:
+        self.service.failing[endpoint] = instead
+        yield
+        del self.service.failing[endpoint]
+
+
+def open_office() -> Office:
+    """An office whose client waits neither for turns nor long for answers."""
+    service = Service()
+    client = OutreachClient(
+        base_url=BASE, api_key="key", pacer=Unpaced(), transport=service, total_timeout=0.2
+    )
+    return Office(service=service, client=client)
+
+
+class Unpaced(LocalBudget):
+    """No waiting: the rate is the budget's own test."""
+
+    async def reserve(self, **_: Any) -> None:
+        return None
+
+
+def facts(card: Card) -> dict[str, str]:
+    return {fact.label: fact.value for fact in card.facts}
+
+
+def text(card: Card) -> str:
+    return "\n".join((card.title, *card.text, *(f"{f.label}: {f.value}" for f in card.facts), card.footer))
