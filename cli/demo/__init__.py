@@ -29,8 +29,9 @@ async def run_demo(
     try:
         with _stopping() as stop:
             async with set_up(seed=seed, speed=speed, scenario=scenario) as stage:
-                await _show(stage, stop, headless=headless, seconds=seconds)
-                summary = await witness.close(stage)
+                seen = witness.Witness(stage)
+                await _show(stage, seen, stop, headless=headless, seconds=seconds)
+                summary = await seen.close()
     except DemoFailed as failure:
         print(f"outreach demo: {failure}", file=sys.stderr)
         return 1
@@ -38,27 +39,32 @@ async def run_demo(
     return 0 if summary.kept_its_promise else 1
 
 
-async def _show(stage: Stage, stop: asyncio.Event, *, headless: bool, seconds: float | None) -> None:
-    show = _narrate(stage) if headless else _dashboard(stage)
-    tasks = {
-        asyncio.create_task(show, name="demo-show"),
-        asyncio.create_task(stop.wait(), name="demo-stop"),
-    }
+async def _show(
+    stage: Stage, seen: witness.Witness, stop: asyncio.Event, *, headless: bool, seconds: float | None
+) -> None:
+    """Until the dashboard is left, somebody says stop, or the time is over."""
+    ending: list[asyncio.Task[object]] = [asyncio.create_task(stop.wait(), name="demo-stop")]
+    if headless:
+        print(json.dumps(dict(stage.announcement)), flush=True)
+    else:
+        ending.append(asyncio.create_task(_dashboard(stage), name="demo-dashboard"))
+    watching = asyncio.create_task(_watch(seen, aloud=headless), name="demo-witness")
     try:
-        done, _ = await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait(
+            {*ending, watching}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
+        )
         for task in done:
             task.result()
     finally:
-        for task in tasks:
+        for task in (*ending, watching):
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*ending, watching, return_exceptions=True)
 
 
-async def _narrate(stage: Stage) -> None:
-    """Headless: the line for scripts on stdout, then what happens, on stderr."""
-    print(json.dumps(dict(stage.announcement)), flush=True)
-    async for line in witness.narration(stage):
-        print(line, file=sys.stderr, flush=True)
+async def _watch(seen: witness.Witness, *, aloud: bool) -> None:
+    async for line in witness.watch(seen):
+        if aloud:
+            print(line, file=sys.stderr, flush=True)
 
 
 async def _dashboard(stage: Stage) -> None:

@@ -17,6 +17,10 @@ from cli.demo import processes
 
 READY_SECONDS = 30.0
 POLL_SECONDS = 5
+ACCOUNT = "acme"
+"""The sandbox's workspace whose key the demo uses."""
+WORKSPACE = "default"
+"""What the bot calls the one workspace that its environment names."""
 
 
 class DemoFailed(Exception):
@@ -66,7 +70,7 @@ def _settings(announced: Mapping[str, Any], *, port: int, folder: Path) -> dict[
     return {
         "OUTREACH_CONFIG": str(folder / "outreach.toml"),  # so that nobody's own file is read
         "OUTREACH_BASE_URL": announced["base_url"],
-        "OUTREACH_API_KEY": next(iter(announced["api_keys"].values())),
+        "OUTREACH_API_KEY": announced["api_keys"][ACCOUNT],
         "OUTREACH_ALERT_CHANNEL": announced["slack_alert_channel"],
         "OUTREACH_DATABASE_URL": f"sqlite:///{folder / 'outreach.db'}",
         "OUTREACH_PORT": str(port),
@@ -88,8 +92,8 @@ async def _first_line(process: asyncio.subprocess.Process, log: Path) -> dict[st
 
 
 async def _point_slack_at(http: aiohttp.ClientSession, announced: Mapping[str, Any], bot_url: str) -> None:
-    body = {"request_url": f"{bot_url}/slack/events"}
-    async with http.put(f"{announced['slack_control_url']}/app", json=body) as answer:
+    body = {"url": f"{bot_url}/slack/events"}
+    async with http.post(f"{announced['slack_control_url']}/request_url", json=body) as answer:
         if answer.status != 200:
             raise DemoFailed(f"The Slack stand-in does not take the bot's address: HTTP {answer.status}")
 

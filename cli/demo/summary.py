@@ -12,20 +12,19 @@ ALERTING = frozenset({"reply.interested", "domain.paused"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """A distinct delivery body as the service saw it; `first_at` and the like are wall-clock seconds."""
+    """A distinct alerting delivery as the service saw it; `at` in wall-clock seconds."""
 
-    digest: str
-    """SHA-256 of the raw body, hexadecimal."""
+    alert: str
     kind: str
-    first_at: float
+    at: float
     accepted: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Posted:
-    """A message as Slack has it: which delivery it tells of, and when it was posted."""
+    """A message as Slack has it: which alerts it tells of, and when it was posted."""
 
-    digest: str
+    alerts: tuple[str, ...]
     at: float
 
 
@@ -57,19 +56,19 @@ def summarise(
     sent: Iterable[Sent],
     posted: Iterable[Posted],
     *,
+    deliveries: int,
     command_seconds: Sequence[float],
     requests: Mapping[str, int],
     bot_restarts: int,
 ) -> Summary:
     """Hold what the service delivered against what Slack shows."""
-    sent = list(sent)
-    due = {one.digest: one for one in sent if one.accepted and one.kind in ALERTING}
-    posts = [one for one in posted if one.digest in due]
-    count = Counter(one.digest for one in posts)
-    delays = [(one.at - due[one.digest].first_at) * 1000 for one in posts]
+    due = {one.alert: one for one in sent if one.accepted}
+    shown = [(alert, post.at) for post in posted for alert in post.alerts if alert in due]
+    count = Counter(alert for alert, _ in shown)
+    delays = [(at - due[alert].at) * 1000 for alert, at in shown]
     commands = [seconds * 1000 for seconds in command_seconds]
     return Summary(
-        deliveries=sum(one.accepted for one in sent),
+        deliveries=deliveries,
         alerts_due=len(due),
         alerts_posted=len(count),
         lost=len(due) - len(count),
@@ -78,9 +77,9 @@ def summarise(
         post_p99=percentile(delays, 99),
         command_p50=percentile(commands, 50),
         command_p99=percentile(commands, 99),
-        requests=requests.get("requests", 0),
-        throttled=requests.get("throttled", 0),
-        worst_second=requests.get("worst_second", 0),
+        requests=requests["requests"],
+        throttled=requests["throttled"],
+        worst_second=requests["worst_second"],
         bot_restarts=bot_restarts,
     )
 

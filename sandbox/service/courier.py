@@ -103,9 +103,11 @@ class Courier:
 
     async def _attempt(self, session: aiohttp.ClientSession, due: Due, slots: asyncio.Semaphore) -> Attempt:
         async with slots:
-            at, started = self._now(), time.perf_counter()
+            at, real, started = self._now(), time.time(), time.perf_counter()
             status, error = await send(session, due)
-            return Attempt(due=due, at=at, status=status, error=error, seconds=time.perf_counter() - started)
+            return Attempt(
+                due=due, at=at, real=real, status=status, error=error, seconds=time.perf_counter() - started
+            )
 
 
 async def send(session: aiohttp.ClientSession, due: Due) -> tuple[int | None, str | None]:

@@ -146,8 +146,11 @@ def list_subscriptions(connection: Connection, *, workspace: str | None) -> list
 def list_deliveries(
     connection: Connection, *, state: str | None, kind: str | None, limit: int
 ) -> list[dict[str, Any]]:
-    """The newest deliveries."""
-    statement = select(deliveries, events.c.kind, events.c.body).join(
+    """The newest deliveries; `first_sent` is by the real clock, in Unix seconds."""
+    sent = (
+        select(func.min(attempts.c.real)).where(attempts.c.delivery_pk == deliveries.c.pk).scalar_subquery()
+    )
+    statement = select(deliveries, events.c.kind, events.c.body, sent.label("sent")).join(
         events, events.c.pk == deliveries.c.event_pk
     )
     if state is not None:
@@ -162,6 +165,7 @@ def list_deliveries(
             "state": row.state,
             "attempts": row.attempts,
             "next_at": stamp(row.next_at) if row.state == "pending" else None,
+            "first_sent": row.sent,
             "body": row.body.decode(),
         }
         for row in connection.execute(statement.order_by(deliveries.c.pk.desc()).limit(limit))

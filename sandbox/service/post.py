@@ -79,6 +79,8 @@ class Attempt:
 
     due: Due
     at: float
+    real: float
+    """When it was sent by the real clock, in Unix seconds; `at` is the service's own time."""
     status: int | None
     error: str | None
     seconds: float
@@ -125,6 +127,7 @@ def _attempt_row(attempt: Attempt) -> dict[str, Any]:
         "delivery_pk": attempt.due.delivery,
         "number": attempt.due.attempts + 1,
         "at": attempt.at,
+        "real": attempt.real,
         "status": attempt.status,
         "error": attempt.error,
         "seconds": attempt.seconds,

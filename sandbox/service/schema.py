@@ -208,6 +208,7 @@ attempts = Table(
     Column("delivery_pk", Number, nullable=False, index=True),
     Column("number", Integer, nullable=False),
     Column("at", Float(53), nullable=False),
+    Column("real", Float(53), nullable=False),
     Column("status", Integer),
     Column("error", Text),
     Column("seconds", Float(53), nullable=False),
