@@ -9,6 +9,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from shared.card import Card
 
 DONE, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
 
@@ -17,12 +21,20 @@ class Failed(Exception):
     """The command was refused or failed; the text says why and what to do."""
 
 
+class Refused(Exception):
+    """The command was refused; the card says why and what would be right."""
+
+    def __init__(self, card: Card) -> None:
+        self.card = card
+        super().__init__(card.summary)
+
+
 class Misused(Exception):
     """The command line or the configuration is wrong; the text says what would be right."""
 
 
 class Interrupted(Exception):
-    """The command was asked to stop and put its things in order first."""
+    """The command was asked to stop and has put its things in order."""
 
 
 def guard(act: Callable[[], int]) -> int:

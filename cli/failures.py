@@ -19,6 +19,9 @@ def tell(fault: Exception) -> int:
     if isinstance(fault, UsageError):
         terminal.show(fault.card, stream=sys.stderr)
         return endings.MISUSED
+    if isinstance(fault, endings.Refused):
+        terminal.show(fault.card, stream=sys.stderr)
+        return endings.FAILED
     if isinstance(fault, SettingsError | UnknownWorkspace):
         endings.complain(str(fault))
         return endings.MISUSED

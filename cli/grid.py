@@ -13,12 +13,11 @@ from rich.cells import cell_len, set_cell_size
 
 from shared.card import Column, Table, Tone
 from shared.plain import visible
-from shared.reports import bar
+from shared.reports import UNKNOWN, bar
 
 GAP = "  "
 SHORTEST_TEXT = 12
 LONG_BAR, SHORT_BAR = 10, 5
-UNKNOWN = "?"
 MARKS = {Tone.GOOD: "✓", Tone.WARN: "▲", Tone.BAD: "✗", Tone.UNKNOWN: "?", Tone.INFO: " "}
 ASCII_MARKS = {Tone.GOOD: "+", Tone.WARN: "!", Tone.BAD: "x", Tone.UNKNOWN: "?", Tone.INFO: " "}
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
-import signal
 from argparse import Namespace
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from cli import endings
+from cli.signals import stopping
 from shared import lifeline
 
 if TYPE_CHECKING:
@@ -63,9 +61,9 @@ async def _front(options: Namespace, settings: Settings) -> int:
 
 
 async def _serve_sandbox(options: Namespace) -> None:
-    from sandbox.embedded import Sandbox
+    from sandbox.embedded import Sandbox, SandboxOptions
 
-    sandbox = Sandbox(
+    chosen = SandboxOptions(
         port=options.port,
         slack_port=options.slack_port,
         database=options.database,
@@ -74,22 +72,13 @@ async def _serve_sandbox(options: Namespace) -> None:
         scenario=options.scenario,
     )
     with stopping() as stop:
+        try:
+            sandbox = Sandbox(chosen)
+        except ValueError as fault:
+            raise endings.Misused(str(fault)) from None
         async with sandbox:
             print(json.dumps(sandbox.announcement), flush=True)
             await _stopped_or_orphaned(stop)
-
-
-@contextlib.contextmanager
-def stopping() -> Iterator[asyncio.Event]:
-    """An event that SIGINT and SIGTERM set while the block runs."""
-    loop, stop = asyncio.get_running_loop(), asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
-    try:
-        yield stop
-    finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)
 
 
 async def _stopped_or_orphaned(stop: asyncio.Event) -> None:

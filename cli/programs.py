@@ -57,7 +57,7 @@ def _sandbox(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--slack-port", type=_port, default=0, metavar="N", help="of the Slack stand-in")
     parser.add_argument("--database", metavar="URL", help="keep the account there; without it, in memory")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="another seed, another account")
+    parser.add_argument("--seed", type=int, default=7, metavar="N", help="another seed, another account")
     parser.add_argument("--speed", type=float, default=1.0, metavar="X", help="1 is real time")
     parser.add_argument("--scenario", choices=SCENARIOS, default=SCENARIOS[0], help="what kind of account")
 
@@ -102,6 +102,7 @@ def _import(parser: ArgumentParser) -> None:
         metavar="COLUMN=FIELD",
         help="a column's header or number and the field it fills; FIELD - leaves it out; may be repeated",
     )
+    parser.add_argument("--encoding", metavar="NAME", help="when the guess is wrong: shift_jis, cp1250 …")
     parser.add_argument("--dry-run", action="store_true", help="read and check everything, send nothing")
     parser.add_argument("--report", type=_path, metavar="FILE", help="where the outcome of each row goes")
     parser.add_argument("--json", action="store_true", help="the totals as JSON")
@@ -186,7 +187,7 @@ _ALL = (
             'import leads.csv --to "Q3 CTO" --dry-run',
             'import leads.csv --to sq_8f2 --map "Work mail=email" --map Notes=-',
         ),
-        usage="FILE.csv --to SEQUENCE [--map COLUMN=FIELD] [--dry-run] [--report FILE]",
+        usage="FILE.csv --to SEQUENCE [--map COLUMN=FIELD …] [--encoding NAME] [--dry-run] [--report FILE]",
     ),
     Program(
         name="export",

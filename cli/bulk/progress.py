@@ -1,0 +1,79 @@
+"""How far a long job is, on stderr: a bar on a terminal, a line every few seconds elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+EVERY_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """How far a job is: `part` of the whole as a fraction (None: nobody knows), and how many of `what`."""
+
+    count: int
+    what: str = "leads"
+    part: float | None = None
+    story: str = ""
+
+
+Show = Callable[[Mark], None]
+
+
+@contextlib.contextmanager
+def gauge() -> Iterator[Show]:
+    """What to call with each mark, as fits stderr."""
+    began = time.monotonic()
+    with _bar(began) if sys.stderr.isatty() else _lines(began) as show:
+        yield show
+
+
+def line(mark: Mark, *, seconds: float) -> str:
+    """`12,000 leads, 950/s, 0:40 left; 11,900 added`."""
+    parts = [f"{mark.count:,} {mark.what}", f"{mark.count / max(seconds, 0.001):,.0f}/s"]
+    if mark.part:
+        parts.append(f"{clock(seconds * (1 - mark.part) / mark.part)} left")
+    return ", ".join(parts) + (f"; {mark.story}" if mark.story else "")
+
+
+def clock(seconds: float) -> str:
+    """`0:40`, `1:02:03`."""
+    minutes, rest = divmod(round(max(0.0, seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+@contextlib.contextmanager
+def _lines(began: float) -> Iterator[Show]:
+    said_at = began
+
+    def show(mark: Mark) -> None:
+        nonlocal said_at
+        now = time.monotonic()
+        if now - said_at >= EVERY_SECONDS:
+            said_at = now
+            print(line(mark, seconds=now - began), file=sys.stderr, flush=True)
+
+    yield show
+
+
+@contextlib.contextmanager
+def _bar(began: float) -> Iterator[Show]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    console = Console(file=sys.stderr, highlight=False)
+    story = TextColumn("{task.description}", markup=False)
+    with Progress(BarColumn(bar_width=20), story, console=console, transient=True) as progress:
+        task = progress.add_task("", total=None)
+
+        def show(mark: Mark) -> None:
+            total = None if mark.part is None else 1.0
+            said = line(mark, seconds=time.monotonic() - began)
+            progress.update(task, total=total, completed=mark.part or 0.0, description=said)
+
+        yield show

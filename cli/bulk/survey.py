@@ -1,0 +1,175 @@
+"""What kind of CSV file this is, found by reading it once: fingerprint, encoding, delimiter, quote, header.
+
+One pass over all bytes in constant memory, because the encoding of a file is known only at its end, and because
+an interrupted import may go on only with the very same bytes.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import hashlib
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+CHUNK = 1 << 20
+SAMPLE = 1 << 16
+SAMPLE_ROWS = 50
+DELIMITERS = ",;\t|"
+BOMS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark it begins with
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_ESCAPED = re.compile("[\udc80-\udcff]")
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
+
+
+class Unusable(Exception):
+    """The file is no CSV file that can be read; the text says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """All that is known of the file before its rows are read."""
+
+    path: Path
+    size: int
+    """In bytes."""
+    fingerprint: str
+    encoding: str
+    delimiter: str
+    quote: str
+    header: tuple[str, ...]
+    """The titles, or `column 1` … where the file has none."""
+    before: int
+    """Records that come before the first row of data."""
+    sample: tuple[tuple[str, ...], ...]
+    """The first rows of data."""
+
+
+def survey(path: Path, *, encoding: str | None = None) -> Survey:
+    """Read the file once; raises `Unusable`, or `OSError` when it cannot be read at all."""
+    digest, size, start, guess = hashlib.sha256(), 0, b"", _Guess()
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK):
+            start = start or chunk[:SAMPLE]
+            digest.update(chunk)
+            size += len(chunk)
+            guess.feed(chunk)
+    if not start:
+        raise Unusable(f"{path} is empty")
+    found = encoding or _marked(start) or guess.verdict()
+    text, delimiter, before = _beginning(_decoded(start, found, path=path, whole=size == len(start)))
+    quote = _quote(text, delimiter)
+    delimiter = delimiter or _delimiter(text, quote)
+    rows = _sampled(text, delimiter=delimiter, quote=quote)
+    if not rows:
+        raise Unusable(f"{path} has no rows")
+    titled = not any("@" in cell for cell in rows[0])
+    header = rows[0] if titled else tuple(f"column {n}" for n in range(1, len(rows[0]) + 1))
+    return Survey(
+        path=path,
+        size=size,
+        fingerprint=digest.hexdigest(),
+        encoding=found,
+        delimiter=delimiter,
+        quote=quote,
+        header=tuple(title.strip() for title in header),
+        before=before + titled,
+        sample=rows[titled:],
+    )
+
+
+class _Guess:
+    """Tells UTF-8, even with a damaged byte here and there, from Windows-1252, chunk by chunk."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+        self._read = self._damaged = 0
+
+    def feed(self, chunk: bytes) -> None:
+        if chunk.isascii() and not self._decoder.getstate()[0]:
+            return
+        text = self._decoder.decode(chunk)
+        damaged = len(_ESCAPED.findall(text))
+        self._damaged += damaged
+        self._read += len(_BEYOND_ASCII.findall(text)) - damaged
+
+    def verdict(self) -> str:
+        return "utf-8" if self._read >= self._damaged else "cp1252"
+
+
+def _marked(start: bytes) -> str | None:
+    """By its byte order mark, or by the zeros that UTF-16 puts between Latin letters."""
+    for mark, encoding in BOMS:
+        if start.startswith(mark):
+            return encoding
+    head = start[:4096]
+    zeros = [head[place::2].count(0) for place in (0, 1)]
+    if max(zeros) * 4 > len(head) // 2:
+        return "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
+    return None
+
+
+def _decoded(start: bytes, encoding: str, *, path: Path, whole: bool) -> str:
+    try:
+        return codecs.getincrementaldecoder(encoding)(lenient(encoding)).decode(start, final=whole)
+    except UnicodeDecodeError:
+        raise Unusable(f"{path} is not {encoding}; name the right one with --encoding") from None
+    except LookupError:
+        raise Unusable(f"there is no encoding {encoding}; try utf-8, cp1252, utf-16, shift_jis …") from None
+
+
+def lenient(encoding: str) -> str:
+    """How bytes that fit no character are kept, so that their row can be refused alone."""
+    return "strict" if encoding.lower().startswith(("utf-16", "utf-32")) else "surrogateescape"
+
+
+def _beginning(text: str) -> tuple[str, str | None, int]:
+    """The text without a first line `sep=;`, the delimiter it names, and how many records that took away."""
+    if found := re.match(r"sep=(.)\r?\n", text, flags=re.IGNORECASE):
+        return text[found.end() :], found[1], 1
+    return text, None, 0
+
+
+def _quote(text: str, delimiter: str | None) -> str:
+    """Double quotes, unless every title stands in single ones."""
+    first = text.lstrip().partition("\n")[0].strip()
+    titles = re.split(f"[{re.escape(delimiter or DELIMITERS)}]", first)
+    return "'" if all(re.fullmatch(r"'[^']*'", title.strip()) for title in titles) else '"'
+
+
+def _delimiter(text: str, quote: str) -> str:
+    """The one under which most rows have as many cells as the first; among equals, the one with most cells."""
+
+    def fitness(delimiter: str) -> tuple[float, int]:
+        rows = _sampled(text, delimiter=delimiter, quote=quote)
+        width = len(rows[0]) if rows else 0
+        return (sum(len(row) == width for row in rows) / len(rows) if width > 1 else 0.0), width
+
+    return max(DELIMITERS, key=fitness)
+
+
+def _sampled(text: str, *, delimiter: str, quote: str) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(row) for row in _parsed(text, delimiter=delimiter, quote=quote))
+
+
+def _parsed(text: str, *, delimiter: str, quote: str) -> Iterator[list[str]]:
+    """The first rows that are whole and not empty; a sample may end inside of a row, and that is no fault."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quotechar=quote)
+    count = 0
+    try:
+        for row in reader:
+            if any(cell.strip() for cell in row):
+                count += 1
+                yield row
+            if count > SAMPLE_ROWS:
+                return
+    except csv.Error:
+        return

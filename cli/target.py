@@ -1,0 +1,16 @@
+"""The sequence that a word after `--to` or `--sequence` names; nothing happens when that is not clear."""
+
+from __future__ import annotations
+
+from cli import endings
+from shared.api.client import OutreachClient
+from shared.api.models import Sequence
+from shared.resolve import Picked, pick_sequence
+
+
+async def sequence_of(client: OutreachClient, said: str, *, command: tuple[str, ...]) -> Sequence:
+    """The sequence; raises `endings.Refused` with the candidates, each with the `command` that would name it."""
+    found = pick_sequence(await client.list_sequences(), said.split())
+    if isinstance(found, Picked):
+        return found.sequence
+    raise endings.Refused(found.card(*command))
