@@ -61,7 +61,7 @@ class OutreachClient:
     """The service, seen with one API key. An async context manager; safe for concurrent use.
 
     `timeout` bounds one silence of the service, `total_timeout` a whole call with its waiting and its
-    repetitions, both in seconds. `fields` are the `[fields.…]` sections of the settings. Every method raises
+    repetitions, both in seconds; `jitter` gives numbers in 0-1 that spread the repetitions. `fields` are the `[fields.…]` sections of the settings. Every method raises
     `OutreachError`; the constructor raises ValueError for an address or a key that cannot be one.
     """
 
@@ -75,11 +75,13 @@ class OutreachClient:
         transport: httpx.AsyncBaseTransport | None = None,
         timeout: float = 10.0,
         total_timeout: float = 45.0,
+        jitter: Callable[[], float] = random.random,
     ) -> None:
         self.base_url = wire.check_base_url(base_url)
         self._pacer: Pacer = pacer or LocalBudget()
         self._fields = fields or {}
         self._total = total_timeout
+        self._jitter = jitter
         self._counts = RequestCounts()
         self._shapes = ShapeLog()
         self._service_time: datetime | None = None
@@ -254,7 +256,7 @@ class OutreachClient:
             safe_to_repeat=request.safe_to_repeat,
             elapsed=elapsed,
             total=self._total,
-            jitter=random.random(),  # noqa: S311 # spreads repetitions, guards nothing
+            jitter=self._jitter(),
         )
         if delay is None:
             raise error
@@ -342,9 +344,10 @@ class _Punctual:
 def _open_http(
     api_key: str, *, transport: httpx.AsyncBaseTransport | None, timeout: float
 ) -> httpx.AsyncClient:
-    logger = logging.getLogger("httpx")
-    if logger.level == logging.NOTSET:
-        logger.setLevel(logging.WARNING)  # at INFO it writes every address, with ids and cursors
+    for name in ("httpx", "httpcore"):
+        logger = logging.getLogger(name)
+        if logger.level == logging.NOTSET:
+            logger.setLevel(logging.WARNING)  # below, they write addresses with ids, and headers
     return httpx.AsyncClient(
         headers={
             "Authorization": f"Bearer {api_key}",

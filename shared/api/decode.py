@@ -51,7 +51,11 @@ def stats(
     """One row for each group."""
     reader = Reader(vocabulary.STATS, fields)
     body = _by_group_if_by_metric(body)
-    located = _located(body, reader.vocabulary, knows=reader.knows, endpoint=endpoint, fields=fields)
+
+    def knows(item: Any) -> bool:
+        return reader.knows(item) or (isinstance(item, dict) and bool(group_of(item, group_by=group_by)))
+
+    located = _located(body, reader.vocabulary, knows=knows, endpoint=endpoint, fields=fields)
     rows = []
     for key, item in _pairs(located, "group"):
         group = group_of(item, group_by=group_by, fields=fields) or key

@@ -57,8 +57,10 @@ def _keyed(body: Mapping[str, Any], *, knows: Knows) -> Located | None:
 
 
 def _the_only_list(body: Mapping[str, Any], *, knows: Knows) -> Located | None:
-    lists = [value for value in body.values() if isinstance(value, list) and value and all(map(knows, value))]
-    return Located(items=tuple(lists[0])) if len(lists) == 1 else None
+    beside = {key: value for key, value in body.items() if fold(key) not in NOT_ITEMS}
+    lists = [value for value in beside.values() if isinstance(value, list) and all(map(knows, value))]
+    is_sure = len(lists) == 1 and (lists[0] or len(beside) == 1)
+    return Located(items=tuple(lists[0])) if is_sure else None
 
 
 def _deeper(body: Mapping[str, Any], *, names: tuple[str, ...], knows: Knows, depth: int) -> Located | None:

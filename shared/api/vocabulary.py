@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from shared.api import values
@@ -38,7 +38,7 @@ NOT_ITEMS = frozenset(
 """Names beside a list that are never a member of it."""
 
 
-@cache
+@lru_cache(maxsize=8192)  # bounded: the names come from outside
 def fold(name: str) -> str:
     """`Health-Score` -> `healthscore`."""
     return "".join(filter(str.isalnum, name)).lower()

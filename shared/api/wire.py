@@ -135,10 +135,18 @@ def create_webhook(url: str, *, events: Iterable[str]) -> Request:
         raise InvalidRequest("Name at least one event.", field="events", endpoint=endpoint)
     for kind in kinds:
         _one_of(kind, EVENT_KINDS, field="events", endpoint=endpoint)
-    if urlsplit(url).scheme not in {"https", "http"} or not urlsplit(url).hostname:
+    if not _is_web_address(url):
         raise InvalidRequest("The endpoint must be an https address.", field="url", endpoint=endpoint)
     body = _json({"url": url, "events": kinds}, endpoint=endpoint)
     return Request(method="POST", path="/webhooks", endpoint=endpoint, body=body, safe_to_repeat=False)
+
+
+def _is_web_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme in {"https", "http"} and bool(parts.hostname)
 
 
 def _one_of(value: str, known: tuple[str, ...], *, field: str, endpoint: str) -> None:

@@ -1,0 +1,53 @@
+"""The client against a service that does as it is told."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from shared.api import OutreachClient
+from shared.api.pacing import BudgetState, Priority
+from tests.shared.api.stage import Stage, open_stage
+
+KEY = "ok_live_s3cr3tk3y"
+
+
+class Unhurried:
+    """A pacer that lets everything pass and remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.reserved: list[Priority] = []
+        self.stops: list[float] = []
+        self.clean = 0
+
+    async def reserve(self, *, priority: Priority, deadline: float | None) -> None:
+        self.reserved.append(priority)
+
+    async def throttled(self, retry_after: float) -> None:
+        self.stops.append(retry_after)
+
+    async def answered(self) -> None:
+        self.clean += 1
+
+    def state(self) -> BudgetState:
+        return BudgetState(rate=9.5)
+
+
+@pytest.fixture
+async def stage() -> AsyncIterator[Stage]:
+    async with open_stage() as opened:
+        yield opened
+
+
+@pytest.fixture
+def pacer() -> Unhurried:
+    return Unhurried()
+
+
+@pytest.fixture
+async def client(stage: Stage, pacer: Unhurried) -> AsyncIterator[OutreachClient]:
+    async with OutreachClient(
+        base_url=stage.base_url, api_key=KEY, pacer=pacer, timeout=2.0, total_timeout=6.0, jitter=lambda: 0.05
+    ) as made:
+        yield made
