@@ -1,0 +1,99 @@
+"""The whole system as real processes: a headless demo, and what a person or a script does with it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+HOUSE = Path(__file__).parent.parent.parent
+
+
+class Demo:
+    """A running `outreach demo --headless`, as a script sees it: by its first line and over HTTP."""
+
+    def __init__(self, *words: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "cli.main", "demo", "--headless", *words],
+            cwd=HOUSE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        assert self.process.stdout
+        self.announced: dict[str, Any] = json.loads(self.process.stdout.readline())
+        self.family = psutil.Process(self.process.pid).children(recursive=True)
+
+    def service(self, path: str) -> Any:
+        """GET from the service's own API, with the account's key."""
+        key = self.announced["api_keys"]["acme"]
+        return self.read(self.announced["base_url"] + path, headers={"Authorization": f"Bearer {key}"})
+
+    def control(self, path: str, body: object = None) -> Any:
+        """Turn the service's dials."""
+        return self.read(self.announced["control_url"] + path, body=body)
+
+    def slack(self, path: str, body: object = None) -> Any:
+        """Act as a person in Slack, or look."""
+        return self.read(f"{self.announced['slack_control_url']}/{path}", body=body)
+
+    def messages(self) -> list[dict[str, Any]]:
+        """What stands in the alert channel."""
+        found = self.slack(f"messages?channel={self.announced['slack_alert_channel']}")["messages"]
+        return list(found)
+
+    def type(self, text: str) -> str:
+        """Type a slash command and return the text of the answer."""
+        done = self.slack("command", {"text": text, "wait": 10, "answers": 1})
+        return json.dumps(done["answers"])
+
+    @staticmethod
+    def read(url: str, *, headers: dict[str, str] | None = None, body: object = None) -> Any:
+        """One request; JSON in, JSON out."""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(
+            url, data=data, headers={"Content-Type": "application/json", **(headers or {})}
+        )
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return json.loads(answer.read())
+
+    def end_of_time(self) -> tuple[int, str]:
+        """Wait until it ends by itself; the exit code and what was printed at the end."""
+        out, _ = self.process.communicate(timeout=90)
+        return self.process.returncode, out
+
+    def end(self, number: int = signal.SIGINT) -> tuple[int, str]:
+        """Ctrl-C; the exit code and what was printed at the end."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        out, _ = self.process.communicate(timeout=60)
+        return self.process.returncode, out
+
+
+def until(found: Callable[[], Any], *, within: float, what: str) -> Any:
+    """Poll until `found` answers something true, at most `within` seconds."""
+    deadline = time.monotonic() + within
+    while time.monotonic() < deadline:
+        if answer := found():
+            return answer
+        time.sleep(0.1)
+    return pytest.fail(f"not within {within:g} s: {what}")
+
+
+@pytest.fixture(scope="module")
+def demo() -> Iterator[Demo]:
+    """One headless demo for a module's tests."""
+    running = Demo()
+    try:
+        yield running
+    finally:
+        running.end()

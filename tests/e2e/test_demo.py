@@ -1,0 +1,76 @@
+"""From clone to a living demo: real processes, watched from outside."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+
+import psutil
+import pytest
+
+from tests.e2e.conftest import Demo, until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
+
+
+def test_a_short_demo_loses_nothing_and_says_so() -> None:
+    began = time.monotonic()
+    demo = Demo("--for", "20")
+    assert time.monotonic() - began < 10, "ready within five seconds on an idle machine"
+    code, out = demo.end_of_time()
+    assert code == 0, out
+    assert re.search(r"alerts +\d+ of \d+ posted, 0 lost, 0 doubled", out)
+    assert re.search(r"of them 429: 0", out)
+    assert not [
+        child for child in demo.family if child.is_running() and child.status() != psutil.STATUS_ZOMBIE
+    ]
+
+
+def test_pausing_in_slack_pauses_in_the_service(demo: Demo) -> None:
+    sequence = next(one for one in demo.service("/sequences")["data"] if one["status"] == "active")
+    answer = demo.type(f"/outreach pause {sequence['id']}")
+    assert sequence["name"].split("–")[0] in answer.encode().decode("unicode_escape")
+    statuses = {one["id"]: one["status"] for one in demo.service("/sequences")["data"]}
+    assert statuses[sequence["id"]] == "paused"
+    assert "already paused" in demo.type(f"/outreach pause {sequence['id']}").lower()
+
+
+@pytest.mark.parametrize(
+    "line", ["/outreach pause sq_nothing", "/outreach pauze sq_x", "/outreach stats by moon"]
+)
+def test_a_wrong_command_is_answered_with_what_would_have_been_right(demo: Demo, line: str) -> None:
+    answer = demo.type(line)
+    assert line.rsplit(maxsplit=1)[-1] in answer or "pauze" in answer
+    assert re.search(r"[Dd]id you mean|nearest|one of|help", answer)
+
+
+def test_an_interested_reply_arrives_within_a_minute(demo: Demo) -> None:
+    def interested() -> bool:
+        return any("nterested" in message["text"] for message in demo.messages())
+
+    until(interested, within=60, what="an interested reply in the alert channel")
+
+
+def test_a_bot_killed_in_mid_burst_posts_every_alert_once() -> None:
+    demo = Demo()
+    demo.slack("settings", {"messages_per_second": 100, "burst": 100})
+    demo.control("/events", {"workspace": "acme", "kind": "reply.interested", "count": 60})
+    until(lambda: len(demo.messages()) > 5, within=30, what="the burst has begun")
+    os.kill(demo.announced["bot_pid"], signal.SIGKILL)
+    until(lambda: len(demo.slack("summary")["alerts"]) >= 60, within=60, what="the rest after the restart")
+    code, out = demo.end()
+    assert code == 0, out
+    assert re.search(r"alerts +\d+ of \d+ posted, 0 lost, 0 doubled", out)
+    assert re.search(r"bot restarts +1", out)
+
+
+def test_no_child_outlives_a_demo_that_is_killed() -> None:
+    demo = Demo()
+    demo.process.kill()
+    demo.process.wait()
+    assert demo.process.stdout
+    demo.process.stdout.close()
+    _, alive = psutil.wait_procs(demo.family, timeout=15)
+    assert alive == []

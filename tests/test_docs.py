@@ -1,0 +1,32 @@
+"""The pages that must agree with the code."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from shared import settings
+
+HOUSE = Path(__file__).parent.parent
+PAGES = [HOUSE / "README.md", *sorted((HOUSE / "docs").rglob("*.md"))]
+
+
+def test_the_page_of_settings_shows_the_file_that_init_writes() -> None:
+    assert settings.commented_template().rstrip() in (HOUSE / "docs" / "settings.md").read_text()
+
+
+def test_every_link_between_pages_leads_somewhere() -> None:
+    dead = [
+        f"{page.name} -> {target}"
+        for page in PAGES
+        for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text())
+        if not (page.parent / target).exists()
+    ]
+    assert dead == []
+
+
+def test_the_readme_begins_with_the_two_commands_and_a_picture() -> None:
+    first_screen = "\n".join((HOUSE / "README.md").read_text().splitlines()[:25])
+    assert "make demo" in first_screen
+    assert "make test" in first_screen
+    assert "![" in first_screen
