@@ -1,12 +1,12 @@
 """Fit the table of a Card into a width: shrink what may shrink, hide what can be spared, break no number.
 
-Pure. In this order, until it fits: titles wrap, bars shorten, long texts are cut with an ellipsis, bars go, and
-texts between the first and the last column go, the widest first. What is hidden is named under the table.
+Pure. In this order, until it fits: titles wrap, bars shorten and long texts are cut with an ellipsis; bars go;
+columns move closer; texts between the first and the last column go, the widest first. What is hidden is named.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rich.cells import cell_len, set_cell_size
@@ -15,8 +15,7 @@ from shared.card import Column, Table, Tone
 from shared.plain import visible
 from shared.reports import UNKNOWN, bar
 
-GAP = "  "
-SHORTEST_TEXT = 12
+SHORTEST_TEXT, SHORTEST_NAME = 12, 24
 LONG_BAR, SHORT_BAR = 10, 5
 MARKS = {Tone.GOOD: "✓", Tone.WARN: "▲", Tone.BAD: "✗", Tone.UNKNOWN: "?", Tone.INFO: " "}
 ASCII_MARKS = {Tone.GOOD: "+", Tone.WARN: "!", Tone.BAD: "x", Tone.UNKNOWN: "?", Tone.INFO: " "}
@@ -30,6 +29,8 @@ class Look:
 
     width: int | None = None
     ascii: bool = False
+    interactive: bool = False
+    """A person looks at it, who may type what comes next."""
 
     def mark(self, tone: Tone) -> str:
         """The shape that says a tone without colour."""
@@ -49,6 +50,7 @@ class Grid:
 class _Strip:
     """One column on its way to a width."""
 
+    place: int
     column: Column
     cells: tuple[Cell, ...]
     texts: tuple[str, ...]
@@ -63,85 +65,95 @@ class _Strip:
     def floor(self) -> int:
         """The narrowest it may become: numbers are never cut, texts not below a readable length."""
         content = max(map(cell_len, self.texts), default=0)
-        shortest = content if self.column.numeric else min(content, SHORTEST_TEXT)
+        shortest = (
+            content if self.column.numeric else min(content, SHORTEST_TEXT if self.place else SHORTEST_NAME)
+        )
         return max(self.heading, SHORT_BAR if self.column.bar else shortest)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fit:
+    """Columns side by side, so many spaces apart."""
+
+    strips: tuple[_Strip, ...]
+    gap: int
+
+    @property
+    def width(self) -> int:
+        return sum(s.width for s in self.strips) + self.gap * (len(self.strips) - 1)
 
 
 def lay_out(table: Table, look: Look) -> Grid:
     """The table as lines that fit `look.width`, if anything can make them fit."""
     marked = any(row.tone is not Tone.INFO for row in table.rows)
     width = None if look.width is None else look.width - (2 if marked else 0)
-    strips = [_strip(column, [row.cells[i] for row in table.rows]) for i, column in enumerate(table.columns)]
-    shown = strips if width is None else _fitted(strips, width)
+    strips = [_strip(place, column, table) for place, column in enumerate(table.columns)]
+    fit = _fitted(strips, width)
+    kept = {strip.place for strip in fit.strips}
     margin = "  " if marked else ""
-    rows = zip(table.rows, _lines(shown, look), strict=True)
+    rows = zip(table.rows, _lines(fit, look), strict=True)
     return Grid(
-        heading=tuple(margin + line for line in _heading(shown)),
+        heading=tuple(margin + line for line in _heading(fit)),
         rows=tuple((row.tone, (f"{look.mark(row.tone)} " if marked else "") + line) for row, line in rows),
-        hidden=tuple(s.column.title for s in strips if s.column not in [k.column for k in shown]),
+        hidden=tuple(s.column.title for s in strips if s.column.title and s.place not in kept),
     )
 
 
-def number(value: float) -> str:
-    """`12,345`, `0.5`: thousands apart, at most one decimal, never an exponent."""
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
-
-
-def _strip(column: Column, cells: Sequence[Cell]) -> _Strip:
-    texts = tuple(_text(cell) for cell in cells)
+def _strip(place: int, column: Column, table: Table) -> _Strip:
+    cells = tuple(row.cells[place] for row in table.rows)
+    decimals = 0 if all(float(c).is_integer() for c in cells if isinstance(c, int | float)) else 1
+    texts = tuple(_text(cell, decimals=decimals) for cell in cells)
     content = LONG_BAR if column.bar else max(map(cell_len, texts), default=0)
-    return _Strip(column=column, cells=tuple(cells), texts=texts, width=max(content, cell_len(column.title)))
+    width = max(content, cell_len(column.title))
+    return _Strip(place=place, column=column, cells=cells, texts=texts, width=width)
 
 
-def _text(cell: Cell) -> str:
+def _text(cell: Cell, *, decimals: int) -> str:
+    """Numbers with thousands apart, and as many decimals as the others of their column."""
     if cell is None:
         return UNKNOWN
-    return visible(cell) if isinstance(cell, str) else number(cell)
+    return visible(cell) if isinstance(cell, str) else f"{cell:,.{decimals}f}"
 
 
-def _fitted(strips: Sequence[_Strip], width: int) -> list[_Strip]:
-    shown = list(strips)
-    for step in (_wrap_titles, _shorten_bars, _shorten_texts):
-        if _width(shown) > width:
-            shown = step(shown, width)
-    for spare in (_a_bar, _a_text):
-        while _width(shown) > width and (found := spare(shown)):
-            shown.remove(found)
-            shown = _shorten_texts([_relaxed(s) for s in shown], width)
-    return shown
+def _fitted(strips: Sequence[_Strip], width: int | None) -> _Fit:
+    """The first attempt that fits; when none does, the last with its texts cut as far as their titles."""
+    fit = _Fit(strips=tuple(strips), gap=2)
+    if width is None or fit.width <= width:
+        return fit
+    for gap, spares in _ATTEMPTS:
+        fit = _attempt(strips, width, gap=gap, spares=spares)
+        if fit.width <= width:
+            return fit
+    return _shorten_texts(fit, width, floor=lambda s: s.floor if s.column.numeric else s.heading)
 
 
-def _width(strips: Sequence[_Strip]) -> int:
-    return sum(s.width for s in strips) + len(GAP) * (len(strips) - 1)
+def _attempt(strips: Sequence[_Strip], width: int, *, gap: int, spares: Sequence[_Spare]) -> _Fit:
+    shown = _Fit(strips=tuple(map(_narrowed, strips)), gap=gap)
+    fit = _shorten_texts(shown, width)
+    for spare in spares:
+        while fit.width > width and (found := spare(shown.strips)):
+            shown = replace(shown, strips=tuple(s for s in shown.strips if s.place != found.place))
+            fit = _shorten_texts(shown, width)
+    return fit
 
 
-def _relaxed(strip: _Strip) -> _Strip:
-    """Back to the width of its content: there is room again, now that another column went."""
+def _narrowed(strip: _Strip) -> _Strip:
+    """With a wrapped title, and a short bar; the texts whole."""
     content = SHORT_BAR if strip.column.bar else max(map(cell_len, strip.texts), default=0)
     return replace(strip, width=max(content, strip.heading))
 
 
-def _wrap_titles(strips: Sequence[_Strip], _width: int) -> list[_Strip]:
-    def narrow(strip: _Strip) -> _Strip:
-        content = LONG_BAR if strip.column.bar else max(map(cell_len, strip.texts), default=0)
-        return replace(strip, width=max(content, strip.heading))
-
-    return [narrow(strip) for strip in strips]
-
-
-def _shorten_bars(strips: Sequence[_Strip], _width: int) -> list[_Strip]:
-    return [replace(s, width=s.floor) if s.column.bar else s for s in strips]
-
-
-def _shorten_texts(strips: Sequence[_Strip], width: int) -> list[_Strip]:
+def _shorten_texts(fit: _Fit, width: int, *, floor: Callable[[_Strip], int] = lambda s: s.floor) -> _Fit:
     """Take from the widest text, one column at a time, so that the short ones stay whole longest."""
-    shown = list(strips)
-    while _width(shown) > width:
-        longest = max(shown, key=lambda s: s.width if s.width > s.floor else 0)
-        if longest.width <= longest.floor:
+    shown = list(fit.strips)
+    over = fit.width - width
+    while over > 0:
+        longest = max(shown, key=lambda s: s.width if s.width > floor(s) else 0)
+        if longest.width <= floor(longest):
             break
         shown[shown.index(longest)] = replace(longest, width=longest.width - 1)
-    return shown
+        over -= 1
+    return replace(fit, strips=tuple(shown))
 
 
 def _a_bar(strips: Sequence[_Strip]) -> _Strip | None:
@@ -153,12 +165,22 @@ def _a_text(strips: Sequence[_Strip]) -> _Strip | None:
     return max((s for s in strips[1:-1] if not s.column.numeric), key=lambda s: s.width, default=None)
 
 
-def _heading(strips: Sequence[_Strip]) -> Iterator[str]:
-    titles = [_wrapped(s.column.title, s.width) for s in strips]
+_Spare = Callable[[Sequence[_Strip]], _Strip | None]
+_ATTEMPTS: tuple[tuple[int, tuple[_Spare, ...]], ...] = (
+    (2, ()),
+    (2, (_a_bar,)),
+    (1, (_a_bar,)),
+    (2, (_a_bar, _a_text)),
+    (1, (_a_bar, _a_text)),
+)
+
+
+def _heading(fit: _Fit) -> Iterator[str]:
+    titles = [_wrapped(s.column.title, s.width) for s in fit.strips]
     height = max(map(len, titles), default=0)
     for level in range(height):
         lifted = [([""] * (height - len(t)) + t)[level] for t in titles]
-        yield _joined(strips, lifted)
+        yield _joined(fit, lifted)
 
 
 def _wrapped(title: str, width: int) -> list[str]:
@@ -171,10 +193,10 @@ def _wrapped(title: str, width: int) -> list[str]:
     return lines
 
 
-def _lines(strips: Sequence[_Strip], look: Look) -> Iterator[str]:
-    height = len(strips[0].texts) if strips else 0
+def _lines(fit: _Fit, look: Look) -> Iterator[str]:
+    height = len(fit.strips[0].texts) if fit.strips else 0
     for row in range(height):
-        yield _joined(strips, [_cell(s, row, look) for s in strips])
+        yield _joined(fit, [_cell(s, row, look) for s in fit.strips])
 
 
 def _cell(strip: _Strip, row: int, look: Look) -> str:
@@ -192,9 +214,9 @@ def shortened(text: str, width: int, *, ascii_only: bool = False) -> str:
     return set_cell_size(text, max(0, width - len(ellipsis))).rstrip() + ellipsis
 
 
-def _joined(strips: Sequence[_Strip], texts: Sequence[str]) -> str:
-    padded = (_padded(t, s.width, right=s.column.numeric) for s, t in zip(strips, texts, strict=True))
-    return GAP.join(padded).rstrip()
+def _joined(fit: _Fit, texts: Sequence[str]) -> str:
+    padded = (_padded(t, s.width, right=s.column.numeric) for s, t in zip(fit.strips, texts, strict=True))
+    return (" " * fit.gap).join(padded).rstrip()
 
 
 def _padded(text: str, width: int, *, right: bool) -> str:

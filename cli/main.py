@@ -45,9 +45,26 @@ def _run_command(command: Command, line: Line) -> int:
     from cli.arguments import read_command
 
     options = read_command(command, line)
+    if command.name == "help":
+        return _help(options.words)
     from cli import verbs
 
     return verbs.run(command, options)
+
+
+def _help(words: Sequence[str]) -> int:
+    """Needs neither settings nor service, and knows the programs, too."""
+    from cli import arguments, overview
+
+    if not words:
+        print(overview.text())
+    elif words[0] in PROGRAMS:
+        arguments.program_parser(PROGRAMS[words[0]]).print_help()
+    elif (command := COMMANDS.get(words[0].lower())) and offered(command):
+        arguments.command_parser(command).print_help()
+    else:
+        raise endings.Misused(_unknown(words[0]))
+    return endings.DONE
 
 
 def _without_word(line: Line) -> int:

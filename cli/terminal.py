@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TextIO
@@ -22,6 +23,7 @@ from shared.plain import visible, visible_lines
 STYLES = {Tone.GOOD: "green", Tone.WARN: "yellow", Tone.BAD: "red", Tone.UNKNOWN: "magenta", Tone.INFO: ""}
 WIDEST_PROSE = 100
 QUIET = "dim"
+_UNBROKEN = re.compile(r"[ \t]+(?!%)")  # a number keeps its sign: `4.2 %`
 
 
 def show(card: Card, *, stream: TextIO | None = None) -> None:
@@ -40,7 +42,11 @@ def print_data(data: Sequence[Mapping[str, object]]) -> None:
 def look_of(stream: TextIO, console: Console) -> Look:
     """A terminal's width, or $COLUMNS where somebody set it; a pipe has none."""
     fitted = stream.isatty() or os.environ.get("COLUMNS", "").isdecimal()
-    return Look(width=console.width if fitted else None, ascii=not _speaks_unicode(stream))
+    return Look(
+        width=console.width if fitted else None,
+        ascii=not _speaks_unicode(stream),
+        interactive=stream.isatty(),
+    )
 
 
 def _speaks_unicode(stream: TextIO) -> bool:
@@ -88,7 +94,7 @@ def _wrapped(text: str, width: int | None) -> Iterator[str]:
         yield text
         return
     line = ""
-    for word in text.split():
+    for word in _UNBROKEN.split(text.strip()):
         if line and cell_len(line) + 1 + cell_len(word) > width:
             yield line
             line = word
@@ -129,19 +135,23 @@ def _table(card: Card, look: Look) -> Iterator[Text]:
 
 
 def _foot(card: Card, look: Look) -> Iterator[Text]:
-    for button in card.buttons:
-        yield from _hint(button, look)
+    if look.interactive:
+        yield from _hints(card.buttons, look)
     if card.footer:
         yield from _prose(card.footer, look, style=QUIET)
 
 
-def _hint(button: Button, look: Look) -> Iterator[Text]:
+def _hints(buttons: Sequence[Button], look: Look) -> Iterator[Text]:
     """What a click would do elsewhere is a line to type here."""
     arrow = "->" if look.ascii else "→"
-    line = f"{arrow} {visible(button.label)}: outreach {visible(button.command)}"
-    yield Text(
-        line if look.width is None else shortened(line, look.width, ascii_only=look.ascii), style=QUIET
-    )
+    typed = [f"{arrow} outreach {visible(button.command)}" for button in buttons]
+    widest = max(map(cell_len, typed), default=0)
+    for line, button in zip(typed, buttons, strict=True):
+        told = "" if button.label in {button.command, ""} else visible(button.label)
+        whole = f"{line}{' ' * (widest - cell_len(line) + 2)}{told}".rstrip()
+        yield Text(
+            whole if look.width is None else shortened(whole, look.width, ascii_only=look.ascii), style=QUIET
+        )
 
 
 def _encodable(line: Text, look: Look) -> Text:

@@ -22,8 +22,8 @@ def run(command: Command, options: Namespace) -> int:
     invocation = parse(line(command.name, options.words))
     if options.workspace:
         invocation = replace(invocation, workspace=options.workspace)
-    if command.confirm and not options.yes:
-        _ask(invocation)
+    if command.confirm and not options.yes and not _can_be_asked():
+        raise endings.Failed(f"“{command.name}” asks first, and nobody can be asked here: add --yes")
     card = asyncio.run(_answer(invocation, options))
     return _show(card, as_json=getattr(options, "json", False))
 
@@ -42,16 +42,8 @@ def _quoted(word: str) -> str:
     return quote(word)
 
 
-def _ask(invocation: Invocation) -> None:
-    """Ask on a terminal; elsewhere `--yes` must have been given."""
-    summary = invocation.command.summary.rstrip(".")
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise endings.Failed(
-            f"“{invocation.line}” changes things for good and nobody can be asked here: add --yes"
-        )
-    print(f"{invocation.line}: {summary}. Go on? [y/N] ", end="", file=sys.stderr, flush=True)
-    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
-        raise endings.Failed("nothing was changed")
+def _can_be_asked() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 async def _answer(invocation: Invocation, options: Namespace) -> Card:
@@ -70,14 +62,28 @@ async def _answer(invocation: Invocation, options: Namespace) -> Card:
             actor=Actor(name=getpass.getuser(), face="shell"),
             records=records,
             now=lambda: datetime.now(UTC),
-            confirmed=True,
+            confirmed=getattr(options, "yes", False),
         )
-        return await operations.run(invocation, desk)
+        card = await operations.run(invocation, desk)
+        if not operations.asks(card):
+            return card
+        _ask(card)
+        return await operations.run(invocation, replace(desk, confirmed=True))
+
+
+def _ask(card: Card) -> None:
+    """Show what would be done, and go on only after a yes."""
+    terminal.show(replace(card, buttons=()), stream=sys.stderr)
+    print("Go on? [y/N] ", end="", file=sys.stderr, flush=True)
+    if not _can_be_asked() or sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+        raise endings.Failed("nothing was changed")
 
 
 def _show(card: Card, *, as_json: bool) -> int:
-    if as_json and card.data is not None:
-        terminal.print_data(card.data)
+    if card.refused:
+        raise endings.Refused(card)
+    if as_json:
+        terminal.print_data(card.data or ())
     else:
         terminal.show(card)
     return endings.DONE

@@ -94,6 +94,8 @@ class Card:
     footer: str = ""
     data: tuple[dict[str, object], ...] | None = None
     """The same answer as objects, with the document's words as keys, for `--json`; None: not a reading command."""
+    refused: bool = False
+    """What was asked was not done, and no error either: several fit, none fits. A shell exits with 1."""
 
     @property
     def summary(self) -> str:

@@ -41,6 +41,7 @@ class Ambiguous:
         return Card(
             title=f"“{clip(self.said)}” fits {len(self.candidates)} sequences",
             tone=Tone.WARN,
+            refused=True,
             text=("Nothing was changed. Which one?",),
             table=_listed(shown, total=len(self.candidates)),
             buttons=buttons,
@@ -66,6 +67,7 @@ class Missing:
         return Card(
             title=f"No sequence is called “{clip(self.said)}”",
             tone=Tone.WARN,
+            refused=True,
             text=(f"Nothing was changed. {empty}",),
             table=_listed(self.nearest, total=len(self.nearest)) if self.nearest else None,
             buttons=buttons or (Button(label="sequences", command="sequences"),),

@@ -24,7 +24,7 @@ class Outcome:
 
 def refused(title: str, *text: str, why: str) -> Outcome:
     """Nothing was changed, and the audit knows that it was asked for."""
-    return Outcome(card=Card(title=title, tone=Tone.WARN, text=text), result=f"refused: {why}")
+    return Outcome(card=Card(title=title, tone=Tone.WARN, text=text, refused=True), result=f"refused: {why}")
 
 
 def need_records(desk: Desk) -> Records:
