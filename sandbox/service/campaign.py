@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sandbox.service.chance import between, roll, rolls
 from sandbox.service.clock import DAY, HOUR, MINUTE
 
-STEP_GAP_DAYS = (2, 2, 3, 4, 5)
+STEP_GAP_DAYS = (1, 2, 3, 4, 5)
 FINISH_AFTER = 2 * DAY
 VARIANTS = ("A", "B")
 
@@ -114,8 +114,8 @@ def _shares(
     return (
         ("bounce_hard", min(0.5, 0.0085 * ill * climate.bounces * (1.0 if step == 1 else 0.35))),
         ("bounce_soft", min(0.2, 0.0055 * ill * climate.bounces)),
-        ("interested", min(0.25, 0.0265 * keen)),
-        ("reply", min(0.3, 0.033 * keen)),
+        ("interested", min(0.25, 0.031 * keen)),
+        ("reply", min(0.3, 0.037 * keen)),
         ("ooo", 0.017 * reach),
         ("unsubscribe", 0.0045),
         ("complaint", min(0.05, 0.00035 * ill * climate.complaints)),

@@ -101,7 +101,7 @@ def _inbox_row(
 ) -> dict[str, Any]:
     key = (founding.seed, plan.workspace, number)
     home, sequence = plan.domains[domain], plan.sequences[order]
-    full = 30 + 5 * int(roll("limit", *key) * 5)
+    full = 25 + 5 * int(roll("limit", *key) * 4)
     score = round(min(99.0, home.health + between(-7.0, 5.0, roll("start", *key))), 1)
     warming = home.state == "warming"
     limit = health.rested(full, health=score).daily_limit + 6 if warming else full

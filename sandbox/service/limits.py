@@ -80,7 +80,9 @@ class Limiter:
 def _spend(
     connection: Connection, key: str, *, rule: Callable[[Spent, float], Verdict], now: float
 ) -> float | None:
-    connection.execute(upsert(connection, rates).values(key=key, spent="[]").on_conflict_do_nothing())
+    connection.execute(
+        upsert(connection.dialect.name, rates).values(key=key, spent="[]").on_conflict_do_nothing()
+    )
     row = connection.execute(select(rates.c.spent).where(rates.c.key == key).with_for_update()).one()
     spent, wait = rule(tuple(json.loads(row.spent)), now)
     connection.execute(rates.update().where(rates.c.key == key).values(spent=json.dumps(spent)))

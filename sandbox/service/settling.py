@@ -117,7 +117,7 @@ def _next(response: Response, lead: Any, *, seed: int, at: float) -> dict[str, A
 
 def block(connection: Connection, workspace: int, entry: str) -> None:
     """Put an address or a domain on the workspace's blocklist."""
-    statement = upsert(connection, blocklist).values(workspace_pk=workspace, entry=entry.lower())
+    statement = upsert(connection.dialect.name, blocklist).values(workspace_pk=workspace, entry=entry.lower())
     connection.execute(statement.on_conflict_do_nothing())
 
 

@@ -17,14 +17,17 @@ from sandbox.service.settling import Response, settle
 from sandbox.service.storage import Storage
 from sandbox.service.tallies import TallySheet
 
-QUANTUM = 30.0
+QUANTUM = 60.0
 _SLICE_SECONDS = 0.008
 
 _WORLD = select(world).with_for_update(skip_locked=True)
 _SIMULATED = update(world).values(simulated_until=bindparam("until"), acts_done=bindparam("acts"))
-_NEXT_SLOT = select(func.min(inboxes.c.next_slot_at))
-_NEXT_RESPONSE = select(func.min(responses.c.due_at))
-_NEXT_WAKING = select(func.min(domains.c.until))
+_NEXT = select(
+    *(
+        select(func.min(column)).scalar_subquery()
+        for column in (inboxes.c.next_slot_at, responses.c.due_at, domains.c.until)
+    )
+)
 _DUE = (
     select(responses)
     .where(responses.c.due_at <= bindparam("until"))
@@ -84,8 +87,7 @@ def _skip_idle(
     until: float,
 ) -> float:
     """Pass over quanta in which nothing is due; hours and days are never passed over."""
-    due = [connection.execute(one).scalar() for one in (_NEXT_SLOT, _NEXT_RESPONSE, _NEXT_WAKING)]
-    due += [until, (at // HOUR + 1) * HOUR]
+    due = [*connection.execute(_NEXT).one(), until, (at // HOUR + 1) * HOUR]
     if acts < len(scenario.acts):
         due.append(state.founded_at + scenario.acts[acts].at)
     idle = min(moment for moment in due if moment is not None) - at

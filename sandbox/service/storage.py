@@ -90,9 +90,9 @@ class Storage:
         return await asyncio.get_running_loop().run_in_executor(self._threads, transaction)
 
 
-def upsert(connection: Connection, table: Table) -> Any:
+def upsert(dialect: str, table: Table) -> Any:
     """An INSERT that can say what happens on a conflict, in the database's own tongue."""
-    return postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
+    return postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from sqlalchemy import Connection, insert
@@ -56,7 +57,7 @@ class TallySheet:
         """Add the counts to those that are there."""
         rows = self.rows()
         if rows:
-            connection.execute(_adding(connection), rows)
+            connection.execute(_adding(connection.dialect.name), rows)
 
     def write(self, connection: Connection) -> None:
         """Put the counts into an empty book."""
@@ -65,8 +66,9 @@ class TallySheet:
             connection.execute(insert(tallies), rows[start : start + _ROWS_AT_ONCE])
 
 
-def _adding(connection: Connection) -> Any:
-    statement = upsert(connection, tallies)
+@cache
+def _adding(dialect: str) -> Any:
+    statement = upsert(dialect, tallies)
     return statement.on_conflict_do_update(
         index_elements=list(_KEY),
         set_={name: tallies.c[name] + statement.excluded[name] for name in COUNTS},

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import httpx
+import pytest
+
+from sandbox.service import Service
+from tests.sandbox.service.receiver import Receiver
+
+
+async def _found(path: Path) -> None:
+    async with Service(database=f"sqlite:///{path}", speed=0):
+        pass
+
+
+@pytest.fixture(scope="session")
+def founded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A calm week on its first day, founded once; every test takes a copy."""
+    path = tmp_path_factory.mktemp("founded") / "calm-week.db"
+    asyncio.run(_found(path))
+    return path
+
+
+@pytest.fixture
+def copy(founded: Path, tmp_path: Path) -> Callable[[], str]:
+    def make() -> str:
+        path = tmp_path / "sandbox.db"
+        shutil.copy(founded, path)
+        return f"sqlite:///{path}"
+
+    return make
+
+
+@pytest.fixture
+async def service(copy: Callable[[], str]) -> AsyncIterator[Service]:
+    """The service on a believable account, its time standing still, its limiter off."""
+    async with Service(database=copy(), speed=0, timeout=0.4) as running:
+        async with httpx.AsyncClient() as client:
+            await client.put(f"{running.control_url}/limiter", json={"form": "off"})
+        yield running
+
+
+@pytest.fixture
+async def api(service: Service) -> AsyncIterator[httpx.AsyncClient]:
+    """A client with acme's key, for `/v1`."""
+    async with client_of(service, "acme") as client:
+        yield client
+
+
+@pytest.fixture
+async def globex(service: Service) -> AsyncIterator[httpx.AsyncClient]:
+    """A client with the other workspace's key."""
+    async with client_of(service, "globex") as client:
+        yield client
+
+
+@pytest.fixture
+async def control(service: Service) -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(base_url=service.control_url, timeout=30) as client:
+        yield client
+
+
+@pytest.fixture
+async def receiver() -> AsyncIterator[Receiver]:
+    async with Receiver() as running:
+        yield running
+
+
+def client_of(service: Service, workspace: str) -> httpx.AsyncClient:
+    headers = {"Authorization": f"Bearer {service.api_keys[workspace]}"}
+    return httpx.AsyncClient(base_url=service.base_url, headers=headers, timeout=30)
