@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shared.api.client import OutreachClient, RequestCounts
+    from shared.api.client import OutreachClient
     from shared.api.errors import (
         InvalidRequest,
         NotFound,
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from shared.api.events import Event, EventLead, Unknown, read_event, sign, signature_matches
     from shared.api.models import AddResult, Inbox, Lead, Page, Sequence, Skipped, StatsRow, Subscription
     from shared.api.pacing import BudgetState, Pacer, Priority
-    from shared.api.turns import LocalBudget
+    from shared.api.staircase import RequestCounts
+from shared.api.turns import LocalBudget
 
 __all__ = [
     "AddResult",

@@ -1,7 +1,7 @@
 """The outreach service as an object: one method for each endpoint. The only module that knows httpx.
 
-Every request climbs one staircase, each step with one concern: `_request` (meaning) -> `_retrying` ->
-`_paced` -> `_once` (one exchange over HTTP).
+Every request climbs one staircase, each step with one concern: `_request` (its shape is noted) -> retrying
+-> paced (both in `staircase`) -> one exchange over HTTP.
 """
 
 from __future__ import annotations
@@ -10,21 +10,20 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime
 from functools import partial
-from typing import Any, NoReturn, Self, TypeVar
+from typing import Any, Self
 
 import httpx
 
-from shared.api import answers, decode, models, paging, retry, wire
-from shared.api.errors import NotFound, OutreachError, RateLimited, Uncertain, Unreachable
+from shared.api import answers, decode, models, paging, wire
+from shared.api.errors import OutreachError, Uncertain, Unreachable
 from shared.api.pacing import BudgetState, Pacer, Priority
 from shared.api.shapes import ShapeLog
+from shared.api.staircase import Answer, RequestCounts, Staircase
 from shared.api.turns import LocalBudget
-
-T = TypeVar("T")
 
 LARGEST_ANSWER = 32 * 2**20
 """Bytes; more is refused while it comes."""
@@ -40,29 +39,13 @@ NOT_SENT = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestCounts:
-    """Since the client was made: requests sent, 429s among them, and how many were repetitions."""
-
-    requests: int = 0
-    throttled: int = 0
-    retried: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What a request came to; `repeated`: it was sent again after an uncertain outcome."""
-
-    value: Any
-    repeated: bool = False
-
-
 class OutreachClient:
     """The service, seen with one API key. An async context manager; safe for concurrent use.
 
     `timeout` bounds one silence of the service, `total_timeout` a whole call with its waiting and its
-    repetitions, both in seconds; `jitter` gives numbers in 0-1 that spread the repetitions. `fields` are the `[fields.…]` sections of the settings. Every method raises
-    `OutreachError`; the constructor raises ValueError for an address or a key that cannot be one.
+    repetitions, both in seconds; `jitter` gives numbers in 0-1 that spread the repetitions. `fields` are the
+    `[fields.…]` sections of the settings. Every method raises `OutreachError`; the constructor raises
+    ValueError for an address or a key that cannot be one.
     """
 
     def __init__(
@@ -80,12 +63,13 @@ class OutreachClient:
         self.base_url = wire.check_base_url(base_url)
         self._pacer: Pacer = pacer or LocalBudget()
         self._fields = fields or {}
-        self._total = total_timeout
-        self._jitter = jitter
-        self._counts = RequestCounts()
         self._shapes = ShapeLog()
-        self._service_time: datetime | None = None
-        self._http = _open_http(wire.check_api_key(api_key), transport=transport, timeout=timeout)
+        self._http = _Http(
+            self.base_url, api_key=wire.check_api_key(api_key), transport=transport, timeout=timeout
+        )
+        self._staircase = Staircase(
+            self._http.exchange, pacer=self._pacer, total=total_timeout, jitter=jitter
+        )
 
     def __repr__(self) -> str:
         return f"<OutreachClient {self.base_url}>"
@@ -98,7 +82,7 @@ class OutreachClient:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._http.aclose()
+        await self._http.client.aclose()
 
     @property
     def budget(self) -> BudgetState:
@@ -108,12 +92,12 @@ class OutreachClient:
     @property
     def counts(self) -> RequestCounts:
         """What this client has sent."""
-        return self._counts
+        return self._staircase.counts
 
     @property
     def service_time(self) -> datetime | None:
         """The service's clock at its last answer."""
-        return self._service_time
+        return self._staircase.service_time
 
     @property
     def shapes(self) -> Mapping[str, frozenset[str]]:
@@ -226,119 +210,86 @@ class OutreachClient:
         return (await self._request(request, priority=priority)).value
 
     async def _request(self, request: wire.Request, *, priority: Priority) -> Answer:
-        """What the request came to, as a value."""
-        answer = await self._retrying(request, priority=priority, started=time.monotonic())
+        answer = await self._staircase.carry_out(request, priority=priority)
         self._shapes.note(request.endpoint, answer.value)
         return answer
 
-    async def _retrying(self, request: wire.Request, *, priority: Priority, started: float) -> Answer:
-        attempt, uncertain = 0, False
-        while True:
-            attempt += 1
-            try:
-                value = await self._paced(request, priority=priority, deadline=started + self._total)
-                return Answer(value=value, repeated=uncertain)
-            except NotFound:
-                if uncertain and request.method == "DELETE":
-                    return Answer(value=None, repeated=True)
-                raise
-            except OutreachError as error:
-                uncertain = uncertain or isinstance(error, Uncertain)
-                await self._pause(error, attempt, request=request, elapsed=time.monotonic() - started)
 
-    async def _pause(
-        self, error: OutreachError, attempt: int, *, request: wire.Request, elapsed: float
+class _Http:
+    """One exchange over HTTP, and nothing of its meaning."""
+
+    def __init__(
+        self, base_url: str, *, api_key: str, transport: httpx.AsyncBaseTransport | None, timeout: float
     ) -> None:
-        """Wait before the next attempt, or raise the error again."""
-        delay = retry.decide(
-            error,
-            attempt,
-            safe_to_repeat=request.safe_to_repeat,
-            elapsed=elapsed,
-            total=self._total,
-            jitter=self._jitter(),
-        )
-        if delay is None:
-            raise error
-        self._count(retried=1)
-        await asyncio.sleep(delay)
+        self.client = _open_http(api_key, transport=transport, timeout=timeout)
+        self._base_url = base_url
 
-    async def _paced(self, request: wire.Request, *, priority: Priority, deadline: float) -> Any:
+    async def exchange(
+        self, request: wire.Request, *, deadline: float, another_turn: Callable[[], Awaitable[None]]
+    ) -> wire.Reply:
+        """See `Exchange`."""
+        sending = _Sending(another_turn)
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise Unreachable("No time was left to send it.", endpoint=request.endpoint)
         try:
-            await self._pacer.reserve(priority=priority, deadline=deadline)
-        except RateLimited as error:
-            error.endpoint = request.endpoint
-            raise
-        punctual = _Punctual(lambda: self._pacer.reserve(priority=priority, deadline=deadline))
-        reply = await self._once(request, deadline=deadline, punctual=punctual)
-        return await self._deciphered(reply, request)
-
-    async def _deciphered(self, reply: wire.Reply, request: wire.Request) -> Any:
-        self._service_time = wire.read_date(reply.headers.get("date", "")) or self._service_time
-        try:
-            value = answers.decipher(reply, request)
-        except RateLimited as error:
-            self._count(throttled=1)
-            await self._pacer.throttled(error.retry_after)
-            raise
-        await self._pacer.answered()
-        return value
-
-    async def _once(self, request: wire.Request, *, deadline: float, punctual: _Punctual) -> wire.Reply:
-        """One exchange; an answer, whatever its status, or what became of it."""
-        outgoing = self._http.build_request(
-            request.method,
-            f"{self.base_url}{request.path}",
-            params=request.query or None,
-            content=request.body,
-            headers={"Content-Type": "application/json"} if request.body else None,
-            extensions={"trace": punctual},
-        )
-        self._count(requests=1)
-        try:
-            async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
-                return await self._exchange(outgoing, request)
+            async with asyncio.timeout(left):
+                return await self._answered(self._outgoing(request, sending), request)
         except NOT_SENT as error:
             raise Unreachable(endpoint=request.endpoint, hint=_cause(error)) from None
         except (httpx.HTTPError, TimeoutError) as error:
-            _broken_off(request, error)
+            raise _broken_off(request, error, was_sent=sending.was_sent) from None
 
-    async def _exchange(self, outgoing: httpx.Request, request: wire.Request) -> wire.Reply:
-        response = await self._http.send(outgoing, stream=True)
+    def _outgoing(self, request: wire.Request, sending: _Sending) -> httpx.Request:
+        return self.client.build_request(
+            request.method,
+            f"{self._base_url}{request.path}",
+            params=request.query or None,
+            content=request.body,
+            headers={"Content-Type": "application/json"} if request.body else None,
+            extensions={"trace": sending},
+        )
+
+    async def _answered(self, outgoing: httpx.Request, request: wire.Request) -> wire.Reply:
+        response = await self.client.send(outgoing, stream=True)
         try:
             body = await _read(response, request)
         finally:
             await response.aclose()
         headers = {name.lower(): value for name, value in response.headers.items()}
-        if response.is_success:
-            return wire.Reply(status=response.status_code, headers=headers, body=body)
-        return self._without_key(wire.Reply(status=response.status_code, headers=headers, body=body))
+        reply = wire.Reply(status=response.status_code, headers=headers, body=body)
+        return reply if response.is_success else self._without_key(reply)
 
     def _without_key(self, reply: wire.Reply) -> wire.Reply:
         """A service that quotes the key in an error must not bring it into a log."""
-        key = self._http.headers["Authorization"].removeprefix("Bearer ")
+        key = self.client.headers["Authorization"].removeprefix("Bearer ")
         headers = {name: value.replace(key, "[key]") for name, value in reply.headers.items()}
         return replace(reply, headers=headers, body=reply.body.replace(key.encode(), b"[key]"))
 
-    def _count(self, *, requests: int = 0, throttled: int = 0, retried: int = 0) -> None:
-        counts = self._counts
-        self._counts = RequestCounts(
-            requests=counts.requests + requests,
-            throttled=counts.throttled + throttled,
-            retried=counts.retried + retried,
-        )
 
+class _Sending:
+    """What httpx tells while it sends (its trace hook): lets a request go only in time, and knows whether it went.
 
-class _Punctual:
-    """Lets a request go only in time: opening a connection may have outlasted its turn (httpx's trace hook)."""
+    Opening a connection may outlast the turn; then another turn is taken before a byte of the request goes.
+    """
 
-    def __init__(self, reserve: Callable[[], Any]) -> None:
-        self._reserve = reserve
+    def __init__(self, another_turn: Callable[[], Awaitable[None]]) -> None:
+        self._another_turn = another_turn
         self._turn_at = time.monotonic()
+        self._is_traced = False
+        self._has_begun = False
+
+    @property
+    def was_sent(self) -> bool:
+        """Whether anything of it may have gone; a transport that does not tell counts as one that sent."""
+        return self._has_begun or not self._is_traced
 
     async def __call__(self, name: str, _info: Mapping[str, Any]) -> None:
-        if name.endswith("send_request_headers.started") and time.monotonic() - self._turn_at > LATE:
-            await self._reserve()
+        self._is_traced = True
+        if name.endswith("send_request_headers.started"):
+            if time.monotonic() - self._turn_at > LATE:
+                await self._another_turn()
+            self._has_begun = True
 
 
 def _open_http(
@@ -358,7 +309,7 @@ def _open_http(
         follow_redirects=False,
         transport=transport,
         # Servers commonly drop idle connections after 5 s; a request on one of those would be uncertain.
-        limits=httpx.Limits(max_connections=20, max_keepalive_connections=10, keepalive_expiry=4.0),
+        limits=httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=4.0),
     )
 
 
@@ -375,12 +326,13 @@ async def _read(response: httpx.Response, request: wire.Request) -> bytes:
     return bytes(body)
 
 
-def _broken_off(request: wire.Request, error: Exception) -> NoReturn:
+def _broken_off(request: wire.Request, error: Exception, *, was_sent: bool) -> OutreachError:
+    if not was_sent:
+        return Unreachable(endpoint=request.endpoint, hint=_cause(error))
     if request.reads:
-        raise Unreachable(
-            "The connection broke before the answer came.", endpoint=request.endpoint, hint=_cause(error)
-        ) from None
-    raise Uncertain(endpoint=request.endpoint, hint=_cause(error)) from None
+        message = "The connection broke before the answer came."
+        return Unreachable(message, endpoint=request.endpoint, hint=_cause(error))
+    return Uncertain(endpoint=request.endpoint, hint=_cause(error))
 
 
 def _cause(error: Exception) -> str:
