@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from shared.arguments import Misread, clip
@@ -24,6 +24,7 @@ __all__ = [
     "Invocation",
     "Role",
     "UsageError",
+    "aimed_at",
     "from_slack",
     "help_card",
     "join",
@@ -83,6 +84,12 @@ def render(invocation: Invocation) -> str:
     workspace = [f"@{invocation.workspace}"] if invocation.workspace else []
     arguments_ = invocation.command.grammar.write(invocation.values)
     return " ".join([invocation.command.name, *arguments_, *flags, *workspace])
+
+
+def aimed_at(invocation: Invocation, sequence_id: str) -> str:
+    """The same line for the sequence with this id, for the button of a choice."""
+    values = {**invocation.values, "target": (sequence_id,)}
+    return render(replace(invocation, values=values))
 
 
 def _without_workspace(words: tuple[Word, ...]) -> tuple[tuple[Word, ...], str | None]:

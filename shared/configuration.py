@@ -143,6 +143,7 @@ SETTINGS = (
 BY_NAME: Mapping[str, Setting] = {setting.name: setting for setting in SETTINGS}
 SECTIONS = ("slack", "workspaces", "fields", "routes", "roles", "thresholds", "dashboard")
 WORKSPACE_KEYS = ("base_url", "api_key", "webhook_secret", "alert_channel", "rate", "fields")
+KEYS_OF: Mapping[str, tuple[str, ...]] = {"workspaces": WORKSPACE_KEYS, "thresholds": ("healthy", "bad")}
 
 
 class FileUnreadable(Exception):

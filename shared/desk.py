@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from shared.api.client import OutreachClient
 from shared.budget import SharedBudget, name_of
 from shared.command_table import Role
-from shared.health import DEFAULT, Thresholds
 from shared.records import Actor, Records
 from shared.settings import Settings, Workspace
 
@@ -30,7 +29,6 @@ class Desk:
     now: Callable[[], datetime]
     confirmed: bool = False
     """The face has asked already."""
-    thresholds: Thresholds = DEFAULT
     role: Role = Role.ADMIN
     """Who sits at the machine may do everything; Slack says who its people are."""
 

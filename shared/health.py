@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from shared.api.models import INBOX_STATUSES, Inbox
 from shared.card import Tone
@@ -22,11 +21,6 @@ class Thresholds:
 
     healthy: float = 80
     bad: float = 60
-
-    @classmethod
-    def from_settings(cls, section: Mapping[str, Any]) -> Thresholds:
-        """The `[thresholds]` of the settings; what is not there keeps its default."""
-        return cls(healthy=section.get("healthy", 80), bad=section.get("bad", 60))
 
 
 DEFAULT = Thresholds()

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable
 from collections.abc import Sequence as Many
 from dataclasses import dataclass
 
 from shared.api.models import Sequence
 from shared.arguments import clip
 from shared.card import Button, Card, Column, Row, Table, Tone
-from shared.words import join
 
+Line = Callable[[str], str]
+"""The command line that says the same of the sequence with this id."""
 MOST_CANDIDATES = 10
 LONGEST_NAME = 40
 """Words."""
@@ -31,20 +33,16 @@ class Ambiguous:
     said: str
     candidates: tuple[Sequence, ...]
 
-    def card(self, *command: str, after: tuple[str, ...] = ()) -> Card:
-        """The candidates, each with a button that says `command ID after`; nothing was changed."""
+    def card(self, line: Line) -> Card:
+        """The candidates, each with a button; nothing was changed."""
         shown = self.candidates[:MOST_CANDIDATES]
-        buttons = tuple(
-            Button(label=clip(sequence.label, length=40), command=join(*command, sequence.id, *after))
-            for sequence in shown
-        )
         return Card(
             title=f"“{clip(self.said)}” fits {len(self.candidates)} sequences",
             tone=Tone.WARN,
             refused=True,
             text=("Nothing was changed. Which one?",),
             table=_listed(shown, total=len(self.candidates)),
-            buttons=buttons,
+            buttons=_buttons(shown, line),
         )
 
 
@@ -56,22 +54,22 @@ class Missing:
     nearest: tuple[Sequence, ...]
     known: int
 
-    def card(self, *command: str, after: tuple[str, ...] = ()) -> Card:
+    def card(self, line: Line) -> Card:
         """What would have been right; nothing was changed."""
         hint = "Did you mean one of these?" if self.nearest else "`sequences` lists them all."
         empty = "This workspace has no sequences." if not self.known else hint
-        buttons = tuple(
-            Button(label=clip(sequence.label, length=40), command=join(*command, sequence.id, *after))
-            for sequence in self.nearest
-        )
         return Card(
             title=f"No sequence is called “{clip(self.said)}”",
             tone=Tone.WARN,
             refused=True,
             text=(f"Nothing was changed. {empty}",),
             table=_listed(self.nearest, total=len(self.nearest)) if self.nearest else None,
-            buttons=buttons or (Button(label="sequences", command="sequences"),),
+            buttons=_buttons(self.nearest, line) or (Button(label="sequences", command="sequences"),),
         )
+
+
+def _buttons(sequences: Many[Sequence], line: Line) -> tuple[Button, ...]:
+    return tuple(Button(label=clip(s.label, length=40), command=line(s.id)) for s in sequences)
 
 
 def _listed(sequences: Many[Sequence], *, total: int) -> Table:

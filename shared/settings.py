@@ -19,6 +19,8 @@ from sqlalchemy.engine import URL
 from shared import configuration
 from shared.configuration import BY_NAME, commented_template
 from shared.database import parse_url
+from shared.health import DEFAULT as DEFAULT_THRESHOLDS
+from shared.health import Thresholds
 from shared.settings_schema import Given, GivenWorkspace, explain
 
 __all__ = [
@@ -85,6 +87,7 @@ class Workspace:
     alert_channel: str | None = None
     rate: float = 9.5
     fields: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    thresholds: Thresholds = DEFAULT_THRESHOLDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +116,6 @@ class Settings:
     default_workspace: str
     routes: Mapping[str, Any]
     roles: Mapping[str, Any]
-    thresholds: Mapping[str, Any]
     dashboard: Mapping[str, Any]
 
     @property
@@ -234,7 +236,6 @@ def _settle(given: Given, *, file: Path | None) -> Settings:
         default_workspace=default,
         routes=given.routes,
         roles=given.roles,
-        thresholds=given.thresholds,
         dashboard=given.dashboard,
     )
     _check_default(settings)
@@ -273,6 +274,7 @@ def _workspace(name: str, table: GivenWorkspace, *, top: Given) -> Workspace:
         alert_channel=table.alert_channel,
         rate=table.rate or top.rate or 9.5,
         fields={str(key): paths for key, paths in (*top.fields.items(), *table.fields.items())},
+        thresholds=Thresholds(healthy=top.thresholds.healthy, bad=top.thresholds.bad),
     )
 
 

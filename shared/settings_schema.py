@@ -10,7 +10,16 @@ from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    model_validator,
+)
 from pydantic_core import ErrorDetails, PydanticCustomError
 from pydantic_settings import (
     BaseSettings,
@@ -122,6 +131,21 @@ class GivenWorkspace(BaseModel):
         )
 
 
+class GivenThresholds(BaseModel):
+    """The `[thresholds]` of health."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    healthy: Annotated[float, Field(ge=0, le=100)] = 80
+    bad: Annotated[float, Field(ge=0, le=100)] = 60
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.bad > self.healthy:
+            raise _wrong("says bad above healthy.", "Let bad be the lower of the two.")
+        return self
+
+
 class Given(BaseSettings):
     """Every setting as it was given, environment over file."""
 
@@ -146,7 +170,7 @@ class Given(BaseSettings):
     slack_api_url: Annotated[str, AfterValidator(_web_address)] | None = None
     routes: Section = {}
     roles: Section = {}
-    thresholds: Section = {}
+    thresholds: GivenThresholds = GivenThresholds()
     dashboard: Section = {}
 
     @classmethod
@@ -212,7 +236,7 @@ def _suggestion(place: tuple[str, ...]) -> str:
             *(setting.key for setting in configuration.SETTINGS if not setting.table),
             *configuration.SECTIONS,
         ]
-    elif tables[0] == "workspaces":
-        known = configuration.WORKSPACE_KEYS
+    elif tables[0] in configuration.KEYS_OF:
+        known = configuration.KEYS_OF[tables[0]]
     near = configuration.nearest(key, known)
     return f"Did you mean {near}?" if near else f"Known here: {', '.join(known)}."

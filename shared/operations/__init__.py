@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 
 from shared.api.errors import OutreachError
 from shared.card import Card
 from shared.commands import Invocation, help_card
 from shared.desk import Desk
-from shared.operations import inboxes, overview, sequences, stats
+from shared.operations import inboxes, leads, overview, people, routing, sequences, stats
 from shared.operations.faults import error_card
 from shared.operations.outcome import Outcome, asks, failure, write, written
 from shared.records import RecordsUnavailable
+from shared.settings import DEFAULT
 
 __all__ = ["asks", "error_card", "run"]
 
@@ -26,10 +28,21 @@ READING: Mapping[str, Callable[[Invocation, Desk], Awaitable[Card]]] = {
     "sequences": sequences.list_sequences,
     "inboxes": inboxes.list_inboxes,
     "stats": stats.stats,
+    "leads": leads.list_leads,
+    "lead": leads.lead,
+    "open": people.open_replies,
+    "subscriptions": routing.subscriptions,
+    "audit": people.audit,
+    "whoami": people.whoami,
 }
 CHANGING: Mapping[str, Callable[[Invocation, Desk], Awaitable[Outcome]]] = {
     "pause": sequences.pause,
     "resume": sequences.resume,
+    "add": leads.add,
+    "remove": leads.remove,
+    "subscribe": routing.subscribe,
+    "unsubscribe": routing.unsubscribe,
+    "digest": routing.digest,
 }
 
 
@@ -38,12 +51,24 @@ async def run(invocation: Invocation, desk: Desk) -> Card:
 
     Raises `OutreachError` and `RecordsUnavailable`, which `error_card` turns into cards.
     """
-    name = invocation.command.name
-    if name in READING:
-        return await READING[name](invocation, desk)
+    if invocation.command.name in READING:
+        card = await READING[invocation.command.name](invocation, desk)
+    else:
+        card = await _change(invocation, desk)
+    stays_default = invocation.workspace is None and desk.workspace.name == DEFAULT
+    return card if stays_default else _addressed(card, workspace=desk.workspace.name)
+
+
+async def _change(invocation: Invocation, desk: Desk) -> Card:
     try:
-        outcome = await CHANGING[name](invocation, desk)
+        outcome = await CHANGING[invocation.command.name](invocation, desk)
     except (OutreachError, RecordsUnavailable) as error:
         await write(failure(error), invocation=invocation, desk=desk)
         raise
     return await written(outcome, invocation=invocation, desk=desk)
+
+
+def _addressed(card: Card, *, workspace: str) -> Card:
+    """The buttons mean the workspace that the card is about, wherever and whenever they are pressed."""
+    buttons = tuple(replace(button, command=f"{button.command} @{workspace}") for button in card.buttons)
+    return replace(card, buttons=buttons)

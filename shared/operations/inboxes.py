@@ -26,15 +26,15 @@ async def list_inboxes(invocation: Invocation, desk: Desk) -> Card:
     """`inboxes [DOMAIN|unhealthy]`."""
     known = await desk.client.list_inboxes(priority=Priority.INTERACTIVE)
     wanted: str | None = invocation.values["filter"]
-    shown = [inbox for inbox in known if _wanted(inbox, wanted, desk.thresholds)]
+    shown = [inbox for inbox in known if _wanted(inbox, wanted, desk.workspace.thresholds)]
     if known and not shown and wanted not in {None, "unhealthy"}:
         return _no_such_domain(str(wanted), {inbox.domain for inbox in known})
-    domains = roll_up(shown, thresholds=desk.thresholds)
+    domains = roll_up(shown, thresholds=desk.workspace.thresholds)
     return Card(
         title=_title(len(shown), wanted),
         tone=worst(domain.tone for domain in domains) if shown else Tone.GOOD if known else Tone.UNKNOWN,
         text=(_summary(domains),) if shown else (),
-        table=_table(domains, shown, desk.thresholds) if shown else None,
+        table=_table(domains, shown, desk.workspace.thresholds) if shown else None,
         buttons=_buttons(domains, wanted),
         data=tuple(_data(inbox) for inbox in shown),
     )

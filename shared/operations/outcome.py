@@ -36,7 +36,7 @@ def need_records(desk: Desk) -> Records:
 
 def asks(card: Card) -> str | None:
     """The command line that would confirm what a card asks, or None: it asks nothing."""
-    return next((b.command for b in card.buttons if b.command.endswith(CONFIRMED)), None)
+    return next((b.command for b in card.buttons if CONFIRMED in b.command.split()), None)
 
 
 async def written(outcome: Outcome, *, invocation: Invocation, desk: Desk) -> Card:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from shared.api.errors import OutreachError
 from shared.api.models import Inbox, StatsRow
@@ -39,8 +39,13 @@ class Part(Generic[T]):
         """The failure, in one line."""
         return self.error.message if isinstance(self.error, OutreachError) else str(self.error)
 
+    def unknown(self, label: str) -> Fact:
+        """What is said in its place."""
+        return Fact(label=label, value=f"unknown: {self.why}", tone=Tone.UNKNOWN)
 
-async def _part(reading: Awaitable[T]) -> Part[T]:
+
+async def read_part(reading: Awaitable[T]) -> Part[T]:
+    """Read it; a failure of the service or the records is kept as such."""
     try:
         return Part(value=await reading)
     except (OutreachError, RecordsUnavailable) as error:
@@ -65,7 +70,7 @@ class Overview:
 async def status(_: Invocation, desk: Desk) -> Card:
     """Sequences, inbox health, today's numbers, alerts, the service, the request budget."""
     seen = await _look(desk)
-    domains = roll_up(seen.inboxes.value or (), thresholds=desk.thresholds)
+    domains = roll_up(seen.inboxes.value or (), thresholds=desk.workspace.thresholds)
     facts = (
         _service(seen),
         _sequences(seen.sequences),
@@ -87,10 +92,10 @@ async def status(_: Invocation, desk: Desk) -> Card:
 
 async def _look(desk: Desk) -> Overview:
     sequences, inboxes, today, alerts = await asyncio.gather(
-        _part(desk.client.list_sequences(priority=Priority.INTERACTIVE)),
-        _part(desk.client.list_inboxes(priority=Priority.INTERACTIVE)),
-        _part(_total_today(desk)),
-        _part(_summary(desk)),
+        read_part(desk.client.list_sequences(priority=Priority.INTERACTIVE)),
+        read_part(desk.client.list_inboxes(priority=Priority.INTERACTIVE)),
+        read_part(_total_today(desk)),
+        read_part(alerts_summary(desk)),
     )
     return Overview(sequences=sequences, inboxes=inboxes, today=today, alerts=alerts)
 
@@ -100,7 +105,8 @@ async def _total_today(desk: Desk) -> StatsRow:
     return totals(await desk.client.stats(start=day, end=day, priority=Priority.INTERACTIVE))
 
 
-async def _summary(desk: Desk) -> AlertsSummary:
+async def alerts_summary(desk: Desk) -> AlertsSummary:
+    """How the alerts stand, as the bot's records have it."""
     return await need_records(desk).summary(desk.workspace.name)
 
 
@@ -112,13 +118,9 @@ def _service(seen: Overview) -> Fact:
     return Fact(label="Service", value=f"{said}: {errors[0]}", tone=Tone.BAD)
 
 
-def _unknown(label: str, part: Part[Any]) -> Fact:
-    return Fact(label=label, value=f"unknown: {part.why}", tone=Tone.UNKNOWN)
-
-
 def _sequences(part: Part[tuple[Campaign, ...]]) -> Fact:
     if part.value is None:
-        return _unknown("Sequences", part)
+        return part.unknown("Sequences")
     counts = Counter(sequence.status or "unknown" for sequence in part.value)
     ordered = sorted(counts.items(), key=lambda pair: (pair[0] != "active", pair[0] != "paused", pair[0]))
     return Fact(label="Sequences", value=", ".join(f"{count} {word}" for word, count in ordered) or "none")
@@ -126,7 +128,7 @@ def _sequences(part: Part[tuple[Campaign, ...]]) -> Fact:
 
 def _inboxes(part: Part[tuple[Inbox, ...]], domains: Sequence[DomainHealth]) -> Fact:
     if part.value is None:
-        return _unknown("Inboxes", part)
+        return part.unknown("Inboxes")
     said = ", ".join(f"{n} {kind.replace('_', ' ')}" for kind, n in _counts(domains).items() if n)
     return Fact(label="Inboxes", value=said or "none", tone=worst(domain.tone for domain in domains))
 
@@ -137,7 +139,7 @@ def _counts(domains: Sequence[DomainHealth]) -> dict[str, int]:
 
 def _today(part: Part[StatsRow]) -> tuple[Fact, ...]:
     if part.value is None:
-        return (_unknown("Today", part),)
+        return (part.unknown("Today"),)
     return (
         Fact(label="Today", value=", ".join(f"{f.value} {f.label.lower()}" for f in total_facts(part.value))),
     )
@@ -145,7 +147,7 @@ def _today(part: Part[StatsRow]) -> tuple[Fact, ...]:
 
 def _alerts(part: Part[AlertsSummary], *, now: datetime) -> tuple[Fact, ...]:
     if part.value is None:
-        return (_unknown("Alerts", part),)
+        return (part.unknown("Alerts"),)
     known = part.value
     waiting = f"{known.waiting} waiting"
     if known.oldest_waiting_at:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import datetime, timedelta
+from functools import partial
 
 from shared.api.errors import OutreachError, Uncertain
 from shared.api.models import Sequence
 from shared.api.pacing import Priority
 from shared.card import Button, Card, Column, Fact, Row, Table, Tone
-from shared.commands import Invocation, join
+from shared.commands import Invocation, aimed_at, join
 from shared.desk import Desk
 from shared.operations.outcome import NO_RECORDS, Outcome, need_records, refused, show_time
 from shared.records import RecordsUnavailable, Timer
 from shared.resolve import Ambiguous, Missing, Picked, pick_sequence
-from shared.words import show_duration
 
 RESUME_TIMER = "resume"
 """The kind of timer that resumes a sequence; its key is the sequence's id."""
@@ -55,10 +55,9 @@ async def pause(invocation: Invocation, desk: Desk) -> Outcome:
     """`pause SEQUENCE [for 2h] [reason …]`."""
     values = invocation.values
     duration: timedelta | None = values["duration"]
-    after = ("for", show_duration(duration)) if duration else ()
     found = await _find(values["target"], desk=desk, greedy=True)
     if not isinstance(found, Picked):
-        return Outcome(card=found.card("pause", after=after), result="refused: no single sequence")
+        return Outcome(card=found.card(partial(aimed_at, invocation)), result="refused: no single sequence")
     reason = values["reason"] or _without_keyword(found.rest)
     if duration and desk.records is None:
         return refused(
@@ -132,12 +131,13 @@ async def resume(invocation: Invocation, desk: Desk) -> Outcome:
     """`resume SEQUENCE`."""
     found = await _find(invocation.values["target"], desk=desk)
     if not isinstance(found, Picked):
-        return Outcome(card=found.card("resume"), result="refused: no single sequence")
+        return Outcome(card=found.card(partial(aimed_at, invocation)), result="refused: no single sequence")
     sequence = found.sequence
     already = sequence.status == "active"
     if not already:
         await desk.client.resume_sequence(sequence.id)
-    note = await _forget_timer(sequence, desk=desk)
+    # The bot's own timer ends by itself: taken away while it fires, it could not tell that it fired.
+    note = "" if desk.actor.face == "bot" else await _forget_timer(sequence, desk=desk)
     verb = "was active already" if already else "is active again"
     return Outcome(
         card=Card(

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from shared.api.models import Sequence
 from shared.commands import parse
 from shared.resolve import Ambiguous, Missing, Picked, pick_sequence
+from shared.words import join
 
 FOUNDERS = Sequence(id="sq_1", name="Q3 Founders", status="active")
 CTOS = Sequence(id="sq_2", name="Q3 CTO", status="paused")
@@ -29,7 +30,7 @@ def test_a_whole_name_wins_over_a_longer_one_that_begins_so() -> None:
 def test_several_are_listed_each_with_a_button() -> None:
     result = pick_sequence(ALL, ["q3"])
     assert isinstance(result, Ambiguous)
-    card = result.card("pause", after=("for", "2h"))
+    card = result.card(lambda known: join("pause", known, "for", "2h"))
     assert [button.command for button in card.buttons] == [f"pause sq_{n} for 2h" for n in (1, 2, 3)]
     assert "Nothing was changed" in card.text[0]
 
@@ -43,13 +44,13 @@ def test_none_names_the_nearest() -> None:
     result = pick_sequence(ALL, ["Q3", "Fuonders"])
     assert isinstance(result, Missing)
     assert result.nearest[0] == FOUNDERS
-    assert result.card("pause").buttons[0].command == "pause sq_1"
+    assert result.card(lambda known: join("pause", known)).buttons[0].command == "pause sq_1"
 
 
 def test_an_empty_account_says_so() -> None:
     result = pick_sequence((), ["x"])
     assert isinstance(result, Missing)
-    assert "no sequences" in result.card("pause").text[0]
+    assert "no sequences" in result.card(lambda known: join("pause", known)).text[0]
 
 
 def greedily(said: str) -> object:
@@ -80,4 +81,6 @@ def test_whatever_is_said_the_answer_fits_and_its_buttons_parse(known: list[str]
     if isinstance(result, Picked):
         assert result.sequence in sequences
     else:
-        assert all(parse(button.command) for button in result.card("pause").buttons)
+        assert all(
+            parse(button.command) for button in result.card(lambda known: join("pause", known)).buttons
+        )

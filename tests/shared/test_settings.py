@@ -9,6 +9,7 @@ import pytest
 from pydantic import SecretStr
 
 from shared.configuration import SETTINGS
+from shared.health import Thresholds
 from shared.settings import Need, Settings, SettingsError, UnknownWorkspace, commented_template, load
 
 SECRETS = {
@@ -212,6 +213,16 @@ def test_the_fault_of_a_table_names_the_table(tmp_path: Path) -> None:
         "[workspaces.acme] api_key",
         "[workspaces.acme] rate (in the file)",
     }
+
+
+def test_thresholds_are_numbers_in_order(tmp_path: Path) -> None:
+    file = tmp_path / "outreach.toml"
+    file.write_text("[thresholds]\nhealthy = 90\n")
+    assert load(environ={}).workspace().thresholds == Thresholds(healthy=90, bad=60)
+    file.write_text("[thresholds]\nhealthy = 50\n")
+    assert "bad above healthy" in str(refusal({}))
+    file.write_text("[thresholds]\nhelthy = 101\n")
+    assert "Did you mean healthy?" in str(refusal({}))
 
 
 def test_other_files_lie_beside_a_sqlite_database(tmp_path: Path) -> None:

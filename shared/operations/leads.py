@@ -1,0 +1,254 @@
+"""Leads: listed, looked up, added, removed (document, GET, POST and DELETE /leads)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from shared.api.errors import NotFound
+from shared.api.models import LEAD_STATUSES, AddResult, Lead
+from shared.api.pacing import Priority
+from shared.arguments import clip, did_you_mean
+from shared.card import Button, Card, Column, Fact, Row, Table, Tone
+from shared.commands import CONFIRMED, Invocation, aimed_at, join
+from shared.desk import Desk
+from shared.operations.outcome import Outcome
+from shared.resolve import Ambiguous, Missing, Picked, pick_sequence
+
+PAGE = 100
+PAGES_SEARCHED = 20
+"""The document offers no search: looking further would take the key's whole rate for seconds."""
+TONES = {
+    "interested": Tone.GOOD,
+    "replied": Tone.GOOD,
+    "bounced": Tone.BAD,
+    "unsubscribed": Tone.WARN,
+    "active": Tone.INFO,
+    "completed": Tone.INFO,
+}
+
+
+async def list_leads(invocation: Invocation, desk: Desk) -> Card:
+    """`leads [SEQUENCE] [STATUS]`: the newest hundred."""
+    target, status = invocation.values["target"], invocation.values["status"]
+    sequence = None
+    if target:
+        found = await _find_sequence(target, desk=desk)
+        if not isinstance(found, Picked):
+            return _which(found, invocation)
+        sequence = found.sequence
+    page = await desk.client.list_leads(
+        sequence_id=sequence.id if sequence else None,
+        status=status,
+        limit=PAGE,
+        priority=Priority.INTERACTIVE,
+    )
+    of = f" of {sequence.label}" if sequence else ""
+    more = "There are more; `outreach export` writes them all." if page.next_cursor else ""
+    return Card(
+        title=f"{len(page.items)} {status or ''} leads{of}".replace("  ", " "),
+        text=("The newest.",) if page.next_cursor else (),
+        table=lead_table(page.items) if page.items else None,
+        footer=more,
+        data=tuple(map(_data, page.items)),
+    )
+
+
+async def _find_sequence(target: tuple[str, ...], *, desk: Desk) -> Picked | Ambiguous | Missing:
+    return pick_sequence(await desk.client.list_sequences(priority=Priority.INTERACTIVE), target)
+
+
+def _which(found: Ambiguous | Missing, invocation: Invocation) -> Card:
+    """Which sequence; where none is near, a status may have been meant."""
+    card = found.card(partial(aimed_at, invocation))
+    if isinstance(found, Missing) and not found.nearest:
+        text = (*card.text, f"Or a status? {did_you_mean(found.said, LEAD_STATUSES)}")
+        return Card(title=card.title, tone=card.tone, text=text, buttons=card.buttons)
+    return card
+
+
+def lead_table(leads: Sequence[Lead]) -> Table:
+    """Address, name, company, status and id of each."""
+    columns = tuple(Column(title=title) for title in ("Address", "Name", "Company", "Status", "Id"))
+    rows = (
+        Row(
+            cells=(x.email, name_of(x) or None, x.company, x.status, x.id),
+            tone=TONES.get(x.status or "", Tone.UNKNOWN),
+        )
+        for x in leads
+    )
+    return Table(columns=columns, rows=tuple(rows))
+
+
+def name_of(lead: Lead) -> str:
+    """First and last name, as far as known."""
+    return " ".join(filter(None, (lead.first_name, lead.last_name)))
+
+
+def _data(lead: Lead) -> dict[str, object]:
+    keys = ("id", "email", "status", "first_name", "last_name", "company")
+    return {key: getattr(lead, key) for key in keys}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """The leads that were found, among how many, and whether those were all."""
+
+    found: tuple[Lead, ...]
+    looked_at: int
+    complete: bool
+
+
+async def search(who: str, *, desk: Desk) -> Search:
+    """Look for an address or an id through the newest pages; ends with the page that has it."""
+    looked_at, pages = 0, 0
+    async for page in desk.client.iter_pages(page_size=PAGE, priority=Priority.INTERACTIVE):
+        found = tuple(lead for lead in page.items if _is(lead, who))
+        looked_at, pages = looked_at + len(page.items), pages + 1
+        if found or pages == PAGES_SEARCHED:
+            return Search(found=found, looked_at=looked_at, complete=page.next_cursor is None)
+    return Search(found=(), looked_at=looked_at, complete=True)
+
+
+def _is(lead: Lead, who: str) -> bool:
+    return lead.id == who or (lead.email or "").casefold() == who.casefold()
+
+
+async def lead(invocation: Invocation, desk: Desk) -> Card:
+    """`lead EMAIL|ld_…`."""
+    who = invocation.values["who"]
+    result = await search(who, desk=desk)
+    if not result.found:
+        return _not_found(who, result)
+    if len(result.found) > 1:
+        return Card(
+            title=f"{len(result.found)} leads are “{clip(who)}”",
+            table=lead_table(result.found),
+            data=tuple(map(_data, result.found)),
+        )
+    one = result.found[0]
+    return Card(
+        title=name_of(one) or one.email or one.id,
+        tone=TONES.get(one.status or "", Tone.UNKNOWN),
+        facts=_facts(one),
+        buttons=(Button(label="Remove", command=join("remove", one.id), tone=Tone.BAD),),
+        data=(_data(one),),
+    )
+
+
+def _not_found(who: str, result: Search) -> Card:
+    all_said = f"All {result.looked_at:,} leads were looked at."
+    cut_said = f"Only the newest {result.looked_at:,} leads were looked at; the service offers no search."
+    return Card(
+        title=f"No lead is “{clip(who)}”",
+        tone=Tone.WARN if result.complete else Tone.UNKNOWN,
+        text=(all_said if result.complete else cut_said,),
+        data=(),
+    )
+
+
+def _facts(lead: Lead) -> tuple[Fact, ...]:
+    known = (
+        ("Address", lead.email),
+        ("Company", lead.company),
+        ("Status", lead.status or "unknown"),
+        ("Id", lead.id),
+    )
+    named = {"id", "email", "status", "first_name", "last_name", "company"}
+    custom = [
+        (key, value)
+        for key, value in lead.raw.items()
+        if key not in named and isinstance(value, str | int | float)
+    ]
+    return tuple(
+        Fact(label=label, value=str(value)) for label, value in (*known, *custom[:12]) if value is not None
+    )
+
+
+async def add(invocation: Invocation, desk: Desk) -> Outcome:
+    """`add EMAIL to SEQUENCE [field=value …]`."""
+    email, fields = invocation.values["email"], invocation.values["fields"]
+    found = await _find_sequence(invocation.values["target"], desk=desk)
+    if not isinstance(found, Picked):
+        card = found.card(partial(aimed_at, invocation))
+        return Outcome(card=card, result="refused: no single sequence")
+    result = await desk.client.add_leads(
+        found.sequence.id, [{"email": email, **fields}], priority=Priority.INTERACTIVE
+    )
+    return _added(email, result, label=found.sequence.label)
+
+
+def _added(email: str, result: AddResult, *, label: str) -> Outcome:
+    reasons = ", ".join(skip.reason or "no reason given" for skip in result.skipped)
+    if result.added:
+        button = Button(label="Remove again", command=join("remove", email))
+        card = Card(title=f"{email} was added to {label}", tone=Tone.GOOD, buttons=(button,))
+        return Outcome(card=card, result=f"added to {label}")
+    if result.repeated:
+        title = f"{email} is in {label}, or was skipped"
+        note = "The connection broke and the request was repeated: the first one may have added it."
+        result_said = "uncertain: repeated"
+    elif result.skipped:
+        title, note = f"{email} was not added to {label}", f"The service skipped it: {reasons}."
+        result_said = f"skipped: {reasons}"
+    else:
+        title, note = f"{email} was sent to {label}", "The service does not say whether it added it."
+        result_said = f"sent to {label}; the service does not say whether it was added"
+    return Outcome(card=Card(title=title, tone=Tone.WARN, text=(note,)), result=result_said)
+
+
+async def remove(invocation: Invocation, desk: Desk) -> Outcome:
+    """`remove EMAIL|ld_…`: asks first, then removes from all sequences."""
+    who: str = invocation.values["who"]
+    confirmed = desk.confirmed or invocation.confirmed
+    if confirmed and "@" not in who:
+        return await _remove(who, label=who, desk=desk)
+    result = await search(who, desk=desk)
+    if len(result.found) > 1:
+        return _which_lead(who, result.found)
+    if not result.found and "@" in who:
+        return Outcome(card=_not_found(who, result), result="refused: not found" if confirmed else "")
+    one = result.found[0] if result.found else Lead(id=who)
+    if confirmed:
+        return await _remove(one.id, label=one.email or one.id, desk=desk)
+    return Outcome(card=_question(one, known=bool(result.found)))
+
+
+async def _remove(lead_id: str, *, label: str, desk: Desk) -> Outcome:
+    try:
+        await desk.client.remove_lead(lead_id)
+    except NotFound:
+        card = Card(
+            title=f"{clip(label)} is not in this workspace", tone=Tone.WARN, text=("Nothing was changed.",)
+        )
+        return Outcome(card=card, result="refused: not found")
+    text = ("It is out of all sequences; its reply history is kept.",)
+    return Outcome(
+        card=Card(title=f"{clip(label)} was removed", tone=Tone.GOOD, text=text), result=f"removed {lead_id}"
+    )
+
+
+def _question(lead: Lead, *, known: bool) -> Card:
+    unseen = () if known else ("It is not among the newest leads, so only its id is known here.",)
+    return Card(
+        title=f"Remove {name_of(lead) or lead.email or clip(lead.id)}?",
+        tone=Tone.WARN,
+        text=("It leaves all sequences; its reply history is kept. This cannot be undone.", *unseen),
+        facts=_facts(lead) if known else (),
+        buttons=(Button(label="Remove", command=join("remove", lead.id, CONFIRMED), tone=Tone.BAD),),
+    )
+
+
+def _which_lead(who: str, found: tuple[Lead, ...]) -> Outcome:
+    buttons = tuple(
+        Button(label=f"Remove {x.id}", command=join("remove", x.id), tone=Tone.BAD) for x in found[:10]
+    )
+    card = Card(
+        title=f"{len(found)} leads are “{clip(who)}”",
+        tone=Tone.WARN,
+        text=("Nothing was changed. Which one?",),
+        table=lead_table(found),
+        buttons=buttons,
+    )
+    return Outcome(card=card, result="refused: several leads")
