@@ -1,0 +1,62 @@
+// The traffic between this Slack and the bot, newest first, with what it took and what came of it.
+
+import { clock, el, fill, icon } from "./dom.js";
+import { read } from "./net.js";
+
+const KEPT = 300;
+const WAYS = { to_bot: ["→ bot", "out"], web_api: ["bot →", "in"], response_url: ["bot →", "in"] };
+
+export class Inspector {
+  constructor(app) {
+    this.app = app;
+    this.exchanges = [];
+    this.only = "all";
+    this.opened = new Set();
+    this.figures = el("div", { class: "figures" });
+    this.rows = el("div", { class: "exchanges", data: { testid: "exchanges" } });
+    this.filters = el("div", { class: "filters", role: "group", "aria-label": "Filter" });
+    this.node = el("div", { class: "panel-in" },
+      el("header", {}, el("h2", {}, "Traffic"), el("button", { class: "tool", "aria-label": "Close", onclick: () => app.closePanel() }, icon("close"))),
+      this.figures, this.filters, this.rows);
+  }
+
+  async open() {
+    this.exchanges = (await read("/control/traffic")).exchanges.reverse().slice(0, KEPT);
+    this.draw();
+    await this.count();
+  }
+
+  heard(exchange) {
+    this.exchanges = [exchange, ...this.exchanges].slice(0, KEPT);
+    this.draw();
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.count(), 300);
+  }
+
+  async count() {
+    const found = await read("/control/summary");
+    const figure = (name, value, tone = "") => el("div", { class: `figure ${tone}` }, el("strong", {}, value), el("small", {}, name));
+    const ms = (value) => (value === null ? "–" : `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`);
+    const missed = Object.values(found.unacknowledged).reduce((sum, one) => sum + one, 0);
+    fill(this.figures, figure("ack p50", ms(found.acks.p50_ms)), figure("ack p99", ms(found.acks.p99_ms)), figure("unanswered", String(missed), missed ? "bad" : ""), figure("429", String(found.rate_limited), found.rate_limited ? "warn" : ""));
+  }
+
+  draw() {
+    const choice = (name, title) => el("button", { class: this.only === name ? "on" : "", "aria-pressed": String(this.only === name), onclick: () => { this.only = name; this.draw(); } }, title);
+    fill(this.filters, choice("all", "All"), choice("to_bot", "To the bot"), choice("web_api", "Web API"), choice("failed", "Refused"));
+    const shown = this.exchanges.filter((one) => this.only === "all" || (this.only === "failed" ? !one.ok : one.direction === this.only || (this.only === "web_api" && one.direction === "response_url")));
+    fill(this.rows, shown.length ? shown.map((one) => this.row(one)) : el("p", { class: "none" }, "Nothing yet. Type a command, and it shows here with the time the bot took."));
+  }
+
+  row(one) {
+    const [way, side] = WAYS[one.direction];
+    const result = one.ok ? (one.status && one.status !== 200 ? String(one.status) : "ok") : one.error || String(one.status);
+    const details = el("details", { open: this.opened.has(one.number), data: { testid: "exchange" }, ontoggle: () => (details.open ? this.opened.add(one.number) : this.opened.delete(one.number)) },
+      el("summary", {}, el("span", { class: `way ${side}` }, way), el("span", { class: "name" }, one.name), one.attempt ? el("span", { class: "retry" }, `retry ${one.attempt}`) : null,
+        el("span", { class: `result ${one.ok ? "good" : "bad"}` }, result), el("span", { class: "ms" }, `${one.ms < 10 ? one.ms.toFixed(1) : Math.round(one.ms)} ms`)),
+      el("div", { class: "detail" }, el("small", {}, `${clock(one.at, true)} · ${one.via === "socket" ? "Socket Mode" : "HTTP"}${one.status ? ` · ${one.status}` : ""}`), el("h4", {}, "Request"), json(one.request), el("h4", {}, "Answer"), json(one.answer)));
+    return details;
+  }
+}
+
+const json = (value) => el("pre", {}, typeof value === "string" ? value || "(empty)" : JSON.stringify(value, null, 2) ?? "(empty)");
