@@ -29,6 +29,7 @@ from bot.acts import Acts
 from bot.courier import Courier
 from bot.desks import Desks, open_desks
 from bot.ledger import Ledger, open_ledger
+from bot.ledger.ownership import sole_owner
 from bot.listeners import Listeners
 from bot.messenger import Messenger
 from bot.people import People
@@ -37,7 +38,7 @@ from bot.reporting import Reports
 from bot.routing import Routes
 from bot.schedule import TIMER_SECONDS, Clockwork, Timers
 from bot.slack_gate import SlackGate
-from bot.web import Web
+from bot.web import SLACK, Web
 from shared.lifeline import parent_gone
 from shared.settings import Settings, UnknownWorkspace
 from shared.subscriptions import SubscriptionBook
@@ -66,13 +67,15 @@ async def open_bot(settings: Settings) -> AsyncIterator[Bot]:
     """Everything but the server, running; closed in order at the end. Raises `RecordsUnavailable`."""
     async with AsyncExitStack() as stack:
         ledger = await stack.enter_async_context(open_ledger(settings.database))
+        if stack.enter_context(sole_owner(settings.database)):
+            await ledger.inherit()
         desks = await stack.enter_async_context(open_desks(settings, ledger))
         client = await stack.enter_async_context(_slack_client(settings))
         bot, clockwork = _compose(settings, ledger, desks, client)
         await stack.enter_async_context(_running(bot.intake.run(), name="intake"))
         await stack.enter_async_context(_running(bot.courier.run(), name="courier"))
         clockwork.start()
-        stack.callback(clockwork.close)
+        stack.push_async_callback(clockwork.aclose)
         yield bot
         await bot.listeners.drain(GRACE)
         await bot.courier.drain(GRACE)
@@ -131,6 +134,7 @@ class _Secrets:
         self._book = SubscriptionBook(settings.state_dir / "webhooks.json")
 
     def __call__(self, name: str) -> Iterable[str] | None:
+        """Those of a workspace; None when there is no such workspace."""
         try:
             workspace = self._settings.workspace(name)
         except UnknownWorkspace:
@@ -142,9 +146,10 @@ class _Secrets:
 def _slack_gate(settings: Settings, client: AsyncWebClient, listeners: Listeners) -> SlackGate | None:
     if settings.slack.signing_secret is None:
         return None
-    app = bolt_app(settings.slack.signing_secret.get_secret_value(), client)
+    secret = settings.slack.signing_secret.get_secret_value()
+    app = bolt_app(secret, client)
     listeners.register(app)
-    return SlackGate(AsyncSlackRequestHandler(app, path="/slack/events"))
+    return SlackGate(AsyncSlackRequestHandler(app, path=SLACK), signing_secret=secret)
 
 
 def bolt_app(signing_secret: str, client: AsyncWebClient) -> AsyncApp:
@@ -167,11 +172,12 @@ async def _running(work: Any, *, name: str) -> AsyncIterator[None]:
             await task
 
 
-class _Server(uvicorn.Server):
+class Server(uvicorn.Server):
     """Signals are ours: uvicorn would raise them again after its own shutdown, and the exit code would be theirs."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
+        """Capture none."""
         yield
 
 
@@ -182,7 +188,7 @@ async def serve(settings: Settings) -> None:
     async with AsyncExitStack() as stack:
         stack.callback(listener.close)
         bot = await stack.enter_async_context(open_bot(settings))
-        server = _Server(_server_config(bot.web))
+        server = Server(server_config(bot.web))
         await stack.enter_async_context(_stopping(server))
         host, port = listener.getsockname()[:2]
         log.info("listening", url=f"http://{host}:{port}", workspaces=list(settings.workspaces))
@@ -190,7 +196,8 @@ async def serve(settings: Settings) -> None:
     log.info("stopped")
 
 
-def _server_config(web: Web) -> uvicorn.Config:
+def server_config(web: Web) -> uvicorn.Config:
+    """HTTP without anything that is not needed, and with a bound on how long a shutdown waits."""
     return uvicorn.Config(
         web,
         loop="none",

@@ -17,7 +17,7 @@ from shared.plain import visible, visible_lines
 
 Block = dict[str, Any]
 
-TOTAL = 12_800
+TOTAL = 13_000
 """Characters over all blocks, under the 13,200 at which Slack refuses the message."""
 HEADER, SECTION, QUOTE, CONTEXT, FALLBACK = 150, 2_800, 1_500, 1_000, 2_000
 LABEL, VALUE, OPTION_VALUE, CELL = 75, 2_000, 150, 80
@@ -72,7 +72,7 @@ def _fewer(table: Table, rows: int) -> Table:
 
 def size(blocks: Sequence[Block]) -> int:
     """Characters over all blocks, as they travel."""
-    return len(json.dumps(blocks, ensure_ascii=True, separators=(",", ":")))
+    return len(json.dumps(blocks))
 
 
 def fallback(card: Card) -> str:
@@ -216,21 +216,30 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def render_list(cards: Sequence[Card], *, quote: int) -> Message:
+def render_list(cards: Sequence[Card]) -> Message:
     """Many Cards in one message, a paragraph each, with the first button of each beside it."""
-    lines = [block for n, card in enumerate(cards) for block in _item(card, n, quote=quote)]
-    if size(lines) > TOTAL and quote > 20:
-        return render_list(cards, quote=quote // 2)
-    text = escape(_cut(visible(f"{len(cards)} alerts: {'; '.join(card.title for card in cards)}"), FALLBACK))
-    return Message(text=text, blocks=lines)
+    drawn: list[Block] = []
+    for title, said, quote in _LIST_SIZES:
+        sizes = (title, said, quote)
+        drawn = [block for n, card in enumerate(cards) for block in _item(card, n, sizes=sizes)]
+        if size(drawn) <= TOTAL:
+            break
+    text = f"{len(cards)} alerts: {'; '.join(card.title for card in cards)}"
+    return Message(text=escape(_cut(visible(text), FALLBACK)), blocks=drawn)
 
 
-def _item(card: Card, number: int, *, quote: int) -> list[Block]:
-    words = [_words(_MARKS[card.tone] + _cut(visible(card.title), 120), bold=True)]
-    said = " · ".join(visible(part) for part in (*card.text, *(f.value for f in card.facts[:3])) if part)
-    words.append(_words(f"\n{_cut(said, 200)}"))
-    if card.quote:
-        words.append(_words(f"\n“{_cut(visible(card.quote), quote)}”"))
+_LIST_SIZES = ((120, 200, 160), (100, 120, 80), (80, 60, 40), (60, 30, 0), (20, 0, 0))
+"""Letters of title, facts and quote of an item; the last fits for twenty items of any alphabet."""
+
+
+def _item(card: Card, number: int, *, sizes: tuple[int, int, int]) -> list[Block]:
+    title, said, quoted = sizes
+    facts = " · ".join(
+        visible(part) for part in (*card.text, *(fact.value for fact in card.facts[:3])) if part
+    )
+    words = [_words(_MARKS[card.tone] + (_cut(visible(card.title).strip(), title) or "…"), bold=True)]
+    words += [_words(f"\n{_cut(facts, said)}")] if facts and said else []
+    words += [_words(f"\n“{_cut(visible(card.quote), quoted)}”")] if card.quote and quoted else []
     item = rich({"type": "rich_text_section", "elements": words})
-    acts = [_button(button, number * 10 + n) for n, button in enumerate(card.buttons[:1])]
-    return [item, {"type": "actions", "elements": acts}] if acts else [item]
+    acts = [b for b in card.buttons[:1] if len(b.command) <= OPTION_VALUE]
+    return [item, *([{"type": "actions", "elements": [_button(b, number) for b in acts]}] if acts else [])]

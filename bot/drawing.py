@@ -14,8 +14,6 @@ from bot.ledger.painting import StormTally
 from shared.api.events import Event, read_event
 from shared.card import Card, Fact, Tone
 
-ITEM_QUOTE = 160
-
 
 def alert_of(post: Post, *, several: bool) -> Alert:
     """The alert of a post; one whose body was pruned still says what is known."""
@@ -51,17 +49,19 @@ def message(posts: Sequence[Post], *, several: bool, tally: StormTally | None = 
     if len(posts) == 1 and not posts[0].bundle:
         return blocks.render(card_of(posts[0], several=several, tally=tally))
     cards = [card_of(post, several=several) for post in posts]
-    return blocks.render_list(cards, quote=ITEM_QUOTE)
+    return blocks.render_list(cards)
 
 
 def payload(posts: Sequence[Post]) -> dict[str, Any]:
     """The metadata by which the message is found again, and its alerts are known to others."""
-    names = [post.alert_id for post in posts if post.alert_id]
+    names = [post.alert_id for post in posts if post.kind == "alert"]
     found: dict[str, Any] = {"key": key(posts)}
     if names:
         found["alert_id"] = names[0]
     if len(names) > 1:
         found["alert_ids"] = names
+    if posts[0].kind == "again":
+        found["again_of"] = posts[0].alert_id
     return found
 
 

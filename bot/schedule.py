@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 
@@ -32,16 +33,23 @@ class Clockwork:
     """Runs jobs at intervals until closed; a job that fails is logged and rung again."""
 
     def __init__(self) -> None:
+        self._ringing: set[asyncio.Task[None] | None] = set()
         self._scheduler = AsyncIOScheduler(timezone=UTC, executors={"default": AsyncIOExecutor()})
 
     def every(self, seconds: float, job: Job, *, name: str, at_once: bool = False) -> None:
         """Ring a job; never twice at the same time."""
 
         async def ring() -> None:
+            task = asyncio.current_task()
+            self._ringing.add(task)
             try:
                 await job()
+            except asyncio.CancelledError:
+                log.debug("job cut short", job=name)  # closing; the task ends here in any case
             except Exception as error:
                 log.warning("job failed", job=name, error=type(error).__name__, exc_info=error)
+            finally:
+                self._ringing.discard(task)
 
         first = {"next_run_time": datetime.now(UTC)} if at_once else {}
         self._scheduler.add_job(
@@ -52,9 +60,11 @@ class Clockwork:
         """Begin; needs the running loop."""
         self._scheduler.start()
 
-    def close(self) -> None:
-        """Ring no more; jobs under way are cancelled."""
+    async def aclose(self) -> None:
+        """Ring no more; jobs under way are cancelled and waited for."""
+        under_way = [task for task in self._ringing if task]
         self._scheduler.shutdown(wait=False)
+        await asyncio.gather(*under_way, return_exceptions=True)
 
 
 class Timers:

@@ -145,6 +145,10 @@ class Ledger(Records):
         """It could not be done now."""
         await self._stamped(lambda c, now: timers.postpone(c, firing, until=now + seconds))
 
+    async def inherit(self) -> None:
+        """End the leases of a process that is known to be dead."""
+        await self.store.write(outbox.end_leases)
+
     async def revive(self) -> int:
         """Give single dead letters another try."""
         return await self._stamped(lambda c, now: settling.revive(c, now=now))

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from bot import alerts
+from bot.alerts import Alert, Claim
+from shared import commands
+from shared.api.events import Event, EventLead
+from shared.api.models import EVENT_KINDS
+from shared.card import Card
+from shared.records import Subscription
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+LEAD = EventLead(email="ada@acme.example", first_name="Ada", company="Acme")
+
+
+def alert(
+    kind: str = "reply.interested", *, claim: Claim | None = None, seen: int = 1, workspace: str = ""
+) -> Alert:
+    event = Event(kind=kind, lead=LEAD, sequence="Q3 founders", step=2, reply="Yes", inbox="sam@mail.example")
+    return Alert(id="al_1", event=event, received_at=NOON, claim=claim, seen=seen, workspace=workspace)
+
+
+def labels(card: Card) -> list[str]:
+    return [button.label for button in card.buttons]
+
+
+def test_an_interested_card_names_lead_place_and_words_and_can_be_claimed() -> None:
+    card = alerts.card(alert())
+    assert card.title == "Interested: Ada, Acme"
+    assert [fact.value for fact in card.facts] == [
+        "ada@acme.example",
+        "Q3 founders · step 2",
+        "sam@mail.example",
+        "20 Nov, 12:00 UTC",
+    ]
+    assert card.quote == "Yes"
+    assert labels(card) == ["Claim", "Pause sequence", "Show lead", "Remove lead"]
+
+
+def test_a_claimed_card_says_by_whom_and_how_fast_and_can_be_released() -> None:
+    card = alerts.card(alert(claim=Claim(name="ann", at=NOON + timedelta(minutes=3, seconds=20))))
+    assert card.text == ("Claimed by @ann after 3 min",)
+    assert labels(card)[0] == "Release"
+
+
+def test_a_repeat_is_counted_in_the_footer() -> None:
+    assert alerts.card(alert(seen=2)).footer == "received 2×"
+
+
+@pytest.mark.parametrize(
+    "name", ["Q3 founders", "it's 2h", '"quoted"', "@other", "for 2h", "x\ny", "--yes", "“curly”"]
+)
+def test_the_pause_buttons_line_is_read_back_as_that_sequence(name: str) -> None:
+    event = Event(kind="reply.interested", lead=LEAD, sequence=name)
+    card = alerts.card(Alert(id="al_1", event=event, received_at=NOON))
+    line = next(button.command for button in card.buttons if button.label == "Pause sequence")
+    invocation = commands.parse(line)
+    assert invocation.command.name == "pause"
+    assert invocation.workspace is None
+
+
+def test_with_several_workspaces_every_button_names_its_own() -> None:
+    card = alerts.card(alert(workspace="emea"))
+    lines = [button.command for button in card.buttons if not button.command.startswith(("claim", "release"))]
+    assert {commands.parse(line).workspace for line in lines} == {"emea"}
+
+
+@pytest.mark.parametrize("kind", [*EVENT_KINDS, "brand.new"])
+def test_every_kind_of_event_has_a_card_even_when_nothing_but_its_kind_is_told(kind: str) -> None:
+    card = alerts.card(Alert(id="al_1", event=Event(kind=kind), received_at=NOON))
+    assert card.title
+    for button in card.buttons:
+        assert button.command.startswith("claim") or commands.parse(button.command)
+
+
+def test_only_interested_replies_and_paused_domains_are_posted_unasked() -> None:
+    told = {
+        kind: alerts.routes(Event(kind=kind), alert_channel="C1", subscriptions=()) for kind in EVENT_KINDS
+    }
+    assert {kind for kind, channels in told.items() if channels} == {"reply.interested", "domain.paused"}
+
+
+def test_a_subscription_is_met_exactly_and_a_channel_is_told_once() -> None:
+    event = Event(kind="lead.bounced", lead=LEAD, sequence="Q3 founders", inbox="sam@mail.example")
+
+    def told(**wanted: str) -> bool:
+        one = Subscription(channel="C2", **{"event": "lead.bounced", **wanted})
+        return alerts.routes(event, alert_channel="C1", subscriptions=(one, one)) == ("C2",)
+
+    assert told()
+    assert told(event="*")
+    assert told(sequence="q3 FOUNDERS")
+    assert told(inbox="mail.example")
+    assert told(inbox="sam@mail.example")
+    assert not told(event="lead.replied")
+    assert not told(sequence="Q3")
+    assert not told(inbox="mail")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(-5, "0 s"), (59, "59 s"), (60, "1 min"), (7200, "2 h"), (7500, "2 h 5 min"), (200_000, "2 days")],
+)
+def test_a_length_of_time_is_told_as_people_do(seconds: int, said: str) -> None:
+    assert alerts.lasted(NOON + timedelta(seconds=seconds), since=NOON) == said
