@@ -7,6 +7,7 @@ place. What was sent and not yet answered is sent again: the service skips what 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
@@ -17,11 +18,6 @@ from pathlib import Path
 from cli.bulk.columns import Assignment
 from cli.bulk.survey import Survey
 from cli.bulk.tally import Tally
-
-try:
-    import fcntl
-except ImportError:  # Windows has none; there the lock is not held
-    fcntl = None  # type: ignore[assignment] # told apart where it is used
 
 
 class Busy(Exception):
@@ -82,8 +78,7 @@ def opened(folder: Path, name: str) -> Iterator[Journal]:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     lock = os.open(folder / f"{name}.lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        if fcntl is not None:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield Journal(folder / f"{name}.json")
     except BlockingIOError:
         raise Busy(str(Busy.__doc__).partition("\n")[0]) from None

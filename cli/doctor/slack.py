@@ -1,0 +1,109 @@
+"""Does Slack take the tokens, grant what the bot needs, and let it into the channels?"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable
+from typing import Any
+
+import aiohttp
+from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.web.async_client import AsyncWebClient
+
+from cli.doctor.finding import Finding, bad, doubtful, good
+from shared.plain import visible
+from shared.settings import Settings, SlackSettings
+
+SECONDS = 10
+
+
+async def examine(settings: Settings) -> AsyncIterator[Finding]:
+    """Token, scopes, every alert channel, and the way in."""
+    slack = settings.slack
+    if slack.bot_token is None:
+        return
+    client = _client(slack, slack.bot_token.get_secret_value())
+    answer, finding = await _asked(
+        "Slack token", client.auth_test(), cure="Set SLACK_BOT_TOKEN to the app's xoxb-… token."
+    )
+    yield finding or good("Slack token", f"{_text(answer, 'user')} in {_text(answer, 'team')}")
+    if answer is None:
+        return
+    yield scopes(answer.headers.get("x-oauth-scopes"))
+    for channel in channels(settings):
+        yield await _channel(client, channel)
+    yield await _way_in(slack)
+
+
+def channels(settings: Settings) -> tuple[str, ...]:
+    """The alert channels of all workspaces, each once."""
+    named = (workspace.alert_channel for workspace in settings.workspaces.values())
+    return tuple(dict.fromkeys(filter(None, named)))
+
+
+def scopes(granted: str | None) -> Finding:
+    """Whether the token has all scopes of the manifest."""
+    from bot.manifest import SCOPES
+
+    if granted is None:
+        return doubtful(
+            "Slack scopes", "Slack did not say", cure="Compare the app's scopes with manifest.yml."
+        )
+    missing = sorted(set(SCOPES) - {scope.strip() for scope in granted.split(",")})
+    if not missing:
+        return good("Slack scopes", f"all {len(SCOPES)} are granted")
+    return bad(
+        "Slack scopes",
+        f"missing: {', '.join(missing)}",
+        cure="Update the app from manifest.yml and install it again.",
+    )
+
+
+async def _channel(client: AsyncWebClient, channel: str) -> Finding:
+    check = f"Slack channel {channel}"
+    cure = "Name the id of a channel that the bot can see in OUTREACH_ALERT_CHANNEL."
+    answer, finding = await _asked(check, client.conversations_info(channel=channel), cure=cure)
+    if answer is None:
+        assert finding
+        return finding
+    told = answer.get("channel") or {}
+    name = f"#{visible(str(told.get('name', channel)))}"
+    if told.get("is_archived"):
+        return bad(check, f"{name} is archived", cure="Unarchive it, or name another OUTREACH_ALERT_CHANNEL.")
+    if not told.get("is_member"):
+        return bad(check, f"the bot is not in {name}", cure=f"In {name}, say: /invite @outreach")
+    return good(check, f"the bot is in {name}")
+
+
+async def _way_in(slack: SlackSettings) -> Finding:
+    if slack.app_token is None:
+        if slack.signing_secret is None:
+            cure = "Set SLACK_SIGNING_SECRET, or SLACK_APP_TOKEN for Socket Mode."
+            return bad("Slack requests", "nothing to check their signature with", cure=cure)
+        return good("Slack requests", "come over HTTP, checked with the signing secret")
+    client = _client(slack, slack.app_token.get_secret_value())
+    opening = client.apps_connections_open(app_token=slack.app_token.get_secret_value())
+    cure = "SLACK_APP_TOKEN must be an xapp-… token with connections:write, and Socket Mode be on."
+    _, finding = await _asked("Slack Socket Mode", opening, cure=cure)
+    return finding or good("Slack Socket Mode", "a connection can be opened")
+
+
+def _client(slack: SlackSettings, token: str) -> AsyncWebClient:
+    base = slack.api_url or AsyncWebClient.BASE_URL
+    return AsyncWebClient(token=token, base_url=base, timeout=SECONDS)
+
+
+async def _asked(check: str, call: Awaitable[Any], *, cure: str) -> tuple[Any, Finding | None]:
+    """Slack's answer, or what is wrong instead."""
+    try:
+        return await call, None
+    except SlackApiError as refusal:
+        return None, bad(check, f"Slack says {visible(str(refusal.response.get('error', 'no')))}", cure=cure)
+    except (TimeoutError, SlackClientError, aiohttp.ClientError, OSError) as fault:
+        word = f"Slack cannot be reached ({type(fault).__name__})"
+        return None, bad(
+            check, word, cure="Is there a way out to Slack from here? Look at SLACK_API_URL and the proxy."
+        )
+
+
+def _text(answer: Any, name: str) -> str:
+    return visible(str(answer.get(name) or "?")) if answer is not None else "?"
