@@ -53,6 +53,7 @@ async def set_up(*, seed: int, speed: float, scenario: str) -> AsyncIterator[Sta
             )
         )  # fmt: skip
         announced = await _first_line(sandbox, folder / "sandbox.log")
+        (folder / "outreach.toml").touch()  # named, so that nobody's own file is read
         port = processes.free_port()
         bot_url = f"http://127.0.0.1:{port}"
         environ = processes.environment(**_settings(announced, port=port, folder=folder))
@@ -68,7 +69,7 @@ async def set_up(*, seed: int, speed: float, scenario: str) -> AsyncIterator[Sta
 
 def _settings(announced: Mapping[str, Any], *, port: int, folder: Path) -> dict[str, str]:
     return {
-        "OUTREACH_CONFIG": str(folder / "outreach.toml"),  # so that nobody's own file is read
+        "OUTREACH_CONFIG": str(folder / "outreach.toml"),
         "OUTREACH_BASE_URL": announced["base_url"],
         "OUTREACH_API_KEY": announced["api_keys"][ACCOUNT],
         "OUTREACH_ALERT_CHANNEL": announced["slack_alert_channel"],
@@ -119,4 +120,4 @@ async def _until_ready(http: aiohttp.ClientSession, bot_url: str, folder: Path) 
 
 def _last_words(log: Path) -> str:
     lines = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
-    return lines[-1] if lines else "it said nothing"
+    return "\n  ".join(lines[-5:]) or "it said nothing"
