@@ -14,6 +14,7 @@ class Clock:
         self._ahead = 0.0
 
     def now(self) -> float:
+        """Seconds since 1970."""
         return self._source() + self._ahead
 
     def advance(self, seconds: float) -> None:

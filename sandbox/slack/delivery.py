@@ -8,7 +8,7 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlencode
 
 import aiohttp
@@ -35,9 +35,11 @@ class Ack:
 
     @property
     def ok(self) -> bool:
+        """Whether the app acknowledged in time."""
         return self.error is None
 
     def to_json(self) -> dict[str, Any]:
+        """For the control API."""
         shown = {"ok": self.ok, "ms": round(self.ms, 2), "status": self.status, "error": self.error}
         return {**shown, "body": self.body}
 
@@ -65,11 +67,13 @@ class Tasks:
         self._running: set[asyncio.Task[None]] = set()
 
     def start(self, work: Coroutine[Any, Any, None], *, name: str) -> None:
+        """Run `work` until it ends or its owner closes."""
         task = asyncio.create_task(work, name=name)
         self._running.add(task)
         task.add_done_callback(self._running.discard)
 
     async def close(self) -> None:
+        """Cancel what still runs and wait for it."""
         running = list(self._running)
         for task in running:
             task.cancel()
@@ -96,7 +100,7 @@ class Delivery:
         self._session: aiohttp.ClientSession | None = None
         self._tasks = Tasks()
 
-    async def __aenter__(self) -> Delivery:
+    async def __aenter__(self) -> Self:
         self._session = aiohttp.ClientSession(trust_env=False)
         return self
 
@@ -188,10 +192,6 @@ class Delivery:
                 return
             await asyncio.sleep(pause)
             ack = await self.ask("events_api", payload, name=name, attempt=attempt, reason=ack.reason)
-
-    def later(self, work: Coroutine[Any, Any, None], *, name: str) -> None:
-        """Run something that nobody waits for, until it is done or the stand-in ends."""
-        self._tasks.start(work, name=name)
 
     async def challenge(self, url: str) -> bool:
         """Whether `url` answers Slack's url_verification."""

@@ -31,6 +31,7 @@ class Feed:
         self.closed = False
 
     def publish(self, kind: str, data: dict[str, Any], *, only_for: str | None = None) -> None:
+        """Write one change down and wake who waits."""
         self.number += 1
         self._log.append(Happening(number=self.number, kind=kind, data=data, only_for=only_for))
         self._wake()

@@ -28,6 +28,7 @@ class Pages:
         self._standin = standin
 
     def routes(self) -> list[web.RouteDef]:
+        """Where everything is."""
         return [
             web.get("/", self.index),
             web.get("/archives/{rest:.*}", self.index),
@@ -37,6 +38,7 @@ class Pages:
         ]
 
     async def index(self, request: web.Request) -> web.StreamResponse:
+        """The page itself."""
         return _file(FOLDER / "index.html")
 
     async def asset(self, request: web.Request) -> web.StreamResponse:
@@ -46,6 +48,7 @@ class Pages:
         return _file(found) if found else web.Response(status=404, text="no such file")
 
     async def state(self, request: web.Request) -> web.StreamResponse:
+        """What the page draws, as one person sees it."""
         try:
             return web.json_response(reports.for_page(self._standin, request.query.get("user", "ann")))
         except ImpossibleActError as error:

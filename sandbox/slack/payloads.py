@@ -115,6 +115,7 @@ def view_actions(action: Json, *, user: User, view: Json, state: Json, token: st
 
 
 def view_submission(view: Json, *, user: User, state: Json, token: str, trigger_id: str) -> Json:
+    """view_submission with everything that was filled in."""
     return {
         **_frame("view_submission", user=user, token=token, trigger_id=trigger_id),
         "view": {**view, "state": state},
@@ -123,6 +124,7 @@ def view_submission(view: Json, *, user: User, state: Json, token: str, trigger_
 
 
 def view_closed(view: Json, *, user: User, token: str, cleared: bool) -> Json:
+    """view_closed: sent only for views that asked for it."""
     frame = _frame("view_closed", user=user, token=token, trigger_id=None)
     return {**frame, "view": view, "is_cleared": cleared}
 
@@ -137,6 +139,7 @@ def suggestion(
 
 
 def global_shortcut(callback_id: str, *, user: User, token: str, trigger_id: str) -> Json:
+    """shortcut: one that stands for itself."""
     frame = _frame("shortcut", user=user, token=token, trigger_id=trigger_id)
     return {**frame, "callback_id": callback_id, "action_ts": f"{secrets.randbelow(10**10)}.000000"}
 
@@ -151,6 +154,7 @@ def message_shortcut(
     trigger_id: str,
     response_url: str,
 ) -> Json:
+    """message_action: a shortcut from a message's menu."""
     return {
         **_frame("message_action", user=user, token=token, trigger_id=trigger_id),
         "callback_id": callback_id,

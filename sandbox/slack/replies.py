@@ -24,6 +24,7 @@ class Replies:
         self._origin = origin
 
     def url(self, reply: Reply) -> str:
+        """The address to hand out."""
         return f"{self._origin}/actions/{seed.TEAM.id}/{reply.id}"
 
     def receive(self, name: str, body: Any) -> None:

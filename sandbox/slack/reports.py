@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sandbox.slack import dials, seed
 from sandbox.slack.model import Channel, Json, Message
@@ -54,7 +54,7 @@ def _both(channel: Channel) -> list[Message]:
 
 def _wanted(message: Message, query: Query) -> bool:
     thread = query.get("thread_ts")
-    if thread and message.ts != thread and message.thread_ts != thread:
+    if thread and thread not in (message.ts, message.thread_ts):
         return False
     return not query.get("user") or message.seen_by in (None, query["user"])
 

@@ -59,6 +59,7 @@ class Sockets:
 
     @property
     def ready(self) -> list[Link]:
+        """The connections that may be sent to."""
         return [link for link in self.links if not link.leaving]
 
     async def serve(self, request: web.Request) -> web.StreamResponse:

@@ -81,6 +81,7 @@ class Traffic:
         request: Any = None,
         answer: Any = None,
     ) -> None:
+        """Keep one exchange and count it."""
         exchange = Exchange(
             number=self.exchanges[-1].number + 1 if self.exchanges else 1,
             at=at,

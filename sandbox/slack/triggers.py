@@ -60,6 +60,7 @@ class Triggers:
     replies: dict[str, Reply] = field(default_factory=dict)
 
     def issue(self, *, user: str, channel: str | None, now: float, from_view: bool = False) -> Trigger:
+        """Hand out a trigger id."""
         name = f"{secrets.randbelow(10**12)}.{secrets.randbelow(10**12)}.{secrets.token_hex(16)}"
         self.triggers[name] = trigger = Trigger(
             id=name, user=user, channel=channel, made_at=now, from_view=from_view
@@ -87,6 +88,7 @@ class Triggers:
         message_ts: str | None = None,
         thread_ts: str | None = None,
     ) -> Reply:
+        """Hand out a response address."""
         name = f"{secrets.randbelow(10**12)}/{secrets.token_urlsafe(18)}"
         self.replies[name] = reply = Reply(
             id=name, user=user, channel=channel, made_at=now, message_ts=message_ts, thread_ts=thread_ts

@@ -154,6 +154,7 @@ class World:
         self.announce(message, kind="message_changed")
 
     def delete(self, message: Message) -> None:
+        """Take a message out of its conversation and its thread."""
         channel = self.channels[message.channel]
         channel.messages.pop(message.ts, None)
         channel.ephemerals.pop(message.ts, None)
@@ -165,4 +166,5 @@ class World:
         self.feed.publish("message_deleted", gone, only_for=message.seen_by)
 
     def announce(self, message: Message, *, kind: str = "message") -> None:
+        """Tell the page how a message looks now."""
         self.feed.publish(kind, shown(message), only_for=message.seen_by)

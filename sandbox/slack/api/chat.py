@@ -45,6 +45,7 @@ def _thread(call: Call, channel: Channel) -> str | None:
 
 @method("chat.postMessage")
 def post_message(call: Call) -> Json:
+    """Say something in a channel, a thread or a direct message."""
     channel = _writable(call)
     said = content(call.args)
     message = call.world.post(
@@ -71,6 +72,7 @@ def _warning(call: Call) -> Json:
 
 @method("chat.postEphemeral")
 def post_ephemeral(call: Call) -> Json:
+    """Say something that one person sees; it has no history and cannot be changed by `chat.update`."""
     channel = _writable(call)
     user = call.world.users.get(str(call.require("user")))
     if user is None or user.id not in channel.members:
@@ -102,6 +104,7 @@ def _own(call: Call, *, refusal: str) -> Message:
 
 @method("chat.update")
 def update(call: Call) -> Json:
+    """Change one of the bot's own messages in place."""
     message = _own(call, refusal="cant_update_message")
     fields = _changes(call, message)
     call.world.change(message, **fields)
@@ -128,6 +131,7 @@ def _changes(call: Call, message: Message) -> dict[str, Any]:
 
 @method("chat.delete")
 def delete(call: Call) -> Json:
+    """Take one of the bot's own messages back."""
     message = _own(call, refusal="cant_delete_message")
     call.world.delete(message)
     return {"channel": message.channel, "ts": message.ts}
@@ -135,6 +139,7 @@ def delete(call: Call) -> Json:
 
 @method("chat.getPermalink")
 def permalink(call: Call) -> Json:
+    """An address of a message on the stand-in's page."""
     channel = call.channel()
     message = call.world.message(channel, call.require("message_ts"))
     path = f"{call.origin}/archives/{channel.id}/p{message.ts.replace('.', '')}"

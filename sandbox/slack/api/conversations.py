@@ -21,12 +21,14 @@ def _kind(channel: Channel) -> str:
 
 @method("conversations.info")
 def info(call: Call) -> Json:
+    """One conversation."""
     channel = call.channel(scope="channels:read")
     return {"channel": channel.to_slack(viewer=seed.BOT.id)}
 
 
 @method("conversations.list")
 def listing(call: Call) -> Json:
+    """The conversations that the bot may know, by kind."""
     wanted = [kind.strip() for kind in str(call.args.get("types") or "public_channel").split(",")]
     if not set(wanted) <= _KINDS:
         raise Refusal("invalid_types")
@@ -54,6 +56,7 @@ def _channels(call: Call, found: list[Channel]) -> Json:
 
 @method("users.conversations")
 def of_user(call: Call) -> Json:
+    """The conversations of one user."""
     user = str(call.args.get("user") or seed.BOT.id)
     call.world.user(user)
     wanted = str(call.args.get("types") or "public_channel").split(",")
@@ -65,6 +68,7 @@ def of_user(call: Call) -> Json:
 
 @method("conversations.members")
 def members(call: Call) -> Json:
+    """Who is in a conversation."""
     channel = call.channel(scope="channels:read")
     page, cursor = page_of(channel.members, call, default=100, most=1000)
     return {"members": page, "response_metadata": {"next_cursor": cursor}}
@@ -72,6 +76,7 @@ def members(call: Call) -> Json:
 
 @method("conversations.history")
 def history(call: Call) -> Json:
+    """What was said in the channel, newest first; replies stay in their threads."""
     channel = call.own_channel(scope="channels:history")
     newest_first = (message for message in reversed(channel.messages.values()) if message.in_channel)
     return _messages(call, newest_first)
@@ -79,6 +84,7 @@ def history(call: Call) -> Json:
 
 @method("conversations.replies")
 def replies(call: Call) -> Json:
+    """A thread, its first message always included."""
     channel = call.own_channel(scope="channels:history")
     parent = channel.messages.get(str(call.require("ts")))
     if parent is None:
@@ -142,6 +148,7 @@ def _moment(call: Call, name: str) -> float | None:
 
 @method("conversations.join")
 def join(call: Call) -> Json:
+    """Enter a public channel."""
     channel = call.channel()
     if channel.is_archived:
         raise Refusal("is_archived")
@@ -162,6 +169,7 @@ def join(call: Call) -> Json:
 
 @method("conversations.open")
 def open_direct(call: Call) -> Json:
+    """Open the direct message with a person."""
     users = [name for name in str(call.require("users")).split(",") if name]
     if len(users) != 1:
         raise Refusal("not_enough_users" if not users else "method_not_supported_for_channel_type")

@@ -10,6 +10,7 @@ from sandbox.slack.refusal import Refusal
 
 @method("auth.test")
 def auth_test(call: Call) -> Json:
+    """Who the token belongs to."""
     return {
         "url": f"{call.origin}/",
         "team": seed.TEAM.name,
@@ -24,6 +25,7 @@ def auth_test(call: Call) -> Json:
 
 @method("apps.connections.open")
 def connections_open(call: Call) -> Json:
+    """A Socket Mode address that works once, for half a minute."""
     if call.sockets.disabled:
         raise Refusal("link_disabled")
     address = call.origin.replace("http://", "ws://")
@@ -32,6 +34,7 @@ def connections_open(call: Call) -> Json:
 
 @method("users.info")
 def users_info(call: Call) -> Json:
+    """One user."""
     user = call.world.users.get(str(call.require("user")))
     if user is None:
         raise Refusal("user_not_found")
@@ -40,6 +43,7 @@ def users_info(call: Call) -> Json:
 
 @method("users.list")
 def users_list(call: Call) -> Json:
+    """All users."""
     page, cursor = page_of(list(call.world.users.values()), call, default=100, most=1000)
     return {
         "members": [user.to_slack() for user in page],
@@ -50,6 +54,7 @@ def users_list(call: Call) -> Json:
 
 @method("usergroups.list")
 def usergroups_list(call: Call) -> Json:
+    """All user groups."""
     shown = [group.to_slack() for group in call.world.groups.values()]
     if not call.flag("include_users"):
         shown = [{name: value for name, value in group.items() if name != "users"} for group in shown]
@@ -58,6 +63,7 @@ def usergroups_list(call: Call) -> Json:
 
 @method("usergroups.users.list")
 def usergroup_users(call: Call) -> Json:
+    """The members of a user group."""
     group = call.world.groups.get(str(call.require("usergroup")))
     if group is None:
         raise Refusal("no_such_subteam")

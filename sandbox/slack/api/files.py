@@ -16,6 +16,7 @@ MOST_BYTES = 50 * 1024 * 1024
 
 @method("files.getUploadURLExternal")
 def upload_url(call: Call) -> Json:
+    """Where to send the bytes of a file."""
     name, length = str(call.require("filename")), str(call.require("length"))
     if not length.isdecimal() or int(length) < 1:
         raise Refusal("invalid_arguments", messages=["must be a positive integer [json-pointer:/length]"])
@@ -29,6 +30,7 @@ def upload_url(call: Call) -> Json:
 
 @method("files.completeUploadExternal")
 def complete(call: Call) -> Json:
+    """Finish uploads and share them."""
     entries = call.require("files")
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise Refusal("invalid_arguments", messages=["must be an array [json-pointer:/files]"])

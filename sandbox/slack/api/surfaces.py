@@ -25,6 +25,7 @@ def _trigger(call: Call) -> Trigger:
 
 @method("views.open")
 def views_open(call: Call) -> Json:
+    """Open a modal for whoever acted."""
     # A view that Slack would not show leaves the trigger to be used again.
     checked(call.require("view"), kind="modal")
     trigger = _trigger(call)
@@ -35,6 +36,7 @@ def views_open(call: Call) -> Json:
 
 @method("views.push")
 def views_push(call: Call) -> Json:
+    """Put a modal over the one in front."""
     checked(call.require("view"), kind="modal")
     trigger = _trigger(call)
     view = call.stage.push(trigger.user, call.args["view"])
@@ -44,6 +46,7 @@ def views_push(call: Call) -> Json:
 
 @method("views.update")
 def views_update(call: Call) -> Json:
+    """Exchange a view that is open."""
     found = call.stage.find(view_id=call.args.get("view_id"), external_id=call.args.get("external_id"))
     if call.args.get("hash") and call.args["hash"] != found["hash"]:
         raise Refusal("hash_conflict")
@@ -52,6 +55,7 @@ def views_update(call: Call) -> Json:
 
 @method("views.publish")
 def views_publish(call: Call) -> Json:
+    """Set a person's Home tab."""
     user = call.world.users.get(str(call.require("user_id")))
     if user is None or user.is_bot:
         raise Refusal("invalid_arguments", messages=["user not found [json-pointer:/user_id]"])
@@ -73,6 +77,7 @@ def _target(call: Call) -> tuple[Message, str]:
 
 @method("reactions.add")
 def reactions_add(call: Call) -> Json:
+    """React as the bot."""
     message, name = _target(call)
     if seed.BOT.id in message.reactions.get(name, []):
         raise Refusal("already_reacted")
@@ -83,6 +88,7 @@ def reactions_add(call: Call) -> Json:
 
 @method("reactions.remove")
 def reactions_remove(call: Call) -> Json:
+    """Take the bot's reaction back."""
     message, name = _target(call)
     if seed.BOT.id not in message.reactions.get(name, []):
         raise Refusal("no_reaction")

@@ -12,6 +12,7 @@ Rule = Callable[[Any, str], Iterator[str]]
 
 
 def problem(what: str, pointer: str) -> str:
+    """One complaint in Slack's form."""
     return f"{what} [json-pointer:{pointer}]"
 
 

@@ -22,7 +22,7 @@ export class Composer {
 
   say(text = "", kind = "") {
     this.note.className = `note ${kind}`;
-    fill(this.note, text || el("span", {}, el("kbd", {}, "Enter"), " sends, ", el("kbd", {}, "Shift Enter"), " starts a line, ", el("kbd", {}, "/"), " begins a command"));
+    fill(this.note, text || (this.thread() !== null ? "" : el("span", {}, el("kbd", {}, "Enter"), " sends, ", el("kbd", {}, "Shift Enter"), " starts a line, ", el("kbd", {}, "/"), " begins a command")));
   }
 
   typed() {

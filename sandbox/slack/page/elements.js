@@ -76,7 +76,7 @@ function select(ctx, block, one) {
   const face = el("span", { class: "face" });
   const draw = () => {
     const none = many ? !current.length : !current;
-    face.classList.toggle("empty", none);
+    face.classList.toggle("blank", none);
     fill(face, none ? label(one.placeholder) || "Select an item" : many ? current.map((value) => el("span", { class: "chip" }, named(value))) : el("span", {}, named(current)));
   };
   const marked = (list) => list.map((item) => ({ ...item, mark: many ? current.includes(item.value) : item.value === current }));

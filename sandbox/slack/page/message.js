@@ -9,9 +9,10 @@ import { listbox } from "./popover.js";
 
 const AT_ONCE = 300;
 
-// Consecutive messages of one person within five minutes share a head.
+// Consecutive messages of one person within five minutes share a head; a card with a headline stands alone.
 export const follows = (one, before) =>
-  Boolean(before) && before.user === one.user && !one.ephemeral === !before.ephemeral && one.ts - before.ts < AT_ONCE && !before.replies_shown && !before.reply_count;
+  Boolean(before) && before.user === one.user && !one.ephemeral === !before.ephemeral && one.ts - before.ts < AT_ONCE
+  && !before.reply_count && one.blocks?.[0]?.type !== "header";
 
 export function message(one, app, { joined = false, inThread = false } = {}) {
   const user = app.names.user(one.user);

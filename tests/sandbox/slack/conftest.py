@@ -1,43 +1,18 @@
-"""A stand-in, a small real Bolt app on each transport, and a person at the control API."""
+"""A stand-in, its client, and a small real Bolt app on both transports."""
 
 from __future__ import annotations
 
-import contextlib
 import logging
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
-from typing import Any
 
 import aiohttp
 import pytest
-from slack_bolt.adapter.asgi.async_handler import AsyncSlackRequestHandler
-from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
-from sandbox.serving import bind, serving
 from sandbox.slack.settings import Settings
 from sandbox.slack.standin import SlackStandIn
-
-
-@dataclass(frozen=True)
-class Person:
-    """Drives the stand-in through its control API."""
-
-    session: aiohttp.ClientSession
-    url: str
-
-    async def do(self, act: str, *, refused: bool = False, **body: Any) -> dict[str, Any]:
-        async with self.session.post(f"{self.url}/{act}", json=body) as response:
-            answer: dict[str, Any] = await response.json()
-            assert (response.status == 400) is refused, answer
-            return answer
-
-    async def see(self, what: str, **query: str) -> dict[str, Any]:
-        async with self.session.get(f"{self.url}/{what}", params=query) as response:
-            assert response.status == 200, await response.text()
-            answer: dict[str, Any] = await response.json()
-            return answer
+from tests.sandbox.slack.driving import Person, over_http, over_socket
 
 
 @pytest.fixture
@@ -70,29 +45,6 @@ def app(slack: SlackStandIn, client: AsyncWebClient) -> AsyncApp:
     """A Bolt app that is not listening yet."""
     logging.getLogger("slack_bolt").setLevel(logging.CRITICAL)
     return AsyncApp(client=client, signing_secret=slack.announcement["slack_signing_secret"])
-
-
-@contextlib.asynccontextmanager
-async def over_http(slack: SlackStandIn, app: AsyncApp) -> AsyncIterator[None]:
-    handler = AsyncSlackRequestHandler(app)  # type: ignore[no-untyped-call]  # Bolt's adapter has no types
-    async with serving(handler, bind(0), name="bolt") as origin:
-        slack.settings.request_url = f"{origin}/slack/events"
-        yield
-
-
-@contextlib.asynccontextmanager
-async def over_socket(slack: SlackStandIn, app: AsyncApp) -> AsyncIterator[AsyncSocketModeHandler]:
-    handler = AsyncSocketModeHandler(app, slack.announcement["slack_app_token"], ping_interval=1)
-    # The handler makes itself a client for slack.com unless it is given the app's.
-    handler.client.web_client = AsyncWebClient(
-        token=slack.announcement["slack_bot_token"], base_url=slack.announcement["slack_api_url"]
-    )
-    await handler.connect_async()  # type: ignore[no-untyped-call]  # likewise
-    try:
-        assert await slack.feed.until(lambda: bool(slack.sockets.ready), timeout=5)
-        yield handler
-    finally:
-        await handler.close_async()  # type: ignore[no-untyped-call]  # likewise
 
 
 @pytest.fixture(params=["http", "socket"])

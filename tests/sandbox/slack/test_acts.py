@@ -8,18 +8,9 @@ from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
 from sandbox.slack import seed
-from tests.sandbox.slack.conftest import Person
+from tests.sandbox.slack.driving import Person, actions, button, section
 
-BUTTON = {
-    "type": "button",
-    "action_id": "claim",
-    "text": {"type": "plain_text", "text": "Claim"},
-    "value": "al_1",
-}
-CARD = [
-    {"type": "section", "text": {"type": "mrkdwn", "text": "*Interested*"}},
-    {"type": "actions", "elements": [BUTTON]},
-]
+CARD = [section("*Interested*"), actions(button("claim", "Claim", value="al_1"))]
 
 
 async def test_a_slash_command_is_answered_where_it_was_typed(running: AsyncApp, person: Person) -> None:
