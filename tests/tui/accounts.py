@@ -1,0 +1,113 @@
+"""An account to look at, and a clock that moves when it is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from shared.api.models import Inbox, Lead, Sequence, StatsRow
+from shared.api.pacing import BudgetState
+from shared.snapshot import Reading, Snapshot
+from tui.board import Board, compose
+from tui.lines import ChangeLine
+from tui.poller import Tick, intervals
+
+NOW = datetime(2026, 3, 2, 14, 32, 7, tzinfo=UTC)
+NAMES = ("SaaS founders – Europe", "Fintech ops leaders", "Webinar follow-up", "Recruiters Singapore")
+DOMAINS = ("useacme.example", "acmehq.example", "tryacme.example", "getacme.example")
+
+
+class Clock:
+    """A clock that moves when it is told."""
+
+    def __init__(self) -> None:
+        self.time = NOW
+
+    def __call__(self) -> datetime:
+        return self.time
+
+    def pass_by(self, seconds: float) -> None:
+        """Let time pass."""
+        self.time += timedelta(seconds=seconds)
+
+
+def an_inbox(number: int) -> Inbox:
+    score = (57, 73, 91, 88, 95, 84, 66, 92)[number % 8]
+    status = ("resting", "active", "active", "warming")[number % 4]
+    domain = DOMAINS[number % len(DOMAINS)]
+    return Inbox(
+        email=f"person{number:02}@{domain}", health_score=float(score), daily_limit=30 + number, status=status
+    )
+
+
+def account(*, inboxes: int = 24, now: datetime = NOW, **changes: Any) -> Snapshot:
+    def read(value: Any) -> Reading[Any]:
+        return Reading(value=value, read_at=now)
+
+    boxes = tuple(an_inbox(number) for number in range(inboxes))
+    sequences = tuple(
+        Sequence(id=f"sq_{n}", name=name, status="paused" if n == 2 else "active", steps=3 + n % 2)
+        for n, name in enumerate(NAMES)
+    )
+
+    def rows(*groups: str) -> tuple[StatsRow, ...]:
+        return tuple(
+            StatsRow(
+                group=g, sends=4_000 + 731 * n, replies=310 + 17 * n, positive_replies=140 + n, meetings=50
+            )
+            for n, g in enumerate(groups)
+        )
+
+    leads = tuple(
+        Lead(
+            id=f"ld_{n}",
+            email=f"{first.lower()}@{company.lower()}.example",
+            status="interested",
+            first_name=first,
+            last_name="Sharma",
+            company=company,
+        )
+        for n, (first, company) in enumerate((("Maya", "Harbor"), ("Sven", "Helio"), ("Lucía", "Indigo")))
+    )
+    snapshot = Snapshot(
+        workspace="acme",
+        sequences=read(sequences),
+        inboxes=read(boxes),
+        stats={
+            "sequence": read(rows(*(s.id for s in sequences))),
+            "step": read(rows("1", "2", "3")),
+            "variant": read(rows("A", "B")),
+            "inbox": read(rows(*(box.email for box in boxes))),
+        },
+        today=read(StatsRow(group="today", sends=412, replies=31, positive_replies=12, meetings=3)),
+        previous=read(
+            StatsRow(group="previous", sends=16_000, replies=1_500, positive_replies=700, meetings=190)
+        ),
+        interested=read(leads),
+        budget=BudgetState(rate=9.5, used_last_second=2),
+    )
+    return replace(snapshot, **changes)
+
+
+def board_of(snapshot: Snapshot, **more: Any) -> Board:
+    """The board of a snapshot at a base interval of 30 s."""
+    return compose(snapshot, intervals=intervals(30), **more)
+
+
+def tick_of(snapshot: Snapshot, *, beats: int = 1, changes: tuple[ChangeLine, ...] = ()) -> Tick:
+    """A tick with that snapshot."""
+    return Tick(snapshot=snapshot, board=board_of(snapshot), beats=beats, changes=changes)
+
+
+def failing(
+    snapshot: Snapshot, *, since: datetime, error: str = "The outreach service cannot be reached."
+) -> Snapshot:
+    """The same values, with every source failing since then."""
+
+    def fail(reading: Reading[Any]) -> Reading[Any]:
+        return replace(reading, error=error, failed_since=since)
+
+    names = ("sequences", "inboxes", "today", "previous", "interested")
+    parts: dict[str, Any] = {name: fail(getattr(snapshot, name)) for name in names}
+    return replace(snapshot, stats={g: fail(r) for g, r in snapshot.stats.items()}, **parts)

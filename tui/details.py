@@ -1,0 +1,140 @@
+"""What stands behind a line, as a card; and which command lines are asked about first. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from shared import reports
+from shared.api.models import StatsRow
+from shared.card import Button, Card, Column, Fact, Row, Table, Tone
+from shared.commands import UsageError, parse
+from shared.words import join
+from tui.arrange import Arrangement
+from tui.board import Board
+from tui.keys import BOARD
+from tui.lines import ChangeLine, InboxLine, LeadLine, Line, SequenceLine, StatsLine
+from tui.screens.confirm import Ask
+
+KEYS = tuple((key.shown, key.summary) for key in BOARD)
+
+
+def finding(arrangement: Arrangement, text: str) -> Arrangement:
+    """The same with another filter."""
+    return replace(arrangement, find=text)
+
+
+def question(line: str) -> Ask | None:
+    """What to ask before a command that changes something; None for one that reads, or is none."""
+    try:
+        command = parse(line).command
+    except UsageError:
+        return None
+    if not command.changes:
+        return None
+    return Ask(title=f"{command.summary}?", text=(line,), yes="Do it")
+
+
+def card_of(line: Line, *, board: Board, changes: Sequence[ChangeLine]) -> Card:
+    """The details of any line."""
+    if isinstance(line, InboxLine):
+        return _inbox(line, board=board, changes=changes)
+    if isinstance(line, SequenceLine):
+        return _sequence(line, changes=changes)
+    if isinstance(line, StatsLine):
+        return Card(title=line.name, tone=line.tone, facts=_counts(line.stats))
+    if isinstance(line, LeadLine):
+        return _lead(line)
+    assert isinstance(line, ChangeLine)
+    text = (line.text, f"Seen at {line.at.astimezone():%d %b %H:%M:%S}.")
+    return Card(title=line.subject, tone=line.tone, text=text)
+
+
+def _inbox(line: InboxLine, *, board: Board, changes: Sequence[ChangeLine]) -> Card:
+    inbox = line.inbox
+    domain = next((d for d in board.domains if d.domain == inbox.domain), None)
+    health = "unknown" if inbox.health_score is None else f"{inbox.health_score:g} of 100"
+    facts = (
+        Fact(label="Verdict", value=line.verdict.word, tone=line.verdict.tone),
+        Fact(label="Health", value=health, tone=line.tone),
+        Fact(label="Status", value=inbox.status or "unknown"),
+        Fact(label="Daily limit", value=reports.show_count(inbox.daily_limit)),
+        *((Fact(label="Lately", value=reports.sparkline(line.trend)),) if len(line.trend) > 1 else ()),
+        *(_counts(line.stats) if line.stats else ()),
+    )
+    text = (f"{inbox.domain}: {'; '.join(domain.reasons) or 'all well'}.",) if domain else ()
+    return Card(
+        title=inbox.email,
+        tone=line.tone,
+        text=(*line.verdict.reasons, *text),
+        facts=facts,
+        table=_siblings(line, board),
+        buttons=(Button(label=f"Inboxes of {inbox.domain}", command=join("inboxes", inbox.domain)),),
+        footer=_lately(inbox.email, changes),
+    )
+
+
+def _siblings(line: InboxLine, board: Board) -> Table:
+    others = [other for other in board.inboxes if other.inbox.domain == line.inbox.domain]
+    columns = (
+        Column(title="Same domain"),
+        Column(title="Health", numeric=True),
+        Column(title="Status"),
+        Column(title="Limit", numeric=True),
+    )
+    rows = tuple(
+        Row(cells=(o.inbox.email, o.inbox.health_score, o.inbox.status, o.inbox.daily_limit), tone=o.tone)
+        for o in others[:12]
+    )
+    return Table(columns=columns, rows=rows, total=len(others))
+
+
+def _sequence(line: SequenceLine, *, changes: Sequence[ChangeLine]) -> Card:
+    sequence = line.sequence
+    facts = (
+        Fact(label="Status", value=line.pending or sequence.status or "unknown", tone=line.tone),
+        Fact(label="Steps", value=reports.show_count(sequence.steps)),
+        *(_counts(line.stats) if line.stats else ()),
+    )
+    verb = {"active": "Pause", "paused": "Resume"}.get(sequence.status or "")
+    act = (Button(label=verb, command=join(verb.lower(), sequence.id)),) if verb else ()
+    leads = Button(label="Its leads", command=join("leads", sequence.id))
+    return Card(
+        title=sequence.label,
+        tone=line.tone,
+        text=(sequence.id,),
+        facts=facts,
+        buttons=(*act, leads),
+        footer=_lately(sequence.label, changes),
+    )
+
+
+def _lead(line: LeadLine) -> Card:
+    lead = line.lead
+    facts = tuple(
+        Fact(label=label, value=value)
+        for label, value in (("Address", lead.email), ("Company", lead.company), ("Id", lead.id))
+        if value
+    )
+    status = Fact(label="Status", value=lead.status or "unknown", tone=Tone.GOOD)
+    more = Button(label="All of this lead", command=join("lead", lead.id))
+    return Card(title=line.name, tone=Tone.GOOD, facts=(status, *facts), buttons=(more,))
+
+
+def _counts(stats: StatsRow) -> tuple[Fact, ...]:
+    def said(name: str) -> str:
+        value = getattr(stats, name)
+        share = reports.rate(value, stats.sends)
+        return reports.show_count(value) + (f"  ({reports.show_rate(share)})" if share is not None else "")
+
+    return (
+        Fact(label="Sent, 30 days", value=reports.show_count(stats.sends)),
+        Fact(label="Replies", value=said("replies")),
+        Fact(label="Positive", value=said("positive_replies")),
+        Fact(label="Meetings", value=said("meetings")),
+    )
+
+
+def _lately(subject: str, changes: Sequence[ChangeLine]) -> str:
+    seen = [change for change in changes if change.subject == subject][:5]
+    return "\n".join(f"{change.at.astimezone():%H:%M}  {change.text}" for change in seen)

@@ -1,0 +1,45 @@
+"""Thin bars and large numerals, drawn with characters that every font has. Pure."""
+
+from __future__ import annotations
+
+from tui.look import Glyphs, Ink, Piece
+
+_FONT = {
+    "0": "### #.# #.# #.# ###", "1": ".#. ##. .#. .#. ###", "2": "### ..# ### #.. ###",
+    "3": "### ..# ### ..# ###", "4": "#.# #.# ### ..# ..#", "5": "### #.. ### ..# ###",
+    "6": "### #.. ### #.# ###", "7": "### ..# ..# ..# ..#", "8": "### #.# ### #.# ###",
+    "9": "### #.# ### ..# ###", ",": ". . . # #", ".": ". . . . #", "%": "#.# ..# .#. #.. #.#",
+    "–": "... ... ### ... ...", "k": "#.. #.# ##. #.# #.#", "M": "#.# ### #.# #.# #.#", " ": ". . . . .",
+    "/": "..# ..# .#. #.. #..", ":": ". # . # .", "+": "... .#. ### .#. ...", "?": "### ..# .## ... .#.",
+}  # fmt: skip
+"""Three by five pixels each, line by line."""
+HALVES = {"..": " ", "#.": "▀", ".#": "▄", "##": "█"}
+
+
+def bar(fraction: float | None, width: int, *, ink: Ink, glyphs: Glyphs) -> list[Piece]:
+    """A thin line, as much of it strong as the fraction says, in halves of a cell."""
+    if width <= 0:
+        return []
+    if fraction is None:
+        return [(glyphs.rest * width, Ink.FAINT)]
+    halves = round(min(max(fraction, 0.0), 1.0) * width * 2)
+    full, half = divmod(halves, 2)
+    if glyphs.ascii:
+        return [("=" * full, ink), ("." * (width - full), Ink.FAINT)]
+    return [("━" * full + "╸" * half, ink), ("─" * (width - full - half), Ink.FAINT)]
+
+
+def numeral(text: str, *, scale: int = 1) -> list[str]:
+    """A number as lines of text: three at scale 1, five at scale 2; unknown characters are left out."""
+    pixels = ["", "", "", "", ""]
+    for character in text:
+        if character in _FONT:
+            for line, part in enumerate(_FONT[character].split()):
+                pixels[line] += part + "."
+    if scale > 1:
+        return ["".join("█" * scale if p == "#" else " " * scale for p in line) for line in pixels]
+    pixels.append("." * len(pixels[0]))
+    return [
+        "".join(HALVES[upper + lower] for upper, lower in zip(pixels[y], pixels[y + 1], strict=True))
+        for y in (0, 2, 4)
+    ]

@@ -1,0 +1,146 @@
+"""What people do from the dashboard: command lines, and wishes that are pending until a read proves them.
+
+Kept apart from the screens, which only show it; every act goes through the one parser and the one table.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from shared import operations
+from shared.api.models import Sequence
+from shared.card import Card, Tone
+from shared.commands import parse
+from shared.desk import Desk
+from shared.snapshot import Snapshot
+from shared.words import join
+from tui.board import Board
+
+logger = logging.getLogger(__name__)
+
+UNDO = timedelta(seconds=10)
+VERBS = {"paused": "pause", "active": "resume"}
+PROGRESS = {"paused": "pausing…", "active": "resuming…"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """A sequence that shall become something; `done_at` is when the service agreed."""
+
+    sequence: Sequence
+    status: str
+    done_at: datetime | None = None
+
+    @property
+    def line(self) -> str:
+        """The command line that asks for it."""
+        return join(VERBS[self.status], self.sequence.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """What the first read after it said of a wish."""
+
+    wish: Wish
+    status: str | None
+
+    @property
+    def holds(self) -> bool:
+        """Whether the sequence is what it was to become."""
+        return self.status == self.wish.status
+
+
+def wishes_for(sequences: Iterable[Sequence]) -> tuple[Wish, ...]:
+    """Pause what is active; where nothing is, resume what is paused. What has another status is left alone."""
+    chosen = tuple(sequences)
+    for status, wanted in (("active", "paused"), ("paused", "active")):
+        if wishes := tuple(Wish(sequence=s, status=wanted) for s in chosen if s.status == status):
+            return wishes
+    return ()
+
+
+async def run_at(desk: Desk, line: str) -> Card:
+    """Carry out a command line; every failure is a card too."""
+    try:
+        return await operations.run(parse(line), desk)
+    except Exception as error:  # noqa: BLE001 # whatever it is becomes a card, and the screen lives
+        card = operations.error_card(error)
+        logger.warning("%s: %s", line, card.summary)
+        return card
+
+
+class Hands:
+    """Runs command lines, and remembers wishes until they are proven."""
+
+    def __init__(self, run: Callable[[str], Awaitable[Card]], *, now: Callable[[], datetime]) -> None:
+        self.run = run
+        self._now = now
+        self._wishes: dict[str, Wish] = {}
+        self._done: tuple[Wish, ...] = ()
+        self._done_at: datetime | None = None
+
+    @property
+    def pending(self) -> Mapping[str, Wish]:
+        """By sequence id."""
+        return self._wishes
+
+    async def carry_out(self, wishes: Iterable[Wish]) -> tuple[Card, ...]:
+        """Ask the service, one after another, and answer its cards."""
+        asked = tuple(wishes)
+        self._wishes |= {wish.sequence.id: wish for wish in asked}
+        cards = [await self._one(wish) for wish in asked]
+        done = tuple(wish for wish in asked if wish.sequence.id in self._wishes)
+        self._done, self._done_at = done, self._now()
+        return tuple(cards)
+
+    async def _one(self, wish: Wish) -> Card:
+        try:
+            card = await self.run(wish.line)
+        except BaseException:
+            self._wishes.pop(wish.sequence.id, None)
+            raise
+        if card.tone in {Tone.WARN, Tone.BAD}:
+            self._wishes.pop(wish.sequence.id, None)
+        else:
+            self._wishes[wish.sequence.id] = replace(wish, done_at=self._now())
+        return card
+
+    def undo(self) -> tuple[Wish, ...]:
+        """The wishes that take back the last ones; none when more than ten seconds have passed."""
+        if self._done_at is None or self._now() - self._done_at > UNDO:
+            return ()
+        back = tuple(
+            Wish(
+                sequence=replace(wish.sequence, status=wish.status),
+                status="active" if wish.status == "paused" else "paused",
+            )
+            for wish in self._done
+        )
+        self._done, self._done_at = (), None
+        return back
+
+    def settle(self, snapshot: Snapshot) -> tuple[Proof, ...]:
+        """The wishes that a read made after them proves or refutes; they are pending no more."""
+        read_at = snapshot.sequences.read_at
+        statuses = {sequence.id: sequence.status for sequence in snapshot.sequences.value or ()}
+        ready = [
+            wish for wish in self._wishes.values() if wish.done_at and read_at and read_at >= wish.done_at
+        ]
+        for wish in ready:
+            del self._wishes[wish.sequence.id]
+        return tuple(Proof(wish=wish, status=statuses.get(wish.sequence.id)) for wish in ready)
+
+    def mark(self, board: Board) -> Board:
+        """The board with what is pending said in its lines."""
+        if not self._wishes:
+            return board
+        lines = tuple(
+            replace(line, pending=PROGRESS[self._wishes[line.key].status])
+            if line.key in self._wishes
+            else line
+            for line in board.sequences
+        )
+        return replace(board, sequences=lines)

@@ -1,0 +1,163 @@
+"""Ticks of the clock into snapshots, and snapshots into boards, all in the event loop of the screen.
+
+One job a source: never two reads of the same source at once, never all at the same moment, and a read that
+comes late is made once, not skipped. Boards are worked out beside the loop, so that keys never wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from apscheduler.events import EVENT_JOB_ERROR, JobExecutionEvent
+from apscheduler.schedulers.asyncio import AsyncIOScheduler
+
+from shared.api.client import OutreachClient
+from shared.health import DEFAULT, Thresholds
+from shared.snapshot import SOURCES, Reading, Snapshot, Source, attempt
+from tui import changes
+from tui.board import Board, compose
+from tui.lines import ChangeLine
+
+logger = logging.getLogger(__name__)
+
+APART = 0.2
+"""Seconds between the first reads, so that a start is no burst."""
+JITTER = 0.1
+"""Of the interval."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tick:
+    """A new board, what became different with it, and how many reads have succeeded so far."""
+
+    snapshot: Snapshot
+    board: Board
+    changes: tuple[ChangeLine, ...]
+    beats: int
+
+
+def intervals(poll_seconds: float) -> dict[str, float]:
+    """Seconds between reads, by the name that a board's stamps have."""
+    return {source.grouping or source.name: poll_seconds * source.factor for source in SOURCES.values()}
+
+
+class Poller:
+    """Reads every source at its own pace for as long as it is open, and delivers ticks."""
+
+    def __init__(
+        self,
+        *,
+        client: OutreachClient,
+        workspace: str,
+        poll_seconds: float,
+        now: Callable[[], datetime],
+        thresholds: Thresholds = DEFAULT,
+        trends: Mapping[str, tuple[float, ...]] | None = None,
+    ) -> None:
+        self._client = client
+        self._now = now
+        self._intervals = intervals(poll_seconds)
+        self._thresholds = thresholds
+        self._trends = dict(trends or {})
+        self._snapshot = Snapshot(workspace=workspace)
+        self._scheduler = AsyncIOScheduler(timezone="UTC", logger=logger)
+        self._changed = asyncio.Event()
+        self._composer: asyncio.Task[None] | None = None
+        self._reading: dict[str, asyncio.Task[object]] = {}
+        self._again: set[str] = set()
+        self._beats = 0
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """What is known now."""
+        return self._snapshot
+
+    def start(self, deliver: Callable[[Tick], object]) -> None:
+        """Begin to read; `deliver` is called in the event loop."""
+        self._composer = asyncio.create_task(self._compose(deliver), name="dashboard-composer")
+        self._scheduler.add_listener(self._failed, EVENT_JOB_ERROR)
+        for number, source in enumerate(SOURCES.values()):
+            seconds = self._intervals[source.grouping or source.name]
+            self._scheduler.add_job(
+                self._read,
+                "interval",
+                args=[source],
+                id=source.name,
+                seconds=seconds,
+                jitter=seconds * JITTER,
+                next_run_time=self._now() + timedelta(seconds=number * APART),
+                coalesce=True,
+                max_instances=1,
+                misfire_grace_time=None,
+            )
+        self._scheduler.start()
+
+    def hurry(self, *names: str) -> None:
+        """Read these sources now, or all; one that is being read already is read once more afterwards."""
+        for number, name in enumerate(names or tuple(SOURCES)):
+            if name in self._reading:
+                self._again.add(name)
+            else:
+                self._due(name, after=number * APART)
+
+    def _due(self, name: str, *, after: float = 0.0) -> None:
+        if self._scheduler.running:
+            self._scheduler.modify_job(name, next_run_time=self._now() + timedelta(seconds=after))
+
+    async def aclose(self) -> None:
+        """Stop reading, and wait until nothing runs any more."""
+        if self._scheduler.running:
+            self._scheduler.shutdown(wait=False)
+        tasks = [*self._reading.values(), *([self._composer] if self._composer else [])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _read(self, source: Source) -> None:
+        task = asyncio.current_task()
+        assert task
+        self._reading[source.name] = task
+        try:
+            before = self._snapshot.reading(source)
+            self._put(source, await attempt(before, source, self._client, now=self._now()))
+        finally:
+            del self._reading[source.name]
+        if source.name in self._again:
+            self._again.discard(source.name)
+            self._due(source.name)
+
+    def _put(self, source: Source, reading: Reading[object]) -> None:
+        self._beats += reading.failed_since is None
+        self._snapshot = replace(self._snapshot.having(source, reading), budget=self._client.budget)
+        self._changed.set()
+
+    async def _compose(self, deliver: Callable[[Tick], object]) -> None:
+        """Several reads that end together make one board."""
+        shown = self._snapshot
+        board: Board | None = None
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            snapshot, beats = self._snapshot, self._beats
+            try:
+                made, changed = await asyncio.to_thread(self._work_out, shown, snapshot, board)
+            except Exception:
+                logger.exception("an answer that no board could be made of")  # the screen stays, and ages
+                continue
+            shown, board = snapshot, made
+            deliver(Tick(snapshot=snapshot, board=made, changes=changed, beats=beats))
+
+    def _work_out(
+        self, before: Snapshot, after: Snapshot, board: Board | None
+    ) -> tuple[Board, tuple[ChangeLine, ...]]:
+        made = compose(
+            after, intervals=self._intervals, before=board, trends=self._trends, thresholds=self._thresholds
+        )
+        return made, changes.between(before, after, at=self._now())
+
+    def _failed(self, event: JobExecutionEvent) -> None:
+        logger.error("reading %s failed", event.job_id, exc_info=event.exception)

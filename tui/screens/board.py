@@ -1,0 +1,239 @@
+"""The board: verdict, figures, and the five lists; everything on it is mounted once and stays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.screen import Screen
+from textual.widgets import Static
+
+from shared.api.models import GROUPINGS
+from tui import layout
+from tui.arrange import Arrangement
+from tui.board import Board
+from tui.columns import LISTS
+from tui.freshness import Freshness
+from tui.keys import BOARD, bindings
+from tui.lines import ChangeLine
+from tui.look import Glyphs
+from tui.widgets.figures import Figures
+from tui.widgets.grid import Grid
+from tui.widgets.panel import Panel
+from tui.widgets.top import Banner, Foot, TopLine, Verdict
+
+TITLES = {
+    "inboxes": ("Inboxes", "No inboxes are connected."),
+    "sequences": ("Sequences", "There are no sequences."),
+    "stats": ("Stats", "Nothing was sent in the last 30 days."),
+    "interested": ("Interested", "Nobody is interested yet."),
+    "changes": ("What changed", "Nothing has changed since the start."),
+}
+
+
+class BoardScreen(Screen[None]):
+    """All of a workspace on one screen; it asks the app for acts, by messages, and knows no service."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings(BOARD),
+        *(Binding(str(n), f"panel('{name}')", show=False) for n, name in enumerate(layout.PANELS, start=1)),
+        Binding("tab", "next_panel(1)", show=False, priority=True),
+        Binding("shift+tab", "next_panel(-1)", show=False, priority=True),
+    ]
+
+    @dataclass
+    class Wanted(Message):
+        """Somebody wants something that the app does: `what` is the name of a key."""
+
+        what: str
+
+    def __init__(self, *, glyphs: Glyphs, workspace: str, notice: str) -> None:
+        super().__init__()
+        self._glyphs = glyphs
+        self._workspace = workspace
+        self.board: Board | None = None
+        self.active = "inboxes"
+        self.grouping = GROUPINGS[0]
+        self._changes: tuple[ChangeLine, ...] = ()
+        self._beats = 0
+        self._mode = ""
+        self.top = TopLine(glyphs=glyphs, notice=notice)
+        self.banner = Banner(glyphs=glyphs)
+        self.verdict = Verdict(glyphs=glyphs)
+        self.figures = Figures(glyphs=glyphs)
+        self.foot = Foot()
+        self.panels = {
+            name: Panel(
+                name,
+                title=TITLES[name][0],
+                columns=LISTS[name],
+                glyphs=glyphs,
+                empty=TITLES[name][1],
+                key=str(number),
+            )
+            for number, name in enumerate(layout.PANELS, start=1)
+        }
+
+    def compose(self) -> ComposeResult:
+        """Once, for good."""
+        yield self.top
+        yield self.banner
+        yield self.verdict
+        yield self.figures
+        with Horizontal(id="panels"):
+            yield self.panels["inboxes"]
+            with Vertical(id="right"):
+                with Vertical(id="middle"):
+                    yield self.panels["sequences"]
+                    yield self.panels["stats"]
+                with Vertical(id="last"):
+                    yield self.panels["interested"]
+                    yield self.panels["changes"]
+        yield self.foot
+        yield Static("", id="too-small")
+
+    def on_mount(self) -> None:
+        """Keys go to the inboxes first."""
+        self.panels[self.active].grid.focus()
+        self.foot.say([(key.shown, key.word) for key in BOARD if key.foot])
+
+    # -- what is shown ---------------------------------------------------------------------------------
+
+    def show(self, board: Board, *, changes: tuple[ChangeLine, ...], beats: int, now: datetime) -> None:
+        """Another board; each widget paints what differs."""
+        self.board, self._changes, self._beats = board, changes, beats
+        self.figures.say(board.figures, doubtful=self._doubtful("sequence", now))
+        self.verdict.say(board, doubtful=self._doubtful("inboxes", now))
+        self._show_panels(now)
+        self.tick(now)
+
+    def tick(self, now: datetime) -> None:
+        """A second has passed: ages, banner, clock."""
+        self.top.say(board=self.board, workspace=self._workspace, beats=self._beats, now=now, mode=self._mode)
+        if self.board is None:
+            return
+        self.banner.say(self.board.trouble, now=now)
+        self.verdict.say(self.board, doubtful=self._doubtful("inboxes", now))
+        self.figures.say(self.board.figures, doubtful=self._doubtful("sequence", now))
+        for panel in self.panels.values():
+            panel.tick(now)
+
+    def _doubtful(self, source: str, now: datetime) -> bool:
+        stamp = self.board.stamps.get(source) if self.board else None
+        return stamp is not None and stamp.freshness(now) >= Freshness.LATE
+
+    def _show_panels(self, now: datetime) -> None:
+        board = self.board
+        assert board
+        self.panels["inboxes"].show(board.inboxes, stamp=board.stamps.get("inboxes"), now=now)
+        self.panels["sequences"].show(
+            board.sequences, stamp=board.stamps.get("sequences"), now=now, aside=_running(board)
+        )
+        self.panels["stats"].show(
+            board.stats.get(self.grouping, ()),
+            stamp=board.stamps.get(self.grouping),
+            now=now,
+            aside=f"by {self.grouping} (g), 30 days",
+        )
+        self.panels["interested"].show(board.interested, stamp=board.stamps.get("interested"), now=now)
+        self.panels["changes"].show(self._changes, stamp=None, now=now)
+
+    @property
+    def grid(self) -> Grid:
+        """The list that keys go to."""
+        return self.panels[self.active].grid
+
+    # -- the size --------------------------------------------------------------------------------------
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Fit the panels to the screen."""
+        self._fit(event.size.width, event.size.height)
+
+    def _fit(self, width: int, height: int) -> None:
+        small = layout.too_small(width, height)
+        self.set_class(small, "-too-small")
+        if small:
+            least = f"{layout.SMALLEST[0]}×{layout.SMALLEST[1]}"
+            self.query_one("#too-small", Static).update(
+                f"This window is {width}×{height}.\nThe dashboard needs {least}.\n\nq leaves."
+            )
+        self.set_class(width >= layout.WIDE, "-wide")
+        self.set_class(width < layout.NORMAL, "-narrow")
+        self.set_class(height < layout.MEDIUM, "-short")
+        self.set_class(height >= layout.TALL, "-tall")
+        shown = layout.shown(width, height, active=self.active)
+        for name, panel in self.panels.items():
+            panel.display = name in shown
+        self.query_one("#middle").display = bool(shown & {"sequences", "stats"})
+        self.query_one("#last").display = bool(shown & {"interested", "changes"})
+        self.query_one("#right").display = bool(shown - {"inboxes"})
+
+    # -- hands on the lists ----------------------------------------------------------------------------
+
+    def action_panel(self, name: str) -> None:
+        """Go to a panel."""
+        self.active = name
+        self._fit(self.size.width, self.size.height)
+        self.grid.focus()
+
+    def action_next_panel(self, by: int) -> None:
+        """Go to the next panel, or the one before."""
+        at = layout.PANELS.index(self.active)
+        self.action_panel(layout.PANELS[(at + by) % len(layout.PANELS)])
+
+    def action_sort(self) -> None:
+        """Sort by the next column."""
+        self.grid.next_order()
+
+    def action_reverse(self) -> None:
+        """The other way round."""
+        self.grid.ask(replace(self.grid.arrangement, descending=not self.grid.arrangement.descending))
+
+    def action_faults(self) -> None:
+        """Only what is not well, or all again."""
+        self.grid.ask(replace(self.grid.arrangement, faults=not self.grid.arrangement.faults))
+
+    def action_back(self) -> None:
+        """As the list comes."""
+        self.grid.unmark()
+        self.grid.ask(Arrangement())
+
+    def action_group(self) -> None:
+        """Stats by the next grouping."""
+        at = GROUPINGS.index(self.grouping)
+        self.grouping = GROUPINGS[(at + 1) % len(GROUPINGS)]
+        self.action_panel("stats")
+        if self.board:
+            self._show_panels(self.app.now())  # type: ignore[attr-defined] # the app's clock
+
+    @on(Grid.Arranged)
+    def _arranged(self, event: Grid.Arranged) -> None:
+        if event.grid.has_focus and event.grid.id in self.panels:
+            self.active = event.grid.id
+        for panel in self.panels.values():
+            panel.tick(self.app.now())  # type: ignore[attr-defined] # the app's clock
+
+    def action_want(self, what: str) -> None:
+        """Ask the app for an act."""
+        self.post_message(self.Wanted(what))
+
+    @on(Grid.Picked)
+    def _picked(self) -> None:
+        self.post_message(self.Wanted("details"))
+
+
+def _running(board: Board) -> str:
+    paused = sum(line.sequence.status == "paused" for line in board.sequences)
+    return f"{paused} paused" if paused else ""
+
+
+def names(board: Board | None) -> Iterable[str]:
+    """The sequences' names, for the prompt."""
+    return (line.sequence.label for line in board.sequences) if board else ()

@@ -1,0 +1,122 @@
+"""A titled list: what it is, how many, how arranged, and how old."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from rich.cells import cell_len
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.strip import Strip
+from textual.widget import Widget
+
+from tui.columns import Column
+from tui.freshness import Freshness, Stamp
+from tui.lines import Line
+from tui.look import PALETTES, Glyphs, Ink, Piece
+from tui.widgets import paint
+from tui.widgets.grid import Grid
+
+
+class Head(Widget):
+    """One line: something on the left, something on the right, in any inks."""
+
+    DEFAULT_CSS = "Head { height: 1; }"
+
+    def __init__(self, *, id: str | None = None, ground: str = "panel") -> None:  # noqa: A002 # the framework's word
+        super().__init__(id=id)
+        self._left: tuple[Piece, ...] = ()
+        self._right: tuple[Piece, ...] = ()
+        self._ground = ground
+
+    @property
+    def text(self) -> str:
+        """What it says, without inks."""
+        return "".join(text for text, _ in (*self._left, ("  ", Ink.TEXT), *self._right))
+
+    def show(self, left: Sequence[Piece], right: Sequence[Piece] = ()) -> None:
+        """Say something else; nothing is painted when it is the same."""
+        if (tuple(left), tuple(right)) != (self._left, self._right):
+            self._left, self._right = tuple(left), tuple(right)
+            self.refresh()
+
+    def set_ground(self, ground: str) -> None:
+        """The colour behind it, by the palette's name for it."""
+        if ground != self._ground:
+            self._ground = ground
+            self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """The right side stays whole as long as it can; the left is cut."""
+        palette = PALETTES[self.app.theme]
+        ground = str(getattr(palette, self._ground))
+        width = self.size.width
+        tail = sum(cell_len(text) for text, _ in self._right)
+        tail = min(tail, width)
+        pieces = [*paint.fit(self._left, max(0, width - tail)), *paint.fit(self._right, tail)]
+        return Strip(paint.strip(pieces, palette=palette, ground=ground)).adjust_cell_length(width)
+
+
+class Panel(Vertical):
+    """A head over a grid."""
+
+    DEFAULT_CSS = """
+    Panel { height: 1fr; background: $o-panel; }
+    """
+
+    def __init__(
+        self, name: str, *, title: str, columns: Sequence[Column], glyphs: Glyphs, empty: str, key: str
+    ) -> None:
+        super().__init__(id=f"panel-{name}")
+        self.panel = name
+        self._title = title
+        self._key = key
+        self._glyphs = glyphs
+        self._stamp: Stamp | None = None
+        self._aside = ""
+        self.grid = Grid(columns, glyphs=glyphs, empty=empty, id=name)
+        self.head = Head()
+
+    def compose(self) -> ComposeResult:
+        """Once, for good."""
+        yield self.head
+        yield self.grid
+
+    def show(self, lines: Sequence[Line], *, stamp: Stamp | None, now: datetime, aside: str = "") -> None:
+        """Other lines, with their age; `aside` stands beside the title."""
+        self._stamp, self._aside = stamp, aside
+        self.grid.show(lines)
+        self.tick(now)
+
+    def tick(self, now: datetime) -> None:
+        """Say the age again."""
+        freshness = self._stamp.freshness(now) if self._stamp else Freshness.FRESH
+        self.grid.say_age(freshness)
+        self.head.show(self._left(), self._age(now, freshness))
+
+    def _left(self) -> list[Piece]:
+        grid, focused = self.grid, self.grid.has_focus
+        asked = grid.arrangement
+        pieces: list[Piece] = [
+            (self._glyphs.focus if focused else " ", Ink.ACCENT),
+            (self._title.upper(), Ink.ACCENT if focused else Ink.STRONG),
+            (f" {len(grid.shown):,}" if grid.shown or self._stamp is None else "", Ink.MUTED),
+            (f"  {self._aside}" if self._aside else "", Ink.MUTED),
+            (f"  {self._key}" if not focused else "", Ink.FAINT),
+        ]
+        if asked.faults:
+            pieces.append(("  faults only", Ink.WARN))
+        if asked.find.strip():
+            pieces.append((f"  /{asked.find.strip()}", Ink.WARN))
+        marked = [line for line in grid.chosen if line is not grid.line]
+        if marked:
+            pieces.append((f"  {self._glyphs.marked} {len(grid.chosen)} marked", Ink.ACCENT))
+        return pieces
+
+    def _age(self, now: datetime, freshness: Freshness) -> list[Piece]:
+        if self._stamp is None:
+            return []
+        sign = self._glyphs.warn + " " if freshness >= Freshness.LATE or self._stamp.failed_since else ""
+        ink = Ink.WARN if sign else Ink.MUTED
+        return [(sign + self._stamp.words(now) + " ", ink)]
