@@ -18,7 +18,7 @@ from bot.ledger.claims import Held
 from bot.roles import Person
 from shared import commands, operations
 from shared.card import Card, Tone
-from shared.commands import Command, Invocation, Role, UsageError
+from shared.commands import Invocation, Role, UsageError
 from shared.records import Actor, AuditEntry
 
 log = structlog.get_logger("acts")
@@ -52,17 +52,13 @@ class Acts:
 
     async def _command(self, invocation: Invocation, person: Person, *, channel: str) -> Answer:
         command = invocation.command
-        if command.name == "whoami":
-            return Answer(card=_whoami(person))
-        if command.name == "help":
-            return Answer(card=_help(invocation, person))
         workspace = self._desks.workspace(invocation.workspace, channel=channel)
         actor = _actor(person, channel)
         if not roles.may(person, command):
             await self._refused(invocation.line, workspace.name, actor)
             return Answer(card=roles.refusal(person, f"“{command.name}”", needed=command.role))
-        card = await operations.run(invocation, self._desks.at(workspace, actor))
-        done = command.changes and card.tone in {Tone.GOOD, Tone.INFO} and not _asks(card)
+        card = await operations.run(invocation, self._desks.at(workspace, actor, role=roles.role_of(person)))
+        done = command.changes and not card.refused and operations.asks(card) is None
         return Answer(card=_signed(card, person) if done else card, public=done)
 
     async def _refused(self, line: str, workspace: str, actor: Actor) -> None:
@@ -110,31 +106,8 @@ def _late(held: Held, person: Person) -> Card:
     return Card(title=f"{who} it since {since:%H:%M} UTC", text=("The card above shows it.",))
 
 
-def _help(invocation: Invocation, person: Person) -> Card:
-    def allowed(command: Command) -> bool:
-        return roles.may(person, command)
-
-    return commands.help_card(invocation.values.get("command"), allowed=allowed)
-
-
-def _whoami(person: Person) -> Card:
-    may = [c.name for c in commands.COMMANDS.values() if c.changes and roles.may(person, c)]
-    return Card(
-        title=f"@{person.name}: {roles.role_of(person)}",
-        text=(
-            f"You may change things: {', '.join(may)}."
-            if may
-            else "You may read everything and change nothing.",
-        ),
-    )
-
-
 def _actor(person: Person, channel: str) -> Actor:
     return Actor(name=person.name, id=person.id, face="slack", channel=channel)
-
-
-def _asks(card: Card) -> bool:
-    return any(commands.CONFIRMED in button.command for button in card.buttons)
 
 
 def _signed(card: Card, person: Person) -> Card:

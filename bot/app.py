@@ -28,7 +28,7 @@ from bot import logs, watch
 from bot.acts import Acts
 from bot.courier import Courier
 from bot.desks import Desks, open_desks
-from bot.ledger import Ledger, open_ledger
+from bot.ledger import Ledger, Pace, open_ledger
 from bot.ledger.ownership import sole_owner
 from bot.listeners import Listeners
 from bot.messenger import Messenger
@@ -63,10 +63,10 @@ class Bot:
 
 
 @asynccontextmanager
-async def open_bot(settings: Settings) -> AsyncIterator[Bot]:
+async def open_bot(settings: Settings, *, pace: Pace | None = None) -> AsyncIterator[Bot]:
     """Everything but the server, running; closed in order at the end. Raises `RecordsUnavailable`."""
     async with AsyncExitStack() as stack:
-        ledger = await stack.enter_async_context(open_ledger(settings.database))
+        ledger = await stack.enter_async_context(open_ledger(settings.database, pace=pace))
         if stack.enter_context(sole_owner(settings.database)):
             await ledger.inherit()
         desks = await stack.enter_async_context(open_desks(settings, ledger))
@@ -96,7 +96,7 @@ def _compose(
     several = len(settings.workspaces) > 1
     courier = Courier(
         ledger,
-        Messenger(client),
+        Messenger(client, timeout=0.8 * ledger.pace.lease),
         routes=lambda: _routes(settings, ledger),
         reporter=Reports(settings, ledger),
         several=several,
@@ -181,13 +181,13 @@ class Server(uvicorn.Server):
         yield
 
 
-async def serve(settings: Settings) -> None:
+async def serve(settings: Settings, *, pace: Pace | None = None) -> None:
     """Run until SIGTERM, SIGINT or the parent's end. Raises `RecordsUnavailable`, `OSError` for a taken port."""
     logs.set_up(settings.log_level)
     listener = socket.create_server((settings.host, settings.port), backlog=2048)
     async with AsyncExitStack() as stack:
         stack.callback(listener.close)
-        bot = await stack.enter_async_context(open_bot(settings))
+        bot = await stack.enter_async_context(open_bot(settings, pace=pace))
         server = Server(server_config(bot.web))
         await stack.enter_async_context(_stopping(server))
         host, port = listener.getsockname()[:2]
@@ -230,10 +230,10 @@ async def _stopping(
         yield
 
 
-def run(settings: Settings) -> int:
+def run(settings: Settings, *, pace: Pace | None = None) -> int:
     """`serve` on uvloop; the process's exit code."""
     import uvloop
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(serve(settings))
+        runner.run(serve(settings, pace=pace))
     return 0

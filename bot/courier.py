@@ -16,8 +16,9 @@ import structlog
 from bot import drawing, metrics
 from bot.blocks import Message
 from bot.ledger import Ledger
-from bot.ledger.outbox import Post, Turn
+from bot.ledger.outbox import Turn
 from bot.ledger.painting import StormTally
+from bot.ledger.posts import Post
 from bot.ledger.settling import ChannelRefused, NotSent, Outcome, Sent, Settled
 from bot.messenger import Messenger
 from bot.routing import Routes

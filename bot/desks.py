@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from bot.ledger import Ledger
 from shared.api.client import OutreachClient
+from shared.commands import Role
 from shared.desk import Desk, open_client
 from shared.records import Actor
 from shared.settings import Settings, Workspace
@@ -22,12 +23,13 @@ class Desks:
     ledger: Ledger
     clients: Mapping[str, OutreachClient]
 
-    def at(self, workspace: Workspace, actor: Actor) -> Desk:
+    def at(self, workspace: Workspace, actor: Actor, *, role: Role = Role.ADMIN) -> Desk:
         """A desk in this workspace for this person."""
         return Desk(
             workspace=workspace,
             client=self.clients[workspace.name],
             actor=actor,
+            role=role,
             records=self.ledger,
             now=lambda: datetime.now(UTC),
         )

@@ -9,8 +9,8 @@ from typing import Any
 
 from bot import alerts, blocks
 from bot.alerts import Alert, Claim
-from bot.ledger.outbox import Post
 from bot.ledger.painting import StormTally
+from bot.ledger.posts import Post
 from shared.api.events import Event, read_event
 from shared.card import Card, Fact, Tone
 

@@ -19,8 +19,6 @@ from bot.blocks import Message
 from bot.ledger.settling import Absent, ChannelRefused, NotSent, Outcome, Sent, Unknown, Unpostable
 
 EVENT_TYPE = "outreach_alert"
-TIMEOUT = 8
-"""Seconds for a call; less than a lane's lease."""
 PAGES = 5
 """Pages of history that a look-up reads at most, a hundred messages each."""
 CURE_PAUSE = 30.0
@@ -61,8 +59,10 @@ _FORM = {
 class Messenger:
     """Posts, repaints and looks for messages."""
 
-    def __init__(self, client: AsyncWebClient) -> None:
+    def __init__(self, client: AsyncWebClient, *, timeout: float = 8.0) -> None:
         self._client = client
+        self._timeout = timeout
+        """Seconds for a call; less than a lane's lease."""
 
     async def post(
         self,
@@ -96,7 +96,7 @@ class Messenger:
 
     async def _call(self, method: str, arguments: Mapping[str, Any]) -> Any:
         metrics.SLACK_CALLS.labels(method).inc()
-        return await asyncio.wait_for(self._client.api_call(method, json=dict(arguments)), TIMEOUT)
+        return await asyncio.wait_for(self._client.api_call(method, json=dict(arguments)), self._timeout)
 
     async def repaint(
         self, channel: str, ts: str, message: Message, *, payload: Mapping[str, Any]
@@ -133,7 +133,7 @@ class Messenger:
         for _page in range(PAGES):
             metrics.SLACK_CALLS.labels(method).inc()
             answer = await asyncio.wait_for(
-                self._client.api_call(method, http_verb="GET", params=query), TIMEOUT
+                self._client.api_call(method, http_verb="GET", params=query), self._timeout
             )
             for message in answer.get("messages") or ():
                 payload = (message.get("metadata") or {}).get("event_payload") or {}

@@ -18,7 +18,7 @@ from bot.ledger.timers import Firing
 from shared import commands, operations
 from shared.api.errors import NotFound, OutreachError
 from shared.card import Card, Tone
-from shared.records import Actor, AuditEntry, RecordsUnavailable
+from shared.records import Actor, RecordsUnavailable
 from shared.words import join
 
 BOT = Actor(name="outreach", face="bot")
@@ -90,8 +90,8 @@ class Timers:
             log.warning("timer postponed", key=firing.timer.key, error=type(error).__name__)
             await self._ledger.postpone_timer(firing, seconds=RETRY_SECONDS)
             return
-        if await self._ledger.timer_done(firing):
-            await self._announce(firing, card)
+        await self._announce(firing, card)
+        await self._ledger.timer_done(firing)
 
     async def _run(self, firing: Firing) -> Card:
         workspace = self._desks.settings.workspace(firing.workspace)
@@ -103,17 +103,9 @@ class Timers:
             firing.timer.payload.get("channel")
             or self._desks.settings.workspace(firing.workspace).alert_channel
         )
-        entry = AuditEntry(
-            at=datetime.now(UTC),
-            actor=BOT,
-            workspace=firing.workspace,
-            command=join("resume", firing.timer.key),
-            result=card.title,
-        )
-        await self._ledger.record(entry)
         if channel:
             said = Card(title=card.title, tone=card.tone, text=(*card.text, "Its pause has run out."))
-            dedupe = f"note:resume:{firing.id}:{firing.token}"
+            dedupe = f"note:resume:{firing.id}:{firing.timer.due_at.timestamp()}"
             note = Planned(dedupe=dedupe, channel=channel, kind="note", note=drawing.write_note(said))
             await self._ledger.note(firing.workspace, note)
             self._planned()

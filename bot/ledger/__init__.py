@@ -11,18 +11,21 @@ from contextlib import asynccontextmanager
 from sqlalchemy.engine import URL
 
 from bot.ledger.ledger import Ledger
+from bot.ledger.outbox import Pace
 from bot.ledger.store import Store
 
-__all__ = ["Ledger", "open_ledger"]
+__all__ = ["Ledger", "Pace", "open_ledger"]
 
 
 @asynccontextmanager
-async def open_ledger(url: URL, *, clock: Callable[[], float] | None = None) -> AsyncIterator[Ledger]:
+async def open_ledger(
+    url: URL, *, clock: Callable[[], float] | None = None, pace: Pace | None = None
+) -> AsyncIterator[Ledger]:
     """Open the database, bring its schema up to date, and close it in the end.
 
     Raises `RecordsUnavailable` when it cannot be opened.
     """
-    ledger = Ledger(await Store.opened(url, clock=clock))
+    ledger = Ledger(await Store.opened(url, clock=clock), pace=pace)
     try:
         yield ledger
     finally:

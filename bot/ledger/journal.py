@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from bot.ledger import inbox
-from bot.ledger.outbox import State
+from bot.ledger.posts import State
 from bot.ledger.tables import alerts, audit, deliveries, digests, posts, subscriptions
 from shared.records import Actor, AlertsSummary, AuditEntry, Subscription
 

@@ -10,6 +10,8 @@ import sqlalchemy as sa
 
 from bot.ledger import claims, inbox, journal, outbox, painting, settling, timers
 from bot.ledger.inbox import Arrival, Decide, Planned
+from bot.ledger.outbox import Pace
+from bot.ledger.posts import Post
 from bot.ledger.store import Store
 from shared.api.events import Event, read_event
 from shared.records import Actor, AlertsSummary, AuditEntry, OpenReply, Subscription, Timer
@@ -76,6 +78,10 @@ class Records:
 class Ledger(Records):
     """The whole of it: what the receiver, the courier and the scheduler do besides."""
 
+    def __init__(self, store: Store, *, pace: Pace | None = None) -> None:
+        super().__init__(store)
+        self.pace = pace or Pace()
+
     async def store_batch(
         self, batch: Sequence[Arrival], *, number: int, answered: Sequence[int] = ()
     ) -> None:
@@ -99,11 +105,11 @@ class Ledger(Records):
 
     async def claim_turns(self, *, limit: int) -> outbox.Claimed:
         """Lease channels that are due to speak."""
-        return await self._stamped(lambda c, now: outbox.claim(c, now=now, limit=limit))
+        return await self._stamped(lambda c, now: outbox.claim(c, now=now, limit=limit, pace=self.pace))
 
     async def settle(self, turn: outbox.Turn, outcome: settling.Outcome) -> settling.Settled:
         """Write down what a turn came to."""
-        return await self._stamped(lambda c, now: settling.settle(c, turn, outcome, now=now))
+        return await self._stamped(lambda c, now: settling.settle(c, turn, outcome, now=now, pace=self.pace))
 
     async def claim_alert(self, alert: str, actor: Actor) -> claims.Held | None:
         """Take an alert for a person; None: there is no such alert."""
@@ -113,7 +119,7 @@ class Ledger(Records):
         """Give an alert back; None: there is no such alert."""
         return await self._stamped(lambda c, now: claims.release(c, alert, now=now))
 
-    async def claim_repaints(self, *, limit: int) -> tuple[tuple[outbox.Post, ...], ...]:
+    async def claim_repaints(self, *, limit: int) -> tuple[tuple[Post, ...], ...]:
         """Lease messages that no longer show how things stand."""
         return await self._stamped(lambda c, now: painting.claim(c, now=now, limit=limit))
 
@@ -121,15 +127,15 @@ class Ledger(Records):
         """Seconds until a message is due for repainting."""
         return await self._read_stamped(lambda c, now: painting.next_in(c, now=now))
 
-    async def painted(self, message: Sequence[outbox.Post]) -> None:
+    async def painted(self, message: Sequence[Post]) -> None:
         """These are shown as they were read."""
         await self.store.write(lambda c: painting.painted(c, message))
 
-    async def postpone_repaint(self, message: Sequence[outbox.Post], *, seconds: float) -> None:
+    async def postpone_repaint(self, message: Sequence[Post], *, seconds: float) -> None:
         """Try again later."""
         await self._stamped(lambda c, now: painting.postpone(c, message, until=now + seconds))
 
-    async def storm_tally(self, head: outbox.Post) -> painting.StormTally:
+    async def storm_tally(self, head: Post) -> painting.StormTally:
         """How a storm stands."""
         return await self.store.read(lambda c: painting.storm_tally(c, head))
 

@@ -13,62 +13,37 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Any
 
 import sqlalchemy as sa
 
-from bot.ledger.tables import alerts, deliveries, lanes, posts
+from bot.ledger.posts import Post, State, load
+from bot.ledger.tables import lanes, posts
 
-LEASE = 10.0
-"""Seconds; longer than any call that is made under it."""
-PERIOD = 1.0
-"""Seconds between messages of a channel (Slack, rate limits)."""
-BURST = 1
-"""Messages that a rested channel takes at once beyond the first; Slack itself allows a little more."""
-STORM_AT = 60
-"""More waiting than a channel takes in a minute."""
 BUNDLE = 20
 """Alerts that share one message of a storm's thread."""
 FARTHEST = 3600.0
 """Seconds ahead that a lane may be due at most."""
 
 
-class State(StrEnum):
-    """How a post stands."""
-
-    READY = "ready"
-    SENDING = "sending"
-    SENT = "sent"
-    UNCERTAIN = "uncertain"
-    DEAD = "dead"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Post:
-    """A message to one channel, with what is needed to draw it."""
+class Pace:
+    """How fast a channel may speak, and how long its lease lasts; seconds."""
 
-    id: int
-    workspace: str
-    channel: str
-    kind: str
-    alert_id: str
-    note: str
-    bundle: str
-    storm: int
-    thread_ts: str
-    ts: str
-    version: int
-    attempts: int
-    lookups: int
-    created_at: float
-    body: bytes | None
-    found: bool
-    seen: int
-    received_at: float
-    claimed_by: str
-    claimed_name: str
-    claimed_at: float | None
+    period: float = 1.0
+    """Between messages of a channel (Slack, rate limits)."""
+    burst: int = 1
+    """Messages that a rested channel takes at once beyond the first; Slack itself allows a little more."""
+    lease: float = 10.0
+    """Longer than any call that is made under it."""
+    storm_at: int = 60
+    """More waiting than a channel takes in a minute."""
+    read_pause: float = 2.0
+    """Between look-ups of an uncertain message: what was accepted is in the history by then."""
+
+    def opens_at(self, tat: float) -> float:
+        """When a channel whose next message is due at `tat` may have it, its burst considered."""
+        return tat - self.burst * self.period
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,10 +65,13 @@ class Claimed:
     next_in: float | None
 
 
-def claim(connection: sa.Connection, *, now: float, limit: int) -> Claimed:
+def claim(connection: sa.Connection, *, now: float, limit: int, pace: Pace) -> Claimed:
     """Lease up to `limit` lanes that are due."""
-    turns = [_turn(connection, lane, now=now) for lane in _lease(connection, now=now, limit=limit)]
-    return Claimed(turns=tuple(t for t in turns if t), next_in=_next_in(connection, now=now))
+    leased = _lease(connection, now=now, limit=limit, lease=pace.lease)
+    turns = [_turn(connection, lane, now=now, pace=pace) for lane in leased]
+    return Claimed(
+        turns=tuple(t for t in turns if t), next_in=_next_in(connection, now=now, lease=pace.lease)
+    )
 
 
 def end_leases(connection: sa.Connection) -> None:
@@ -101,10 +79,10 @@ def end_leases(connection: sa.Connection) -> None:
     connection.execute(sa.update(lanes).values(lease_until=None))
 
 
-def _lease(connection: sa.Connection, *, now: float, limit: int) -> Sequence[sa.Row[Any]]:
+def _lease(connection: sa.Connection, *, now: float, limit: int, lease: float) -> Sequence[sa.Row[Any]]:
     due = (
         sa.select(lanes.c.channel)
-        .where(_is_due(now), _is_free(now))
+        .where(_is_due(now), _is_free(now, lease=lease))
         .order_by(lanes.c.due_at)
         .limit(limit)
         .with_for_update(skip_locked=True)
@@ -112,7 +90,7 @@ def _lease(connection: sa.Connection, *, now: float, limit: int) -> Sequence[sa.
     return connection.execute(
         sa.update(lanes)
         .where(lanes.c.channel.in_(due))
-        .values(lease_until=now + LEASE, token=lanes.c.token + 1)
+        .values(lease_until=now + lease, token=lanes.c.token + 1)
         .returning(lanes)
     ).all()
 
@@ -121,38 +99,42 @@ def _is_due(now: float) -> sa.ColumnElement[bool]:
     return sa.or_(lanes.c.due_at <= now, lanes.c.due_at > now + FARTHEST)
 
 
-def _is_free(now: float) -> sa.ColumnElement[bool]:
-    lease = lanes.c.lease_until
-    return sa.or_(lease.is_(None), lease <= now, lease > now + LEASE)
+def _is_free(now: float, *, lease: float) -> sa.ColumnElement[bool]:
+    until = lanes.c.lease_until
+    return sa.or_(until.is_(None), until <= now, until > now + lease)
 
 
-def _next_in(connection: sa.Connection, *, now: float) -> float | None:
-    when = sa.case((_is_free(now), lanes.c.due_at), else_=lanes.c.lease_until)
+def _next_in(connection: sa.Connection, *, now: float, lease: float) -> float | None:
+    when = sa.case((_is_free(now, lease=lease), lanes.c.due_at), else_=lanes.c.lease_until)
     at = connection.scalar(sa.select(sa.func.min(when)).where(lanes.c.due_at.is_not(None)))
     return None if at is None else max(0.0, min(float(at) - now, FARTHEST))
 
 
-def _turn(connection: sa.Connection, lane: sa.Row[Any], *, now: float) -> Turn | None:
+def _turn(connection: sa.Connection, lane: sa.Row[Any], *, now: float, pace: Pace) -> Turn | None:
     connection.execute(
         sa.update(posts)
         .where(posts.c.channel == lane.channel, posts.c.state == State.SENDING)
         .values(state=State.UNCERTAIN, unsure=True)
     )
-    opening = (lane.tat or 0.0) - BURST * PERIOD
+    opening = pace.opens_at(lane.tat or 0.0)
     if now < opening < now + FARTHEST:
         release(connection, lane.channel, lane.token, due_at=opening)
         return None
-    turn = _lookup(connection, lane) or _trial(connection, lane) or _delivery(connection, lane, now=now)
+    turn = (
+        _lookup(connection, lane)
+        or _trial(connection, lane)
+        or _delivery(connection, lane, now=now, pace=pace)
+    )
     if turn is None:
         release(connection, lane.channel, lane.token, due_at=None)
     return turn
 
 
 def _lookup(connection: sa.Connection, lane: sa.Row[Any]) -> Turn | None:
-    found = _load(connection, lane.channel, State.UNCERTAIN, limit=1)
+    found = load(connection, lane.channel, State.UNCERTAIN, limit=1)
     if not found:
         return None
-    group = _load(connection, lane.channel, State.UNCERTAIN, limit=BUNDLE, bundle=found[0].bundle)
+    group = load(connection, lane.channel, State.UNCERTAIN, limit=BUNDLE, bundle=found[0].bundle)
     together = group if found[0].bundle else found
     return Turn(
         channel=lane.channel,
@@ -167,25 +149,25 @@ def _trial(connection: sa.Connection, lane: sa.Row[Any]) -> Turn | None:
     """In a channel that refused everything, one dead letter is tried."""
     if not lane.trouble:
         return None
-    return _take(connection, lane, _load(connection, lane.channel, State.DEAD, limit=1, sure=True))
+    return _take(connection, lane, load(connection, lane.channel, State.DEAD, limit=1, sure=True))
 
 
-def _delivery(connection: sa.Connection, lane: sa.Row[Any], *, now: float) -> Turn | None:
-    head = _storm_head(connection, lane, now=now)
+def _delivery(connection: sa.Connection, lane: sa.Row[Any], *, now: float, pace: Pace) -> Turn | None:
+    head = _storm_head(connection, lane, now=now, pace=pace)
     if head or not lane.storm:
-        return _take(connection, lane, head or _load(connection, lane.channel, State.READY, limit=1))
+        return _take(connection, lane, head or load(connection, lane.channel, State.READY, limit=1))
     ts = connection.scalar(sa.select(posts.c.ts).where(posts.c.id == lane.storm)) or ""
-    items = _load(connection, lane.channel, State.READY, limit=BUNDLE, urgent_first=True)
+    items = load(connection, lane.channel, State.READY, limit=BUNDLE, urgent_first=True)
     return _take(
         connection, lane, items, bundle=f"b{lane.token}-{lane.channel}", thread_ts=ts, storm=lane.storm
     )
 
 
-def _storm_head(connection: sa.Connection, lane: sa.Row[Any], *, now: float) -> tuple[Post, ...]:
+def _storm_head(connection: sa.Connection, lane: sa.Row[Any], *, now: float, pace: Pace) -> tuple[Post, ...]:
     """The summary card of a storm, begun here when too much waits, until it is posted."""
     if lane.storm:
-        return _load(connection, lane.channel, State.READY, limit=1, only=lane.storm)
-    if waiting(connection, lane.channel) <= STORM_AT:
+        return load(connection, lane.channel, State.READY, limit=1, only=lane.storm)
+    if waiting(connection, lane.channel) <= pace.storm_at:
         return ()
     head = connection.execute(
         sa.insert(posts)
@@ -200,7 +182,7 @@ def _storm_head(connection: sa.Connection, lane: sa.Row[Any], *, now: float) -> 
         .returning(posts.c.id)
     ).scalar_one()
     connection.execute(sa.update(lanes).where(lanes.c.channel == lane.channel).values(storm=head))
-    return _load(connection, lane.channel, State.READY, limit=1, only=head)
+    return load(connection, lane.channel, State.READY, limit=1, only=head)
 
 
 def waiting(connection: sa.Connection, channel: str) -> int:
@@ -243,72 +225,6 @@ def _thread_of(connection: sa.Connection, item: Post) -> str:
         (posts.c.alert_id == item.alert_id) & (posts.c.channel == item.channel) & (posts.c.kind == "alert")
     )
     return connection.scalar(sa.select(posts.c.ts).where(first)) or ""
-
-
-def _load(
-    connection: sa.Connection,
-    channel: str,
-    state: State,
-    *,
-    limit: int,
-    urgent_first: bool = False,
-    only: int = 0,
-    bundle: str = "",
-    sure: bool = False,
-) -> tuple[Post, ...]:
-    query = drawable().where(posts.c.channel == channel, posts.c.state == state).limit(limit)
-    if only:
-        query = query.where(posts.c.id == only)
-    if bundle:
-        query = query.where(posts.c.bundle == bundle)
-    if sure:
-        query = query.where(sa.not_(posts.c.unsure))
-    order = (posts.c.urgency.desc(), posts.c.id) if urgent_first else (posts.c.id,)
-    return tuple(read_post(row) for row in connection.execute(query.order_by(*order)))
-
-
-def drawable() -> sa.Select[Any]:
-    """Posts joined with all that their drawing needs."""
-    source = posts.outerjoin(alerts, alerts.c.id == posts.c.alert_id).outerjoin(
-        deliveries, deliveries.c.id == alerts.c.delivery_id
-    )
-    return sa.select(
-        posts,
-        alerts.c.claimed_by,
-        alerts.c.claimed_name,
-        alerts.c.claimed_at,
-        alerts.c.received_at,
-        deliveries.c.body,
-        deliveries.c.found,
-        deliveries.c.seen,
-    ).select_from(source)
-
-
-def read_post(row: sa.Row[Any]) -> Post:
-    """One row of `drawable`."""
-    return Post(
-        id=row.id,
-        workspace=row.workspace,
-        channel=row.channel,
-        kind=row.kind,
-        alert_id=row.alert_id,
-        note=row.note,
-        bundle=row.bundle,
-        storm=row.storm,
-        thread_ts=row.thread_ts,
-        ts=row.ts,
-        version=row.version,
-        attempts=row.attempts,
-        lookups=row.lookups,
-        created_at=row.created_at,
-        body=row.body,
-        found=bool(row.found),
-        seen=row.seen or 0,
-        received_at=row.received_at or row.created_at,
-        claimed_by=row.claimed_by or "",
-        claimed_name=row.claimed_name or "",
-        claimed_at=row.claimed_at,
-    )
 
 
 def release(connection: sa.Connection, channel: str, token: int, *, due_at: float | None) -> None:

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from bot.ledger.outbox import LEASE, Post, State, drawable, read_post
+from bot.ledger.posts import Post, State, drawable, read_post
 from bot.ledger.tables import alerts, lanes, posts
+
+LEASE = 10.0
+"""Seconds after which another process repaints what this one took."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,17 +8,14 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from bot.ledger.outbox import BURST, FARTHEST, PERIOD, State, Turn, release, waiting
+from bot.ledger.outbox import FARTHEST, Pace, Turn, release, waiting
+from bot.ledger.posts import State
 from bot.ledger.tables import lanes, posts
 
 READS = 2
 """Look-ups that must find nothing before an uncertain post is tried again."""
-READ_PAUSE = 2.0
-"""Seconds between them: a message that was accepted is in the history by then."""
 STORM_PAINT = 3.0
 """Seconds between repaints of a storm's summary."""
-REVIVE_AFTER = 300.0
-"""Seconds after which a dead letter is tried again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +73,7 @@ class Settled:
     cured: bool = False
 
 
-def settle(connection: sa.Connection, turn: Turn, outcome: Outcome, *, now: float) -> Settled:
+def settle(connection: sa.Connection, turn: Turn, outcome: Outcome, *, now: float, pace: Pace) -> Settled:
     """Write the outcome. A turn whose lease was lost changes only what it knows for sure: that it was sent."""
     lane = connection.execute(
         sa.select(lanes).where(lanes.c.channel == turn.channel, lanes.c.token == turn.token).with_for_update()
@@ -88,15 +85,15 @@ def settle(connection: sa.Connection, turn: Turn, outcome: Outcome, *, now: floa
     if isinstance(outcome, ChannelRefused):
         return _break(connection, turn, lane, outcome, now=now)
     if not isinstance(outcome, Sent):
-        after = _keep(connection, turn, outcome)
+        after = _keep(connection, turn, outcome, pace=pace)
         if after is not None:
             release(connection, turn.channel, turn.token, due_at=now + min(after, FARTHEST))
             return Settled(held=True)
-    return _go_on(connection, turn, lane, now=now)
+    return _go_on(connection, turn, lane, now=now, pace=pace)
 
 
 def _keep(
-    connection: sa.Connection, turn: Turn, outcome: NotSent | Unknown | Absent | Unpostable
+    connection: sa.Connection, turn: Turn, outcome: NotSent | Unknown | Absent | Unpostable, *, pace: Pace
 ) -> float | None:
     """Mark what is not sent; returns the lane's pause, None when it goes on as after a message."""
     match outcome:
@@ -107,10 +104,10 @@ def _keep(
             return outcome.after
         case Unknown():
             _mark(connection, turn, state=State.UNCERTAIN, unsure=True, error=outcome.error)
-            return READ_PAUSE / 2
+            return pace.read_pause / 2
         case Absent():
             _mark_absent(connection, turn)
-            return READ_PAUSE
+            return pace.read_pause
         case Unpostable():
             _mark(connection, turn, state=State.DEAD, unsure=outcome.unsure, error=outcome.error)
             return 0.0 if outcome.unsure else None
@@ -149,18 +146,18 @@ def _mark_absent(connection: sa.Connection, turn: Turn) -> None:
     )
 
 
-def _go_on(connection: sa.Connection, turn: Turn, lane: sa.Row[Any], *, now: float) -> Settled:
+def _go_on(connection: sa.Connection, turn: Turn, lane: sa.Row[Any], *, now: float, pace: Pace) -> Settled:
     """After an answer: pace the lane, and raise its dead letters when the channel is cured."""
-    tat = now + PERIOD
+    tat = now + pace.period
     if lane.tat is not None and lane.tat - now < FARTHEST:
-        tat = max(lane.tat, now) + (0 if turn.lookup else PERIOD)
+        tat = max(lane.tat, now) + (0.0 if turn.lookup else pace.period)
     values: dict[str, Any] = {"tat": tat, "trouble": "", "trouble_since": None}
     if lane.storm:
         values["storm"] = _storm(connection, lane, now=now)
     connection.execute(sa.update(lanes).where(lanes.c.channel == turn.channel).values(**values))
     if lane.trouble:
         _raise_dead(connection, posts.c.channel == turn.channel)
-    due = max(now, tat - BURST * PERIOD) if _something_waits(connection, turn.channel) else None
+    due = max(now, pace.opens_at(tat)) if _something_waits(connection, turn.channel) else None
     release(connection, turn.channel, turn.token, due_at=due)
     return Settled(held=True, cured=bool(lane.trouble))
 

@@ -20,13 +20,21 @@ from typing import Any
 import aiohttp
 
 from bot.app import Bot, Server, open_bot, server_config
+from bot.ledger import Pace
 from sandbox.slack import seed
 from sandbox.slack.standin import SlackStandIn
 from shared import settings as shared_settings
 
 SECRET = "whsec-of-the-tests"
 CHANNEL = seed.ALERTS
-RUN = "import sys; from bot.app import run; from shared.settings import load; sys.exit(run(load()))"
+HASTE = Pace(period=0.05, burst=1, lease=1.5, storm_at=60, read_pause=0.2)
+RUN = f"""
+import sys
+from bot.app import run
+from bot.ledger import Pace
+from shared.settings import load
+sys.exit(run(load(), pace={HASTE!r}))
+"""
 BOUND = 15.0
 
 
@@ -141,11 +149,11 @@ async def open_house(folder: Path, *, database: str = "", **environ: str) -> Asy
 
 
 @contextlib.asynccontextmanager
-async def bot_inside(house: House) -> AsyncIterator[Bot]:
+async def bot_inside(house: House, *, pace: Pace | None = None) -> AsyncIterator[Bot]:
     """The bot in this process, behind its real server."""
     settings = shared_settings.load(environ=house.environ)
     listener = socket.create_server(("127.0.0.1", house.port), backlog=512)
-    async with open_bot(settings) as bot:
+    async with open_bot(settings, pace=pace) as bot:
         server = Server(server_config(bot.web))
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         try:
