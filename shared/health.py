@@ -56,7 +56,7 @@ def verdict(inbox: Inbox, *, thresholds: Thresholds = DEFAULT) -> Verdict:
         return Verdict(
             tone=Tone.UNKNOWN, word=inbox.status, reasons=(f"status “{inbox.status}” is new to us",)
         )
-    tone, word, reasons = _by_score(inbox.health_score, thresholds)
+    tone, word, reasons = by_score(inbox.health_score, thresholds)
     if inbox.status == "resting":
         resting_tone = Tone.INFO if tone is Tone.GOOD else tone
         return Verdict(tone=resting_tone, word="resting", reasons=("it rests and sends nothing", *reasons))
@@ -67,7 +67,8 @@ def verdict(inbox: Inbox, *, thresholds: Thresholds = DEFAULT) -> Verdict:
     return Verdict(tone=tone, word=word, reasons=reasons)
 
 
-def _by_score(score: float | None, thresholds: Thresholds) -> tuple[Tone, str, tuple[str, ...]]:
+def by_score(score: float | None, thresholds: Thresholds) -> tuple[Tone, str, tuple[str, ...]]:
+    """Tone, word and reasons by the score alone: healthy, at risk, bad or unknown."""
     if score is None:
         return Tone.UNKNOWN, "unknown", ("health score unknown",)
     if score < thresholds.bad:

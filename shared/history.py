@@ -1,0 +1,115 @@
+"""How a workspace stood over time: samples, transitions and whole snapshots, shared by dashboard and bot.
+
+`History` is the asynchronous face; each method runs one transaction of `history_store` in a worker thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Self
+
+from sqlalchemy.engine import URL
+
+from shared import history_reading, history_writing
+from shared.health import DEFAULT, Thresholds
+from shared.history_reading import Sample, Transition
+from shared.history_store import HistoryUnavailable, Store
+from shared.snapshot import Snapshot
+
+__all__ = ["History", "HistoryUnavailable", "Sample", "Transition"]
+
+PRUNE_EVERY = timedelta(hours=1)
+
+
+class History:
+    """The history in a SQLite file or in PostgreSQL. Every method raises `HistoryUnavailable`."""
+
+    def __init__(self, url: URL, *, thresholds: Thresholds = DEFAULT) -> None:
+        self._store = Store(url)
+        self._writer = history_writing.Writer(thresholds)
+        self._adding = asyncio.Lock()
+        self._pruned_at: datetime | None = None
+
+    @property
+    def notice(self) -> str:
+        """What a person should know about it: that a damaged file was set aside; else empty."""
+        return self._store.notice
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Let go of the database, once nothing is being written."""
+        async with self._adding:
+            await asyncio.to_thread(self._store.close)
+
+    async def add(self, snapshot: Snapshot, *, now: datetime) -> tuple[Transition, ...]:
+        """Keep what is new in a snapshot; the transitions that it showed. Old things are thinned out hourly."""
+        async with self._adding:
+            found = await asyncio.to_thread(
+                self._store.run, lambda connection: self._writer.add(connection, snapshot, now=now)
+            )
+            if self._pruned_at is None or now - self._pruned_at >= PRUNE_EVERY:
+                self._pruned_at = now
+                await asyncio.to_thread(
+                    self._store.run, lambda connection: history_writing.prune(connection, now=now)
+                )
+            return found
+
+    async def series(
+        self,
+        workspace: str,
+        *,
+        kind: str,
+        key: str,
+        metric: str,
+        start: datetime,
+        end: datetime,
+        points: int = 120,
+    ) -> tuple[Sample, ...]:
+        """One value over time, at most `points` samples after that of the start; empty where nothing is known.
+
+        Kinds and metrics: inbox and domain `health_score`; inbox `daily_limit`; sequence (the stats' group),
+        total and today `sends`, `replies`, `positive_replies`, `meetings`. Total and today are their own keys.
+        """
+        query = history_reading.SeriesQuery(
+            workspace=workspace, kind=kind, metric=metric, start=start, end=end, points=points
+        )
+        found = await asyncio.to_thread(self._store.run, lambda c: query.read(c, key=key), reads=True)
+        return found.get(key, ())
+
+    async def all_series(
+        self, workspace: str, *, kind: str, metric: str, start: datetime, end: datetime, points: int = 24
+    ) -> Mapping[str, tuple[Sample, ...]]:
+        """The same value of every inbox, sequence or domain, by key: sparklines for a table's rows."""
+        query = history_reading.SeriesQuery(
+            workspace=workspace, kind=kind, metric=metric, start=start, end=end, points=points
+        )
+        return await asyncio.to_thread(self._store.run, query.read, reads=True)
+
+    async def transitions(
+        self, workspace: str, *, start: datetime | None = None, limit: int = 50
+    ) -> tuple[Transition, ...]:
+        """What changed, the newest first."""
+        return await asyncio.to_thread(
+            self._store.run,
+            lambda c: history_reading.transitions_of(c, workspace, start=start, limit=limit),
+            reads=True,
+        )
+
+    async def moments(self, workspace: str, *, start: datetime, end: datetime) -> tuple[datetime, ...]:
+        """When snapshots were kept, the oldest first."""
+        return await asyncio.to_thread(
+            self._store.run, lambda c: history_reading.moments(c, workspace, start=start, end=end), reads=True
+        )
+
+    async def snapshot_at(self, workspace: str, at: datetime) -> Snapshot | None:
+        """The last snapshot that was kept until then."""
+        return await asyncio.to_thread(
+            self._store.run, lambda c: history_reading.snapshot_at(c, workspace, at=at), reads=True
+        )
