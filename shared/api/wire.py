@@ -203,7 +203,7 @@ def check_api_key(text: str) -> str:
 def retry_after_of(reply: Reply, *, default: float = 1.0) -> float:
     """Seconds that `Retry-After` asks for, a number or an HTTP date (against the reply's own clock)."""
     text = reply.headers.get("retry-after", "").strip()
-    if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text):
+    if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text):
         return float(text)
     until, now = read_date(text), read_date(reply.headers.get("date", ""))
     if until is None or now is None:

@@ -1,0 +1,127 @@
+"""Deliveries: the signature, and what they say."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.api.events import Event, Unknown, read_event, sign, signature_matches
+from shared.api.models import EVENT_KINDS
+
+SHOWN = {
+    "event": "reply.interested",
+    "lead": {"email": "ada@x.io", "first_name": "Ada", "company": "Engines"},
+    "sequence": "Q4 founders",
+    "step": 2,
+    "reply": "Yes, tell me more.",
+    "inbox": "sam@mail.example",
+}
+
+
+def test_the_payload_that_the_document_shows_is_read_whole() -> None:
+    event = read_event(json.dumps(SHOWN).encode())
+    assert isinstance(event, Event)
+    assert (event.kind, event.is_known, event.sequence, event.step) == (
+        "reply.interested",
+        True,
+        "Q4 founders",
+        2,
+    )
+    assert (event.lead.email, event.lead.first_name, event.lead.company) == ("ada@x.io", "Ada", "Engines")
+    assert (event.lead.name, event.reply, event.inbox) == ("Ada", "Yes, tell me more.", "sam@mail.example")
+    assert event.raw == SHOWN
+
+
+@pytest.mark.parametrize(
+    ("payload", "field", "value"),
+    [
+        ({"event": "reply.ooo", "return_date": "2026-03-02"}, "return_date", "2026-03-02"),
+        (
+            {"event": "reply.ooo", "reply": {"text": "Away", "return_date": "2026-03-02"}},
+            "return_date",
+            "2026-03-02",
+        ),
+        ({"event": "reply.ooo", "reply": {"text": "Away", "return_date": "2026-03-02"}}, "reply", "Away"),
+        ({"event": "lead.bounced", "bounce_type": "Hard", "reason": "550"}, "bounce_type", "hard"),
+        ({"event": "lead.bounced", "bounce": {"type": "soft", "reason": "full"}}, "reason", "full"),
+        ({"event": "domain.paused", "domain": "mail.example", "reason": "bounces"}, "domain", "mail.example"),
+        ({"event": "domain.paused", "domain": {"name": "mail.example"}}, "domain", "mail.example"),
+        ({"type": "lead.replied", "data": {"sequence": {"id": "sq_1", "name": "Q4"}}}, "sequence", "Q4"),
+        ({"event": "lead.replied", "step": {"number": "3"}}, "step", 3),
+        ({"event": "lead.replied", "inbox": {"email": "a@b.c", "id": "ib_1"}}, "inbox", "a@b.c"),
+    ],
+)
+def test_what_the_document_does_not_show_is_found_where_it_is_likely(
+    payload: dict[str, Any], field: str, value: object
+) -> None:
+    event = read_event(json.dumps(payload).encode())
+    assert getattr(event, field) == value
+
+
+@pytest.mark.parametrize("kind", [*EVENT_KINDS, "lead.sneezed"])
+def test_every_kind_is_an_event_known_or_not_with_nothing_beside(kind: str) -> None:
+    event = read_event(json.dumps({"event": kind}).encode())
+    assert isinstance(event, Event)
+    assert (event.kind, event.is_known) == (kind, kind in EVENT_KINDS)
+    assert (event.lead.name, event.sequence, event.reply) == ("", None, None)
+
+
+@given(st.binary(max_size=64) | st.text(max_size=64).map(str.encode))
+def test_no_body_at_all_brings_the_reader_down(body: bytes) -> None:
+    assert isinstance(read_event(body), (Event, Unknown))
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"null", b"7", b"[]", b"{}", b'{"event": null}', b"\xff", b"[" * 100_000, b'{"a":' * 9999]
+)
+def test_what_is_no_event_says_why(body: bytes) -> None:
+    event = read_event(body)
+    assert isinstance(event, Unknown)
+    assert event.reason
+
+
+def test_text_that_no_database_takes_is_mended() -> None:
+    event = read_event(b'{"event": "lead.replied", "reply": "a\\u0000b\\ud800c \\ud83d\\ude00"}')
+    assert isinstance(event, Event)
+    assert event.reply == "ab\ufffdc 😀"
+    event.reply.encode()
+
+
+@given(st.binary(max_size=200), st.text(min_size=1, max_size=20))
+def test_the_signature_is_the_one_of_the_document(body: bytes, secret: str) -> None:
+    try:
+        key = secret.encode()
+    except UnicodeEncodeError:
+        return
+    expected = hmac.new(key, body, hashlib.sha256).hexdigest()
+    assert sign(body, secret) == expected
+    assert signature_matches(body, expected, [secret])
+    assert signature_matches(body, f" {expected.upper()} ", ["old", secret])
+    assert not signature_matches(body + b" ", expected, [secret])
+
+
+@given(st.integers(min_value=0, max_value=63), st.sampled_from("0123456789abcdefg-é"))
+def test_no_changed_byte_of_a_signature_passes(position: int, other: str) -> None:
+    good = sign(b"body", "secret")
+    changed = good[:position] + other + good[position + 1 :]
+    assert signature_matches(b"body", changed, ["secret"]) == (changed == good)
+
+
+@pytest.mark.parametrize(
+    "header", [None, "", " ", "é" * 64, "0" * 63, "0" * 65, "\ud800", "sha256=", "x" * 100_000]
+)
+def test_a_hostile_header_is_simply_wrong(header: str | None) -> None:
+    assert not signature_matches(b"body", header, ["secret"])
+
+
+def test_two_headers_no_secret_or_an_empty_one_match_nothing() -> None:
+    good = sign(b"body", "secret")
+    assert not signature_matches(b"body", f"{good}, {good}", ["secret"])
+    assert not signature_matches(b"body", good, [])
+    assert not signature_matches(b"body", sign(b"body", ""), [""])

@@ -1,0 +1,95 @@
+"""Which error is repeated, when, and within which time."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.api import retry
+from shared.api.errors import (
+    InvalidRequest,
+    NotFound,
+    OutreachError,
+    RateLimited,
+    Refused,
+    ServiceBroken,
+    Unauthorized,
+    Uncertain,
+    Unreachable,
+    Unreadable,
+)
+from shared.api.wire import Reply, retry_after_of
+
+ERRORS: list[OutreachError] = [
+    InvalidRequest(), NotFound(), Refused(), Unauthorized(), Unreadable(),
+    ServiceBroken(), Uncertain(), Unreachable(), RateLimited(retry_after=1.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("safe", [True, False])
+def test_only_what_may_pass_is_repeated_and_only_where_that_is_safe(
+    error: OutreachError, *, safe: bool
+) -> None:
+    delay = retry.decide(error, 1, safe_to_repeat=safe, elapsed=0, total=45, jitter=0.5)
+    never_carried_out = isinstance(error, (RateLimited, Unreachable))
+    perhaps = isinstance(error, (ServiceBroken, Uncertain))
+    assert (delay is not None) == (never_carried_out or (perhaps and safe))
+
+
+@given(st.integers(min_value=1, max_value=40), st.floats(min_value=0, max_value=1))
+def test_the_backoff_doubles_up_to_eight_seconds_and_jitter_takes_any_part_of_it(
+    attempt: int, jitter: float
+) -> None:
+    full = retry.backoff(attempt, jitter=1.0)
+    assert full == min(8.0, 0.5 * 2 ** (attempt - 1))
+    assert retry.backoff(attempt, jitter=jitter) == jitter * full
+    assert retry.backoff(attempt + 1, jitter=jitter) >= retry.backoff(attempt, jitter=jitter)
+
+
+@given(
+    st.sampled_from([Unreachable(), ServiceBroken(), Uncertain(), RateLimited(retry_after=3.0)]),
+    st.integers(min_value=1, max_value=5),
+    st.floats(min_value=0, max_value=60),
+    st.floats(min_value=0, max_value=1),
+)
+def test_no_wait_goes_beyond_the_whole_time(
+    error: OutreachError, attempt: int, elapsed: float, jitter: float
+) -> None:
+    delay = retry.decide(error, attempt, safe_to_repeat=True, elapsed=elapsed, total=45.0, jitter=jitter)
+    assert delay is None or elapsed + delay < 45.0
+
+
+def test_attempts_come_to_an_end() -> None:
+    delays = [
+        retry.decide(Unreachable(), attempt, safe_to_repeat=True, elapsed=0, total=1e9, jitter=0.0)
+        for attempt in range(1, 12)
+    ]
+    assert delays == [0.0] * 5 + [None] * 6
+
+
+@pytest.mark.parametrize(
+    ("header", "date", "seconds"),
+    [
+        ("3", "", 3.0),
+        ("0", "", 0.0),
+        ("1.5", "", 1.5),
+        (" 7 ", "", 7.0),
+        ("Wed, 21 Oct 2026 07:28:30 GMT", "Wed, 21 Oct 2026 07:28:00 GMT", 30.0),
+        ("Wed, 21 Oct 2026 07:27:00 GMT", "Wed, 21 Oct 2026 07:28:00 GMT", 0.0),
+        ("Wed, 21 Oct 2026 07:28:30 GMT", "", 1.0),
+        ("", "", 1.0),
+        ("-3", "", 1.0),
+        ("soon", "", 1.0),
+        ("nan", "", 1.0),
+        ("inf", "", 1.0),
+        ("1e9", "", 1.0),
+        ("9" * 400, "", 1.0),
+        ("٣", "", 1.0),
+    ],
+)
+def test_retry_after_is_read_in_every_form_and_survives_nonsense(
+    header: str, date: str, seconds: float
+) -> None:
+    assert retry_after_of(Reply(status=429, headers={"retry-after": header, "date": date})) == seconds
