@@ -77,15 +77,14 @@ def list_inboxes(connection: Connection, *, workspace: int) -> list[dict[str, An
 def date_range(start: dt.date | None, end: dt.date | None, *, now: float) -> tuple[dt.date, dt.date]:
     """The days that stats are asked for: the last 30, today included, when both ends are omitted.
 
+    One end alone is not shown in the document: `to` is then today, and `from` 29 days before `to`.
+
     Raises:
-        BadRequest: one end alone, or a range that ends before it starts.
+        BadRequest: the range ends before it starts.
     """
-    if start is None and end is None:
-        today = date_of(now)
-        return today - dt.timedelta(days=_DEFAULT_DAYS - 1), today
-    if start is None or end is None:
-        missing = "from" if start is None else "to"
-        raise BadRequest("Give both `from` and `to`, or neither.", field=missing)
+    end = date_of(now) if end is None else end
+    if start is None:
+        start = dt.date.fromordinal(max(1, end.toordinal() - _DEFAULT_DAYS + 1))
     if end < start:
         raise BadRequest("`to` is before `from`.", field="to")
     return start, end

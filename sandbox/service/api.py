@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -14,6 +13,7 @@ from starlette.responses import Response
 
 from sandbox.service import accounting, leads, shapes
 from sandbox.service.dialect import Dialect
+from sandbox.service.gate import endpoint_of
 from sandbox.service.refusals import Json, Refusal, error_response, response_of
 from sandbox.service.storage import Storage
 from sandbox.service.subscribing import check_url
@@ -26,8 +26,17 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
 _MISSING: dict[int | str, dict[str, Any]] = {
     404: {"model": shapes.Error, "description": "The resource does not exist in this workspace."}
 }
+_ALLOWED = {
+    "/leads": "GET, POST",
+    "/leads/{id}": "DELETE",
+    "/sequences/{id}": "PATCH",
+    "/webhooks": "POST",
+}
 _DESCRIPTION = """The outreach service's REST API, as a sandbox. What the public document leaves unshown is answered in
 one plain dialect, described here; the control API (`/control/docs`) turns the dials to others."""
+
+_RANGE = """ISO date, a whole UTC day, included. One end alone: `to` is then today, `from` 29 days before `to`. A range that
+ends before it starts is refused with 400."""
 
 LeadId = Annotated[str, Path(min_length=1, max_length=200)]
 
@@ -71,7 +80,7 @@ def _add_lead_routes(router: APIRouter, ledger: Ledger) -> None:
         sequence_id: shapes.Identifier | None = None,
         status: shapes.LeadStatus | None = None,
         limit: Annotated[int, Query(ge=1, le=100)] = 25,
-        cursor: Annotated[str | None, Query(max_length=200)] = None,
+        cursor: shapes.Cursor | None = None,
     ) -> Response:
         """List leads, newest first, paginated by cursor."""
         page = await ledger.storage.read(
@@ -146,8 +155,8 @@ def _add_reading_routes(router: APIRouter, ledger: Ledger) -> None:
     async def read_stats(
         request: Request,
         group_by: shapes.Grouping = "sequence",
-        start: Annotated[dt.date | None, Query(alias="from")] = None,
-        end: Annotated[dt.date | None, Query(alias="to")] = None,
+        start: Annotated[shapes.IsoDate | None, Query(alias="from", description=_RANGE)] = None,
+        end: Annotated[shapes.IsoDate | None, Query(alias="to", description=_RANGE)] = None,
     ) -> Response:
         """Count sends, replies, positive replies and meetings; the last 30 days when both ends are omitted."""
         first, last = accounting.date_range(start, end, now=ledger.now())
@@ -187,16 +196,15 @@ async def _invalid(request: Request, error: Exception) -> Response:
 
 async def _unrouted(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    headers = dict(error.headers or {})
     if error.status_code == 405:
         response = error_response(
             405, code="method_not_allowed", message="The path knows other methods only."
         )
+        response.headers["Allow"] = _ALLOWED.get(endpoint_of(request.scope).partition(" ")[2], "GET")
     elif error.status_code == 404:
         response = error_response(404, code="not_found", message="There is nothing at this path.")
     else:
         response = error_response(400, code="bad_request", message="The body cannot be read.", field="body")
-    response.headers.update(headers)
     return response
 
 

@@ -24,8 +24,7 @@ def decode(prefix: str, text: str) -> int | None:
     mixed = 0
     for letter in tail:
         mixed = mixed << 5 | _DIGIT[letter]
-    number = (mixed * _INVERSE - _offset(prefix)) % _SPACE
-    return number if number < 1 << 38 else None
+    return (mixed * _INVERSE - _offset(prefix)) % _SPACE
 
 
 def _offset(prefix: str) -> int:

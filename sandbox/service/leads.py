@@ -52,7 +52,6 @@ def list_leads(
 
     Raises:
         NotFound: the sequence is not in this workspace.
-        BadRequest: the cursor is none of ours.
     """
     sequence = None if sequence_id is None else sequence_number(connection, sequence_id, workspace=workspace)
     where = {"workspace": workspace, "sequence": sequence, "status": status}
@@ -72,12 +71,8 @@ def _wants(key: str, sequence: int | None) -> bool:
 
 
 def _before(cursor: str | None) -> int:
-    if cursor is None:
-        return _NEWEST
-    number = ids.decode("cu", cursor)
-    if number is None:
-        raise BadRequest("The cursor is none that this service has given.", field="cursor")
-    return number
+    number = None if cursor is None else ids.decode("cu", cursor)
+    return _NEWEST if number is None else number
 
 
 def sequence_number(connection: Connection, sequence_id: str, *, workspace: int) -> int:
@@ -127,33 +122,41 @@ def add_leads(
     blocked = _blocked(connection, workspace=workspace, emails=emails)
     seen = _present(connection, sequence=sequence, emails=emails)
     rows, skipped = [], []
-    for lead, email in zip(new, emails, strict=True):
+    for place, (lead, email) in enumerate(zip(new, emails, strict=True)):
         if email in blocked or email.partition("@")[2] in blocked:
             skipped.append({"email": lead.email, "reason": "blocklisted"})
         elif email in seen:
             skipped.append({"email": lead.email, "reason": "duplicate"})
         else:
             seen.add(email)
-            rows.append(_row(lead, email=email, workspace=workspace, sequence=sequence, now=now))
+            row = {
+                "email": email,
+                "workspace_pk": workspace,
+                "sequence_pk": sequence,
+                "created_at": now,
+                "due_at": now,
+            }
+            rows.append(row | _own_fields(lead, place=place))
     if rows:
         connection.execute(insert(leads), rows)
     return {"added": len(rows), "skipped": skipped}
 
 
-def _row(lead: NewLead, *, email: str, workspace: int, sequence: int, now: float) -> dict[str, Any]:
+def _own_fields(lead: NewLead, *, place: int) -> dict[str, Any]:
+    try:
+        custom = json.dumps(lead.model_extra, allow_nan=False) if lead.model_extra else None
+    except ValueError:
+        raise BadRequest(
+            "A custom field has a number that JSON does not know.", field=f"leads[{place}]"
+        ) from None
     return {
-        "workspace_pk": workspace,
-        "sequence_pk": sequence,
-        "email": email,
         "first_name": lead.first_name,
         "last_name": lead.last_name,
         "company": lead.company,
-        "custom": json.dumps(lead.model_extra, allow_nan=False) if lead.model_extra else None,
+        "custom": custom,
         "status": "active",
         "step": 0,
-        "due_at": now,
         "inbox_pk": None,
-        "created_at": now,
     }
 
 

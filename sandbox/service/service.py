@@ -6,7 +6,9 @@ import asyncio
 import contextlib
 import time
 from typing import Any, Self
+from urllib.parse import urlsplit
 
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sandbox.service import inspecting, post, scenarios, simulation
@@ -21,6 +23,7 @@ from sandbox.service.limits import Limiter
 from sandbox.service.metering import Meter
 from sandbox.service.simulation import Simulation
 from sandbox.service.storage import Storage
+from sandbox.service.subscribing import is_loopback
 from sandbox.serving import bind, serving
 
 _TICK = 0.25
@@ -150,6 +153,16 @@ class Service:
             await asyncio.sleep(_TICK)
 
 
+_ELSEWHERE = Response("The control API answers this machine alone.\n", status_code=403)
+
+
+def at_home(scope: Scope) -> bool:
+    """Whether a request was made to and from a loopback name: no page elsewhere may turn the dials."""
+    named = [value.decode("latin-1") for name, value in scope["headers"] if name in {b"host", b"origin"}]
+    hosts = [urlsplit(value if "//" in value else f"//{value}").hostname for value in named]
+    return all(is_loopback(host or "") for host in hosts)
+
+
 class _Front:
     """One port for the API, its documentation and the control API."""
 
@@ -165,7 +178,7 @@ class _Front:
                 await self._gate(scope, receive, send)
                 return
             if path.startswith("/control"):
-                await self._control(scope, receive, send)
+                await (self._control if at_home(scope) else _ELSEWHERE)(scope, receive, send)
                 return
         await self._api(scope, receive, send)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 LeadStatus = Literal["active", "replied", "interested", "bounced", "unsubscribed", "completed"]
 SequenceStatus = Literal["active", "paused"]
@@ -21,9 +22,21 @@ EventKind = Literal[
     "domain.paused",
 ]
 
-EMAIL = r"^[^@\s\x00-\x1f\x7f,;<>()\"]+@[^@\s\x00-\x1f\x7f,;<>()\"]+\.[^@\s\x00-\x1f\x7f,;<>()\".]+$"
+_LETTERS = r"0-9A-Za-z\u00c0-\u167f\u3041-\ud7a3"
+EMAIL = rf"^[{_LETTERS}!#$%&'*+/=?^_`{{|}}~.-]+@[{_LETTERS}-]+(\.[{_LETTERS}-]+)+$"
 Email = Annotated[str, StringConstraints(pattern=EMAIL, min_length=6, max_length=254)]
 Text = Annotated[str, StringConstraints(max_length=500, pattern=r"^[^\x00]*$")]
+
+
+def _iso(value: object) -> object:
+    """Dates come as `2026-03-01`; pydantic alone would take a number for one, too."""
+    if isinstance(value, str) and re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", value):
+        return value
+    raise ValueError("Input should be an ISO date, like 2026-03-01")
+
+
+IsoDate = Annotated[dt.date, BeforeValidator(_iso)]
+Cursor = Annotated[str, StringConstraints(pattern=r"^cu_[0-9a-hjkmnp-tv-z]{8}$")]
 Identifier = Annotated[str, StringConstraints(max_length=64)]
 
 
@@ -58,7 +71,13 @@ class NewSubscription(BaseModel):
 
     model_config = ConfigDict(strict=True)
 
-    url: Annotated[str, StringConstraints(min_length=1, max_length=2_048)]
+    url: Annotated[
+        str,
+        StringConstraints(min_length=1, max_length=2_048),
+        Field(
+            description="https to a public host, or http to a loopback one; anything else is refused with 400."
+        ),
+    ]
     events: Annotated[list[EventKind], Field(min_length=1, max_length=100)]
 
 

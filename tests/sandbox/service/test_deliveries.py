@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import time
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import httpx
@@ -90,7 +92,9 @@ async def test_an_auto_pause_lets_the_inboxes_of_the_domain_rest(
     await subscribe(api, receiver.url, "domain.paused")
     await happen(control, "domain.paused", domain="tryacme.example")
     payload = json.loads((await receiver.wait_for(1))[0].body)
-    resting = {one["email"] for one in (await api.get("/inboxes")).json()["data"] if one["status"] == "resting"}
+    resting = {
+        one["email"] for one in (await api.get("/inboxes")).json()["data"] if one["status"] == "resting"
+    }
     assert resting == set(payload["inboxes"])
     assert {address.partition("@")[2] for address in resting} == {"tryacme.example"}
 
@@ -131,7 +135,7 @@ async def test_a_failed_delivery_is_retried_5_times_over_24_hours_byte_for_byte(
     await happen(control, "domain.paused", workspace="globex")
     await receiver.wait_for(1)
     for count, seconds in enumerate((70, 670, 4_000, 20_000, 70_000), start=2):
-        await until(lambda expected=count - 1: _made(control, expected))
+        await until(partial(_made, control, count - 1))
         await control.post("/time", json={"advance": seconds})
         await receiver.wait_for(count)
     await until(lambda: _made(control, 6))
@@ -179,11 +183,16 @@ async def test_a_delivery_can_be_replayed(
     [delivery] = await deliveries(control)
     await control.post(f"/deliveries/{delivery['id']}/replay")
     first, second = await receiver.wait_for(2)
-    assert (first.body, first.headers["X-Service-Signature"]) == (second.body, second.headers["X-Service-Signature"])
+    assert (first.body, first.headers["X-Service-Signature"]) == (
+        second.body,
+        second.headers["X-Service-Signature"],
+    )
     assert (await control.post("/deliveries/dl_00000000/replay")).status_code == 404
 
 
-async def test_the_secret_is_shown_once(api: httpx.AsyncClient, control: httpx.AsyncClient, receiver: Receiver) -> None:
+async def test_the_secret_is_shown_once(
+    api: httpx.AsyncClient, control: httpx.AsyncClient, receiver: Receiver
+) -> None:
     secrets = {await subscribe(api, receiver.url, "lead.bounced") for _ in range(2)}
     assert len(secrets) == 2
     listed = (await control.get("/subscriptions")).text
@@ -192,7 +201,13 @@ async def test_the_secret_is_shown_once(api: httpx.AsyncClient, control: httpx.A
 
 @pytest.mark.parametrize(
     "url",
-    ["https://hooks.firm.example/x", "https://8.8.8.8:8443/x", "http://127.0.0.1:9/x", "http://localhost/x", "http://[::1]:9/"],
+    [
+        "https://hooks.firm.example/x",
+        "https://8.8.8.8:8443/x",
+        "http://127.0.0.1:9/x",
+        "http://localhost/x",
+        "http://[::1]:9/",
+    ],
 )
 def test_https_to_public_hosts_and_http_to_loopback_are_taken(url: str) -> None:
     assert check_url(url) == url
@@ -236,7 +251,12 @@ async def test_a_refused_address_is_400_and_names_the_url(api: httpx.AsyncClient
 
 
 async def test_unknown_kinds_and_no_kinds_are_refused(api: httpx.AsyncClient) -> None:
-    for events, field in ((["lead.lost"], "events[0]"), ([], "events"), ("lead.bounced", "events"), (None, "events")):
+    for events, field in (
+        (["lead.lost"], "events[0]"),
+        ([], "events"),
+        ("lead.bounced", "events"),
+        (None, "events"),
+    ):
         response = await api.post("/webhooks", json={"url": "https://a.example/x", "events": events})
         assert (response.status_code, response.json()["error"]["field"]) == (400, field)
 
@@ -244,7 +264,7 @@ async def test_unknown_kinds_and_no_kinds_are_refused(api: httpx.AsyncClient) ->
 @given(key=st.integers(), first=st.floats(0, 4e9))
 def test_retries_come_with_growing_gaps_within_24_hours(key: int, first: float) -> None:
     times = [first, *(retry_at(first, attempts, key=key) or 0.0 for attempts in range(1, RETRIES + 1))]
-    gaps = [later - earlier for earlier, later in zip(times, times[1:], strict=False)]
+    gaps = [later - earlier for earlier, later in pairwise(times)]
     assert gaps == sorted(gaps)
     assert gaps[0] > 50
     assert DAY * 0.85 < times[-1] - first <= DAY + 0.001

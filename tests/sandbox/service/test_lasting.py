@@ -80,7 +80,10 @@ async def _attempted(control: httpx.AsyncClient) -> bool:
 
 @asynccontextmanager
 async def _clients(service: Service) -> AsyncIterator[tuple[httpx.AsyncClient, httpx.AsyncClient]]:
-    async with client_of(service, "acme") as api, httpx.AsyncClient(base_url=service.control_url, timeout=30) as control:
+    async with (
+        client_of(service, "acme") as api,
+        httpx.AsyncClient(base_url=service.control_url, timeout=30) as control,
+    ):
         await control.put("/limiter", json={"form": "off"})
         yield api, control
 
@@ -114,7 +117,9 @@ async def process(database: str, *, speed: float = 0.0) -> AsyncIterator[tuple[s
         await running.communicate()
 
 
-async def test_several_processes_share_state_rate_limits_and_deliveries(postgres: str, receiver: Receiver) -> None:
+async def test_several_processes_share_state_rate_limits_and_deliveries(
+    postgres: str, receiver: Receiver
+) -> None:
     database = fresh(postgres)
     async with process(database) as one, process(database) as two:
         assert one[2] == two[2]
@@ -148,7 +153,9 @@ async def _all_delivered(control: httpx.AsyncClient, url: str) -> Any:
     return found
 
 
-async def test_a_killed_process_leaves_its_pending_deliveries_to_the_next(tmp_path: Path, receiver: Receiver) -> None:
+async def test_a_killed_process_leaves_its_pending_deliveries_to_the_next(
+    tmp_path: Path, receiver: Receiver
+) -> None:
     database = f"sqlite:///{tmp_path / 'killed.db'}"
     receiver.delay = 30.0
     async with process(database) as (base_url, control_url, keys):
@@ -163,7 +170,9 @@ async def test_a_killed_process_leaves_its_pending_deliveries_to_the_next(tmp_pa
     assert sorted(one.body for one in again[:5]) == sorted(one.body for one in again[5:])
 
 
-@pytest.mark.parametrize("database", ["mysql://root@localhost/x", "sqlite://", "nonsense", "postgres//x", "sqlite:///"])
+@pytest.mark.parametrize(
+    "database", ["mysql://root@localhost/x", "sqlite://", "nonsense", "postgres//x", "sqlite:///"]
+)
 def test_another_database_is_refused_with_what_would_be_right(database: str) -> None:
     with pytest.raises(ValueError, match="sqlite:///PATH or postgresql://"):
         Service(database=database)
