@@ -30,7 +30,7 @@ def content(args: dict[str, Any]) -> Content:
     text = args.get("text")
     if text is not None and not isinstance(text, str):
         raise Refusal("invalid_arguments", messages=["text must be a string [json-pointer:/text]"])
-    blocks = checked_blocks(args.get("blocks"))
+    blocks = checked_blocks(args.get("blocks")) or _markdown(args)
     attachments = _attachments(args.get("attachments"))
     if not text and not blocks and not attachments:
         raise Refusal("no_text")
@@ -41,6 +41,16 @@ def content(args: dict[str, Any]) -> Content:
         attachments=attachments,
         metadata=checked_metadata(args.get("metadata")),
     )
+
+
+def _markdown(args: dict[str, Any]) -> list[Json]:
+    """`markdown_text` stands for one markdown block, and for nothing beside it."""
+    source = args.get("markdown_text")
+    if not source:
+        return []
+    if args.get("text"):
+        raise Refusal("markdown_text_conflict")
+    return checked_blocks([{"type": "markdown", "text": source}])
 
 
 def checked_blocks(blocks: Any) -> list[Json]:
