@@ -18,9 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+import sqlalchemy as sa
 
 from bot.app import Bot, Server, open_bot, server_config
 from bot.ledger import Pace
+from bot.ledger.tables import lanes
 from sandbox.slack import seed
 from sandbox.slack.standin import SlackStandIn
 from shared import settings as shared_settings
@@ -32,6 +34,7 @@ RUN = f"""
 import sys
 from bot.app import run
 from bot.ledger import Pace
+from bot.ledger.tables import lanes
 from shared.settings import load
 sys.exit(run(load(), pace={HASTE!r}))
 """
@@ -83,6 +86,19 @@ class House:
             f"{self.url}/webhooks/outreach{path}", data=io.BytesIO(body), headers=signed
         ) as answer:
             return answer.status
+
+    def config(self, text: str) -> None:
+        """Settings beyond the environment, for a bot that is not started yet."""
+        file = Path(self.environ["XDG_STATE_HOME"]) / "outreach.toml"
+        file.write_text(text)
+        self.environ["OUTREACH_CONFIG"] = str(file)
+
+    async def try_again(self, channel: str) -> None:
+        """Have a broken channel tried now, and not in half a minute."""
+        assert self.bot is not None
+        again = sa.update(lanes).where(lanes.c.channel == channel).values(due_at=0.0)
+        await self.bot.ledger.store.write(lambda connection: connection.execute(again))
+        self.bot.courier.wake()
 
     async def get(self, path: str) -> tuple[int, str]:
         async with self.http.get(f"{self.url}{path}") as answer:
