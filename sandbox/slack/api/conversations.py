@@ -84,16 +84,14 @@ def history(call: Call) -> Json:
 
 @method("conversations.replies")
 def replies(call: Call) -> Json:
-    """A thread, its first message always included."""
+    """A thread; every page begins with its first message."""
     channel = call.own_channel(scope="channels:history")
     parent = channel.messages.get(str(call.require("ts")))
     if parent is None:
         raise Refusal("thread_not_found")
     root = channel.messages.get(parent.thread_ts or "") or parent
-    thread = [root, *(channel.messages[ts] for ts in root.replies)]
-    answer = _messages(call, thread)
-    if root not in thread[: len(answer["messages"])]:
-        answer["messages"].insert(0, to_slack(root, with_metadata=call.flag("include_all_metadata")))
+    answer = _messages(call, [channel.messages[ts] for ts in root.replies])
+    answer["messages"].insert(0, to_slack(root, with_metadata=call.flag("include_all_metadata")))
     return answer
 
 

@@ -27,7 +27,7 @@ class Person:
     session: aiohttp.ClientSession
     url: str
 
-    async def do(self, act: str, *, refused: bool = False, **body: Any) -> dict[str, Any]:
+    async def do(self, act: str, /, *, refused: bool = False, **body: Any) -> dict[str, Any]:
         async with self.session.post(f"{self.url}/{act}", json=body) as response:
             answer: dict[str, Any] = await response.json()
             assert (response.status == 400) is refused, answer
