@@ -18,6 +18,9 @@ PLANS = 256
 
 Plan = tuple[tuple[str, Callable[[Any], Any], tuple[str, ...]], ...]
 
+Outline = tuple[Any, ...]
+"""The keys of nested objects, without the values."""
+
 
 class Reader:
     """Reads objects of one vocabulary; `overrides` is the `[fields.…]` section: value -> dotted path."""
@@ -26,6 +29,7 @@ class Reader:
         self.vocabulary = vocabulary
         self._overrides = {name: path for name, path in (overrides or {}).items() if name in vocabulary.terms}
         self._plans: dict[tuple[str, ...], Plan] = {}
+        self._reaches: dict[Outline, frozenset[str]] = {}
 
     def read(self, item: Mapping[str, Any]) -> dict[str, Any]:
         """Every value of the vocabulary, None where the object has none that can be read."""
@@ -66,10 +70,25 @@ class Reader:
             value = self.vocabulary.terms[name].read(follow(item, path))
             found[name] = found[name] if value is None else value
         missing = [name for name, value in found.items() if value is None]
-        if missing and any(isinstance(value, dict) for value in item.values()):
+        nested = tuple(
+            (key, _outline(value)) for key, value in item.items() if isinstance(value, dict) and value
+        )
+        if missing and nested and not self._reach(item, nested).isdisjoint(missing):
             leaves = list(walk(item))
             for name in missing:
                 found[name] = self._pick(name, leaves)
+
+    def _reach(self, item: Mapping[str, Any], nested: Outline) -> frozenset[str]:
+        """Which values objects of this outline could hold in what they nest."""
+        reach = self._reaches.get(nested)
+        if reach is None:
+            leaves = {leaf for leaf, _ in walk(item)}
+            ranks = self.vocabulary.ranks
+            reach = frozenset(name for name in ranks if not leaves.isdisjoint(ranks[name]))
+            if len(self._reaches) >= PLANS:
+                self._reaches.clear()
+            self._reaches[nested] = reach
+        return reach
 
     def _pick(self, name: str, leaves: list[tuple[str, Any]]) -> Any:
         ranks, convert = self.vocabulary.ranks[name], self.vocabulary.terms[name].read
@@ -78,6 +97,14 @@ class Reader:
             if (read := convert(value)) is not None:
                 return read
         return None
+
+
+def _outline(item: Mapping[str, Any], depth: int = DEPTH) -> Outline:
+    if not depth:
+        return ()
+    return tuple(
+        (key, _outline(value, depth - 1) if isinstance(value, dict) else None) for key, value in item.items()
+    )
 
 
 def _by_rank(ranks: Mapping[str, int], folded: list[tuple[str, str]]) -> tuple[str, ...]:

@@ -1,0 +1,161 @@
+"""The client against an independent reading of the document: as it stands, and in every dialect it can speak."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+
+from sandbox.service import Service
+from shared.api import NotFound, OutreachClient, Priority, Unauthorized
+from tests.shared.api.conftest import Unhurried
+
+
+class Dials:
+    """The sandbox's control API."""
+
+    def __init__(self, service: Service, http: httpx.AsyncClient) -> None:
+        self.service = service
+        self._http = http
+
+    async def turn(self, dial: str, **values: Any) -> None:
+        answer = await self._http.request(
+            "POST" if dial == "faults" else "PUT", f"{self.service.control_url}/{dial}", json=values
+        )
+        answer.raise_for_status()
+
+    async def reset(self) -> None:
+        (await self._http.post(f"{self.service.control_url}/reset")).raise_for_status()
+
+    async def summary(self) -> dict[str, Any]:
+        told: dict[str, Any] = (await self._http.get(f"{self.service.control_url}/summary")).json()
+        return told
+
+
+@pytest.fixture(scope="module")
+def account(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """An account founded once for the module; its time stands still."""
+    database = f"sqlite:///{tmp_path_factory.mktemp('account') / 'sandbox.db'}"
+
+    async def found() -> None:
+        async with Service(database=database, speed=0):
+            pass
+
+    asyncio.run(found())
+    return database
+
+
+@pytest.fixture
+async def dials(account: str) -> AsyncIterator[Dials]:
+    async with Service(database=account, speed=0) as service, httpx.AsyncClient() as http:
+        yield Dials(service, http)
+
+
+@pytest.fixture
+async def unpaced(dials: Dials) -> AsyncIterator[OutreachClient]:
+    await dials.turn("limiter", form="off")
+    async with OutreachClient(
+        base_url=dials.service.base_url,
+        api_key=dials.service.api_keys["acme"],
+        pacer=Unhurried(),
+        jitter=lambda: 0.05,
+    ) as client:
+        yield client
+
+
+async def everything(client: OutreachClient) -> list[Any]:
+    """All readings, as meaning."""
+    leads = await client.list_leads(limit=20)
+    stats = [await client.stats(group_by=grouping) for grouping in ("sequence", "step", "variant", "inbox")]
+    return [leads.items, await client.list_sequences(), await client.list_inboxes(), *stats]
+
+
+DIALECTS = [
+    {"envelope": envelope, "naming": naming, "numbers": numbers, "extra": extra, "success": success}
+    for (envelope, naming, numbers), extra, success in zip(
+        itertools.product(
+            ["data", "bare", "named", "nested"], ["snake", "camel", "synonym"], ["number", "string"]
+        ),
+        itertools.cycle([False, True]),
+        itertools.cycle(["object", "empty_object", "none"]),
+        strict=False,
+    )
+]
+
+
+async def test_every_dialect_of_the_sandbox_means_the_same(dials: Dials, unpaced: OutreachClient) -> None:
+    plain = await everything(unpaced)
+    sequence = plain[1][0]
+    assert all(len(part) > 1 for part in plain)
+    for dialect in DIALECTS:
+        await dials.turn("dialect", **dialect)
+        assert await everything(unpaced) == plain, dialect
+        await unpaced.pause_sequence(sequence.id)
+        await unpaced.resume_sequence(sequence.id)
+
+
+async def test_what_is_left_out_is_unknown_and_never_zero(dials: Dials, unpaced: OutreachClient) -> None:
+    await dials.turn("dialect", missing=True)
+    assert {sequence.steps for sequence in await unpaced.list_sequences()} == {None}
+    assert {inbox.health_score for inbox in await unpaced.list_inboxes()} == {None}
+    assert {row.meetings for row in await unpaced.stats()} == {None}
+
+
+@pytest.mark.parametrize("last_page", ["null", "absent", "empty", "repeated"])
+async def test_a_list_ends_however_its_last_page_is_marked(
+    dials: Dials, unpaced: OutreachClient, last_page: str
+) -> None:
+    await dials.turn("dialect", last_page=last_page)
+    sequence = (await unpaced.list_sequences())[-1]
+    leads = [lead.id async for lead in unpaced.iter_leads(sequence_id=sequence.id)]
+    assert len(leads) == len(set(leads)) > 100
+
+
+async def test_leads_come_and_go_and_nothing_is_added_twice(dials: Dials, unpaced: OutreachClient) -> None:
+    sequence = (await unpaced.list_sequences())[0]
+    people = [{"email": f"new.{number}@import.example", "shoe": number} for number in range(50)]
+    await dials.turn("faults", endpoint="POST /leads", cut=True, executed=True)
+    result = await unpaced.add_leads(sequence.id, people, priority=Priority.BULK)
+    assert (result.added, len(result.skipped), result.repeated) == (0, 50, True)
+    assert {skipped.reason for skipped in result.skipped} == {"duplicate"}
+    ours = [
+        lead for lead in (await unpaced.list_leads(limit=50)).items if (lead.email or "").startswith("new.")
+    ]
+    assert len(ours) == 50
+    await dials.turn("faults", endpoint="DELETE /leads/{id}", cut=True, executed=True)
+    await unpaced.remove_lead(ours[0].id)
+    with pytest.raises(NotFound):
+        await unpaced.remove_lead("ld_nobody")
+
+
+async def test_a_wrong_key_and_another_workspace_are_told_apart(
+    dials: Dials, unpaced: OutreachClient
+) -> None:
+    sequence = (await unpaced.list_sequences())[0]
+    base_url, keys = dials.service.base_url, dials.service.api_keys
+    async with OutreachClient(base_url=base_url, api_key="wrong", pacer=Unhurried()) as stranger:
+        with pytest.raises(Unauthorized):
+            await stranger.list_inboxes()
+    async with OutreachClient(base_url=base_url, api_key=keys["globex"], pacer=Unhurried()) as neighbour:
+        with pytest.raises(NotFound):
+            await neighbour.pause_sequence(sequence.id)
+
+
+@pytest.mark.parametrize("form", ["fixed", "sliding", "bucket"])
+async def test_the_limit_is_kept_under_every_form_of_it(dials: Dials, form: str) -> None:
+    await dials.turn("limiter", form=form)
+    async with OutreachClient(
+        base_url=dials.service.base_url, api_key=dials.service.api_keys["acme"]
+    ) as client:
+        await asyncio.gather(*(client.list_sequences(priority=Priority.BULK) for _ in range(14)))
+        started = time.monotonic()
+        await client.list_inboxes()
+        assert time.monotonic() - started < 0.5
+    told = await dials.summary()
+    assert told["rate_limited"] == 0
+    assert told["worst_second"]["acme"] <= 10
