@@ -18,7 +18,7 @@ from sqlalchemy.engine import URL
 
 from shared import configuration
 from shared.configuration import BY_NAME, commented_template
-from shared.database import parse_url
+from shared.database import beside, parse_url
 from shared.health import DEFAULT as DEFAULT_THRESHOLDS
 from shared.health import Thresholds
 from shared.settings_schema import Given, GivenWorkspace, explain
@@ -124,6 +124,11 @@ class Settings:
         if self.database.get_backend_name() != "sqlite":
             return self.database
         return URL.create("sqlite", database=str(_own_state() / "budget.db"))
+
+    @property
+    def history_database(self) -> URL:
+        """Where dashboard and bot share the history."""
+        return beside(self.database, "history")
 
     def workspace(self, name: str | None = None) -> Workspace:
         """The named workspace (case ignored), or the default; raises `UnknownWorkspace`."""

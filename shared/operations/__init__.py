@@ -13,7 +13,7 @@ from shared.operations import inboxes, leads, overview, people, routing, sequenc
 from shared.operations.faults import error_card
 from shared.operations.outcome import Outcome, asks, failure, write, written
 from shared.records import RecordsUnavailable
-from shared.settings import DEFAULT
+from shared.settings import DEFAULT, UnknownWorkspace
 
 __all__ = ["asks", "error_card", "run"]
 
@@ -49,14 +49,17 @@ CHANGING: Mapping[str, Callable[[Invocation, Desk], Awaitable[Outcome]]] = {
 async def run(invocation: Invocation, desk: Desk) -> Card:
     """Carry a command out; what changes something, or fails at it, is in the audit.
 
-    Raises `OutreachError` and `RecordsUnavailable`, which `error_card` turns into cards.
+    Raises `OutreachError`, `RecordsUnavailable` and, for a line that names another workspace than the desk's,
+    `UnknownWorkspace`; `error_card` turns them into cards.
     """
+    asked, own = invocation.workspace, desk.workspace.name
+    if asked is not None and asked.casefold() != own.casefold():
+        raise UnknownWorkspace(asked, known=[own])
     if invocation.command.name in READING:
         card = await READING[invocation.command.name](invocation, desk)
     else:
         card = await _change(invocation, desk)
-    stays_default = invocation.workspace is None and desk.workspace.name == DEFAULT
-    return card if stays_default else _addressed(card, workspace=desk.workspace.name)
+    return card if asked is None and own == DEFAULT else _addressed(card, workspace=own)
 
 
 async def _change(invocation: Invocation, desk: Desk) -> Card:

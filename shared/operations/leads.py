@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from shared.api.errors import NotFound
 from shared.api.models import LEAD_STATUSES, AddResult, Lead
@@ -19,6 +20,8 @@ from shared.resolve import Ambiguous, Missing, Picked, pick_sequence
 PAGE = 100
 PAGES_SEARCHED = 20
 """The document offers no search: looking further would take the key's whole rate for seconds."""
+NAMED = ("id", "email", "status", "first_name", "last_name", "company")
+MOST_OTHER_FIELDS = 12
 TONES = {
     "interested": Tone.GOOD,
     "replied": Tone.GOOD,
@@ -87,8 +90,7 @@ def name_of(lead: Lead) -> str:
 
 
 def _data(lead: Lead) -> dict[str, object]:
-    keys = ("id", "email", "status", "first_name", "last_name", "company")
-    return {key: getattr(lead, key) for key in keys}
+    return {key: getattr(lead, key) for key in NAMED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +147,7 @@ def _not_found(who: str, result: Search) -> Card:
         tone=Tone.WARN if result.complete else Tone.UNKNOWN,
         text=(all_said if result.complete else cut_said,),
         data=(),
+        refused=True,
     )
 
 
@@ -155,15 +158,20 @@ def _facts(lead: Lead) -> tuple[Fact, ...]:
         ("Status", lead.status or "unknown"),
         ("Id", lead.id),
     )
-    named = {"id", "email", "status", "first_name", "last_name", "company"}
-    custom = [
-        (key, value)
-        for key, value in lead.raw.items()
-        if key not in named and isinstance(value, str | int | float)
-    ]
-    return tuple(
-        Fact(label=label, value=str(value)) for label, value in (*known, *custom[:12]) if value is not None
+    named = tuple(Fact(label=label, value=value) for label, value in known if value)
+    return named + tuple(
+        Fact(label=key, value=str(value)) for key, value in _others(lead.raw)[:MOST_OTHER_FIELDS]
     )
+
+
+def _others(raw: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """What the service tells besides, at the top or one level deeper: the document shows no place for custom fields."""
+    deeper = [pair for value in raw.values() if isinstance(value, dict) for pair in value.items()]
+    return [
+        (key, value)
+        for key, value in (*raw.items(), *deeper)
+        if key not in NAMED and isinstance(value, str | int | float) and value != ""
+    ]
 
 
 async def add(invocation: Invocation, desk: Desk) -> Outcome:

@@ -43,11 +43,12 @@ async def written(outcome: Outcome, *, invocation: Invocation, desk: Desk) -> Ca
     """The card of an outcome, once it is in the audit; a failure to write is said, and undoes nothing."""
     if not outcome.result:
         return outcome.card
+    card = replace(outcome.card, refused=outcome.result.startswith("refused"))
     failure = await write(outcome.result, invocation=invocation, desk=desk)
     if not failure:
-        return outcome.card
-    footer = " ".join(filter(None, (outcome.card.footer, f"Not in the audit: {failure}")))
-    return replace(outcome.card, footer=footer)
+        return card
+    footer = " ".join(filter(None, (card.footer, f"Not in the audit: {failure}")))
+    return replace(card, footer=footer)
 
 
 async def write(result: str, *, invocation: Invocation, desk: Desk) -> str:

@@ -12,7 +12,7 @@ from shared.card import Tone
 from shared.commands import Role, parse
 from shared.operations import run
 from shared.records import Actor, AlertsSummary, AuditEntry, OpenReply, RecordsUnavailable, Subscription
-from shared.settings import Workspace
+from shared.settings import UnknownWorkspace, Workspace
 from tests.shared.doubles import BASE, NOW, MemoryRecords, Office, facts, text
 
 
@@ -167,3 +167,9 @@ async def test_buttons_name_the_workspace_the_card_is_about(office: Office) -> N
             result="sq_1 is paused",
         )
     ]
+
+
+async def test_a_line_for_another_workspace_touches_nothing_here(office: Office) -> None:
+    with pytest.raises(UnknownWorkspace, match="known: default"):
+        await office.say("pause sq_1 @globex")
+    assert office.service.requests == []
