@@ -6,6 +6,7 @@ from cli import endings
 from shared.api.client import OutreachClient
 from shared.api.models import Sequence
 from shared.resolve import Picked, pick_sequence
+from shared.words import join
 
 
 async def sequence_of(client: OutreachClient, said: str, *, command: tuple[str, ...]) -> Sequence:
@@ -13,4 +14,4 @@ async def sequence_of(client: OutreachClient, said: str, *, command: tuple[str, 
     found = pick_sequence(await client.list_sequences(), said.split())
     if isinstance(found, Picked):
         return found.sequence
-    raise endings.Refused(found.card(*command))
+    raise endings.Refused(found.card(lambda chosen: join(*command, chosen)))

@@ -26,10 +26,17 @@ QUIET = "dim"
 _UNBROKEN = re.compile(r"[ \t]+(?!%)")  # a number keeps its sign: `4.2 %`
 
 
+class _Console(Console):
+    """Leaves it to `cli.endings` what a reader that went away means."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def show(card: Card, *, stream: TextIO | None = None) -> None:
     """Write the card to `stream` (stdout): fitted to a terminal, unfitted and plain to a pipe."""
     out = stream or sys.stdout
-    console = Console(file=out, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    console = _Console(file=out, highlight=False, markup=False, emoji=False, soft_wrap=True)
     for line in render(card, look_of(out, console)):
         console.print(line)
 

@@ -80,10 +80,10 @@ def _ask(card: Card) -> None:
 
 
 def _show(card: Card, *, as_json: bool) -> int:
-    if card.refused:
-        raise endings.Refused(card)
     if as_json:
         terminal.print_data(card.data or ())
-    else:
+    if card.refused:
+        raise endings.Refused(card)
+    if not as_json:
         terminal.show(card)
     return endings.DONE

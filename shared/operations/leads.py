@@ -15,6 +15,7 @@ from shared.card import Button, Card, Column, Fact, Row, Table, Tone
 from shared.commands import CONFIRMED, Invocation, aimed_at, join
 from shared.desk import Desk
 from shared.operations.outcome import Outcome
+from shared.reports import show_number
 from shared.resolve import Ambiguous, Missing, Picked, pick_sequence
 
 PAGE = 100
@@ -50,7 +51,7 @@ async def list_leads(invocation: Invocation, desk: Desk) -> Card:
     of = f" of {sequence.label}" if sequence else ""
     more = "There are more; `outreach export` writes them all." if page.next_cursor else ""
     return Card(
-        title=f"{len(page.items)} {status or ''} leads{of}".replace("  ", " "),
+        title=show_number(len(page.items), f"{status} lead" if status else "lead") + of,
         text=("The newest.",) if page.next_cursor else (),
         table=lead_table(page.items) if page.items else None,
         footer=more,
@@ -64,7 +65,7 @@ async def _find_sequence(target: tuple[str, ...], *, desk: Desk) -> Picked | Amb
 
 def _which(found: Ambiguous | Missing, invocation: Invocation) -> Card:
     """Which sequence; where none is near, a status may have been meant."""
-    card = found.card(partial(aimed_at, invocation))
+    card = found.card(partial(aimed_at, invocation), changes=False)
     if isinstance(found, Missing) and not found.nearest:
         text = (*card.text, f"Or a status? {did_you_mean(found.said, LEAD_STATUSES)}")
         return Card(title=card.title, tone=card.tone, text=text, buttons=card.buttons)
