@@ -24,16 +24,17 @@ from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot import logs, watch
+from bot import logs, reconcile, watch
 from bot.acts import Acts
 from bot.courier import Courier
 from bot.desks import Desks, open_desks
-from bot.ledger import Ledger, Pace, open_ledger
+from bot.ledger import Ledger, Pace, open_ledger, retention
 from bot.ledger.ownership import sole_owner
 from bot.listeners import Listeners
 from bot.messenger import Messenger
 from bot.people import People
 from bot.receiver import Intake, Receiver
+from bot.reconcile import Reconciler
 from bot.reporting import Reports
 from bot.routing import Routes
 from bot.schedule import TIMER_SECONDS, Clockwork, Timers
@@ -47,6 +48,8 @@ GRACE = 3.0
 """Seconds that each stage of the shutdown may take."""
 LOOK_SECONDS = 60.0
 REVIVE_SECONDS = 60.0
+PRUNE_SECONDS = 3600.0
+MOST_PORTIONS = 1000
 
 log = structlog.get_logger("bot")
 
@@ -115,7 +118,17 @@ def _compose(
     clockwork.every(TIMER_SECONDS, Timers(ledger, desks, planned=courier.wake).fire, name="timers")
     clockwork.every(LOOK_SECONDS, watching.look, name="watch", at_once=True)
     clockwork.every(REVIVE_SECONDS, ledger.revive, name="revive")
+    clockwork.every(PRUNE_SECONDS, lambda: _prune(ledger), name="retention")
+    reconciler = Reconciler(ledger, desks, found=lambda: courier.wake(news=True))
+    clockwork.every(reconcile.EVERY, reconciler.look, name="reconcile", at_once=True)
     return Bot(web=web, ledger=ledger, courier=courier, listeners=listeners, intake=intake), clockwork
+
+
+async def _prune(ledger: Ledger) -> None:
+    for _portion in range(MOST_PORTIONS):
+        if not (await ledger.prune(bodies_after=retention.BODIES, hashes_after=retention.HASHES)).more:
+            return
+        await asyncio.sleep(0.1)  # the intake goes first
 
 
 async def _routes(settings: Settings, ledger: Ledger) -> Routes:

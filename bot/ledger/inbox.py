@@ -71,6 +71,9 @@ class Decision:
     posts: tuple[Planned, ...] = ()
 
 
+ADOPTED_WITHIN = 90_000.0
+"""Seconds; the sender tries for a day."""
+
 Decide = Callable[[Pending], Decision]
 
 
@@ -168,12 +171,32 @@ def _settle(
     connection.execute(
         _SETTLED, [{"row": row.id, "new_kind": d.kind, "new_problem": d.problem} for row, d in decided]
     )
-    repaint(connection, [alert_id(row.dkey) for row, _ in decided if row.known is not None], now=now)
-    raised = [_alert(row, d) for row, d in decided if row.known is None and d.posts]
+    shown = {row.id: row.known or _adopt(connection, row, d, now=now) for row, d in decided}
+    repaint(connection, [name for name in shown.values() if name], now=now)
+    raised = [_alert(row, d) for row, d in decided if not shown[row.id] and d.posts]
     if raised:
         connection.execute(upsert(connection, alerts).on_conflict_do_nothing(), raised)
     for row, decision in decided:
-        plan(connection, decision.posts, now=now, workspace=row.workspace, alert=alert_id(row.dkey))
+        if shown[row.id] in {None, alert_id(row.dkey)}:
+            plan(connection, decision.posts, now=now, workspace=row.workspace, alert=alert_id(row.dkey))
+
+
+def _adopt(connection: sa.Connection, row: sa.Row[Any], decision: Decision, *, now: float) -> str | None:
+    """The alert that was found through the API before its delivery came; it takes over what the delivery says."""
+    if row.found or not decision.email:
+        return None
+    same = (alerts.c.workspace == row.workspace) & (alerts.c.kind == decision.kind)
+    found = (
+        sa.select(alerts.c.id)
+        .join(deliveries, deliveries.c.id == alerts.c.delivery_id)
+        .where(same, alerts.c.email == decision.email.lower(), deliveries.c.found)
+        .where(alerts.c.received_at > now - ADOPTED_WITHIN)
+        .limit(1)
+    )
+    name: str | None = connection.scalar(found)
+    if name:
+        connection.execute(sa.update(alerts).where(alerts.c.id == name).values(delivery_id=row.id))
+    return name
 
 
 def _alert(row: sa.Row[Any], decision: Decision) -> dict[str, Any]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from bot.ledger import claims, inbox, journal, outbox, painting, settling, timers
+from bot.ledger import claims, inbox, journal, outbox, painting, reconciling, retention, settling, timers
 from bot.ledger.inbox import Arrival, Decide, Planned
 from bot.ledger.outbox import Pace
 from bot.ledger.posts import Post
@@ -150,6 +150,22 @@ class Ledger(Records):
     async def postpone_timer(self, firing: timers.Firing, *, seconds: float) -> None:
         """It could not be done now."""
         await self._stamped(lambda c, now: timers.postpone(c, firing, until=now + seconds))
+
+    async def reconcile(
+        self, workspace: str, bodies: Mapping[str, bytes], *, grace: float
+    ) -> tuple[int, int]:
+        """Store as found what is interested and was never told of; returns how many, and how many may be."""
+        return await self._stamped(
+            lambda c, now: reconciling.compare(c, workspace, bodies, now=now, grace=grace)
+        )
+
+    async def prune(self, *, bodies_after: float, hashes_after: float) -> retention.Pruned:
+        """Forget what is older than so many seconds."""
+        return await self._stamped(
+            lambda c, now: retention.prune(
+                c, bodies_before=now - bodies_after, hashes_before=now - hashes_after
+            )
+        )
 
     async def inherit(self) -> None:
         """End the leases of a process that is known to be dead."""

@@ -31,12 +31,13 @@ class Store:
         self.is_sqlite = url.get_backend_name() == "sqlite"
         self.engine = database.open_engine(url)
         self.clock = clock or SteadyClock()
+        self._ask_database = clock is None and not self.is_sqlite
         self._writers = ThreadPoolExecutor(1 if self.is_sqlite else 4, thread_name_prefix="ledger")
         self._readers = ThreadPoolExecutor(1, thread_name_prefix="ledger-read")
 
     def now(self, connection: sa.Connection) -> float:
         """The time by which leases are judged: this process's clock, or the one that all processes share."""
-        if self.is_sqlite:
+        if not self._ask_database:
             return self.clock()
         return float(connection.scalar(sa.text("SELECT extract(epoch FROM clock_timestamp())")))
 

@@ -196,9 +196,12 @@ audit = sa.Table(
     _text("result"),
 )
 
-known_leads = sa.Table(  # interested before the bot's first start: no news
-    "known_leads",
-    metadata,
-    _text("workspace", primary_key=True),
-    _text("lead", primary_key=True),
+known_leads = (
+    sa.Table(  # interested leads, whether announced, there before the first start, or not yet told of
+        "known_leads",
+        metadata,
+        _text("workspace", primary_key=True),
+        _text("lead", primary_key=True),
+        _moment("candidate_since"),  # without an alert since then; NULL: no news
+    )
 )

@@ -40,5 +40,5 @@ def fresh_postgresql(postgresql: str) -> str:
 
     name = f"t{secrets.token_hex(6)}"
     with psycopg.connect(postgresql, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")  # type: ignore[arg-type] # a name cannot be a parameter
+        connection.execute(f"CREATE DATABASE {name}")
     return make_url(postgresql).set(database=name).render_as_string(hide_password=False)

@@ -37,9 +37,9 @@ class Floor:
 async def floor(tmp_path: Path) -> AsyncIterator[Floor]:
     async with Service(speed=0) as service:
         key = next(iter(service.api_keys.values()))
-        async with open_house(tmp_path, OUTREACH_BASE_URL=service.base_url, OUTREACH_API_KEY=key) as house:
-            async with bot_inside(house, pace=HASTE):
-                yield Floor(house=house, service=service, key=key)
+        where = {"OUTREACH_BASE_URL": service.base_url, "OUTREACH_API_KEY": key}
+        async with open_house(tmp_path, **where) as house, bot_inside(house, pace=HASTE):
+            yield Floor(house=house, service=service, key=key)
 
 
 async def test_pausing_changes_the_service_and_is_said_to_the_channel_with_the_name(floor: Floor) -> None:

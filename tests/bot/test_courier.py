@@ -19,7 +19,7 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
     """A bot that posts twenty messages a second, to a Slack that takes them."""
     async with open_house(tmp_path) as opened:
         await opened.control("settings", messages_per_second=0)
-        opened.config('[routes]\nfallback = "%s"\n' % seed.SALES)
+        opened.config(f'[routes]\nfallback = "{seed.SALES}"\n')
         async with bot_inside(opened, pace=HASTE):
             yield opened
 

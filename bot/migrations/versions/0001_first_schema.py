@@ -106,6 +106,7 @@ def _known_leads() -> None:
         "known_leads",
         sa.Column("workspace", sa.Text(), server_default="", nullable=False),
         sa.Column("lead", sa.Text(), server_default="", nullable=False),
+        sa.Column("candidate_since", sa.Double(), nullable=True),
         sa.PrimaryKeyConstraint("workspace", "lead"),
     )
 
@@ -224,10 +225,7 @@ def _alerts() -> None:
         sa.Column("claimed_by", sa.Text(), server_default="", nullable=False),
         sa.Column("claimed_name", sa.Text(), server_default="", nullable=False),
         sa.Column("claimed_at", sa.Double(), nullable=True),
-        sa.ForeignKeyConstraint(
-            ["delivery_id"],
-            ["deliveries.id"],
-        ),
+        sa.ForeignKeyConstraint(["delivery_id"], ["deliveries.id"]),
         sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("delivery_id"),
     )
