@@ -1,0 +1,403 @@
+"""The Slack page in a real browser: a person's whole day, by mouse and by keyboard, hostile mail included."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, Page, async_playwright, expect
+from slack_bolt.async_app import AsyncApp
+from slack_sdk.web.async_client import AsyncWebClient
+
+from sandbox.slack import seed
+from sandbox.slack.settings import Settings
+from sandbox.slack.standin import SlackStandIn
+from tests.sandbox.slack.driving import (
+    Json,
+    actions,
+    asked,
+    button,
+    modal,
+    mrkdwn,
+    option,
+    over_http,
+    plain,
+    section,
+)
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
+
+SWITCHES = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+CONFIRM = {
+    "title": plain("Pause it?"),
+    "text": mrkdwn("*312* leads wait"),
+    "confirm": plain("Pause"),
+    "deny": plain("Keep"),
+}
+SEQUENCES = [option("Founders", "sq_1"), option("Nordics", "sq_2")]
+FORM = modal(
+    asked("sequence", {"type": "static_select", "action_id": "sequence", "options": SEQUENCES}),
+    asked("reason", {"type": "plain_text_input", "action_id": "reason"}),
+    title=plain("Pause a sequence"),
+    submit=plain("Pause"),
+)
+
+
+def card(who: str | None = None) -> list[Json]:
+    claim = button("claim", "Release" if who else "Claim", style="primary", value="al_1")
+    pause = button("pause", "Pause", style="danger", confirm=CONFIRM)
+    menu = {
+        "type": "overflow",
+        "action_id": "more",
+        "options": [option("Snooze", "snooze"), option("Open", "open")],
+    }
+    by = f"Claimed by <@{who}>" if who else "Nobody has claimed it"
+    return [
+        {"type": "header", "text": plain("Interested: Ada Lovelace")},
+        section("> Can we talk on *Thursday*?"),
+        actions(claim, pause, menu),
+        {"type": "context", "elements": [mrkdwn(by)]},
+    ]
+
+
+def listen(app: AsyncApp, got: list[Any]) -> None:
+    """A bot that knows a command, buttons, a modal, Home and mentions."""
+
+    @app.command("/outreach")
+    async def command(ack: Any, command: Json, client: AsyncWebClient) -> None:
+        if command["text"] == "form":
+            await ack()
+            await client.views_open(trigger_id=command["trigger_id"], view=FORM)
+        else:
+            await ack(f"You said *{command['text']}*")
+
+    @app.action(re.compile("claim|pause|more"))
+    async def act(ack: Any, body: Json, action: Json, respond: Any) -> None:
+        await ack()
+        got.append((action["action_id"], (action.get("selected_option") or {}).get("value")))
+        if action["action_id"] == "claim":
+            await respond(text="Interested", blocks=card(body["user"]["id"]), replace_original=True)
+
+    @app.view("form")
+    async def submitted(ack: Any, view: Json) -> None:
+        values = view["state"]["values"]
+        reason = values["reason"]["reason"]["value"]
+        if len(reason) < 5:
+            await ack(response_action="errors", errors={"reason": "Say a little more."})
+        else:
+            await ack()
+            got.append((values["sequence"]["sequence"]["selected_option"]["value"], reason))
+
+    @app.event("app_home_opened")
+    async def home(event: Json, client: AsyncWebClient) -> None:
+        await client.views_publish(
+            user_id=event["user"], view={"type": "home", "blocks": [section("Good day")]}
+        )
+
+    @app.event("app_mention")
+    async def mentioned(event: Json, client: AsyncWebClient) -> None:
+        thread = event.get("thread_ts") or event["ts"]
+        await client.chat_postMessage(channel=event["channel"], thread_ts=thread, text="At your service")
+
+
+@pytest.fixture
+async def slack() -> AsyncIterator[SlackStandIn]:
+    async with SlackStandIn(settings=Settings(request_url=None, messages_per_second=0)) as standin:
+        yield standin
+
+
+@pytest.fixture
+def client(slack: SlackStandIn) -> AsyncWebClient:
+    told = slack.announcement
+    return AsyncWebClient(token=told["slack_bot_token"], base_url=told["slack_api_url"])
+
+
+@pytest.fixture
+async def got(slack: SlackStandIn, client: AsyncWebClient) -> AsyncIterator[list[Any]]:
+    """What reached the bot, which runs meanwhile."""
+    app = AsyncApp(client=client, signing_secret=slack.announcement["slack_signing_secret"])
+    seen: list[Any] = []
+    listen(app, seen)
+    async with over_http(slack, app):
+        yield seen
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[Browser]:
+    async with async_playwright() as playwright:
+        launched = await playwright.chromium.launch(executable_path="/usr/bin/chromium", args=SWITCHES)
+        yield launched
+        await launched.close()
+
+
+async def visit(browser: Browser, slack: SlackStandIn, place: str = "ann/outreach-alerts") -> Page:
+    page = await browser.new_page(viewport={"width": 1400, "height": 900})
+    page.set_default_timeout(8000)
+    await page.goto(f"{slack.origin}/#{place}")
+    await page.wait_for_selector("[data-state=live]")
+    return page
+
+
+@pytest.fixture
+async def page(browser: Browser, slack: SlackStandIn, got: list[Any]) -> AsyncIterator[Page]:
+    """Ann's page; whatever goes wrong in it fails the test."""
+    opened = await visit(browser, slack)
+    wrong: list[str] = []
+    opened.on("pageerror", lambda error: wrong.append(str(error)))
+    yield opened
+    await opened.close()
+    assert wrong == []
+
+
+async def test_a_command_is_typed_with_the_keyboard_alone(page: Page) -> None:
+    await page.keyboard.press("/")
+    await expect(page.get_by_test_id("autocomplete")).to_contain_text("/outreach")
+    await page.keyboard.press("Enter")
+    await page.keyboard.type("sta")
+    await page.keyboard.press("Tab")
+    await page.keyboard.press("Enter")
+    answer = page.get_by_test_id("ephemeral")
+    await expect(answer).to_contain_text("Only visible to you")
+    await expect(answer.locator("strong")).to_have_text("status")
+
+
+async def test_a_card_is_claimed_and_shows_that_it_changed(
+    page: Page, client: AsyncWebClient, got: list[Any]
+) -> None:
+    await client.chat_postMessage(channel=seed.ALERTS, text="Interested", blocks=card())
+    message = page.get_by_test_id("message")
+    await expect(message.locator("blockquote strong")).to_have_text("Thursday")
+    await message.get_by_role("button", name="Claim").click()
+    await expect(message).to_contain_text("Claimed by @Ann Kirsch")
+    await expect(message.get_by_test_id("edited")).to_be_visible()
+    assert got == [("claim", None)]
+
+
+async def test_a_dangerous_button_asks_first(page: Page, client: AsyncWebClient, got: list[Any]) -> None:
+    await client.chat_postMessage(channel=seed.ALERTS, text="Interested", blocks=card())
+    pause = page.get_by_role("button", name="Pause")
+    await pause.click()
+    await expect(page.get_by_test_id("confirm")).to_contain_text("312 leads wait")
+    await page.keyboard.press("Escape")
+    await expect(page.get_by_test_id("confirm")).to_have_count(0)
+    assert got == []
+    await pause.click()
+    async with page.expect_response("**/control/click"):
+        await page.get_by_test_id("confirm-yes").click()
+    assert got == [("pause", None)]
+
+
+async def test_a_menu_is_used_with_arrows(page: Page, client: AsyncWebClient, got: list[Any]) -> None:
+    await client.chat_postMessage(channel=seed.ALERTS, text="Interested", blocks=card())
+    await page.get_by_test_id("overflow").focus()
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_test_id("option")).to_have_count(2)
+    await page.keyboard.press("ArrowDown")
+    async with page.expect_response("**/control/click"):
+        await page.keyboard.press("Enter")
+    await expect(page.get_by_test_id("popover")).to_have_count(0)
+    assert got == [("more", "open")]
+
+
+async def test_a_modal_keeps_what_was_typed_until_it_is_right(page: Page, got: list[Any]) -> None:
+    await page.get_by_test_id("composer").fill("/outreach form")
+    await page.keyboard.press("Enter")
+    form = page.get_by_test_id("modal")
+    await expect(form.get_by_test_id("modal-title")).to_have_text("Pause a sequence")
+    await form.get_by_test_id("input").fill("no")
+    await page.keyboard.press("Enter")
+    await expect(form.get_by_test_id("input-error")).to_have_text("Please complete this required field.")
+    await form.get_by_test_id("select").click()
+    await page.get_by_test_id("option").filter(has_text="Nordics").click()
+    await form.get_by_test_id("modal-submit").click()
+    await expect(form.get_by_test_id("input-error")).to_have_text("Say a little more.")
+    await expect(form.get_by_test_id("select")).to_contain_text("Nordics")
+    await form.get_by_test_id("input").fill("no budget left")
+    await form.get_by_test_id("modal-submit").click()
+    await expect(form).to_have_count(0)
+    assert got == [("sq_2", "no budget left")]
+
+
+async def test_escape_closes_a_modal_for_the_bot_too(page: Page, slack: SlackStandIn) -> None:
+    await page.get_by_test_id("composer").fill("/outreach form")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_test_id("modal")).to_be_visible()
+    await page.keyboard.press("Escape")
+    await expect(page.get_by_test_id("modal")).to_have_count(0)
+    assert slack.workspace.people.stage.top(seed.ANN.id) is None
+
+
+async def test_a_thread_holds_a_conversation_with_the_bot(page: Page) -> None:
+    await page.get_by_test_id("composer").fill("Who takes Ada?")
+    await page.keyboard.press("Enter")
+    message = page.get_by_test_id("timeline").get_by_test_id("message")
+    await message.hover()
+    await message.get_by_test_id("open-thread").click()
+    thread = page.get_by_test_id("thread-panel")
+    await thread.get_by_test_id("thread-composer").fill("@outreach you?")
+    await page.keyboard.press("Enter")
+    await expect(thread.get_by_test_id("message")).to_have_count(3)
+    await expect(thread).to_contain_text("At your service")
+    await expect(page.get_by_test_id("thread-link")).to_contain_text("2 replies")
+
+
+async def test_people_see_what_is_theirs(page: Page, client: AsyncWebClient) -> None:
+    await page.get_by_test_id("composer").fill("/outreach status")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_test_id("ephemeral")).to_have_count(1)
+    await client.chat_postMessage(channel=seed.SALES, text="A deal")
+    await expect(page.locator("[data-channel=sales] [data-testid=unread]")).to_have_text("1")
+    await page.get_by_test_id("user-switcher").click()
+    await page.get_by_test_id("option").filter(has_text="Gus").click()
+    await expect(page.get_by_test_id("user-switcher")).to_contain_text("Guest")
+    await expect(page.get_by_test_id("ephemeral")).to_have_count(0)
+    await expect(page.locator("[data-channel=leadership]")).to_have_count(0)
+
+
+async def test_home_is_asked_for_and_shown(page: Page) -> None:
+    await page.get_by_test_id("home-item").click()
+    await expect(page.get_by_test_id("home")).to_contain_text("Good day")
+
+
+async def test_the_inspector_shows_what_a_command_took(page: Page) -> None:
+    await page.get_by_test_id("inspector-toggle").click()
+    await page.get_by_test_id("composer").fill("/outreach status")
+    await page.keyboard.press("Enter")
+    row = page.get_by_test_id("exchange").filter(has_text="/outreach status")
+    await expect(row).to_contain_text("ms")
+    await row.locator("summary").click()
+    await expect(row).to_contain_text("trigger_id")
+    await expect(row).not_to_contain_text("verification")
+
+
+async def test_a_bot_that_is_late_is_said_to_be(
+    page: Page, client: AsyncWebClient, slack: SlackStandIn
+) -> None:
+    slack.settings.request_url = "http://127.0.0.1:9/slack/events"
+    await client.chat_postMessage(channel=seed.ALERTS, text="Interested", blocks=card())
+    await page.get_by_role("button", name="Claim").click()
+    await expect(page.get_by_test_id("failure")).to_contain_text("dispatch_failed")
+    await page.get_by_test_id("composer").fill("/outreach status")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_test_id("ephemeral")).to_contain_text("failed with the error dispatch_failed")
+
+
+async def test_nothing_typed_is_lost_when_sending_fails(page: Page) -> None:
+    await page.route("**/control/message", lambda route: route.abort())
+    composer = page.get_by_test_id("composer")
+    await composer.fill("important")
+    await page.keyboard.press("Enter")
+    await expect(page.locator(".note.failed")).to_contain_text("Not sent")
+    await expect(composer).to_have_value("important")
+    await page.unroute("**/control/message")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_test_id("message")).to_contain_text("important")
+
+
+async def test_the_page_finds_back_to_a_stand_in_that_restarted(browser: Browser) -> None:
+    async with SlackStandIn() as first:
+        page = await visit(browser, first)
+        await page.get_by_test_id("composer").fill("draft")
+        port = first.port
+    await expect(page.get_by_test_id("status")).to_have_text("Reconnecting…")
+    await expect(page.locator(".lost-banner")).to_be_visible()
+    async with SlackStandIn(port=port) as second:
+        await expect(page.get_by_test_id("status")).to_contain_text("Live", timeout=10_000)
+        second.workspace.people.say(
+            "we are back", user=seed.BEN, channel=second.workspace.world.channel("sales")
+        )
+        await page.locator("[data-channel=sales]").click()
+        await expect(page.get_by_test_id("message")).to_contain_text("we are back")
+        await page.close()
+
+
+HOSTILE = [
+    "<img src=x onerror=window.pwned=1><script>window.pwned=1</script>",
+    "&lt;script&gt;window.pwned=1&lt;/script&gt;",
+    "<javascript:window.pwned=1|click me> <data:text/html,x|or me>",
+    '<https://bank.example/" onmouseover="window.pwned=1|bank>',
+    "```</pre><script>window.pwned=1</script>```",
+    "*_~`\ue0000\ue001<!date^x^{date}|<b>>",
+    "\u202egnp.exe <!channel> <@U404> :constructor: :__proto__:",
+    "*" * 500 + "_" * 500 + "<" * 500,
+]
+
+
+async def test_what_a_lead_writes_never_runs(page: Page, client: AsyncWebClient) -> None:
+    outside: list[str] = []
+    page.on("request", lambda request: None if "127.0.0.1" in request.url else outside.append(request.url))
+    for text in HOSTILE:
+        blocks = [
+            section(text[:3000]),
+            {"type": "header", "text": plain(text[:150])},
+            {"type": "markdown", "text": f"[x](javascript:window.pwned=1) {text}"},
+            {"type": "image", "alt_text": text, "image_url": "https://tracker.example/pixel.png"},
+            {
+                "type": "rich_text",
+                "elements": [
+                    {
+                        "type": "rich_text_section",
+                        "elements": [
+                            {"type": "link", "url": "javascript:window.pwned=1", "text": text},
+                            {"type": "emoji", "name": "constructor"},
+                        ],
+                    }
+                ],
+            },
+            actions(button("x", text[:75], url="javascript:window.pwned=1")),
+        ]
+        await client.chat_postMessage(channel=seed.ALERTS, text=text, blocks=blocks)
+    await expect(page.get_by_test_id("message")).to_have_count(len(HOSTILE))
+    log = page.get_by_test_id("timeline")
+    assert await log.locator("script, iframe, object, [onerror], [onmouseover]").count() == 0
+    assert await log.locator("a[href^='javascript'], a[href^='data']").count() == 0
+    assert await log.locator("img").count() == 0
+    assert await page.evaluate("window.pwned") is None
+    assert outside == []
+
+
+async def test_inline_scripts_are_forbidden_by_policy(page: Page, slack: SlackStandIn) -> None:
+    ran = await page.evaluate(
+        "() => { const s = document.createElement('script'); s.textContent = 'window.pwned = 1';"
+        " document.body.append(s); return window.pwned ?? null; }"
+    )
+    assert ran is None
+    response = await page.request.get(slack.origin)
+    assert "script-src 'self';" in response.headers["content-security-policy"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_every_control_has_a_name_and_nothing_overflows(
+    page: Page, client: AsyncWebClient, scheme: Any
+) -> None:
+    await page.emulate_media(color_scheme=scheme)
+    await client.chat_postMessage(channel=seed.ALERTS, text="Interested", blocks=card())
+    await expect(page.get_by_test_id("message")).to_have_count(1)
+    nameless = await page.evaluate(
+        "() => [...document.querySelectorAll('button, a, input, textarea')]"
+        ".filter((e) => !(e.textContent.trim() || e.ariaLabel || e.placeholder || e.title)).map((e) => e.outerHTML)"
+    )
+    assert nameless == []
+    for width in (1400, 1000, 390):
+        await page.set_viewport_size({"width": width, "height": 800})
+        await asyncio.sleep(0)
+        assert await page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+async def test_a_narrow_screen_has_its_channels_in_a_drawer(page: Page) -> None:
+    await page.set_viewport_size({"width": 390, "height": 800})
+    await expect(page.locator("[data-channel=sales]")).not_to_be_in_viewport()
+    await page.get_by_role("button", name="Channels").click()
+    await page.locator("[data-channel=sales]").click()
+    await expect(page.locator("h1")).to_contain_text("sales")
+    await expect(page.locator("[data-channel=sales]")).not_to_be_in_viewport()
