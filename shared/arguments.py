@@ -5,7 +5,6 @@ One grammar per shape of arguments; `commands` says which verb has which. Pure.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -45,6 +44,8 @@ def clip(text: str, *, length: int = 60) -> str:
 
 def did_you_mean(word: str, known: Collection[str]) -> str:
     """A hint naming the nearest of the known words, or all of them."""
+    import difflib  # late: only a mistake pays for it (targets row 10)
+
     near = difflib.get_close_matches(word.lower()[:40], known, n=1, cutoff=0.5)
     return f"Did you mean {near[0]}?" if near else f"It can be: {', '.join(known)}."
 

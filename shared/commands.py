@@ -5,7 +5,6 @@ Three faces read it: `/outreach …` in Slack, `outreach …` in a shell, the pa
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -112,6 +111,8 @@ def _without_flags(words: tuple[Word, ...], *, command: Command) -> tuple[tuple[
 def _command(word: Word) -> Command:
     if found := COMMANDS.get(word.text.lower()):
         return found
+    import difflib  # late: only a mistake pays for it (targets row 10)
+
     near = difflib.get_close_matches(word.text.lower()[:40], VERBS, n=2, cutoff=0.55)
     hint = f"Did you mean {' or '.join(near)}?" if near else "`help` lists what there is."
     buttons = tuple(_try(COMMANDS[name]) for name in near) or (Button(label="help", command="help"),)

@@ -48,6 +48,13 @@ def show_count(value: float | None) -> str:
     return UNKNOWN if value is None else f"{value:,.0f}"
 
 
+def show_number(count: int, noun: str) -> str:
+    """`1 inbox`, `12 inboxes`, `3 sequences`: the noun is given in the singular."""
+    plural = {"inbox": "inboxes", "reply": "replies"}.get(noun.rpartition(" ")[2], "")
+    many = noun.removesuffix(noun.rpartition(" ")[2]) + plural if plural else f"{noun}s"
+    return f"{count:,} {noun if count == 1 else many}"
+
+
 def show_rate(fraction: float | None) -> str:
     """`4.2 %`, or a dash."""
     return UNKNOWN if fraction is None else f"{fraction * 100:.1f} %"

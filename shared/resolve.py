@@ -14,6 +14,7 @@ from shared.card import Button, Card, Column, Row, Table, Tone
 Line = Callable[[str], str]
 """The command line that says the same of the sequence with this id."""
 MOST_CANDIDATES = 10
+NOTHING_CHANGED = "Nothing was changed. "
 LONGEST_NAME = 40
 """Words."""
 
@@ -33,14 +34,14 @@ class Ambiguous:
     said: str
     candidates: tuple[Sequence, ...]
 
-    def card(self, line: Line) -> Card:
-        """The candidates, each with a button; nothing was changed."""
+    def card(self, line: Line, *, changes: bool = True) -> Card:
+        """The candidates, each with a button."""
         shown = self.candidates[:MOST_CANDIDATES]
         return Card(
             title=f"“{clip(self.said)}” fits {len(self.candidates)} sequences",
             tone=Tone.WARN,
             refused=True,
-            text=("Nothing was changed. Which one?",),
+            text=(f"{NOTHING_CHANGED if changes else ''}Which one?",),
             table=_listed(shown, total=len(self.candidates)),
             buttons=_buttons(shown, line),
         )
@@ -54,15 +55,15 @@ class Missing:
     nearest: tuple[Sequence, ...]
     known: int
 
-    def card(self, line: Line) -> Card:
-        """What would have been right; nothing was changed."""
+    def card(self, line: Line, *, changes: bool = True) -> Card:
+        """What would have been right."""
         hint = "Did you mean one of these?" if self.nearest else "`sequences` lists them all."
         empty = "This workspace has no sequences." if not self.known else hint
         return Card(
             title=f"No sequence is called “{clip(self.said)}”",
             tone=Tone.WARN,
             refused=True,
-            text=(f"Nothing was changed. {empty}",),
+            text=(f"{NOTHING_CHANGED if changes else ''}{empty}",),
             table=_listed(self.nearest, total=len(self.nearest)) if self.nearest else None,
             buttons=_buttons(self.nearest, line) or (Button(label="sequences", command="sequences"),),
         )
@@ -74,8 +75,13 @@ def _buttons(sequences: Many[Sequence], line: Line) -> tuple[Button, ...]:
 
 def _listed(sequences: Many[Sequence], *, total: int) -> Table:
     return Table(
-        columns=(Column(title="Id"), Column(title="Name"), Column(title="Status")),
-        rows=tuple(Row(cells=(s.id, s.name, s.status)) for s in sequences),
+        columns=(
+            Column(title="Id"),
+            Column(title="Name"),
+            Column(title="Status"),
+            Column(title="Steps", numeric=True),
+        ),
+        rows=tuple(Row(cells=(s.id, s.name, s.status, s.steps)) for s in sequences),
         total=total,
     )
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from shared.api.models import AddResult, Inbox, Lead, Page, Sequence, Skipped, StatsRow, Subscription
     from shared.api.pacing import BudgetState, Pacer, Priority
     from shared.api.staircase import RequestCounts
-from shared.api.turns import LocalBudget
+    from shared.api.turns import LocalBudget
 
 __all__ = [
     "AddResult",

@@ -11,6 +11,7 @@ from shared.card import Button, Card, Column, Row, Table, Tone
 from shared.commands import Invocation, join
 from shared.desk import Desk
 from shared.health import DomainHealth, Thresholds, roll_up, verdict, worst
+from shared.reports import show_number
 
 COLUMNS = (
     Column(title="Inbox"),
@@ -48,8 +49,8 @@ def _wanted(inbox: Inbox, wanted: str | None, thresholds: Thresholds) -> bool:
 
 def _title(count: int, wanted: str | None) -> str:
     if wanted == "unhealthy":
-        return f"{count} inboxes are not healthy" if count else "No inbox is unhealthy"
-    return f"{count} inboxes" + (f" of {wanted}" if wanted else "")
+        return show_number(count, "unhealthy inbox") if count else "No inbox is unhealthy"
+    return show_number(count, "inbox") + (f" of {wanted}" if wanted else "")
 
 
 def _no_such_domain(said: str, known: set[str]) -> Card:
@@ -68,7 +69,7 @@ def _summary(domains: Iterable[DomainHealth]) -> str:
         kind: sum(getattr(d, kind) for d in known) for kind in ("healthy", "at_risk", "resting", "unknown")
     }
     said = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in counts.items() if count)
-    return f"{said}; {len(known)} {'domain' if len(known) == 1 else 'domains'}."
+    return f"{said}; {show_number(len(known), 'domain')}."
 
 
 def _table(domains: Iterable[DomainHealth], inboxes: list[Inbox], thresholds: Thresholds) -> Table:
@@ -85,7 +86,7 @@ def _domain_row(domain: DomainHealth, members: list[Inbox]) -> Row:
     word = "; ".join(domain.reasons) or "healthy"
     lowest = None if domain.lowest is None else domain.lowest / 100
     return Row(
-        cells=(domain.domain, domain.lowest, lowest, limit, f"{domain.inboxes} inboxes", word),
+        cells=(domain.domain, domain.lowest, lowest, limit, show_number(domain.inboxes, "inbox"), word),
         tone=domain.tone,
     )
 

@@ -7,7 +7,7 @@ from shared.commands import COMMANDS, Invocation
 from shared.desk import Desk
 from shared.operations.outcome import need_records
 from shared.records import Actor
-from shared.reports import show_span
+from shared.reports import show_number, show_span
 
 OPEN_COLUMNS = tuple(
     Column(title=title) for title in ("Waiting", "Lead", "Address", "Company", "Sequence", "Message")
@@ -27,9 +27,10 @@ async def open_replies(_: Invocation, desk: Desk) -> Card:
         age = desk.now() - reply.received_at
         cells = (show_span(age), reply.lead, reply.email, reply.company, reply.sequence, reply.permalink)
         rows.append(Row(cells=cells, tone=Tone.BAD if age.total_seconds() > LATE_SECONDS else Tone.WARN))
-    noun = "reply waits" if len(rows) == 1 else "replies wait"
     return Card(
-        title=f"{len(rows)} interested {noun} to be claimed" if rows else "Every interested reply is claimed",
+        title=f"{show_number(len(rows), 'interested reply')} to be claimed"
+        if rows
+        else "Every interested reply is claimed",
         tone=rows[0].tone if rows else Tone.GOOD,
         table=Table(columns=OPEN_COLUMNS, rows=tuple(rows)) if rows else None,
         data=tuple(
@@ -55,7 +56,7 @@ async def audit(_: Invocation, desk: Desk) -> Card:
         for e in entries
     )
     return Card(
-        title=f"The last {len(rows)} changes" if rows else "Nothing was changed yet",
+        title=f"The last {show_number(len(rows), 'change')}" if rows else "Nothing was changed yet",
         table=Table(columns=AUDIT_COLUMNS, rows=rows) if rows else None,
         data=tuple(
             {

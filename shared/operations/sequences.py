@@ -14,6 +14,7 @@ from shared.commands import Invocation, aimed_at, join
 from shared.desk import Desk
 from shared.operations.outcome import NO_RECORDS, Outcome, need_records, refused, show_time
 from shared.records import RecordsUnavailable, Timer
+from shared.reports import show_number
 from shared.resolve import Ambiguous, Missing, Picked, pick_sequence
 
 RESUME_TIMER = "resume"
@@ -28,7 +29,7 @@ async def list_sequences(invocation: Invocation, desk: Desk) -> Card:
     shown = [sequence for sequence in known if wanted in {None, sequence.status}]
     counts = Counter(sequence.status or "unknown" for sequence in known)
     return Card(
-        title=f"{len(shown)} {wanted or ''} sequences".replace("  ", " "),
+        title=show_number(len(shown), f"{wanted} sequence" if wanted else "sequence"),
         text=(", ".join(f"{count} {status}" for status, count in sorted(counts.items())),) if known else (),
         table=sequence_table(shown),
         buttons=tuple(Button(label=word, command=f"sequences {word}") for word in TONES if word != wanted),
@@ -87,12 +88,12 @@ async def _pause(sequence: Sequence, *, due_at: datetime | None, reason: str, de
         card=Card(
             title=f"{sequence.label} {verb}{until}",
             tone=Tone.INFO if already else Tone.GOOD,
-            text=("It will resume by itself, also after a restart.",) if due_at else (),
+            text=("The bot will resume it by itself, also after a restart.",) if due_at else (),
             facts=(*_facts(sequence), *said),
             buttons=(Button(label="Resume" if already else "Undo", command=join("resume", sequence.id)),),
             footer=note,
         ),
-        result=f"{sequence.id} {verb}{until}",
+        result=f"{sequence.label} ({sequence.id}) {verb}{until}",
     )
 
 
@@ -147,7 +148,7 @@ async def resume(invocation: Invocation, desk: Desk) -> Outcome:
             buttons=(Button(label="Pause" if already else "Undo", command=join("pause", sequence.id)),),
             footer=note,
         ),
-        result=f"{sequence.id} {verb}",
+        result=f"{sequence.label} ({sequence.id}) {verb}",
     )
 
 

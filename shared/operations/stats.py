@@ -77,7 +77,7 @@ async def stats(invocation: Invocation, desk: Desk) -> Card:
     return Card(
         title=f"Stats by {by}, {asked.said}",
         facts=total_facts(total, before=before),
-        table=_table(rows, total, names) if rows else None,
+        table=_table(rows, total, names, by=by) if rows else None,
         text=() if rows else ("Nothing was counted in this time.",),
         buttons=_buttons(by),
         data=tuple(_data(row) for row in rows),
@@ -131,12 +131,17 @@ def total_facts(total: StatsRow, *, before: StatsRow | None = None) -> tuple[Fac
     )
 
 
-def _table(rows: tuple[StatsRow, ...], total: StatsRow, names: Mapping[str, str]) -> Table:
+def _table(rows: tuple[StatsRow, ...], total: StatsRow, names: Mapping[str, str], *, by: str) -> Table:
     best = max((rate(row.replies, row.sends) or 0 for row in rows), default=0)
-    lines = [_row(row, label=names.get(row.group, row.group), best=best) for row in rows]
+    lines = [_row(row, label=names.get(row.group) or _label(row.group, by), best=best) for row in rows]
     if len(rows) > 1:
         lines.append(_row(total, label="All", best=best))
     return Table(columns=COLUMNS, rows=tuple(lines))
+
+
+def _label(group: str, by: str) -> str:
+    """A bare number or letter says what it counts: `Step 1`."""
+    return f"{by.capitalize()} {group}" if len(group) < 3 else group
 
 
 def _row(row: StatsRow, *, label: str, best: float) -> Row:

@@ -133,7 +133,7 @@ async def test_audit_tells_who_what_when_and_where(office: Office) -> None:
         "ann",
         "slack C1",
         "pause sq_1",
-        "sq_1 is paused",
+        "Q3 Founders (sq_1) is paused",
     )
     assert card.data is not None
     assert card.data[0]["who"] == "ann"
@@ -164,7 +164,7 @@ async def test_buttons_name_the_workspace_the_card_is_about(office: Office) -> N
             actor=office.actor,
             workspace="acme",
             command="pause sq_1",
-            result="sq_1 is paused",
+            result="Q3 Founders (sq_1) is paused",
         )
     ]
 

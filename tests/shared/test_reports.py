@@ -98,6 +98,12 @@ def test_spans_in_words() -> None:
     assert [reports.show_span(span) for span in spans] == ["40 s", "12 min", "3 h", "2 days", "0 s"]
 
 
+def test_numbers_agree_with_their_nouns() -> None:
+    told = [reports.show_number(n, noun) for n, noun in ((1, "inbox"), (2, "inbox"), (0, "paused sequence"))]
+    assert told == ["1 inbox", "2 inboxes", "0 paused sequences"]
+    assert reports.show_number(1200, "interested reply") == "1,200 interested replies"
+
+
 def test_unknown_counts_and_rates_are_a_dash() -> None:
     assert (reports.show_count(None), reports.show_count(12345), reports.show_rate(0.0421)) == (
         "–",

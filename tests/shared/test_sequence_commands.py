@@ -41,7 +41,7 @@ async def test_pause_pauses_offers_undo_and_is_in_the_audit(office: Office) -> N
     assert facts(card)["Reason"] == "bounces are high"
     assert card.buttons[0].command == "resume sq_1"
     assert office.service.sequences[0]["status"] == "paused"
-    assert results(office) == ["sq_1 is paused"]
+    assert results(office) == ["Q3 Founders (sq_1) is paused"]
     assert office.records is not None
     assert office.records.entries[0].command == "pause q3 f reason bounces are high"
 
