@@ -85,7 +85,7 @@ def _doctor(parser: ArgumentParser) -> None:
 def _webhooks(parser: ArgumentParser) -> None:
     parser.add_argument("action", choices=("create", "list"), help="subscribe an address, or show what was")
     parser.add_argument("events", nargs="*", metavar="EVENT", help="event kinds; none means all")
-    parser.add_argument("--url", help="the bot's public https address, …/webhooks/outreach")
+    parser.add_argument("--url", metavar="URL", help="the bot's public https address, …/webhooks/outreach")
     parser.add_argument("--show-secret", action="store_true", help="print the secret too")
     parser.add_argument("--yes", action="store_true", help="subscribe an address a second time")
     parser.add_argument("--json", action="store_true", help="the answer as JSON")
