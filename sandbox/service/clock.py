@@ -48,4 +48,4 @@ def day_number(date: dt.date) -> int:
 
 def stamp(moment: float) -> str:
     """A moment as RFC 3339 in UTC, to the second."""
-    return dt.datetime.fromtimestamp(int(moment), dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{dt.datetime.fromtimestamp(int(moment), dt.UTC).isoformat()[:19]}Z"

@@ -50,7 +50,7 @@ _OPTIONAL = {
 class Dialect(BaseModel):
     """Dials for all that the document marks `not shown`; what it does show stays as it is."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     envelope: Literal["data", "bare", "named", "nested"] = Field(
         default="data", description="A list under `data`, bare, under its own name, or at `data.NAME`."
@@ -72,7 +72,7 @@ class Dialect(BaseModel):
 
     def listing(self, name: str, items: list[dict[str, Any]]) -> Any:
         """The body of a list whose envelope is not shown."""
-        spoken = [self.spell(item) for item in items]
+        spoken = self._spell_all(items)
         if self.envelope == "bare":
             return spoken
         if self.envelope == "named":
@@ -81,7 +81,7 @@ class Dialect(BaseModel):
 
     def page(self, items: list[dict[str, Any]], *, cursor: str | None, asked: str | None) -> dict[str, Any]:
         """The body of GET /leads, whose envelope is shown; the last page's cursor is not."""
-        body: dict[str, Any] = {"data": [self.spell(item) for item in items]}
+        body: dict[str, Any] = {"data": self._spell_all(items)}
         if cursor is not None or self.last_page == "null":
             return body | {"next_cursor": cursor}
         if self.last_page == "absent":
@@ -93,6 +93,9 @@ class Dialect(BaseModel):
         if self.success == "none":
             return Response(status_code=204)
         return Json({} if self.success == "empty_object" else self.spell(item))
+
+    def _spell_all(self, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return items if self == _PLAIN else [self.spell(item) for item in items]
 
     def spell(self, item: dict[str, Any]) -> dict[str, Any]:
         """An object, spelt as the dials say."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _DIGIT = {letter: value for value, letter in enumerate(_ALPHABET)}
+_PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]
 _LENGTH = 8
 _SPACE = 1 << (5 * _LENGTH)
 _FACTOR = 0x9E3779B97F4A7C15 % _SPACE | 1
@@ -13,7 +16,7 @@ _INVERSE = pow(_FACTOR, -1, _SPACE)
 def encode(prefix: str, number: int) -> str:
     """`ld` and a row's number -> `ld_6mz2h0qx`."""
     mixed = (number + _offset(prefix)) * _FACTOR % _SPACE
-    return f"{prefix}_" + "".join(_ALPHABET[mixed >> shift & 31] for shift in range(35, -1, -5))
+    return f"{prefix}_{_PAIRS[mixed >> 30]}{_PAIRS[mixed >> 20 & 1023]}{_PAIRS[mixed >> 10 & 1023]}{_PAIRS[mixed & 1023]}"
 
 
 def decode(prefix: str, text: str) -> int | None:
@@ -27,6 +30,7 @@ def decode(prefix: str, text: str) -> int | None:
     return (mixed * _INVERSE - _offset(prefix)) % _SPACE
 
 
+@cache
 def _offset(prefix: str) -> int:
     """The same number reads differently for a lead and for a sequence."""
     return int.from_bytes(prefix.encode()) * 7919

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, bindparam, delete, insert, select
+from sqlalchemy import Connection, Select, bindparam, delete, insert, select
 
 from sandbox.service import ids
 from sandbox.service.clock import stamp
@@ -16,6 +16,18 @@ from sandbox.service.shapes import NewLead
 
 _NEWEST = 1 << 53
 _AT_ONCE = 500
+_SHOWN = (
+    leads.c.pk,
+    leads.c.email,
+    leads.c.status,
+    leads.c.first_name,
+    leads.c.last_name,
+    leads.c.company,
+    leads.c.sequence_pk,
+    leads.c.step,
+    leads.c.custom,
+    leads.c.created_at,
+)
 
 
 def _page(*, by_sequence: bool, by_status: bool) -> Select[Any]:
@@ -25,7 +37,7 @@ def _page(*, by_sequence: bool, by_status: bool) -> Select[Any]:
         where[0] = leads.c.sequence_pk == bindparam("sequence")
     if by_status:
         where.append(leads.c.status == bindparam("status"))
-    return select(leads).where(*where).order_by(leads.c.pk.desc()).limit(bindparam("room"))
+    return select(*_SHOWN).where(*where).order_by(leads.c.pk.desc()).limit(bindparam("room"))
 
 
 _PAGES = {(s, t): _page(by_sequence=s, by_status=t) for s in (False, True) for t in (False, True)}
@@ -92,18 +104,19 @@ _MINE = select(sequences.c.pk).where(
 )
 
 
-def _shown(row: Row[Any]) -> dict[str, Any]:
+def _shown(row: Any) -> dict[str, Any]:
+    number, email, status, first_name, last_name, company, sequence, step, custom, created_at = row
     return {
-        "id": ids.encode("ld", row.pk),
-        "email": row.email,
-        "status": row.status,
-        "first_name": row.first_name,
-        "last_name": row.last_name,
-        "company": row.company,
-        "sequence_id": ids.encode("sq", row.sequence_pk),
-        "step": row.step,
-        "custom_fields": json.loads(row.custom) if row.custom else {},
-        "created_at": stamp(row.created_at),
+        "id": ids.encode("ld", number),
+        "email": email,
+        "status": status,
+        "first_name": first_name,
+        "last_name": last_name,
+        "company": company,
+        "sequence_id": ids.encode("sq", sequence),
+        "step": step,
+        "custom_fields": json.loads(custom) if custom else {},
+        "created_at": stamp(created_at),
     }
 
 

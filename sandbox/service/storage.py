@@ -38,6 +38,7 @@ class Storage:
         self.shared = self._engine.dialect.name == "postgresql"
         self._threads: concurrent.futures.ThreadPoolExecutor | None = None
         self._connection: Connection | None = None
+        self.writes = 0
 
     async def open(self) -> None:
         """Connect, and create the tables that are missing."""
@@ -65,6 +66,7 @@ class Storage:
 
     async def write(self, work: Work[T]) -> T:
         """Run statements as one transaction: all of them hold, or none does."""
+        self.writes += 1
         if self._connection is not None:
             with _transaction(self._connection):
                 return work(self._connection)

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from itertools import product
 
 import httpx
-import pytest
 
 from sandbox.service import Service
 from sandbox.service.gate import BODY_LIMIT
 
 WRONG_BODIES = [
-    pytest.param(b"", id="empty"),
-    pytest.param(b"{", id="cut short"),
-    pytest.param(b"null", id="null"),
-    pytest.param(b"[]", id="array"),
-    pytest.param(b'"text"', id="string"),
-    pytest.param(b"\xff\xfe\x00", id="not UTF-8"),
-    pytest.param(b"[" * 200_000, id="deeply nested"),
-    pytest.param(b'{"status": "pau\x00sed"}', id="control character"),
-    pytest.param(b"status=paused", id="a form"),
+    b"",
+    b"{",
+    b"null",
+    b"[]",
+    b'"text"',
+    b"\xff\xfe\x00",
+    b"[" * 200_000,
+    b'{"status": "pau\x00sed"}',
+    b"status=paused",
 ]
 
 
@@ -30,9 +30,9 @@ def error_of(response: httpx.Response) -> tuple[int, str, str | None]:
     return response.status_code, error["code"], error.get("field")
 
 
-@pytest.mark.parametrize("body", WRONG_BODIES)
-async def test_a_body_that_is_no_json_object_is_400_and_named(api: httpx.AsyncClient, body: bytes) -> None:
-    for method, path in (("POST", "/leads"), ("POST", "/webhooks"), ("PATCH", "/sequences/sq_00000000")):
+async def test_a_body_that_is_no_json_object_is_400_and_named(api: httpx.AsyncClient) -> None:
+    routes = (("POST", "/leads"), ("POST", "/webhooks"), ("PATCH", "/sequences/sq_00000000"))
+    for body, (method, path) in product(WRONG_BODIES, routes):
         headers = {"Content-Type": "application/json"}
         status, code, field = error_of(await api.request(method, path, content=body, headers=headers))
         assert (status, code) == (400, "bad_request")
@@ -86,22 +86,21 @@ async def test_a_body_over_the_limit_is_400_whether_announced_or_in_chunks(api: 
     )
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "ld_%00%00%00%00%00%00%00%00",
-        "ld_",
-        "sq_00000000",
-        "ld_é日本語日本語",
-        "..%2f..%2fetc",
-        "a/b",
-        "ld_" + "0" * 190,
-        "%F0%9F%8E%89",
-    ],
-)
-async def test_ids_that_cannot_be_are_404(api: httpx.AsyncClient, name: str) -> None:
-    assert error_of(await api.delete(f"/leads/{name}"))[:2] == (404, "not_found")
-    if name != "sq_00000000":
+WRONG_IDS = [
+    "ld_%00%00%00%00%00%00%00%00",
+    "ld_",
+    "sq_é",
+    "ld_é日本語日本語",
+    "..%2f..%2fetc",
+    "a/b",
+    "ld_" + "0" * 190,
+    "%F0%9F%8E%89",
+]
+
+
+async def test_ids_that_cannot_be_are_404(api: httpx.AsyncClient) -> None:
+    for name in WRONG_IDS:
+        assert error_of(await api.delete(f"/leads/{name}"))[:2] == (404, "not_found")
         answer = await api.patch(f"/sequences/{name}", json={"status": "paused"})
         assert error_of(answer)[:2] == (404, "not_found")
 

@@ -121,51 +121,47 @@ def _inboxes(body: Any, envelope: str) -> Any:
     }[envelope]()
 
 
-@pytest.mark.parametrize("envelope", ["data", "bare", "named", "nested"])
-async def test_lists_come_in_every_envelope(
-    api: httpx.AsyncClient, control: httpx.AsyncClient, envelope: str
-) -> None:
-    await control.put("/dialect", json={"envelope": envelope})
-    assert len(_inboxes((await api.get("/inboxes")).json(), envelope)) == 60
-    assert set((await api.get("/leads")).json()) == {"data", "next_cursor"}
+async def test_lists_come_in_every_envelope(api: httpx.AsyncClient, control: httpx.AsyncClient) -> None:
+    for envelope in ("data", "bare", "named", "nested"):
+        await control.put("/dialect", json={"envelope": envelope})
+        assert len(_inboxes((await api.get("/inboxes")).json(), envelope)) == 60
+        assert set((await api.get("/leads")).json()) == {"data", "next_cursor"}
 
 
-@pytest.mark.parametrize(
-    ("dialect", "key", "kind"),
-    [
-        ({"naming": "camel"}, "healthScore", float),
-        ({"naming": "synonym"}, "health", float),
-        ({"numbers": "string"}, "health_score", str),
-        ({"extra": True}, "x_region", str),
-        ({"missing": True}, "email", str),
-    ],
-)
-async def test_objects_are_spelt_as_the_dials_say(
-    api: httpx.AsyncClient, control: httpx.AsyncClient, dialect: dict[str, Any], key: str, kind: type
-) -> None:
-    await control.put("/dialect", json=dialect)
-    inbox = (await api.get("/inboxes")).json()["data"][0]
-    assert isinstance(inbox[key], kind)
-    assert ("health_score" in inbox) == (key in {"health_score", "x_region"})
-    lead = (await api.get("/leads?limit=1")).json()["data"][0]
-    assert set(lead) >= ALWAYS - {"data", "next_cursor"}
+SPELLINGS: list[tuple[dict[str, Any], str, type]] = [
+    ({"naming": "camel"}, "healthScore", float),
+    ({"naming": "synonym"}, "health", float),
+    ({"numbers": "string"}, "health_score", str),
+    ({"extra": True}, "x_region", str),
+    ({"missing": True}, "email", str),
+]
 
 
-@pytest.mark.parametrize("last", ["null", "absent", "empty", "repeated"])
+async def test_objects_are_spelt_as_the_dials_say(api: httpx.AsyncClient, control: httpx.AsyncClient) -> None:
+    for dialect, key, kind in SPELLINGS:
+        await control.put("/dialect", json=dialect)
+        inbox = (await api.get("/inboxes")).json()["data"][0]
+        assert isinstance(inbox[key], kind)
+        assert ("health_score" in inbox) == (key in {"health_score", "x_region"})
+        lead = (await api.get("/leads?limit=1")).json()["data"][0]
+        assert set(lead) >= ALWAYS - {"data", "next_cursor"}
+
+
 async def test_the_last_page_has_every_kind_of_cursor(
-    globex: httpx.AsyncClient, control: httpx.AsyncClient, last: str
+    globex: httpx.AsyncClient, control: httpx.AsyncClient
 ) -> None:
-    await control.put("/dialect", json={"last_page": last})
-    cursor = ""
-    body: dict[str, Any] = {"data": [{}] * 100}
-    while len(body["data"]) == 100:
-        cursor = str(body.get("next_cursor", ""))
-        query = {"limit": "100"} | ({"cursor": cursor} if cursor else {})
-        body = (await globex.get("/leads", params=query)).json()
-    expected = {"null": {"next_cursor": None}, "absent": {}, "empty": {"next_cursor": ""}}
-    assert {key: body[key] for key in body if key == "next_cursor"} == expected.get(
-        last, {"next_cursor": cursor}
-    )
+    for last in ("null", "absent", "empty", "repeated"):
+        await control.put("/dialect", json={"last_page": last})
+        cursor = ""
+        body: dict[str, Any] = {"data": [{}] * 100}
+        while len(body["data"]) == 100:
+            cursor = str(body.get("next_cursor", ""))
+            query = {"limit": "100"} | ({"cursor": cursor} if cursor else {})
+            body = (await globex.get("/leads", params=query)).json()
+        expected = {"null": {"next_cursor": None}, "absent": {}, "empty": {"next_cursor": ""}}
+        assert {key: body[key] for key in body if key == "next_cursor"} == expected.get(
+            last, {"next_cursor": cursor}
+        )
 
 
 async def test_success_has_a_body_or_none(api: httpx.AsyncClient, control: httpx.AsyncClient) -> None:

@@ -117,15 +117,17 @@ class TestListingLeads:
         assert seen[1:] == before[:49]
         assert (await api.get("/leads?limit=1")).json()["data"][0]["email"] == "late4@firm.example"
 
-    @pytest.mark.parametrize("status", sorted(STATUSES))
-    async def test_status_and_sequence_id_filter(self, api: httpx.AsyncClient, status: str) -> None:
+    async def test_status_and_sequence_id_filter(self, api: httpx.AsyncClient) -> None:
         sequence = await sequence_id(api)
-        expected = [lead["id"] for lead in await everyone(api, limit=100, status=status)]
-        both = await everyone(api, limit=100, status=status, sequence_id=sequence)
-        assert expected
-        assert {lead["sequence_id"] for lead in both} <= {sequence}
-        assert {lead["status"] for lead in both} <= {status}
-        assert {lead["id"] for lead in both} <= set(expected)
+        whole = await everyone(api, limit=100)
+        for status in STATUSES:
+            expected = [lead["id"] for lead in whole if lead["status"] == status]
+            assert [lead["id"] for lead in await everyone(api, limit=100, status=status)] == expected
+            assert expected
+        both = [lead["id"] for lead in await everyone(api, limit=100, status="active", sequence_id=sequence)]
+        assert both == [
+            lead["id"] for lead in whole if (lead["status"], lead["sequence_id"]) == ("active", sequence)
+        ]
 
     async def test_an_unknown_status_or_cursor_is_400_and_names_the_field(
         self, api: httpx.AsyncClient
