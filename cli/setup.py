@@ -8,7 +8,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from cli import endings
-from shared.configuration import commented_template
+from shared.settings import commented_template
 
 
 def init(options: Namespace) -> int:

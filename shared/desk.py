@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from shared.api.client import OutreachClient
 from shared.budget import SharedBudget, name_of
-from shared.command_table import Role
+from shared.commands.table import Role
 from shared.records import Actor, Records
 from shared.settings import Settings, Workspace
 

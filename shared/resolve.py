@@ -8,8 +8,8 @@ from collections.abc import Sequence as Many
 from dataclasses import dataclass
 
 from shared.api.models import Sequence
-from shared.arguments import clip
 from shared.card import Button, Card, Column, Row, Table, Tone
+from shared.commands.arguments import clip
 
 Line = Callable[[str], str]
 """The command line that says the same of the sequence with this id."""

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from shared.api.models import Inbox
 from shared.api.pacing import Priority
-from shared.arguments import clip, did_you_mean
 from shared.card import Button, Card, Column, Row, Table, Tone
 from shared.commands import Invocation, join
+from shared.commands.arguments import clip, did_you_mean
 from shared.desk import Desk
 from shared.health import DomainHealth, Thresholds, roll_up, verdict, worst
 from shared.reports import show_number

@@ -10,9 +10,9 @@ from typing import Any
 from shared.api.errors import NotFound
 from shared.api.models import LEAD_STATUSES, AddResult, Lead
 from shared.api.pacing import Priority
-from shared.arguments import clip, did_you_mean
 from shared.card import Button, Card, Column, Fact, Row, Table, Tone
 from shared.commands import CONFIRMED, Invocation, aimed_at, join
+from shared.commands.arguments import clip, did_you_mean
 from shared.desk import Desk
 from shared.operations.outcome import Outcome
 from shared.reports import show_number

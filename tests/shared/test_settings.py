@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from shared.configuration import SETTINGS
 from shared.health import Thresholds
 from shared.settings import Need, Settings, SettingsError, UnknownWorkspace, commented_template, load
+from shared.settings.configuration import SETTINGS
 
 SECRETS = {
     "OUTREACH_API_KEY": "live_9f8e7d6c",

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from shared import arguments, routing_arguments
-from shared.arguments import Grammar
+from shared.commands import arguments, routing
+from shared.commands.arguments import Grammar
 
 
 class Role(StrEnum):
@@ -172,7 +172,7 @@ _TABLE = (
             "subscribe reply.interested here",
             'subscribe lead.bounced sequence="Q3 founders" #sales condensed',
         ),
-        grammar=routing_arguments.SUBSCRIBE,
+        grammar=routing.SUBSCRIBE,
     ),
     Command(
         name="unsubscribe",
@@ -181,14 +181,14 @@ _TABLE = (
         changes=True,
         role=Role.OPERATOR,
         examples=("unsubscribe lead.bounced here", "unsubscribe all #sales"),
-        grammar=routing_arguments.SUBSCRIBE,
+        grammar=routing.SUBSCRIBE,
     ),
     Command(
         name="subscriptions",
         usage="[here|#channel]",
         summary="What a channel is told of",
         examples=("subscriptions", "subscriptions #sales"),
-        grammar=routing_arguments.CHANNEL,
+        grammar=routing.CHANNEL,
     ),
     Command(
         name="digest",
@@ -197,7 +197,7 @@ _TABLE = (
         changes=True,
         role=Role.OPERATOR,
         examples=("digest now", "digest at 09:00", "digest off"),
-        grammar=routing_arguments.DIGEST,
+        grammar=routing.DIGEST,
     ),
     Command(name="audit", summary="Who changed what, when and where", examples=("audit",)),
     Command(name="whoami", summary="Your role, and what it may do", examples=("whoami",)),

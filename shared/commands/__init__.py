@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from shared.arguments import Misread, clip
 from shared.card import Button, Card, Column, Fact, Row, Table, Tone
-from shared.command_table import COMMANDS, VERBS, Command, Face, Role
+from shared.commands.arguments import Misread, clip
+from shared.commands.table import COMMANDS, VERBS, Command, Face, Role
 from shared.words import Word, from_slack, join, split
 
 __all__ = [

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
-from shared.history_store import samples, series, snapshots, transitions
+from shared.history.store import samples, series, snapshots, transitions
 from shared.snapshot import Snapshot
 from shared.snapshot_json import from_json
 

@@ -1,6 +1,6 @@
 """How a workspace stood over time: samples, transitions and whole snapshots, shared by dashboard and bot.
 
-`History` is the asynchronous face; each method runs one transaction of `history_store` in a worker thread.
+`History` is the asynchronous face; each method runs one transaction of `store` in a worker thread.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Self
 
 from sqlalchemy.engine import URL
 
-from shared import history_reading, history_writing
 from shared.health import DEFAULT, Thresholds
-from shared.history_reading import Sample, Transition
-from shared.history_store import HistoryUnavailable, Store
+from shared.history import reading, writing
+from shared.history.reading import Sample, Transition
+from shared.history.store import HistoryUnavailable, Store
 from shared.snapshot import Snapshot
 
 __all__ = ["History", "HistoryUnavailable", "Sample", "Transition"]
@@ -28,7 +28,7 @@ class History:
 
     def __init__(self, url: URL, *, thresholds: Thresholds = DEFAULT) -> None:
         self._store = Store(url)
-        self._writer = history_writing.Writer(thresholds)
+        self._writer = writing.Writer(thresholds)
         self._adding = asyncio.Lock()
         self._pruned_at: datetime | None = None
 
@@ -57,7 +57,7 @@ class History:
             if self._pruned_at is None or now - self._pruned_at >= PRUNE_EVERY:
                 self._pruned_at = now
                 await asyncio.to_thread(
-                    self._store.run, lambda connection: history_writing.prune(connection, now=now)
+                    self._store.run, lambda connection: writing.prune(connection, now=now)
                 )
             return found
 
@@ -77,7 +77,7 @@ class History:
         Kinds and metrics: inbox and domain `health_score`; inbox `daily_limit`; sequence (the stats' group),
         total and today `sends`, `replies`, `positive_replies`, `meetings`. Total and today are their own keys.
         """
-        query = history_reading.SeriesQuery(
+        query = reading.SeriesQuery(
             workspace=workspace, kind=kind, metric=metric, start=start, end=end, points=points
         )
         found = await asyncio.to_thread(self._store.run, lambda c: query.read(c, key=key), reads=True)
@@ -87,7 +87,7 @@ class History:
         self, workspace: str, *, kind: str, metric: str, start: datetime, end: datetime, points: int = 24
     ) -> Mapping[str, tuple[Sample, ...]]:
         """The same value of every inbox, sequence or domain, by key: sparklines for a table's rows."""
-        query = history_reading.SeriesQuery(
+        query = reading.SeriesQuery(
             workspace=workspace, kind=kind, metric=metric, start=start, end=end, points=points
         )
         return await asyncio.to_thread(self._store.run, query.read, reads=True)
@@ -98,18 +98,18 @@ class History:
         """What changed, the newest first."""
         return await asyncio.to_thread(
             self._store.run,
-            lambda c: history_reading.transitions_of(c, workspace, start=start, limit=limit),
+            lambda c: reading.transitions_of(c, workspace, start=start, limit=limit),
             reads=True,
         )
 
     async def moments(self, workspace: str, *, start: datetime, end: datetime) -> tuple[datetime, ...]:
         """When snapshots were kept, the oldest first."""
         return await asyncio.to_thread(
-            self._store.run, lambda c: history_reading.moments(c, workspace, start=start, end=end), reads=True
+            self._store.run, lambda c: reading.moments(c, workspace, start=start, end=end), reads=True
         )
 
     async def snapshot_at(self, workspace: str, at: datetime) -> Snapshot | None:
         """The last snapshot that was kept until then."""
         return await asyncio.to_thread(
-            self._store.run, lambda c: history_reading.snapshot_at(c, workspace, at=at), reads=True
+            self._store.run, lambda c: reading.snapshot_at(c, workspace, at=at), reads=True
         )

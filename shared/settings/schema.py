@@ -30,8 +30,8 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
-from shared import configuration
 from shared.database import DatabaseUnusable, parse_url
+from shared.settings import configuration
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 

@@ -16,12 +16,12 @@ import platformdirs
 from pydantic import SecretStr, ValidationError
 from sqlalchemy.engine import URL
 
-from shared import configuration
-from shared.configuration import BY_NAME, commented_template
 from shared.database import beside, parse_url
 from shared.health import DEFAULT as DEFAULT_THRESHOLDS
 from shared.health import Thresholds
-from shared.settings_schema import Given, GivenWorkspace, explain
+from shared.settings import configuration
+from shared.settings.configuration import BY_NAME, commented_template
+from shared.settings.schema import Given, GivenWorkspace, explain
 
 __all__ = [
     "Fault",

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from shared.api.models import EVENT_KINDS
-from shared.arguments import Grammar, Misread, Values, Words, clip, did_you_mean
+from shared.commands.arguments import Grammar, Misread, Values, Words, clip, did_you_mean
 from shared.words import Word, quote, read_channel
 
 HERE = ""

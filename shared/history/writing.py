@@ -16,8 +16,8 @@ import sqlalchemy as sa
 
 from shared.api.models import Inbox, StatsRow
 from shared.health import Thresholds, by_score, roll_up
-from shared.history_reading import Transition, aware
-from shared.history_store import samples, series, snapshots, states, transitions
+from shared.history.reading import Transition, aware
+from shared.history.store import samples, series, snapshots, states, transitions
 from shared.reports import totals
 from shared.snapshot import Reading, Snapshot
 from shared.snapshot_json import to_json
