@@ -3,89 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, FastAPI, Query
-from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
 from sandbox.service import inspecting, simulation
-from sandbox.service.api import Ledger
-from sandbox.service.clock import Clock, stamp
-from sandbox.service.courier import Courier
+from sandbox.service.clock import stamp
 from sandbox.service.dialect import Dialect
-from sandbox.service.faults import Fault, Faults
-from sandbox.service.gate import Keys
+from sandbox.service.dials import Dials, EventWish, KeyChange, LimiterChange, TimeChange
+from sandbox.service.faults import Fault
 from sandbox.service.ids import decode
-from sandbox.service.limits import Limiter
-from sandbox.service.metering import Meter
 from sandbox.service.refusals import BadRequest, NotFound, Refusal, response_of
 from sandbox.service.shapes import EventKind
 from sandbox.service.staging import Wish, grant
 
 _DESCRIPTION = """Dials for tests and rehearsals. They stand outside of `/v1` and ask for no key: the sandbox listens on
 loopback alone. Dials other than time, events and keys hold for the process that is asked, not for others on its database."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dials:
-    """What the control API turns."""
-
-    ledger: Ledger
-    keys: Keys
-    limiter: Limiter
-    faults: Faults
-    meter: Meter
-    courier: Courier
-    clock: Callable[[], Clock]
-    set_clock: Callable[[Clock], Awaitable[None]]
-    seed: int
-
-
-class _Body(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class TimeChange(_Body):
-    """How the service's time goes on."""
-
-    advance: float = Field(default=0.0, ge=0.0, le=400 * 86_400.0, description="Seconds to jump ahead.")
-    speed: float | None = Field(
-        default=None, ge=0.0, le=1_000_000.0, description="Service seconds per real second."
-    )
-
-
-class EventWish(_Body):
-    """An event on demand."""
-
-    workspace: str = "acme"
-    kind: EventKind
-    count: int = Field(default=1, ge=1, le=100_000)
-    sequence: str | None = Field(default=None, description="Identifier of the sequence that it shall befall.")
-    lead: str | None = Field(
-        default=None, description="Identifier of the lead; it must be active and written to."
-    )
-    domain: str | None = Field(default=None, description="Name of the domain to pause.")
-    reply: str | None = Field(default=None, max_length=1_000_000, description="The reply's text.")
-    payload: dict[str, Any] = Field(
-        default_factory=dict, description="Laid over the payload, member by member."
-    )
-
-
-class LimiterChange(_Body):
-    """The form of the rate limit."""
-
-    form: Literal["fixed", "sliding", "bucket", "off"]
-
-
-class KeyChange(_Body):
-    """A key to issue or to revoke."""
-
-    workspace: str = "acme"
-    revoke: str | None = Field(default=None, description="Revoke this key; without it a new one is issued.")
 
 
 def create_control(dials: Dials) -> FastAPI:

@@ -15,7 +15,7 @@ from sandbox.service.chance import between, pick, roll
 from sandbox.service.clock import DAY, HOUR
 from sandbox.service.huge import found_huge
 from sandbox.service.names import FIRST, plain
-from sandbox.service.rehearsal import Journey, Rehearsal, Sender
+from sandbox.service.rehearsal import Journey, Pending, Rehearsal, Sender
 from sandbox.service.rows import count_on, fresh_lead, insert_all, insert_domain, insert_one, insert_sequence
 
 
@@ -145,7 +145,19 @@ def _move_in(
     first = _first_free(connection)
     numbers = {journey.serial: first + place for place, journey in enumerate(kept)}
     rows = [_lead_row(journey, workspace=workspace, seed=rehearsal.seed) for journey in kept]
-    rows += [
+    rows += _queued(rehearsal, plan=plan, workspace=workspace, sequences=sequences)
+    insert_all(connection, schema.leads, [row | {"pk": first + place} for place, row in enumerate(rows)])
+    count_on(connection, schema.leads)
+    pending = [_pending_row(entry, numbers) for entry in rehearsal.pending if entry.journey.serial in numbers]
+    insert_all(connection, schema.responses, pending)
+    rehearsal.sheet.write(connection)
+
+
+def _queued(
+    rehearsal: Rehearsal, *, plan: AccountPlan, workspace: int, sequences: list[int]
+) -> list[dict[str, Any]]:
+    """The newest leads, added within the last hour, to whom nothing was sent yet."""
+    return [
         fresh_lead(
             workspace=workspace,
             sequence=sequences[place % len(sequences)],
@@ -154,24 +166,16 @@ def _move_in(
         )
         for place in range(plan.queue)
     ]
-    insert_all(connection, schema.leads, [row | {"pk": first + place} for place, row in enumerate(rows)])
-    count_on(connection, schema.leads)
-    pending = [entry for entry in rehearsal.pending if entry.journey.serial in numbers]
-    insert_all(
-        connection,
-        schema.responses,
-        [
-            {
-                "lead_pk": numbers[entry.journey.serial],
-                "inbox_pk": entry.journey.inbox,
-                "step": entry.journey.step,
-                "kind": entry.kind,
-                "due_at": entry.due_at,
-            }
-            for entry in pending
-        ],
-    )
-    rehearsal.sheet.write(connection)
+
+
+def _pending_row(entry: Pending, numbers: dict[int, int]) -> dict[str, Any]:
+    return {
+        "lead_pk": numbers[entry.journey.serial],
+        "inbox_pk": entry.journey.inbox,
+        "step": entry.journey.step,
+        "kind": entry.kind,
+        "due_at": entry.due_at,
+    }
 
 
 def _kept(journeys: list[Journey], *, room: int) -> list[Journey]:

@@ -45,9 +45,11 @@ def state(connection: Connection) -> dict[str, Any]:
 
 
 def key_names(connection: Connection) -> dict[str, str]:
-    """The workspace's name of each key."""
+    """The workspace's name of each key, in the order of the workspaces."""
     rows = connection.execute(
-        select(api_keys.c.key, workspaces.c.name).join(workspaces, workspaces.c.pk == api_keys.c.workspace_pk)
+        select(api_keys.c.key, workspaces.c.name)
+        .join(workspaces, workspaces.c.pk == api_keys.c.workspace_pk)
+        .order_by(workspaces.c.pk, api_keys.c.key.desc())
     )
     return {row.key: row.name for row in rows}
 

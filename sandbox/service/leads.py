@@ -132,24 +132,16 @@ def add_leads(
     # One writer at a time in a workspace, so that numbers become visible in order and no page misses a lead.
     connection.execute(select(workspaces.c.pk).where(workspaces.c.pk == workspace).with_for_update())
     emails = [lead.email.lower() for lead in new]
-    blocked = _blocked(connection, workspace=workspace, emails=emails)
-    seen = _present(connection, sequence=sequence, emails=emails)
+    reasons = dict.fromkeys(_present(connection, sequence=sequence, emails=emails), "duplicate")
+    reasons |= dict.fromkeys(_blocked(connection, workspace=workspace, emails=emails), "blocklisted")
+    common = {"workspace_pk": workspace, "sequence_pk": sequence, "created_at": now, "due_at": now}
     rows, skipped = [], []
     for place, (lead, email) in enumerate(zip(new, emails, strict=True)):
-        if email in blocked or email.partition("@")[2] in blocked:
-            skipped.append({"email": lead.email, "reason": "blocklisted"})
-        elif email in seen:
-            skipped.append({"email": lead.email, "reason": "duplicate"})
+        if email in reasons:
+            skipped.append({"email": lead.email, "reason": reasons[email]})
         else:
-            seen.add(email)
-            row = {
-                "email": email,
-                "workspace_pk": workspace,
-                "sequence_pk": sequence,
-                "created_at": now,
-                "due_at": now,
-            }
-            rows.append(row | _own_fields(lead, place=place))
+            reasons[email] = "duplicate"
+            rows.append(common | {"email": email} | _own_fields(lead, place=place))
     if rows:
         connection.execute(insert(leads), rows)
     return {"added": len(rows), "skipped": skipped}
@@ -174,13 +166,11 @@ def _own_fields(lead: NewLead, *, place: int) -> dict[str, Any]:
 
 
 def _blocked(connection: Connection, *, workspace: int, emails: list[str]) -> set[str]:
+    """Those of the addresses that are on the blocklist themselves or by their domain."""
     wanted = sorted({*emails, *(email.partition("@")[2] for email in emails)})
-    return _found(
-        connection,
-        select(blocklist.c.entry).where(blocklist.c.workspace_pk == workspace),
-        blocklist.c.entry,
-        wanted,
-    )
+    listed = select(blocklist.c.entry).where(blocklist.c.workspace_pk == workspace)
+    found = _found(connection, listed, blocklist.c.entry, wanted)
+    return {email for email in emails if email in found or email.partition("@")[2] in found}
 
 
 def _present(connection: Connection, *, sequence: int, emails: list[str]) -> set[str]:

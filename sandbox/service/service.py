@@ -15,8 +15,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from sandbox.service import inspecting, post, scenarios, simulation
 from sandbox.service.api import Ledger, create_api
 from sandbox.service.clock import Clock, day_of
-from sandbox.service.control import Dials, create_control
+from sandbox.service.control import create_control
 from sandbox.service.courier import TIMEOUT, Courier
+from sandbox.service.dials import Dials
 from sandbox.service.faults import Faults
 from sandbox.service.founding import Founding, found
 from sandbox.service.gate import Gate, Keys
@@ -142,7 +143,7 @@ class Service:
         """Carry an older book on: its clock goes on from where it stood, or from the real now if that is later."""
         names = await self._storage.read(inspecting.key_names)
         self._keys.workspaces = await self._storage.read(simulation.live_keys)
-        self.api_keys = {names[key]: key for key in reversed(self._keys.workspaces)}
+        self.api_keys = {name: key for key, name in names.items() if key in self._keys.workspaces}
         clock = await self._storage.read(simulation.clock_of)
         if not self._storage.shared:
             await self._storage.write(post.release)
