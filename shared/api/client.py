@@ -27,7 +27,7 @@ from shared.api.turns import LocalBudget
 
 LARGEST_ANSWER = 32 * 2**20
 """Bytes; more is refused while it comes."""
-LATE = 0.03
+LATE = 0.01
 """Seconds after its turn at which a request waits for another one."""
 
 NOT_SENT = (

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Protocol
 
-SLACK = 0.01
+SLACK = 0.005
 """Seconds of lateness that are made up for, so that a busy event loop does not lower the rate."""
 SLOWEST_RATE = 5.0
 SLOWER = 1.25

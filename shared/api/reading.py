@@ -16,7 +16,9 @@ DEPTH = 5
 PLANS = 256
 """How many sets of keys are remembered: a hostile service must not fill the memory."""
 
-Plan = tuple[tuple[str, Callable[[Any], Any], tuple[str, ...]], ...]
+Plan = tuple[tuple[str, Callable[[Any], Any], str | None, tuple[str, ...]], ...]
+"""For each value: its name, how it is read, the likeliest key at the top of the object, and the other ones."""
+
 
 Outline = tuple[Any, ...]
 """The keys of nested objects, without the values."""
@@ -37,15 +39,14 @@ class Reader:
         plan = self._plans.get(keys) or self._learn(keys)
         found: dict[str, Any] = {}
         missing = bool(self._overrides)
-        for name, convert, tops in plan:
-            value = None
-            for key in tops:
+        for name, convert, first, others in plan:
+            value = None if first is None else convert(item[first])
+            for key in others if value is None else ():
                 value = convert(item[key])
                 if value is not None:
                     break
-            else:
-                missing = True
             found[name] = value
+            missing = missing or value is None
         if missing:
             self._search(item, found)
         return found
@@ -59,7 +60,7 @@ class Reader:
             self._plans.clear()
         folded = [(fold(key), key) for key in keys]
         plan = tuple(
-            (name, term.read, _by_rank(self.vocabulary.ranks[name], folded))
+            (name, term.read, *_by_rank(self.vocabulary.ranks[name], folded))
             for name, term in self.vocabulary.terms.items()
         )
         self._plans[keys] = plan
@@ -71,7 +72,7 @@ class Reader:
             found[name] = found[name] if value is None else value
         missing = [name for name, value in found.items() if value is None]
         nested = tuple(
-            (key, _outline(value)) for key, value in item.items() if isinstance(value, dict) and value
+            [(key, _outline(value)) for key, value in item.items() if type(value) is dict and value]
         )
         if missing and nested and not self._reach(item, nested).isdisjoint(missing):
             leaves = list(walk(item))
@@ -82,7 +83,7 @@ class Reader:
         """Which values objects of this outline could hold in what they nest."""
         reach = self._reaches.get(nested)
         if reach is None:
-            leaves = {leaf for leaf, _ in walk(item)}
+            leaves = {leaf for leaf, _ in walk({key: item[key] for key, _ in nested})}
             ranks = self.vocabulary.ranks
             reach = frozenset(name for name in ranks if not leaves.isdisjoint(ranks[name]))
             if len(self._reaches) >= PLANS:
@@ -100,16 +101,19 @@ class Reader:
 
 
 def _outline(item: Mapping[str, Any], depth: int = DEPTH) -> Outline:
-    if not depth:
-        return ()
+    # Lists and `type is` for speed: this is done for every object that lacks a value and nests something.
     return tuple(
-        (key, _outline(value, depth - 1) if isinstance(value, dict) else None) for key, value in item.items()
+        [
+            (key, _outline(value, depth - 1) if depth and type(value) is dict else None)
+            for key, value in item.items()
+        ]
     )
 
 
-def _by_rank(ranks: Mapping[str, int], folded: list[tuple[str, str]]) -> tuple[str, ...]:
-    known = [(ranks[name], key) for name, key in folded if name in ranks]
-    return tuple(key for _, key in sorted(known))
+def _by_rank(ranks: Mapping[str, int], folded: list[tuple[str, str]]) -> tuple[str | None, tuple[str, ...]]:
+    """The likeliest of the keys, and the others."""
+    keys = tuple(key for _, key in sorted((ranks[name], key) for name, key in folded if name in ranks))
+    return (keys[0] if keys else None), keys[1:]
 
 
 def walk(item: Mapping[str, Any], prefix: str = "", depth: int = DEPTH) -> Iterator[tuple[str, Any]]:

@@ -19,15 +19,14 @@ PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
 def as_text(value: Any) -> str | None:
     """A non-empty string; numbers become text. Lone surrogates and NUL, which no database takes, go."""
     if type(value) is str:
-        text = value if value.isascii() else _whole(value)
-        return text.replace("\0", "") or None
+        return (value if value.isascii() and "\0" not in value else _storable(value)) or None
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return str(value)
     return None
 
 
-def _whole(text: str) -> str:
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+def _storable(text: str) -> str:
+    return text.replace("\0", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def as_word(value: Any) -> str | None:

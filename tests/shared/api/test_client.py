@@ -272,7 +272,7 @@ async def test_a_404_at_once_is_an_error(client: OutreachClient, stage: Stage) -
 async def test_a_change_that_never_gets_an_answer_is_uncertain(stage: Stage, endpoint: str) -> None:
     stage.play = lambda _: Answer(cut=True)
     async with OutreachClient(
-        base_url=stage.base_url, api_key=KEY, pacer=Unhurried(), total_timeout=1.0, jitter=lambda: 0.05
+        base_url=stage.base_url, api_key=KEY, pacer=Unhurried(), total_timeout=0.3, jitter=lambda: 0.05
     ) as client:
         with pytest.raises(Uncertain) as caught:
             await cause_of(endpoint)(client)
@@ -281,7 +281,7 @@ async def test_a_change_that_never_gets_an_answer_is_uncertain(stage: Stage, end
 
 async def test_nobody_there_is_unreachable_for_every_request(pacer: Unhurried) -> None:
     async with OutreachClient(
-        base_url="http://127.0.0.1:9/v1", api_key=KEY, pacer=pacer, total_timeout=0.4, jitter=lambda: 0.05
+        base_url="http://127.0.0.1:9/v1", api_key=KEY, pacer=pacer, total_timeout=0.1, jitter=lambda: 0.05
     ) as client:
         for endpoint, call in EVERY_CALL.items():
             with pytest.raises(Unreachable) as caught:

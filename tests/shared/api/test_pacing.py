@@ -61,7 +61,10 @@ def test_not_even_when_the_way_takes_now_longer_now_shorter(
     assert worst_second([at + way for (_, at, _), way in times]) <= 10
 
 
-@given(st.integers(min_value=1, max_value=60), st.lists(st.floats(min_value=0, max_value=0.009), min_size=1))
+@given(
+    st.integers(min_value=1, max_value=60),
+    st.lists(st.floats(min_value=0, max_value=0.9 * pacing.SLACK), min_size=1),
+)
 def test_a_little_lateness_costs_no_rate(count: int, lateness: list[float]) -> None:
     went = simulate([(0.0, Priority.BULK)] * count, lateness)
     assert went[-1][1] - START <= (count - 1) * T + 0.02
