@@ -99,7 +99,8 @@ export class Composer {
     } catch (error) {
       if (!this.input.value) this.input.value = text;
       this.typed();
-      this.say(`Not sent: ${error.message}. Your text is still here.`, "failed");
+      const cause = error instanceof TypeError ? "the stand-in cannot be reached" : error.message;
+      this.say(`Not sent: ${cause}. Your text is still here.`, "failed");
     } finally {
       this.sending = false;
       this.node.classList.remove("sending");

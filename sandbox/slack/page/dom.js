@@ -23,6 +23,17 @@ export const fill = (node, ...children) => {
   return node;
 };
 
+// Brings the children of `node` into this order and touches only those that are out of place, so that focus stays.
+export function arrange(node, children) {
+  const wanted = new Set(children);
+  for (const child of [...node.childNodes]) if (!wanted.has(child)) child.remove();
+  let at = node.firstChild;
+  for (const child of children) {
+    if (child === at) at = at.nextSibling;
+    else node.insertBefore(child, at);
+  }
+}
+
 const PATHS = {
   hash: "M9 4 7.5 20M16.5 4 15 20M4.5 9h16M3.5 15h16",
   lock: "M6 11h12v9H6zM8.5 11V8a3.5 3.5 0 0 1 7 0v3",
@@ -58,6 +69,7 @@ export function icon(name) {
 }
 
 export function avatar(user, size = "") {
+  if (user?.id === "USLACKBOT") return el("span", { class: `avatar quiet-bot ${size}`, "aria-hidden": "true" }, icon("hash"));
   if (user?.is_bot) return el("span", { class: `avatar bot ${size}`, "aria-hidden": "true" }, icon("bolt"));
   const name = user?.real_name || "?";
   const initials = name.split(/\s+/).map((part) => part[0]).slice(0, 2).join("");

@@ -1,7 +1,9 @@
 // A scrolling list of messages that repaints only what changed and stays at its end while people read there.
 
-import { day, el, fill } from "./dom.js";
+import { arrange, day, el } from "./dom.js";
 import { follows, message } from "./message.js";
+
+const MOST = 500;
 
 export class Timeline {
   constructor(app, { inThread = false, empty = null } = {}) {
@@ -12,11 +14,14 @@ export class Timeline {
     this.node = el("div", { class: "timeline", tabindex: "0", data: { testid: inThread ? "thread" : "timeline" } }, this.list);
     this.messages = new Map();
     this.nodes = new Map();
+    this.marks = new Map();
+    this.drawing = null;
   }
 
   show(messages) {
-    this.messages = new Map(messages.map((one) => [one.ts, one]));
+    this.messages = new Map(messages.slice(-MOST).map((one) => [one.ts, one]));
     this.nodes.clear();
+    this.marks.clear();
     this.redraw();
     this.toEnd();
   }
@@ -29,11 +34,27 @@ export class Timeline {
     all.forEach((one, index) => {
       const before = all[index - 1];
       const fresh = !before || day(before.posted_at) !== day(one.posted_at);
-      if (fresh && !this.inThread) parts.push(el("div", { class: "day" }, el("span", {}, day(one.posted_at))));
+      if (fresh && !this.inThread) parts.push(this.mark(day(one.posted_at), "day"));
       parts.push(this.nodeOf(one, !fresh && follows(one, before) && !(this.inThread && index === 1)));
-      if (this.inThread && index === 0) parts.push(el("div", { class: "day left" }, el("span", {}, all.length > 1 ? `${all.length - 1} ${all.length === 2 ? "reply" : "replies"}` : "No replies yet")));
+      if (this.inThread && index === 0) parts.push(this.mark(all.length > 1 ? `${all.length - 1} ${all.length === 2 ? "reply" : "replies"}` : "No replies yet", "day left"));
     });
-    fill(this.list, parts.length ? parts : this.empty?.());
+    arrange(this.list, parts.length ? parts : [this.empty?.()].filter(Boolean));
+  }
+
+  // A burst is drawn once a frame, not once a message.
+  soon() {
+    if (this.drawing) return;
+    const near = this.nearEnd();
+    this.drawing = requestAnimationFrame(() => {
+      this.drawing = null;
+      this.redraw();
+      if (near) this.toEnd();
+    });
+  }
+
+  mark(text, kind) {
+    if (!this.marks.has(text)) this.marks.set(text, el("div", { class: kind }, el("span", {}, text)));
+    return this.marks.get(text);
   }
 
   nodeOf(one, joined) {
@@ -46,21 +67,24 @@ export class Timeline {
 
   // A new or a changed message.
   put(one) {
-    const near = this.nearEnd();
     this.messages.set(one.ts, one);
-    this.redraw();
-    if (near) this.toEnd();
+    while (this.messages.size > MOST) this.forget(this.messages.keys().next().value);
+    this.soon();
+  }
+
+  forget(ts) {
+    this.messages.delete(ts);
+    this.nodes.delete(ts);
   }
 
   drop(ts) {
-    this.messages.delete(ts);
-    this.nodes.delete(ts);
-    this.redraw();
+    this.forget(ts);
+    this.soon();
   }
 
   repaint(ts) {
     this.nodes.delete(ts);
-    if (this.messages.has(ts)) this.redraw();
+    if (this.messages.has(ts)) this.soon();
   }
 
   nearEnd() { return this.node.scrollHeight - this.node.scrollTop - this.node.clientHeight < 120; }
