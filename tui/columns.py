@@ -11,7 +11,7 @@ from shared.card import Tone
 from shared.plain import visible
 from shared.reports import show_count, show_rate
 from tui import drawing
-from tui.lines import ChangeLine, InboxLine, LeadLine, SequenceLine, StatsLine
+from tui.lines import ChangeLine, DomainLine, InboxLine, LeadLine, SequenceLine, StatsLine
 from tui.look import TONE_INK, Glyphs, Ink, Piece
 
 Say = Callable[[Any, int, Glyphs], Sequence[Piece]]
@@ -99,7 +99,7 @@ def _limit(line: InboxLine, _: int, __: Glyphs) -> Sequence[Piece]:
 def _trend(line: InboxLine, width: int, glyphs: Glyphs) -> Sequence[Piece]:
     shown = line.trend[-width:]
     if len(shown) < 2:
-        return ((glyphs.rest * width, Ink.FAINT),)
+        return ()
     return ((_spark(shown, glyphs), TONE_INK[line.tone] if line.tone is not Tone.GOOD else Ink.MUTED),)
 
 
@@ -148,9 +148,9 @@ def _domain_key(line: InboxLine) -> tuple[str, str]:
 
 INBOXES = (
     Column(title="", width=1, say=_sign),
-    Column(title="Inbox", width=20, say=_address, sort=_domain_key, grow=2),
-    Column(title="Health", width=14, say=_health, sort=lambda x: known(x.inbox.health_score), right=True),
-    Column(title="Lately", width=10, say=_trend, rank=4),
+    Column(title="Inbox", width=26, say=_address, sort=_domain_key, grow=2),
+    Column(title="Health", width=12, say=_health, sort=lambda x: known(x.inbox.health_score), right=True),
+    Column(title="Lately", width=8, say=_trend, rank=4),
     Column(title="Status", width=9, say=_inbox_status, sort=lambda x: x.inbox.status or ""),
     Column(title="Limit", width=5, say=_limit, sort=lambda x: known(x.inbox.daily_limit), right=True, rank=1),
     Column(title="Sent", width=7, say=_count_of("sends"), sort=_by_count("sends"), right=True, rank=5),
@@ -255,8 +255,45 @@ CHANGES = (
     Column(title="At", width=5, say=_when),
     Column(title="What", width=30, say=_what, grow=1),
 )
+
+
+def _domain_name(line: DomainLine, _: int, __: Glyphs) -> Sequence[Piece]:
+    return ((visible(line.domain.domain), Ink.STRONG),)
+
+
+def _lowest(line: DomainLine, width: int, glyphs: Glyphs) -> Sequence[Piece]:
+    lowest, ink = line.domain.lowest, TONE_INK[line.tone]
+    if lowest is None:
+        return (*drawing.bar(None, width - 4, ink=ink, glyphs=glyphs), ("   –", Ink.UNKNOWN))
+    bar = drawing.bar(lowest / 100, width - 4, ink=ink, glyphs=glyphs)
+    return (*bar, (f"{int(lowest):4}", Ink.STRONG))
+
+
+def _standing_of(name: str, ink: Ink) -> Say:
+    def say(line: DomainLine, _: int, __: Glyphs) -> Sequence[Piece]:
+        number = getattr(line.domain, name)
+        return ((f"{number:,}" if number else "·", ink if number else Ink.FAINT),)
+
+    return say
+
+
+def _reasons(line: DomainLine, _: int, __: Glyphs) -> Sequence[Piece]:
+    return ((visible("; ".join(line.domain.reasons)), Ink.MUTED),)
+
+
+DOMAINS = (
+    Column(title="", width=1, say=_sign),
+    Column(title="Domain", width=24, say=_domain_name, grow=1),
+    Column(title="Lowest", width=24, say=_lowest, right=True, grow=1),
+    Column(title="Healthy", width=7, say=_standing_of("healthy", Ink.GOOD), right=True),
+    Column(title="At risk", width=7, say=_standing_of("at_risk", Ink.WARN), right=True),
+    Column(title="Resting", width=7, say=_standing_of("resting", Ink.MUTED), right=True, rank=1),
+    Column(title="Unknown", width=7, say=_standing_of("unknown", Ink.UNKNOWN), right=True, rank=1),
+    Column(title="Why", width=30, say=_reasons, rank=2, grow=1),
+)
 LISTS: Mapping[str, Sequence[Column]] = {
     "inboxes": INBOXES,
+    "domains": DOMAINS,
     "sequences": SEQUENCES,
     "stats": STATS,
     "interested": INTERESTED,

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from rich.cells import cell_len, set_cell_size
+
 from tui.look import Glyphs, Ink, Piece
 
 _FONT = {
@@ -43,3 +47,20 @@ def numeral(text: str, *, scale: int = 1) -> list[str]:
         "".join(HALVES[upper + lower] for upper, lower in zip(pixels[y], pixels[y + 1], strict=True))
         for y in (0, 2, 4)
     ]
+
+
+def fit(pieces: Sequence[Piece], width: int, *, right: bool = False, more: str = "…") -> list[Piece]:
+    """The pieces in exactly so many cells: cut with a sign that says so, or filled up."""
+    total = sum(cell_len(text) for text, _ in pieces)
+    if total <= width:
+        gap: Piece = (" " * (width - total), Ink.TEXT)
+        return [gap, *pieces] if right else [*pieces, gap]
+    fitted: list[Piece] = []
+    room = width - cell_len(more)
+    for text, ink in pieces:
+        length = cell_len(text)
+        if length > room:
+            return [*fitted, (set_cell_size(text, max(0, room)) + more, ink)] if width > 0 else fitted
+        fitted.append((text, ink))
+        room -= length
+    return fitted

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from shared.api.models import Inbox, Lead, Sequence, StatsRow
 from shared.card import Tone
-from shared.health import Verdict
+from shared.health import DomainHealth, Verdict
 from shared.reports import rate
 
 
@@ -75,6 +75,28 @@ class SequenceLine:
     def words(self) -> str:
         """What a filter looks in."""
         return f"{self.sequence.label} {self.sequence.id} {self.sequence.status or ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class DomainLine:
+    """A domain and how its inboxes stand."""
+
+    domain: DomainHealth
+
+    @property
+    def key(self) -> str:
+        """Its name."""
+        return self.domain.domain
+
+    @property
+    def tone(self) -> Tone:
+        """The worst of its inboxes."""
+        return self.domain.tone
+
+    @property
+    def words(self) -> str:
+        """What a filter looks in."""
+        return f"{self.domain.domain} {' '.join(self.domain.reasons)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from apscheduler.events import EVENT_JOB_ERROR, JobExecutionEvent
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
@@ -21,6 +22,7 @@ from shared.snapshot import SOURCES, Reading, Snapshot, Source, attempt
 from tui import changes
 from tui.board import Board, compose
 from tui.lines import ChangeLine
+from tui.memory import Memory, Recollection, Trends
 
 logger = logging.getLogger(__name__)
 
@@ -28,6 +30,9 @@ APART = 0.2
 """Seconds between the first reads, so that a start is no burst."""
 JITTER = 0.1
 """Of the interval."""
+LOOK_BACK = 600
+"""Seconds between readings of the history."""
+CAREFUL: Mapping[str, Any] = {"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,13 +61,14 @@ class Poller:
         poll_seconds: float,
         now: Callable[[], datetime],
         thresholds: Thresholds = DEFAULT,
-        trends: Mapping[str, tuple[float, ...]] | None = None,
+        memory: Memory | None = None,
     ) -> None:
         self._client = client
         self._now = now
         self._intervals = intervals(poll_seconds)
         self._thresholds = thresholds
-        self._trends = dict(trends or {})
+        self._memory = memory
+        self._trends: Trends = {}
         self._snapshot = Snapshot(workspace=workspace)
         self._scheduler = AsyncIOScheduler(timezone="UTC", logger=logger)
         self._changed = asyncio.Event()
@@ -77,9 +83,21 @@ class Poller:
         return self._snapshot
 
     def start(self, deliver: Callable[[Tick], object]) -> None:
-        """Begin to read; `deliver` is called in the event loop."""
-        self._composer = asyncio.create_task(self._compose(deliver), name="dashboard-composer")
+        """Begin: first what is remembered, then what is read; `deliver` is called in the event loop."""
+        self._composer = asyncio.create_task(self._run(deliver), name="dashboard-poller")
+
+    async def _run(self, deliver: Callable[[Tick], object]) -> None:
+        past = await self._memory.recall(now=self._now()) if self._memory else Recollection()
+        self._trends = past.trends
+        if past.snapshot:
+            self._snapshot = past.snapshot
+            self._changed.set()
+        self._schedule()
+        await self._compose(deliver, past=past)
+
+    def _schedule(self) -> None:
         self._scheduler.add_listener(self._failed, EVENT_JOB_ERROR)
+        self._scheduler.add_job(self._look_back, "interval", seconds=LOOK_BACK, **CAREFUL)
         for number, source in enumerate(SOURCES.values()):
             seconds = self._intervals[source.grouping or source.name]
             self._scheduler.add_job(
@@ -90,9 +108,7 @@ class Poller:
                 seconds=seconds,
                 jitter=seconds * JITTER,
                 next_run_time=self._now() + timedelta(seconds=number * APART),
-                coalesce=True,
-                max_instances=1,
-                misfire_grace_time=None,
+                **CAREFUL,
             )
         self._scheduler.start()
 
@@ -135,10 +151,15 @@ class Poller:
         self._snapshot = replace(self._snapshot.having(source, reading), budget=self._client.budget)
         self._changed.set()
 
-    async def _compose(self, deliver: Callable[[Tick], object]) -> None:
+    async def _look_back(self) -> None:
+        if self._memory:
+            self._trends = await self._memory.trends(now=self._now())
+
+    async def _compose(self, deliver: Callable[[Tick], object], *, past: Recollection) -> None:
         """Several reads that end together make one board."""
         shown = self._snapshot
         board: Board | None = None
+        remembered = past.changes
         while True:
             await self._changed.wait()
             self._changed.clear()
@@ -149,7 +170,10 @@ class Poller:
                 logger.exception("an answer that no board could be made of")  # the screen stays, and ages
                 continue
             shown, board = snapshot, made
-            deliver(Tick(snapshot=snapshot, board=made, changes=changed, beats=beats))
+            deliver(Tick(snapshot=snapshot, board=made, changes=(*changed, *remembered), beats=beats))
+            remembered = ()
+            if self._memory and beats:
+                await self._memory.keep(snapshot, now=self._now())
 
     def _work_out(
         self, before: Snapshot, after: Snapshot, board: Board | None

@@ -14,7 +14,7 @@ from shared.api.models import Inbox
 from shared.card import Card, Tone
 from shared.snapshot import Reading, Snapshot
 from tests.tui.accounts import NAMES, NOW, Clock, account, failing, tick_of
-from tui.app import DashboardApp
+from tui.dashboard import DashboardApp
 from tui.hands import Hands
 from tui.poller import Tick
 from tui.screens.card import CardScreen

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import ClassVar
@@ -27,14 +27,14 @@ from tui.look import Glyphs
 from tui.widgets.figures import Figures
 from tui.widgets.grid import Grid
 from tui.widgets.panel import Panel
-from tui.widgets.top import Banner, Foot, TopLine, Verdict
+from tui.widgets.top import Banner, Foot, Tabs, TopLine, Verdict
 
 TITLES = {
     "inboxes": ("Inboxes", "No inboxes are connected."),
     "sequences": ("Sequences", "There are no sequences."),
     "stats": ("Stats", "Nothing was sent in the last 30 days."),
     "interested": ("Interested", "Nobody is interested yet."),
-    "changes": ("What changed", "Nothing has changed since the start."),
+    "changes": ("Changes", "Nothing has changed lately."),
 }
 
 
@@ -64,10 +64,12 @@ class BoardScreen(Screen[None]):
         self._changes: tuple[ChangeLine, ...] = ()
         self._beats = 0
         self._mode = ""
+        self._alarms: tuple[str, ...] = ()
         self.top = TopLine(glyphs=glyphs, notice=notice)
         self.banner = Banner(glyphs=glyphs)
         self.verdict = Verdict(glyphs=glyphs)
         self.figures = Figures(glyphs=glyphs)
+        self.tabs = Tabs()
         self.foot = Foot()
         self.panels = {
             name: Panel(
@@ -87,6 +89,7 @@ class BoardScreen(Screen[None]):
         yield self.banner
         yield self.verdict
         yield self.figures
+        yield self.tabs
         with Horizontal(id="panels"):
             yield self.panels["inboxes"]
             with Vertical(id="right"):
@@ -102,7 +105,6 @@ class BoardScreen(Screen[None]):
     def on_mount(self) -> None:
         """Keys go to the inboxes first."""
         self.panels[self.active].grid.focus()
-        self.foot.say([(key.shown, key.word) for key in BOARD if key.foot])
 
     # -- what is shown ---------------------------------------------------------------------------------
 
@@ -112,14 +114,15 @@ class BoardScreen(Screen[None]):
         self.figures.say(board.figures, doubtful=self._doubtful("sequence", now))
         self.verdict.say(board, doubtful=self._doubtful("inboxes", now))
         self._show_panels(now)
-        self.tick(now)
+        self.tick(now, alarms=self._alarms)
 
-    def tick(self, now: datetime) -> None:
+    def tick(self, now: datetime, *, alarms: Sequence[str] = ()) -> None:
         """A second has passed: ages, banner, clock."""
+        self._alarms = tuple(alarms)
         self.top.say(board=self.board, workspace=self._workspace, beats=self._beats, now=now, mode=self._mode)
         if self.board is None:
             return
-        self.banner.say(self.board.trouble, now=now)
+        self.banner.say(self.board.trouble, now=now, alarms=self._alarms)
         self.verdict.say(self.board, doubtful=self._doubtful("inboxes", now))
         self.figures.say(self.board.figures, doubtful=self._doubtful("sequence", now))
         for panel in self.panels.values():
@@ -150,11 +153,31 @@ class BoardScreen(Screen[None]):
         """The list that keys go to."""
         return self.panels[self.active].grid
 
+    @property
+    def replaying(self) -> bool:
+        """Whether another moment is shown."""
+        return bool(self._mode)
+
+    def replay(self, mode: str) -> None:
+        """Say which other moment is shown, with a frame that nobody takes for now; empty is now."""
+        self._mode = mode
+        self.set_class(bool(mode), "-replay")
+
     # -- the size --------------------------------------------------------------------------------------
 
     def on_resize(self, event: events.Resize) -> None:
         """Fit the panels to the screen."""
         self._fit(event.size.width, event.size.height)
+        self.call_after_refresh(self._say_keys)
+
+    def _say_keys(self) -> None:
+        self.foot.say([(key.shown, key.word) for key in sorted(BOARD, key=lambda k: k.foot) if key.foot])
+        if self.board:
+            self.tick(self.app.now(), alarms=self._alarms)  # type: ignore[attr-defined] # the app's clock
+
+    @on(Tabs.Chosen)
+    def _tab_chosen(self, event: Tabs.Chosen) -> None:
+        self.action_panel(event.name)
 
     def _fit(self, width: int, height: int) -> None:
         small = layout.too_small(width, height)
@@ -167,10 +190,12 @@ class BoardScreen(Screen[None]):
         self.set_class(width >= layout.WIDE, "-wide")
         self.set_class(width < layout.NORMAL, "-narrow")
         self.set_class(height < layout.MEDIUM, "-short")
-        self.set_class(height >= layout.TALL, "-tall")
+        self.set_class(layout.MEDIUM <= height < layout.TALL, "-medium")
         shown = layout.shown(width, height, active=self.active)
         for name, panel in self.panels.items():
             panel.display = name in shown
+        self.tabs.display = len(shown) < len(layout.PANELS)
+        self.tabs.say([(name, TITLES[name][0]) for name in layout.PANELS], active=self.active)
         self.query_one("#middle").display = bool(shown & {"sequences", "stats"})
         self.query_one("#last").display = bool(shown & {"interested", "changes"})
         self.query_one("#right").display = bool(shown - {"inboxes"})
@@ -201,7 +226,10 @@ class BoardScreen(Screen[None]):
         self.grid.ask(replace(self.grid.arrangement, faults=not self.grid.arrangement.faults))
 
     def action_back(self) -> None:
-        """As the list comes."""
+        """Back to now, else as the list comes."""
+        if self._mode:
+            self.post_message(self.Wanted("live"))
+            return
         self.grid.unmark()
         self.grid.ask(Arrangement())
 

@@ -34,8 +34,8 @@ class Figures(Widget):
 
     DEFAULT_CSS = "Figures { height: 5; background: $o-panel; padding: 0; }"
 
-    def __init__(self, *, glyphs: Glyphs) -> None:
-        super().__init__(id="figures")
+    def __init__(self, *, glyphs: Glyphs, id: str = "figures") -> None:  # noqa: A002 # the framework's word
+        super().__init__(id=id)
         self._glyphs = glyphs
         self._figures: tuple[Figure, ...] = ()
         self._faded = False
@@ -59,13 +59,17 @@ class Figures(Widget):
         segments: list[Segment] = []
         for figure in self._figures:
             pieces = self._line(figure, y, column)
-            fitted = paint.fit([("  ", Ink.TEXT), *pieces], column, more="")
+            fitted = drawing.fit([("  ", Ink.TEXT), *pieces], column, more="")
             segments += paint.strip(fitted, palette=palette, ground=palette.panel, faded=self._faded)
         return Strip(segments).adjust_cell_length(width, paint.style(palette, Ink.TEXT, palette.panel))
 
     def _line(self, figure: Figure, y: int, room: int) -> Sequence[Piece]:
         if self.size.height < BIG:
-            return self._compact(figure) if self.size.height == 1 else self._two_lines(figure)[min(y, 1)]
+            return (
+                self._compact(figure, room)
+                if self.size.height == 1
+                else self._two_lines(figure, room)[min(y, 1)]
+            )
         if y == 0:
             return [(figure.label.upper(), Ink.MUTED), ("  30 days", Ink.FAINT)]
         return self._large(figure, y - 1, room) if 1 <= y <= 4 else ()
@@ -89,13 +93,24 @@ class Figures(Widget):
                     return rows
         return ["", "", show_count(value)]
 
-    def _compact(self, figure: Figure) -> list[Piece]:
-        return [
-            (f"{figure.label} ", Ink.MUTED),
-            (f"{wording.short_count(figure.value)} ", Ink.STRONG),
-            *rates(figure),
-        ]
+    def _compact(self, figure: Figure, room: int = 80) -> list[Piece]:
+        """Label and number always; share and change where they fit whole."""
+        number: Piece = (f"{wording.short_count(figure.value)} ", Ink.STRONG)
+        return _whole([(f"{figure.label} ", Ink.MUTED), number, *rates(figure)], room)
 
-    def _two_lines(self, figure: Figure) -> tuple[list[Piece], list[Piece]]:
-        first: list[Piece] = [(f"{figure.label} ", Ink.MUTED), (show_count(figure.value), Ink.STRONG)]
-        return first, rates(figure)
+    def _two_lines(self, figure: Figure, room: int) -> tuple[list[Piece], list[Piece]]:
+        label: Piece = (f"{figure.label} ", Ink.MUTED)
+        long: Piece = (show_count(figure.value), Ink.STRONG)
+        short: Piece = (wording.short_count(figure.value), Ink.STRONG)
+        fitting = [pair for pair in ([label, long], [label, short]) if _whole(pair, room) == pair]
+        return (fitting[0] if fitting else [short]), _whole(rates(figure), room)
+
+
+def _whole(pieces: list[Piece], room: int) -> list[Piece]:
+    """The first pieces, as many as fit whole beside a margin."""
+    kept: list[Piece] = []
+    for piece in pieces:
+        if sum(cell_len(text) for text, _ in (*kept, piece)) + 2 > room:
+            break
+        kept.append(piece)
+    return kept

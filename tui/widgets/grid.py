@@ -17,6 +17,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from tui import drawing
 from tui.arrange import Arrangement, arrange, next_order
 from tui.columns import GAP, Column, Placed, place
 from tui.freshness import Freshness
@@ -78,6 +79,8 @@ class Grid(ScrollView, can_focus=True):
         self._marked: frozenset[str] = frozenset()
         self._arrangement = Arrangement()
         self._freshness = Freshness.NEVER
+        self.roomy = False
+        """Leave a line free between lines where there is room, as on a wall."""
         self.painted = 0
         """Lines painted so far, for the benchmark and the tests of the diff."""
 
@@ -161,7 +164,7 @@ class Grid(ScrollView, can_focus=True):
         top = self.scroll_offset.y
         for row in range(min(self.size.height - 1, len(shown) - top)):
             if before[top + row] is not shown[top + row] and before[top + row] != shown[top + row]:
-                self.refresh(Region(0, row + 1, self.size.width, 1))
+                self.refresh(Region(0, 1 + row * self._pitch, self.size.width, 1))
 
     def _follow(self) -> None:
         """Keep the cursor on its line, wherever that has gone; else where it was."""
@@ -180,7 +183,12 @@ class Grid(ScrollView, can_focus=True):
     def _repaint(self, at: int) -> None:
         row = at - self.scroll_offset.y
         if 0 <= row < self.size.height - 1:
-            self.refresh(Region(0, row + 1, self.size.width, 1))
+            self.refresh(Region(0, 1 + row * self._pitch, self.size.width, 1))
+
+    @property
+    def _pitch(self) -> int:
+        """Lines of the screen for one line of the list."""
+        return 2 if self.roomy and 2 * len(self._shown) < self.size.height else 1
 
     # -- hands -----------------------------------------------------------------------------------------
 
@@ -271,8 +279,9 @@ class Grid(ScrollView, can_focus=True):
         self.painted += 1
         if y == 0:
             return self._titles(width, palette)
-        at = y - 1 + self.scroll_offset.y
-        if at < len(self._shown):
+        at, between = divmod(y - 1, self._pitch)
+        at += self.scroll_offset.y
+        if at < len(self._shown) and not between:
             row = self._row(self._shown[at], at=at, palette=palette)
         else:
             row = self._blank(y, width=width, palette=palette)
@@ -289,7 +298,7 @@ class Grid(ScrollView, can_focus=True):
             )
             pieces += [(" " * GAP, Ink.MUTED)] if number else []
             title: list[Piece] = [(column.title + arrow, Ink.ACCENT if ordered else Ink.MUTED)]
-            pieces += paint.fit(title, room, right=column.right, more="")
+            pieces += drawing.fit(title, room, right=column.right, more="")
         return Strip(paint.strip(pieces, palette=palette, ground=palette.panel)).adjust_cell_length(
             width, paint.style(palette, Ink.TEXT, palette.panel)
         )
@@ -304,7 +313,7 @@ class Grid(ScrollView, can_focus=True):
         for number, placed in enumerate(self._placed):
             pieces += [(" " * GAP, Ink.TEXT)] if number else []
             said = placed.column.say(line, placed.width, self._glyphs)
-            pieces += paint.fit(said, placed.width, right=placed.column.right, more=self._glyphs.more)
+            pieces += drawing.fit(said, placed.width, right=placed.column.right, more=self._glyphs.more)
         pieces.append((" " * MARGIN, Ink.TEXT))
         return Strip(paint.strip(pieces, palette=palette, ground=ground, faded=faded)).adjust_cell_length(
             self.scrollable_content_region.width, paint.style(palette, Ink.TEXT, ground)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
@@ -20,23 +20,6 @@ def style(palette: Palette, ink: Ink, ground: str, faded: bool = False) -> Style
     """An ink on a ground; what is faded is all in the muted colour, so that nothing shines that may be wrong."""
     colour = palette.muted if faded and ink is not Ink.FAINT else palette.ink(ink)
     return Style.parse(f"{colour} on {ground}") + Style(bold=ink is Ink.STRONG and not faded)
-
-
-def fit(pieces: Sequence[Piece], width: int, *, right: bool = False, more: str = "…") -> list[Piece]:
-    """The pieces in exactly so many cells: cut with a sign that says so, or filled up."""
-    total = sum(cell_len(text) for text, _ in pieces)
-    if total <= width:
-        gap: Piece = (" " * (width - total), Ink.TEXT)
-        return [gap, *pieces] if right else [*pieces, gap]
-    fitted: list[Piece] = []
-    room = width - cell_len(more)
-    for text, ink in pieces:
-        length = cell_len(text)
-        if length > room:
-            return [*fitted, (set_cell_size(text, max(0, room)) + more, ink)] if width > 0 else fitted
-        fitted.append((text, ink))
-        room -= length
-    return fitted
 
 
 def strip(pieces: Iterable[Piece], *, palette: Palette, ground: str, faded: bool = False) -> list[Segment]:

@@ -11,6 +11,7 @@ from textual.containers import Vertical
 from textual.strip import Strip
 from textual.widget import Widget
 
+from tui import drawing
 from tui.columns import Column
 from tui.freshness import Freshness, Stamp
 from tui.lines import Line
@@ -54,7 +55,7 @@ class Head(Widget):
         width = self.size.width
         tail = sum(cell_len(text) for text, _ in self._right)
         tail = min(tail, width)
-        pieces = [*paint.fit(self._left, max(0, width - tail)), *paint.fit(self._right, tail)]
+        pieces = [*drawing.fit(self._left, max(0, width - tail)), *drawing.fit(self._right, tail)]
         return Strip(paint.strip(pieces, palette=palette, ground=ground)).adjust_cell_length(width)
 
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
+from rich.cells import cell_len
+from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.message import Message
 
 from shared.api.pacing import BudgetState
 from shared.plain import visible
@@ -100,7 +104,8 @@ class Verdict(Vertical):
         if headline.detail:
             left.append((f"   {visible(headline.detail)}", Ink.MUTED))
         self.words.show(left)
-        self.spread.show(spread(board.spread, glyphs=self._glyphs, doubtful=doubtful))
+        width = 36 if self.size.width >= 100 else max(10, self.size.width - 52)
+        self.spread.show(spread(board.spread, glyphs=self._glyphs, width=width, doubtful=doubtful))
 
 
 def spread(of: Spread, *, glyphs: Glyphs, width: int = 36, doubtful: bool = False) -> list[Piece]:
@@ -144,12 +149,18 @@ class Banner(Head):
         super().__init__(id="banner", ground="alarm")
         self._glyphs = glyphs
 
-    def say(self, trouble: Trouble | None, *, now: datetime) -> None:
-        """Say the trouble, for this second."""
-        self.set_class(trouble is not None, "-on")
-        if trouble is None:
-            return
-        since = f"{wording.moment(trouble.since, now=now)} ({wording.span((now - trouble.since).total_seconds())})"
+    def say(self, trouble: Trouble | None, *, now: datetime, alarms: Sequence[str] = ()) -> None:
+        """Say the alarms that nobody has seen yet, else the trouble, for this second."""
+        self.set_class(trouble is not None or bool(alarms), "-on")
+        if alarms:
+            more = f"  (and {len(alarms) - 1} more)" if len(alarms) > 1 else ""
+            said = f" {self._glyphs.bad} ALARM  {visible(alarms[0])}{more}"
+            self.show([(said, Ink.STRONG)], [("a: seen ", Ink.TEXT)])
+        elif trouble:
+            self.show(self._trouble(trouble, now))
+
+    def _trouble(self, trouble: Trouble, now: datetime) -> list[Piece]:
+        lasting = wording.span((now - trouble.since).total_seconds())
         what = (
             "The service cannot be reached"
             if trouble.everything
@@ -160,12 +171,44 @@ class Banner(Head):
             if trouble.oldest
             else "nothing was read yet"
         )
-        left: list[Piece] = [
-            (f" {self._glyphs.warn} {what} since {since}", Ink.STRONG),
-            (f"; {shown}.  ", Ink.STRONG),
+        since = f"since {wording.moment(trouble.since, now=now)} ({lasting})"
+        return [
+            (f" {self._glyphs.warn} {what} {since}; {shown}.  ", Ink.STRONG),
             (visible(trouble.reason), Ink.TEXT),
         ]
-        self.show(left)
+
+
+class Tabs(Head):
+    """The panels by number where only some of them fit; a click goes to one."""
+
+    DEFAULT_CSS = "Tabs { display: none; }"
+
+    @dataclass
+    class Chosen(Message):
+        """A panel was clicked."""
+
+        name: str
+
+    def __init__(self) -> None:
+        super().__init__(id="tabs", ground="ground")
+        self._ends: list[tuple[int, str]] = []
+
+    def say(self, tabs: Sequence[tuple[str, str]], *, active: str) -> None:
+        """Each name with its title; the active one stands out."""
+        pieces: list[Piece] = [(" ", Ink.MUTED)]
+        self._ends = []
+        for number, (name, title) in enumerate(tabs, start=1):
+            here = name == active
+            pieces += [(f"{number} ", Ink.ACCENT), (f"{title}  ", Ink.STRONG if here else Ink.MUTED)]
+            self._ends.append((sum(cell_len(text) for text, _ in pieces), name))
+        self.show(pieces)
+
+    def on_click(self, event: events.Click) -> None:
+        """Go to the panel under the mouse."""
+        for end, name in self._ends:
+            if event.x < end:
+                self.post_message(self.Chosen(name))
+                return
 
 
 class Foot(Head):
@@ -175,8 +218,12 @@ class Foot(Head):
         super().__init__(id="foot", ground="ground")
 
     def say(self, keys: Sequence[tuple[str, str]]) -> None:
-        """Each key with its word."""
+        """Each key with its word, as many as fit."""
         pieces: list[Piece] = [(" ", Ink.MUTED)]
+        room = self.size.width - 1
         for key, word in keys:
+            room -= cell_len(key) + len(word) + 4
+            if room < -3:
+                break
             pieces += [(key, Ink.ACCENT), (f" {word}   ", Ink.MUTED)]
         self.show(pieces)

@@ -1,0 +1,67 @@
+"""Looking back: the snapshots that were kept, one after another, in the same panels."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Self
+
+from tui import wording
+from tui.board import Board, compose
+from tui.memory import Memory
+from tui.poller import Tick
+
+FAR = timedelta(hours=48)
+"""As long as whole snapshots are kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """Moments, the oldest first, and which of them is looked at; one past the last is now."""
+
+    moments: tuple[datetime, ...]
+    place: int
+
+    @classmethod
+    async def open(cls, memory: Memory, *, now: datetime) -> Self:
+        """Standing at now, with everything that was kept behind it."""
+        moments = await memory.moments(start=now - FAR, end=now)
+        return cls(moments=moments, place=len(moments))
+
+    @property
+    def live(self) -> bool:
+        """Whether it is now."""
+        return self.place >= len(self.moments)
+
+    @property
+    def at(self) -> datetime:
+        """The moment that is looked at."""
+        return self.moments[min(self.place, len(self.moments) - 1)]
+
+    def step(self, by: int) -> Replay:
+        """The moment before or after; there is none before the first."""
+        return replace(self, place=min(max(self.place + by, 0), len(self.moments)))
+
+    def leap(self, by: timedelta) -> Replay:
+        """As near as possible to so much earlier or later."""
+        if not self.moments:
+            return self
+        wanted = self.at + by
+        if wanted > self.moments[-1]:
+            return replace(self, place=len(self.moments))
+        distances = [abs((moment - wanted).total_seconds()) for moment in self.moments]
+        return replace(self, place=distances.index(min(distances)))
+
+    def words(self, now: datetime) -> str:
+        """`REPLAY 14:02, 3 h ago`."""
+        return f"REPLAY {wording.moment(self.at, now=now)}, {wording.ago(self.at, now=now)}"
+
+    async def board(self, memory: Memory, *, like: Tick | None) -> Board | None:
+        """The board of that moment; None when its snapshot is gone."""
+        snapshot = await memory.snapshot_at(self.at)
+        if snapshot is None:
+            return None
+        stamps = like.board.stamps if like else {}
+        intervals = {name: stamp.interval for name, stamp in stamps.items()}
+        return await asyncio.to_thread(compose, snapshot, intervals=intervals)

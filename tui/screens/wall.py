@@ -1,0 +1,167 @@
+"""The wall: read from three metres, turning by itself, and holding still where something is wrong.
+
+No cursor and no keys but any, which goes back to hands. The whole picture moves by a cell now and then, so
+that no line burns itself into the glass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.screen import Screen
+
+from shared.card import Tone
+from tui.board import Board
+from tui.columns import LISTS
+from tui.freshness import Freshness
+from tui.lines import ChangeLine, DomainLine, Line
+from tui.look import Glyphs, Ink, Piece
+from tui.widgets.figures import Figures
+from tui.widgets.panel import Head, Panel
+from tui.widgets.standing import Standing
+from tui.widgets.top import Banner, TopLine, Verdict
+
+TURN = 12.0
+"""Seconds for which a view is shown."""
+SHIFT = 600.0
+"""Seconds between movements of the whole picture."""
+VIEWS = ("domains", "sequences", "interested", "changes")
+TITLES = {
+    "domains": ("Domains", "No inboxes are connected."),
+    "sequences": ("Sequences", "There are no sequences."),
+    "interested": ("Interested, newest first", "Nobody is interested yet."),
+    "changes": ("What changed", "Nothing has changed lately."),
+}
+
+
+def view_at(seconds: float, *, trouble: bool) -> str:
+    """The view of this moment; in trouble it is the one that tells of it."""
+    return VIEWS[0] if trouble else VIEWS[int(seconds // TURN) % len(VIEWS)]
+
+
+def shift_at(seconds: float) -> tuple[int, int]:
+    """By how many cells the picture is moved, right and down."""
+    return ((0, 0), (1, 0), (1, 1), (0, 1))[int(seconds // SHIFT) % 4]
+
+
+class WallScreen(Screen[None]):
+    """The board for people who pass by."""
+
+    AUTO_FOCUS: ClassVar[str] = ""
+
+    def __init__(self, *, glyphs: Glyphs, workspace: str, notice: str, began: datetime) -> None:
+        super().__init__()
+        self._glyphs = glyphs
+        self._workspace = workspace
+        self._began = began
+        self._board: Board | None = None
+        self._beats = 0
+        self.view = VIEWS[0]
+        self.top = TopLine(glyphs=glyphs, notice=notice)
+        self.banner = Banner(glyphs=glyphs)
+        self.verdict = Verdict(glyphs=glyphs)
+        self.standing = Standing(glyphs=glyphs)
+        self.figures = Figures(glyphs=glyphs)
+        self.dots = Head(id="dots", ground="ground")
+        self.panels = {
+            name: Panel(f"wall-{name}", title=title, columns=LISTS[name], glyphs=glyphs, empty=empty, key="")
+            for name, (title, empty) in TITLES.items()
+        }
+
+    def compose(self) -> ComposeResult:
+        """Once, for good."""
+        with Vertical(id="wall"):
+            yield self.top
+            yield self.banner
+            yield self.verdict
+            yield self.standing
+            yield self.figures
+            yield from self.panels.values()
+            yield self.dots
+
+    def on_mount(self) -> None:
+        """Nothing here takes keys or a cursor."""
+        for panel in self.panels.values():
+            panel.grid.can_focus = False
+            panel.grid.roomy = True
+        self._turn()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Smaller numerals where there is less room."""
+        self.set_class(event.size.height < 36, "-short")
+        self.set_class(event.size.width < 100, "-narrow")
+
+    def show(
+        self,
+        board: Board,
+        *,
+        changes: tuple[ChangeLine, ...],
+        beats: int,
+        alarms: Sequence[str],
+        now: datetime,
+    ) -> None:
+        """Another board."""
+        self._board, self._beats = board, beats
+        doubtful = self._doubtful(now)
+        self.verdict.say(board, doubtful=doubtful)
+        self.standing.say(board.spread, doubtful=doubtful)
+        self.figures.say(board.figures, doubtful=doubtful)
+        shown: dict[str, tuple[Sequence[Line], str]] = {
+            "domains": (tuple(map(DomainLine, board.domains)), "inboxes"),
+            "sequences": (board.sequences, "sequences"),
+            "interested": (board.interested, "interested"),
+            "changes": (changes, ""),
+        }
+        for name, (lines, source) in shown.items():
+            self.panels[name].show(lines, stamp=board.stamps.get(source), now=now)
+        self.tick(now, alarms=alarms)
+
+    def tick(self, now: datetime, *, alarms: Sequence[str] = ()) -> None:
+        """A second has passed."""
+        seconds = max(0.0, (now - self._began) / timedelta(seconds=1))
+        self.top.say(board=self._board, workspace=self._workspace, beats=self._beats, now=now)
+        self.banner.say(self._board.trouble if self._board else None, alarms=alarms, now=now)
+        for panel in self.panels.values():
+            panel.tick(now)
+        wanted = view_at(seconds, trouble=self._in_trouble(alarms))
+        if wanted != self.view:
+            self.view = wanted
+            self._turn()
+        right, down = shift_at(seconds)
+        self.query_one("#wall").styles.padding = (down, 0, 0, right)
+
+    def _in_trouble(self, alarms: Sequence[str]) -> bool:
+        board = self._board
+        return bool(alarms) or (board is not None and board.headline.tone is Tone.BAD and bool(board.trouble))
+
+    def _doubtful(self, now: datetime) -> bool:
+        stamp = self._board.stamps.get("inboxes") if self._board else None
+        return stamp is not None and stamp.freshness(now) >= Freshness.LATE
+
+    def _turn(self) -> None:
+        for name, panel in self.panels.items():
+            panel.display = name == self.view
+        dots: list[Piece] = [(" ", Ink.FAINT)]
+        for name in VIEWS:
+            here = name == self.view
+            dots += [(self._glyphs.beat if here else self._glyphs.rest, Ink.ACCENT if here else Ink.FAINT)]
+            dots.append((f" {TITLES[name][0].partition(',')[0]}   " if here else "  ", Ink.MUTED))
+        self.dots.show(dots, [("any key: back to the board ", Ink.FAINT)])
+
+    async def on_key(self, event: events.Key) -> None:
+        """`a` acknowledges an alarm, any other key goes back to hands."""
+        event.stop()
+        event.prevent_default()
+        if event.key == "a":
+            self.app.acknowledge()  # type: ignore[attr-defined] # the dashboard's app
+        else:
+            self.app.pop_screen()
+
+    def on_click(self) -> None:
+        """So does a click."""
+        self.app.pop_screen()
