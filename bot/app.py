@@ -97,14 +97,16 @@ def _compose(
     settings: Settings, ledger: Ledger, desks: Desks, client: AsyncWebClient
 ) -> tuple[Bot, Clockwork]:
     several = len(settings.workspaces) > 1
+    intake = Intake(ledger)
     courier = Courier(
         ledger,
         Messenger(client, timeout=0.8 * ledger.pace.lease),
         routes=lambda: _routes(settings, ledger),
         reporter=Reports(settings, ledger),
+        busy=lambda: intake.is_busy,
         several=several,
     )
-    intake = Intake(ledger, stored=lambda: courier.wake(news=True))
+    intake.stored = lambda: courier.wake(news=True)
     listeners = Listeners(Acts(desks, changed=courier.wake), People(client))
     watching = watch.Watch(ledger, desks, client, courier)
     web = Web(

@@ -32,6 +32,8 @@ PAINTS = 4
 """Messages repainted between two looks at what is due."""
 ROUTED_AT_ONCE = 50
 OUTAGE_PAUSE = 1.0
+YIELD = 0.1
+"""Seconds left to the intake between two looks while deliveries wait for their commit."""
 
 log = structlog.get_logger("courier")
 
@@ -55,11 +57,12 @@ class Courier:
         messenger: Messenger,
         *,
         routes: Callable[[], Awaitable[Routes]],
+        busy: Callable[[], bool],
         reporter: Reporter,
         several: bool = False,
     ) -> None:
         self._ledger, self._messenger, self._routes, self._reporter = ledger, messenger, routes, reporter
-        self._several = several
+        self._busy, self._several = busy, several
         self._awake = asyncio.Event()
         self._news = True
         self._stopping = False
@@ -78,6 +81,8 @@ class Courier:
             while not self._stopping:
                 pause = await self._round()
                 await self._sleep(pause)
+                if self._busy():
+                    await asyncio.sleep(YIELD)
         finally:
             await self._give_up()
 

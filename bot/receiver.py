@@ -57,12 +57,19 @@ class Group:
 class Intake:
     """The queue before the ledger; `run` owns the commits."""
 
-    def __init__(self, ledger: Ledger, *, stored: Callable[[], None]) -> None:
-        self._ledger, self._stored = ledger, stored
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self.stored: Callable[[], None] = lambda: None
+        """Called after each commit."""
         self._waiting: deque[tuple[Arrival, asyncio.Future[Group]]] = deque()
         self._answered: list[int] = []
         self._some = asyncio.Event()
         self.closed = False
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether deliveries wait for a commit that has not begun."""
+        return bool(self._waiting)
 
     async def store(self, arrival: Arrival) -> Group:
         """Return when the arrival is on disk. Raises `Overloaded` or `RecordsUnavailable`."""
@@ -114,7 +121,7 @@ class Intake:
         metrics.BATCH.observe(len(taken))
         _settle(taken, group)
         if taken:
-            self._stored()
+            self.stored()
 
 
 def _settle(taken: Iterable[tuple[Arrival, asyncio.Future[Group]]], result: Group | Exception) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -84,25 +85,29 @@ def alert_id(dkey: bytes) -> str:
 
 def upsert(connection: sa.Connection, table: sa.Table) -> Any:
     """The dialect's INSERT, which knows ON CONFLICT."""
-    return (postgresql if connection.dialect.name == "postgresql" else sqlite).insert(table)
+    return _insert(connection.dialect.name, table)
 
 
-def store(connection: sa.Connection, batch: Sequence[Arrival], *, number: int, found: bool = False) -> None:
+def _insert(dialect: str, table: sa.Table) -> Any:
+    return (postgresql if dialect == "postgresql" else sqlite).insert(table)
+
+
+def store(connection: sa.Connection, batch: Sequence[Arrival], *, number: int) -> None:
     """Write the arrivals of one group commit; an identical body raises `seen` of the delivery that is there."""
     rows = [
         {"dkey": one.dkey, "workspace": one.workspace, "body": one.body, "at": one.at, "batch": number}
         for one in batch
     ]
-    connection.execute(_store_delivery(connection, found=found), rows)
-    connection.execute(_STORE_ARRIVAL, [{"dkey": r["dkey"], "at": r["at"], "batch": number} for r in rows])
+    connection.execute(_store_delivery(connection.dialect.name), rows)
+    connection.execute(_STORE_ARRIVAL, rows)
 
 
-def _store_delivery(connection: sa.Connection, *, found: bool) -> Any:
-    new = upsert(connection, deliveries).values(
+@lru_cache
+def _store_delivery(dialect: str) -> Any:
+    new = _insert(dialect, deliveries).values(
         dkey=sa.bindparam("dkey"),
         workspace=sa.bindparam("workspace"),
         body=sa.bindparam("body"),
-        found=found,
         received_at=sa.bindparam("at"),
         last_at=sa.bindparam("at"),
         before_at=sa.bindparam("at"),
@@ -123,7 +128,9 @@ def _store_delivery(connection: sa.Connection, *, found: bool) -> Any:
     )
 
 
-_STORE_ARRIVAL = sa.insert(arrivals)
+_STORE_ARRIVAL = sa.insert(arrivals).values(
+    dkey=sa.bindparam("dkey"), at=sa.bindparam("at"), batch=sa.bindparam("batch")
+)
 
 
 def mark_answered(connection: sa.Connection, batches: Sequence[int], *, now: float) -> None:
@@ -171,32 +178,43 @@ def _settle(
     connection.execute(
         _SETTLED, [{"row": row.id, "new_kind": d.kind, "new_problem": d.problem} for row, d in decided]
     )
-    shown = {row.id: row.known or _adopt(connection, row, d, now=now) for row, d in decided}
+    adopted = _adopt(connection, decided, now=now)
+    shown = {row.id: row.known or adopted.get(row.id) for row, _ in decided}
     repaint(connection, [name for name in shown.values() if name], now=now)
     raised = [_alert(row, d) for row, d in decided if not shown[row.id] and d.posts]
     if raised:
-        connection.execute(upsert(connection, alerts).on_conflict_do_nothing(), raised)
-    for row, decision in decided:
-        if shown[row.id] in {None, alert_id(row.dkey)}:
-            plan(connection, decision.posts, now=now, workspace=row.workspace, alert=alert_id(row.dkey))
+        connection.execute(_insert_once(connection.dialect.name, alerts), raised)
+    news = [(row, d) for row, d in decided if shown[row.id] in {None, alert_id(row.dkey)}]
+    rows = [
+        _post(p, workspace=r.workspace, alert=alert_id(r.dkey), now=now) for r, d in news for p in d.posts
+    ]
+    _plan(connection, rows, now=now)
 
 
-def _adopt(connection: sa.Connection, row: sa.Row[Any], decision: Decision, *, now: float) -> str | None:
-    """The alert that was found through the API before its delivery came; it takes over what the delivery says."""
-    if row.found or not decision.email:
-        return None
-    same = (alerts.c.workspace == row.workspace) & (alerts.c.kind == decision.kind)
+def _adopt(
+    connection: sa.Connection, decided: Sequence[tuple[sa.Row[Any], Decision]], *, now: float
+) -> dict[int, str]:
+    """Deliveries whose lead was found through the API before, with the alerts that take over what they say."""
+    late = {
+        (row.workspace, d.kind, d.email.lower()): row.id
+        for row, d in decided
+        if d.email and row.known is None and not row.found
+    }
+    if not late:
+        return {}
     found = (
-        sa.select(alerts.c.id)
+        sa.select(alerts.c.id, alerts.c.workspace, alerts.c.kind, alerts.c.email)
         .join(deliveries, deliveries.c.id == alerts.c.delivery_id)
-        .where(same, alerts.c.email == decision.email.lower(), deliveries.c.found)
+        .where(alerts.c.email.in_([email for _, _, email in late]), deliveries.c.found)
         .where(alerts.c.received_at > now - ADOPTED_WITHIN)
-        .limit(1)
     )
-    name: str | None = connection.scalar(found)
-    if name:
-        connection.execute(sa.update(alerts).where(alerts.c.id == name).values(delivery_id=row.id))
-    return name
+    adopted: dict[int, str] = {}
+    for name, *key in connection.execute(found).all():
+        delivery = late.pop(tuple(key), None)
+        if delivery is not None:
+            connection.execute(sa.update(alerts).where(alerts.c.id == name).values(delivery_id=delivery))
+            adopted[delivery] = name
+    return adopted
 
 
 def _alert(row: sa.Row[Any], decision: Decision) -> dict[str, Any]:
@@ -217,40 +235,46 @@ _SETTLED = (
 )
 
 
-def plan(
-    connection: sa.Connection, planned: Sequence[Planned], *, now: float, workspace: str, alert: str = ""
-) -> None:
-    """Put messages in line for their channels; what was planned before stays as it is."""
-    if not planned:
+def plan(connection: sa.Connection, planned: Planned, *, now: float, workspace: str) -> None:
+    """Put a message of the bot's own in line for its channel; what was planned before stays as it is."""
+    _plan(connection, [_post(planned, workspace=workspace, alert="", now=now)], now=now)
+
+
+def _post(planned: Planned, *, workspace: str, alert: str, now: float) -> dict[str, Any]:
+    return {
+        "dedupe": planned.dedupe,
+        "workspace": workspace,
+        "channel": planned.channel,
+        "kind": planned.kind,
+        "alert_id": alert,
+        "note": planned.note,
+        "urgency": planned.urgency,
+        "state": "ready",
+        "created_at": now,
+    }
+
+
+def _plan(connection: sa.Connection, rows: Sequence[dict[str, Any]], *, now: float) -> None:
+    """Insert them and give their channels a turn; one that is pacing itself or in trouble keeps its time."""
+    if not rows:
         return
-    rows = [
-        {
-            "dedupe": one.dedupe,
-            "workspace": workspace,
-            "channel": one.channel,
-            "kind": one.kind,
-            "alert_id": alert,
-            "note": one.note,
-            "urgency": one.urgency,
-            "state": "ready",
-            "created_at": now,
-        }
-        for one in planned
-    ]
-    connection.execute(upsert(connection, posts).on_conflict_do_nothing(), rows)
-    for channel in {one.channel for one in planned}:
-        wake_lane(connection, channel, now=now)
-
-
-def wake_lane(connection: sa.Connection, channel: str, *, now: float) -> None:
-    """Let an idle channel have its turn; one that is pacing itself or in trouble keeps its time."""
-    lane = upsert(connection, lanes).values(channel=channel, due_at=now)
+    dialect = connection.dialect.name
+    connection.execute(_insert_once(dialect, posts), rows)
     connection.execute(
-        lane.on_conflict_do_update(
-            index_elements=["channel"],
-            set_={"due_at": sa.func.coalesce(lanes.c.due_at, lane.excluded.due_at)},
-        )
+        _wake(dialect), [{"channel": c, "due_at": now} for c in sorted({r["channel"] for r in rows})]
     )
+
+
+@lru_cache
+def _insert_once(dialect: str, table: sa.Table) -> Any:
+    return _insert(dialect, table).on_conflict_do_nothing()
+
+
+@lru_cache
+def _wake(dialect: str) -> Any:
+    lane = _insert(dialect, lanes)
+    later = sa.func.coalesce(lanes.c.due_at, lane.excluded.due_at)
+    return lane.on_conflict_do_update(index_elements=["channel"], set_={"due_at": later})
 
 
 def repaint(connection: sa.Connection, names: Sequence[str], *, now: float) -> None:

@@ -101,7 +101,7 @@ class Ledger(Records):
 
     async def note(self, workspace: str, planned: Planned) -> None:
         """Put a message of the bot's own in line."""
-        await self._stamped(lambda c, now: inbox.plan(c, [planned], now=now, workspace=workspace))
+        await self._stamped(lambda c, now: inbox.plan(c, planned, now=now, workspace=workspace))
 
     async def claim_turns(self, *, limit: int) -> outbox.Claimed:
         """Lease channels that are due to speak."""

@@ -167,7 +167,7 @@ def _storm_head(connection: sa.Connection, lane: sa.Row[Any], *, now: float, pac
     """The summary card of a storm, begun here when too much waits, until it is posted."""
     if lane.storm:
         return load(connection, lane.channel, State.READY, limit=1, only=lane.storm)
-    if waiting(connection, lane.channel) <= pace.storm_at:
+    if not waits(connection, lane.channel, more_than=pace.storm_at):
         return ()
     head = connection.execute(
         sa.insert(posts)
@@ -185,10 +185,11 @@ def _storm_head(connection: sa.Connection, lane: sa.Row[Any], *, now: float, pac
     return load(connection, lane.channel, State.READY, limit=1, only=head)
 
 
-def waiting(connection: sa.Connection, channel: str) -> int:
-    """How many posts of a channel are ready."""
+def waits(connection: sa.Connection, channel: str, *, more_than: int) -> bool:
+    """Whether more posts of a channel than this are ready."""
     ready = (posts.c.channel == channel) & (posts.c.state == State.READY)
-    return connection.scalar(sa.select(sa.func.count()).select_from(posts).where(ready)) or 0
+    query = sa.select(posts.c.id).where(ready).order_by(posts.c.id).offset(more_than).limit(1)
+    return connection.execute(query).first() is not None
 
 
 def _take(

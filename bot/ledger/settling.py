@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from bot.ledger.outbox import FARTHEST, Pace, Turn, release, waiting
+from bot.ledger.outbox import FARTHEST, Pace, Turn, release, waits
 from bot.ledger.posts import State
 from bot.ledger.tables import lanes, posts
 
@@ -164,7 +164,7 @@ def _go_on(connection: sa.Connection, turn: Turn, lane: sa.Row[Any], *, now: flo
 
 def _storm(connection: sa.Connection, lane: sa.Row[Any], *, now: float) -> int:
     """Repaint the summary soon, or now for the last time; returns the storm that goes on, 0 when it is over."""
-    goes_on = waiting(connection, lane.channel) > 0
+    goes_on = waits(connection, lane.channel, more_than=0)
     soon = sa.func.coalesce(posts.c.repaint_at, now + STORM_PAINT)
     connection.execute(
         sa.update(posts)

@@ -87,7 +87,8 @@ alerts = sa.Table(
     _text("claimed_name"),
     _moment("claimed_at"),
 )
-sa.Index("ix_alerts_email", alerts.c.workspace, alerts.c.kind, alerts.c.email)
+sa.Index("ix_alerts_email", alerts.c.email)
+sa.Index("ix_alerts_open", alerts.c.workspace, alerts.c.kind, alerts.c.claimed_by)
 
 posts = sa.Table(
     "posts",

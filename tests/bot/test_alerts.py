@@ -74,7 +74,7 @@ def test_every_kind_of_event_has_a_card_even_when_nothing_but_its_kind_is_told(k
     card = alerts.card(Alert(id="al_1", event=Event(kind=kind), received_at=NOON))
     assert card.title
     for button in card.buttons:
-        assert button.command.startswith("claim") or commands.parse(button.command).command
+        assert button.command.startswith("claim") or commands.parse(button.command).line
 
 
 def test_only_interested_replies_and_paused_domains_are_posted_unasked() -> None:

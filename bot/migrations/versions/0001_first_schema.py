@@ -229,5 +229,6 @@ def _alerts() -> None:
         sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("delivery_id"),
     )
-    op.create_index("ix_alerts_email", "alerts", ["workspace", "kind", "email"], unique=False)
+    op.create_index("ix_alerts_email", "alerts", ["email"], unique=False)
+    op.create_index("ix_alerts_open", "alerts", ["workspace", "kind", "claimed_by"], unique=False)
     # ### end Alembic commands ###

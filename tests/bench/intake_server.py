@@ -1,0 +1,77 @@
+"""One process that takes deliveries, in one of the forms that the benchmark compares: `python -m … MODE PORT DB`.
+
+bare       checks the signature and stores nothing: the baseline of row 1
+bot        the whole bot, its Slack unreachable
+slow       the bot with 2 ms added to each commit: a common cloud disk
+single     the same, but one commit per delivery: the baseline of row 2
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import sys
+import time
+from typing import Any
+
+import sqlalchemy as sa
+import uvloop
+
+from bot import receiver
+from bot.app import Server, open_bot, server_config
+from bot.receiver import Receive, Scope, Send, answer, read_body, signature_of
+from shared import settings
+from shared.api.events import signature_matches
+
+SECRET = "bench"
+COMMIT_SECONDS = 0.002
+
+
+async def bare(scope: Scope, receive: Receive, send: Send) -> None:
+    """The signature and nothing else."""
+    body = await read_body(scope, receive, most=receiver.MOST_BYTES)
+    good = signature_matches(body, signature_of(scope["headers"]), [SECRET])
+    await answer(send, 200 if good else 401)
+
+
+def slow_down(engine: sa.Engine) -> None:
+    """A commit that waits for a disk."""
+    sa.event.listen(engine, "commit", lambda _: time.sleep(COMMIT_SECONDS))
+
+
+async def serve(mode: str, port: int, database: str) -> None:
+    """Until killed."""
+    listener = socket.create_server(("127.0.0.1", port), backlog=512)
+    if mode == "bare":
+        await Server(server_config(bare)).serve(sockets=[listener])
+        return
+    if mode == "single":
+        receiver.BATCH = 1
+    async with open_bot(settings.load(environ=environment(database))) as bot:
+        if mode != "bot":
+            slow_down(bot.ledger.store.engine)
+        await Server(server_config(bot.web)).serve(sockets=[listener])
+
+
+def environment(database: str) -> dict[str, str]:
+    """A bot whose Slack and service cannot be reached."""
+    return {
+        "OUTREACH_BASE_URL": "http://127.0.0.1:9/v1",
+        "OUTREACH_API_KEY": "bench",
+        "OUTREACH_WEBHOOK_SECRET": SECRET,
+        "OUTREACH_ALERT_CHANNEL": "C0ALERTS01",
+        "OUTREACH_DATABASE_URL": database,
+        "SLACK_BOT_TOKEN": "xoxb-bench",
+        "SLACK_SIGNING_SECRET": "bench",
+        "SLACK_API_URL": "http://127.0.0.1:9/api/",
+    }
+
+
+def main(arguments: list[str]) -> Any:
+    """Run on uvloop, as the bot does."""
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(serve(arguments[0], int(arguments[1]), arguments[2]))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
