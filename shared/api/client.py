@@ -27,8 +27,8 @@ from shared.api.turns import LocalBudget
 
 LARGEST_ANSWER = 32 * 2**20
 """Bytes; more is refused while it comes."""
-LATE = 0.01
-"""Seconds after its turn at which a request waits for another one."""
+PUNCTUAL = 0.005
+"""A request that goes within so many seconds of its turn is in time."""
 
 NOT_SENT = (
     httpx.ConnectError,
@@ -225,10 +225,10 @@ class _Http:
         self._base_url = base_url
 
     async def exchange(
-        self, request: wire.Request, *, deadline: float, another_turn: Callable[[], Awaitable[None]]
+        self, request: wire.Request, *, deadline: float, late: Callable[[float], Awaitable[None]]
     ) -> wire.Reply:
         """See `Exchange`."""
-        sending = _Sending(another_turn)
+        sending = _Sending(late)
         left = deadline - time.monotonic()
         if left <= 0:
             raise Unreachable("No time was left to send it.", endpoint=request.endpoint)
@@ -270,11 +270,11 @@ class _Http:
 class _Sending:
     """What httpx tells while it sends (its trace hook): lets a request go only in time, and knows whether it went.
 
-    Opening a connection may outlast the turn; then another turn is taken before a byte of the request goes.
+    Opening a connection may outlast the turn; the others are told so before a byte of the request goes.
     """
 
-    def __init__(self, another_turn: Callable[[], Awaitable[None]]) -> None:
-        self._another_turn = another_turn
+    def __init__(self, late: Callable[[float], Awaitable[None]]) -> None:
+        self._late = late
         self._turn_at = time.monotonic()
         self._is_traced = False
         self._has_begun = False
@@ -287,8 +287,9 @@ class _Sending:
     async def __call__(self, name: str, _info: Mapping[str, Any]) -> None:
         self._is_traced = True
         if name.endswith("send_request_headers.started"):
-            if time.monotonic() - self._turn_at > LATE:
-                await self._another_turn()
+            late = time.monotonic() - self._turn_at
+            if late > PUNCTUAL:
+                await self._late(late)
             self._has_begun = True
 
 

@@ -54,6 +54,9 @@ class Pacer(Protocol):
     async def reserve(self, *, priority: Priority, deadline: float | None) -> None:
         """Return when it is this request's turn; raises RateLimited when that is after the deadline."""
 
+    async def late(self, seconds: float) -> None:
+        """The request goes so many seconds after its turn: those behind it must wait as long."""
+
     async def throttled(self, retry_after: float) -> None:
         """A 429 came: everybody stops for so many seconds."""
 
@@ -147,6 +150,14 @@ def pass_gate(pace: Pace, now: float, turn: Turn) -> tuple[Pace, float]:
         pace = _moved_back(pace, late, now)
     gate = max(pace.gate, now - SLACK) + pace.interval
     return replace(pace, gate=gate, sent=(*pace.sent[-11:], now)), 0.0
+
+
+def late(pace: Pace, now: float, seconds: float) -> Pace:
+    """A request that passed the gate goes only now: the gate and the line move with it."""
+    pace = settle(pace, now)
+    return replace(
+        _moved_back(pace, seconds, now), gate=max(pace.gate + seconds, now - SLACK + pace.interval)
+    )
 
 
 def stop(pace: Pace, now: float, retry_after: float, *, base: float) -> Pace:

@@ -38,7 +38,7 @@ class Reader:
         keys = tuple(item)
         plan = self._plans.get(keys) or self._learn(keys)
         found: dict[str, Any] = {}
-        missing = bool(self._overrides)
+        missing: list[str] = []
         for name, convert, first, others in plan:
             value = None if first is None else convert(item[first])
             for key in others if value is None else ():
@@ -46,9 +46,12 @@ class Reader:
                 if value is not None:
                     break
             found[name] = value
-            missing = missing or value is None
+            if value is None:
+                missing.append(name)
         if missing:
-            self._search(item, found)
+            self._search(item, found, missing)
+        if self._overrides:
+            self._obey(item, found)
         return found
 
     def knows(self, item: Any) -> bool:
@@ -66,15 +69,16 @@ class Reader:
         self._plans[keys] = plan
         return plan
 
-    def _search(self, item: Mapping[str, Any], found: dict[str, Any]) -> None:
+    def _obey(self, item: Mapping[str, Any], found: dict[str, Any]) -> None:
         for name, path in self._overrides.items():
             value = self.vocabulary.terms[name].read(follow(item, path))
             found[name] = found[name] if value is None else value
-        missing = [name for name, value in found.items() if value is None]
+
+    def _search(self, item: Mapping[str, Any], found: dict[str, Any], missing: list[str]) -> None:
         nested = tuple(
             [(key, _outline(value)) for key, value in item.items() if type(value) is dict and value]
         )
-        if missing and nested and not self._reach(item, nested).isdisjoint(missing):
+        if nested and not self._reach(item, nested).isdisjoint(missing):
             leaves = list(walk(item))
             for name in missing:
                 found[name] = self._pick(name, leaves)

@@ -16,6 +16,9 @@ from shared.api import answers, retry, wire
 from shared.api.errors import NotFound, OutreachError, RateLimited, Unavailable, Uncertain
 from shared.api.pacing import Pacer, Priority
 
+TOO_LATE = 0.08
+"""Seconds after its turn at which a request takes another one; less than the interval between two."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestCounts:
@@ -37,11 +40,12 @@ class Answer:
 class Exchange(Protocol):
     """One exchange over HTTP: an answer, whatever its status, or what became of it.
 
-    `deadline` is a reading of `time.monotonic()`; `another_turn` is awaited when the request is late.
+    `deadline` is a reading of `time.monotonic()`; `late` is awaited, with the seconds since the turn, when
+    the request is about to go later than at once.
     """
 
     async def __call__(
-        self, request: wire.Request, *, deadline: float, another_turn: Callable[[], Awaitable[None]]
+        self, request: wire.Request, *, deadline: float, late: Callable[[float], Awaitable[None]]
     ) -> wire.Reply:
         """Send, and read the answer."""
 
@@ -104,11 +108,13 @@ class Staircase:
                 error.endpoint = request.endpoint
                 raise
 
+        async def late(seconds: float) -> None:
+            # Beyond that, others have gone in the meantime, and only a turn of its own is safe.
+            await (self._pacer.late(seconds) if seconds < TOO_LATE else turn())
+
         await turn()
         self._requests += 1
-        return await self._deciphered(
-            await self._exchange(request, deadline=deadline, another_turn=turn), request
-        )
+        return await self._deciphered(await self._exchange(request, deadline=deadline, late=late), request)
 
     async def _deciphered(self, reply: wire.Reply, request: wire.Request) -> Any:
         self.service_time = wire.read_date(reply.headers.get("date", "")) or self.service_time

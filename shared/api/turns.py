@@ -49,6 +49,10 @@ class Turns(ABC):
         async with self._bulk:
             return await self._wait(priority, deadline)
 
+    async def late(self, seconds: float) -> None:
+        """See `Pacer`."""
+        await self.change(lambda pace, now: (pacing.late(pace, now, seconds), None))
+
     async def throttled(self, retry_after: float) -> None:
         """See `Pacer`."""
         self._clean = 0

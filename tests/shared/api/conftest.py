@@ -19,10 +19,14 @@ class Unhurried:
     def __init__(self) -> None:
         self.reserved: list[Priority] = []
         self.stops: list[float] = []
+        self.delays: list[float] = []
         self.clean = 0
 
     async def reserve(self, *, priority: Priority, deadline: float | None) -> None:
         self.reserved.append(priority)
+
+    async def late(self, seconds: float) -> None:
+        self.delays.append(seconds)
 
     async def throttled(self, retry_after: float) -> None:
         self.stops.append(retry_after)
