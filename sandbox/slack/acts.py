@@ -35,6 +35,13 @@ def _message(standin: SlackStandIn, body: Body, user: User) -> Message:
     return found
 
 
+def _values(body: Body) -> Json:
+    values = body.get("values") or {}
+    if not isinstance(values, dict):
+        raise ImpossibleActError("values: an object by block id and action id")
+    return values
+
+
 async def _answers(standin: SlackStandIn, body: Body, *, user: User, channel: Channel, since: int) -> Json:
     """What the bot did since: messages that `user` sees in `channel`, changes, and the view in front."""
     wanted = float(body.get("wait", 0))
@@ -154,7 +161,7 @@ async def submit_view(standin: SlackStandIn, body: Body) -> Json:
     """`{user, values, offered}`: press the button of the modal in front."""
     user = _who(standin, body)
     people = standin.workspace.people
-    values, offered = body.get("values") or {}, body.get("offered") or []
+    values, offered = _values(body), list(body.get("offered") or [])
     since = standin.feed.number
     done = await views_by_people.submit(people, user=user, values=values, offered=offered)
     channel = _where(standin, body, user)

@@ -94,6 +94,7 @@ class Endpoint:
         self._record(name, args, body, status=None if cut else status, started=started, space=space)
         if cut:
             return _severed(request)
+        headers["X-OAuth-Scopes"] = ",".join(sorted(space.settings.scopes))
         return _answer(body, status=status, headers=headers)
 
     def _carry_out(self, name: str, args: Json, request: web.Request, space: Workspace) -> Json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import Callable
@@ -37,13 +38,9 @@ class Transfers:
         body: Any = None
         try:
             body = await _payload(request)
-            if fault is not None and fault.kind == "status":
-                return web.Response(status=fault.status, text="fault")
-            space.replies.receive(f"{request.match_info['number']}/{request.match_info['key']}", body)
-            status, answer = 200, "ok"
+            status, answer = await self._answered(request, body, fault)
         except Refusal as refusal:
             status, answer = _STATUS.get(refusal.error, 400), json.dumps(refusal.body())
-        error = None if status == 200 else json.loads(answer)["error"]
         space.traffic.record(
             "response_url",
             "response_url",
@@ -51,13 +48,23 @@ class Transfers:
             ms=(time.perf_counter() - started) * 1000,
             ok=status == 200,
             status=status,
-            error=error,
+            error=None if status == 200 else answer,
             request=body,
             answer=answer,
         )
         if _cuts(fault) and request.transport is not None:
             request.transport.abort()
         return web.Response(status=status, text=answer)
+
+    async def _answered(self, request: web.Request, body: Any, fault: Fault | None) -> tuple[int, str]:
+        """Status and text, after what a fault asks for; a connection that is cut at once answers nothing."""
+        if fault is not None:
+            await asyncio.sleep(fault.seconds)
+            if fault.kind in ("status", "cut"):
+                return fault.status, "fault"
+        space = self._workspace()
+        space.replies.receive(f"{request.match_info['number']}/{request.match_info['key']}", body)
+        return 200, "ok"
 
     async def upload(self, request: web.Request) -> web.StreamResponse:
         """`POST` the bytes of a file, raw or as a form."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import re
 from collections.abc import AsyncIterator
 from typing import Any
@@ -38,6 +39,9 @@ SWITCHES = [
     "--disable-sync",
     "--no-first-run",
 ]
+PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
+)
 CONFIRM = {
     "title": plain("Pause it?"),
     "text": mrkdwn("*312* leads wait"),
@@ -364,6 +368,25 @@ async def test_what_a_lead_writes_never_runs(page: Page, client: AsyncWebClient)
     assert await log.locator("img").count() == 0
     assert await page.evaluate("window.pwned") is None
     assert outside == []
+
+
+async def test_an_uploaded_picture_is_shown(page: Page, client: AsyncWebClient) -> None:
+    await client.files_upload_v2(channel=seed.ALERTS, content=PIXEL, filename="trend.png", title="Trend")
+    picture = page.get_by_test_id("message").locator("img")
+    await expect(picture).to_have_attribute("alt", "Trend")
+    await expect(picture).to_have_js_property("naturalWidth", 1)
+
+
+async def test_a_shortcut_is_one_click_away(browser: Browser, slack: SlackStandIn, got: list[Any]) -> None:
+    slack.settings.shortcuts = (
+        {"type": "global", "name": "Pause something", "callback_id": "pick", "description": "d"},
+    )
+    page = await visit(browser, slack)
+    await page.get_by_test_id("shortcuts").click()
+    async with page.expect_request("**/control/shortcut") as request:
+        await page.get_by_test_id("option").click()
+    assert (await request.value).post_data_json == {"user": seed.ANN.id, "callback_id": "pick"}
+    await page.close()
 
 
 async def test_inline_scripts_are_forbidden_by_policy(page: Page, slack: SlackStandIn) -> None:

@@ -48,6 +48,8 @@ def post_message(call: Call) -> Json:
     """Say something in a channel, a thread or a direct message."""
     channel = _writable(call)
     said = content(call.args)
+    thread = _thread(call, channel)
+    broadcast = thread is not None and call.flag("reply_broadcast")
     message = call.world.post(
         channel,
         user=seed.BOT.id,
@@ -55,8 +57,9 @@ def post_message(call: Call) -> Json:
         blocks=said.blocks,
         attachments=said.attachments,
         metadata=said.metadata,
-        thread_ts=_thread(call, channel),
-        broadcast=call.flag("reply_broadcast"),
+        thread_ts=thread,
+        broadcast=broadcast,
+        subtype="thread_broadcast" if broadcast else None,
         by_app=True,
     )
     shown = to_slack(message, with_metadata=True)

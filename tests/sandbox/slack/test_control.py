@@ -192,3 +192,29 @@ async def test_a_user_and_a_group_are_found(client: AsyncWebClient) -> None:
         message_ts=(await client.chat_postMessage(channel=seed.ANN.id, text="x"))["ts"],
     )
     assert "/archives/D0" in link["permalink"]
+
+
+async def test_a_reply_can_be_sent_to_the_channel_too(client: AsyncWebClient) -> None:
+    root = (await client.chat_postMessage(channel=seed.ALERTS, text="root"))["ts"]
+    await client.chat_postMessage(channel=seed.ALERTS, text="loud", thread_ts=root, reply_broadcast=True)
+    await client.chat_postMessage(channel=seed.ALERTS, text="quiet", thread_ts=root)
+    shown = (await client.conversations_history(channel=seed.ALERTS))["messages"]
+    assert [one["text"] for one in shown] == ["loud", "root"]
+    assert shown[0]["subtype"] == "thread_broadcast"
+
+
+async def test_an_answer_names_the_granted_scopes(client: AsyncWebClient, person: Person) -> None:
+    await person.do("scopes", set=["chat:write", "commands"])
+    assert (await client.auth_test()).headers["X-OAuth-Scopes"] == "chat:write,commands"
+
+
+@pytest.mark.parametrize(("kind", "said"), [("cut", []), ("accept_then_cut", ["once"])])
+async def test_a_response_address_can_be_cut_too(
+    kind: str, said: list[str], person: Person, session: aiohttp.ClientSession
+) -> None:
+    url = (await person.do("command", text="/outreach status"))["response_url"]
+    await person.do("faults", method="response_url", kind=kind)
+    with pytest.raises(aiohttp.ClientError):
+        await session.post(url, json={"text": "once"})
+    found = (await person.see("messages", channel=seed.ALERTS))["messages"]
+    assert [one["text"] for one in found if one["by_app"]] == said
