@@ -13,7 +13,7 @@ from typing import Self
 from sqlalchemy.engine import URL
 
 from shared.health import DEFAULT, Thresholds
-from shared.history import reading, writing
+from shared.history import pruning, reading, writing
 from shared.history.reading import Sample, Transition
 from shared.history.store import HistoryUnavailable, Store
 from shared.snapshot import Snapshot
@@ -57,7 +57,7 @@ class History:
             if self._pruned_at is None or now - self._pruned_at >= PRUNE_EVERY:
                 self._pruned_at = now
                 await asyncio.to_thread(
-                    self._store.run, lambda connection: writing.prune(connection, now=now)
+                    self._store.run, lambda connection: pruning.prune(connection, now=now)
                 )
             return found
 

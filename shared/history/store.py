@@ -55,6 +55,13 @@ states = sa.Table(
     sa.Column("field", sa.Text, primary_key=True),
     sa.Column("value", sa.Text, nullable=False),
 )
+turns = sa.Table(
+    "history_turns",
+    metadata,
+    sa.Column("workspace", sa.Text, primary_key=True),
+    sa.Column("token", sa.Text, nullable=False),
+    comment="Who wrote last: a writer that finds another's token reads anew what it knew.",
+)
 transitions = sa.Table(
     "history_transitions",
     metadata,

@@ -116,7 +116,10 @@ def _buttons(domains: tuple[DomainHealth, ...], wanted: str | None) -> tuple[But
     if wanted is not None:
         return (Button(label="All inboxes", command="inboxes"),)
     troubled = [domain for domain in domains if domain.tone in {Tone.BAD, Tone.WARN}][:3]
-    links = tuple(Button(label=domain.domain, command=join("inboxes", domain.domain)) for domain in troubled)
+    links = tuple(
+        Button(label=clip(domain.domain, length=40), command=join("inboxes", domain.domain))
+        for domain in troubled
+    )
     return (Button(label="Unhealthy only", command="inboxes unhealthy"), *links)
 
 

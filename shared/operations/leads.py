@@ -251,7 +251,8 @@ def _question(lead: Lead, *, known: bool) -> Card:
 
 def _which_lead(who: str, found: tuple[Lead, ...]) -> Outcome:
     buttons = tuple(
-        Button(label=f"Remove {x.id}", command=join("remove", x.id), tone=Tone.BAD) for x in found[:10]
+        Button(label=f"Remove {clip(x.id, length=40)}", command=join("remove", x.id), tone=Tone.BAD)
+        for x in found[:10]
     )
     card = Card(
         title=f"{len(found)} leads are “{clip(who)}”",

@@ -31,6 +31,7 @@ from shared.records import (
 from shared.settings import Workspace
 
 NOW = datetime(2026, 3, 10, 14, 30, tzinfo=UTC)
+KEY = "live_sesame_5150"
 BASE = "https://service.test/v1"
 DATE = "Tue, 10 Mar 2026 14:30:00 GMT"
 
@@ -202,7 +203,7 @@ class Office:
     @property
     def desk(self) -> Desk:
         return Desk(
-            workspace=Workspace(name="default", base_url=BASE, api_key=SecretStr("key")),
+            workspace=Workspace(name="default", base_url=BASE, api_key=SecretStr(KEY)),
             client=self.client,
             actor=self.actor,
             records=self.records,
@@ -224,9 +225,7 @@ class Office:
 def open_office() -> Office:
     """An office whose client waits neither for turns nor long for answers."""
     service = Service()
-    client = OutreachClient(
-        base_url=BASE, api_key="key", pacer=Unpaced(), transport=service, total_timeout=0.2
-    )
+    client = OutreachClient(base_url=BASE, api_key=KEY, pacer=Unpaced(), transport=service, total_timeout=0.2)
     return Office(service=service, client=client)
 
 

