@@ -90,7 +90,8 @@ async def _slack_client(settings: Settings) -> AsyncIterator[AsyncWebClient]:
     token = slack.bot_token.get_secret_value() if slack.bot_token else ""
     base = slack.api_url or AsyncWebClient.BASE_URL
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=30)) as session:
-        yield AsyncWebClient(token=token, session=session, base_url=base)
+        # The SDK's own handlers would repeat a post after a cut connection, and Slack may have taken the first.
+        yield AsyncWebClient(token=token, session=session, base_url=base, retry_handlers=[])
 
 
 def _compose(
