@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 from argparse import Namespace
 from typing import TYPE_CHECKING
@@ -48,7 +49,12 @@ def dashboard(options: Namespace) -> int:
 
 def sandbox(options: Namespace) -> int:
     """The embedded service and Slack stand-in; announces itself in one line of JSON on stdout."""
-    asyncio.run(_serve_sandbox(options))
+    try:
+        asyncio.run(_serve_sandbox(options))
+    except OSError as fault:
+        if fault.errno != errno.EADDRINUSE:
+            raise
+        raise endings.Failed("the port is taken; name another, or 0 for a free one") from None
     return endings.DONE
 
 

@@ -24,7 +24,11 @@ def bind(port: int) -> socket.socket:
     # asyncio switches Nagle off only for sockets that say TCP; with it on, small answers wait 40 ms.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind(("127.0.0.1", port))
+    try:
+        listener.bind(("127.0.0.1", port))
+    except OSError:
+        listener.close()
+        raise
     listener.listen(1024)
     return listener
 

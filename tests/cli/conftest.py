@@ -1,0 +1,104 @@
+"""A sandbox that is a real process, and a shell that runs the real program against it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.main import main
+
+HOUSE = Path(__file__).parent.parent.parent
+PROGRAM = (sys.executable, "-m", "cli.main")
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a run of the program came to."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def data(self) -> Any:
+        """The JSON on stdout."""
+        return json.loads(self.out)
+
+
+class Shell:
+    """Types command lines, in this process or in one of their own, with settings of its own."""
+
+    def __init__(self, home: Path, capsys: pytest.CaptureFixture[str], patch: pytest.MonkeyPatch) -> None:
+        self.home = home
+        self._capsys = capsys
+        self.set = patch.setenv
+        self.unset = patch.delenv
+
+    def run(self, *words: str, columns: int | None = None) -> Told:
+        """In this process: fast, and just as real behind the file descriptors."""
+        self.set("COLUMNS", str(columns or ""))
+        self._capsys.readouterr()
+        code = main(words)
+        told = self._capsys.readouterr()
+        return Told(code, told.out, told.err)
+
+    def start(self, *words: str, **options: Any) -> subprocess.Popen[str]:
+        """In a process of its own, to be stopped, killed or piped."""
+        pipes: dict[str, Any] = {
+            "stdin": subprocess.DEVNULL,
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.PIPE,
+        }
+        return subprocess.Popen(
+            [*PROGRAM, *words], cwd=HOUSE, env=dict(os.environ), text=True, **{**pipes, **options}
+        )
+
+
+@pytest.fixture(scope="session")
+def sandbox() -> Iterator[dict[str, Any]]:
+    """The announcement of a sandbox that lives as long as the tests."""
+    environ = {k: v for k, v in os.environ.items() if not k.startswith(("OUTREACH_", "SLACK_"))}
+    process = subprocess.Popen(
+        [*PROGRAM, "sandbox"], cwd=HOUSE, env=environ, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout
+    try:
+        yield json.loads(process.stdout.readline())
+    finally:
+        process.terminate()
+        code = process.wait(10)
+        process.stdout.close()
+    assert code == 0
+
+
+@pytest.fixture
+def offline(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Shell:
+    """A shell whose settings lead nowhere: for what needs no service."""
+    for name in [n for n in os.environ if n.startswith(("OUTREACH_", "SLACK_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    settings = {
+        "OUTREACH_BASE_URL": "http://127.0.0.1:9/v1",
+        "OUTREACH_API_KEY": "live_nobody",
+        "OUTREACH_DATABASE_URL": f"sqlite:///{tmp_path / 'state' / 'outreach.db'}",
+    }
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    return Shell(tmp_path, capsys, monkeypatch)
+
+
+@pytest.fixture
+def shell(offline: Shell, sandbox: dict[str, Any]) -> Shell:
+    """A shell with a key for the sandbox's acme."""
+    offline.set("OUTREACH_BASE_URL", sandbox["base_url"])
+    offline.set("OUTREACH_API_KEY", sandbox["api_keys"]["acme"])
+    return offline
