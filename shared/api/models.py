@@ -71,8 +71,8 @@ class Inbox:
 
     @property
     def domain(self) -> str:
-        """The part after the last @, in lower case."""
-        return self.email.rpartition("@")[2].lower()
+        """The part after the last @, in lower case; empty where the address is unknown."""
+        return self.email.rpartition("@")[2].lower() if "@" in self.email else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

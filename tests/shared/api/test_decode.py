@@ -1,0 +1,206 @@
+"""Single shapes and single values: what is read, what stays unknown, and what an error tells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.api import AddResult, Unreadable, decode, values
+from shared.api.models import Skipped
+from shared.api.shapes import shape
+
+
+@pytest.mark.parametrize(
+    ("given", "number"),
+    [
+        (91, 91), (91.5, 91.5), ("91", 91), ("91.5", 91.5), ("91%", 91), (" 91 % ", 91), ("1,250", 1250), ("1,250,000.5", 1250000.5),
+        (True, None), (None, None), ("", None), ("good", None), ("9" * 5000, None), (float("nan"), None), ("inf", None),
+        (float("inf"), None), (10**400, None), ("1e5", 100000), ("1e999", None), ([], None), ({}, None), ("1,25", None), ("--1", None),
+    ],
+)  # fmt: skip
+def test_a_number_is_read_from_any_type_or_is_unknown(given: Any, number: float | None) -> None:
+    assert values.as_number(given) == number
+
+
+@pytest.mark.parametrize(
+    ("given", "count"),
+    [(4, 4), ("4", 4), (4.0, 4), ("4.0", 4), (4.5, None), ([{}, {}], 2), ([], 0), (False, None)],
+)
+def test_a_count_is_whole_or_as_long_as_its_list(given: Any, count: int | None) -> None:
+    assert values.as_count(given) == count
+
+
+@given(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | st.binary()
+    | st.lists(st.integers())
+)
+def test_no_value_brings_a_reading_down(value: Any) -> None:
+    text = values.as_text(value)
+    assert text is None or text.encode()
+    assert values.as_word(value) is None or text
+    values.as_number(value)
+    values.as_count(value)
+
+
+def test_an_unknown_status_is_kept_in_lower_case() -> None:
+    assert decode.sequences([{"id": "sq_1", "status": " ARCHIVED "}])[0].status == "archived"
+
+
+def test_nothing_that_came_is_thrown_away() -> None:
+    item = {"id": "sq_1", "moon": {"phase": [1, 2]}}
+    assert decode.sequences({"data": [item]})[0].raw == item
+
+
+def test_an_identifier_may_be_a_number_and_a_list_may_hold_bare_identifiers() -> None:
+    assert [sequence.id for sequence in decode.sequences([{"id": 7}, "sq_1"])] == ["7", "sq_1"]
+    assert [inbox.email for inbox in decode.inboxes(["a@b.io"])] == ["a@b.io"]
+
+
+def test_an_inbox_without_address_is_known_by_its_id_and_has_no_domain() -> None:
+    inbox = decode.inboxes([{"id": "ib_1", "health": 91}])[0]
+    assert (inbox.email, inbox.id, inbox.domain) == ("ib_1", "ib_1", "")
+    keyed = decode.inboxes({"a@b.io": {"health": 91}, "c@d.io": {"health": 90}})
+    assert [inbox.domain for inbox in keyed] == ["b.io", "d.io"]
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ([{"name": "A", "color": "red"}], ["GET /sequences", "`id`", "name, color", '[fields.sequence]: id = "path.to.it"']),
+        ({"sequence_list": 7, "ok": True}, ["GET /sequences", "no list", "sequence_list, ok", '[fields.sequence]: list = "']),
+        ({}, ["GET /sequences", "no list", "an empty object"]),
+        (None, ["GET /sequences", "no list", "nothing"]),
+        ("sequences", ["GET /sequences", "no list", "a string"]),
+        ([{"id": "sq_1"}, {}], ["`id`", "an empty object"]),
+        ({"error": {"code": "oops", "message": "no"}}, ["no list", "error"]),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_names_endpoint_field_keys_and_cure(body: Any, told: list[str]) -> None:
+    with pytest.raises(Unreadable) as caught:
+        decode.sequences(body)
+    assert [part for part in told if part not in str(caught.value)] == []
+
+
+def test_the_cure_that_an_error_tells_does_cure() -> None:
+    body = {"sequence_list": {"all": [{"ref": {"no": "sq_1"}, "name": "A"}]}}
+    fields = {"list": "sequence_list.all", "id": "ref.no"}
+    assert decode.sequences(body, fields=fields)[0].id == "sq_1"
+    rows = decode.stats([{"what": "Q4", "sends": 3}], fields={"group": "what"})
+    assert (rows[0].group, rows[0].sends) == ("Q4", 3)
+
+
+def test_a_fields_line_that_finds_nothing_leaves_the_table_in_force() -> None:
+    inboxes = decode.inboxes([{"email": "a@b.io", "health": 91}], fields={"health_score": "metrics.health"})
+    assert inboxes[0].health_score == 91
+
+
+@pytest.mark.parametrize(
+    ("row", "group_by", "group"),
+    [
+        ({"sequence": {"id": "sq_1", "name": "Q4"}, "sends": 1}, "sequence", "Q4"),
+        ({"group": "sequence", "name": "Q4", "sends": 1}, "sequence", "Q4"),
+        ({"group": {"type": "step", "value": 2}, "sends": 1}, "step", "2"),
+        ({"step": 2, "sequence_id": "sq_1", "sends": 1}, "step", "2"),
+        ({"variant": "B", "sends": 1}, "variant", "B"),
+        ({"inbox_email": "a@b.io", "inbox_id": "ib_1", "sends": 1}, "inbox", "a@b.io"),
+        ({"sequence_id": "sq_1", "metrics": {"sends": 1}}, "sequence", "sq_1"),
+    ],
+)
+def test_a_row_of_stats_is_called_by_its_name_before_its_id(row: Any, group_by: str, group: str) -> None:
+    (found,) = decode.stats({"data": [row]}, group_by=group_by)
+    assert (found.group, found.sends, found.replies) == (group, 1, None)
+
+
+def test_stats_by_metric_are_turned_round() -> None:
+    rows = decode.stats({"data": {"sends": {"A": 3, "B": 4}, "replies": {"A": 1}}})
+    assert [(row.group, row.sends, row.replies) for row in rows] == [("A", 3, 1), ("B", 4, None)]
+
+
+@pytest.mark.parametrize(
+    ("skipped", "read"),
+    [
+        ([], []),
+        (None, []),
+        ([{"email": "a@b.io", "reason": "duplicate"}], [("a@b.io", "duplicate")]),
+        ([{"lead": {"email": "a@b.io"}, "error": {"code": "blocklisted"}}], [("a@b.io", "blocklisted")]),
+        (["a@b.io"], [("a@b.io", None)]),
+        ({"a@b.io": "duplicate"}, [("a@b.io", "duplicate")]),
+        ({"duplicate": ["a@b.io", "c@d.io"]}, [("a@b.io", "duplicate"), ("c@d.io", "duplicate")]),
+        ({"duplicate": 2}, [(None, "duplicate")] * 2),
+        (2, [(None, None)] * 2),
+    ],
+)
+def test_what_was_skipped_is_read_in_any_form(
+    skipped: Any, read: list[tuple[str | None, str | None]]
+) -> None:
+    result = decode.added({"added": "3", "skipped": skipped})
+    assert (result.added, [(one.email, one.reason) for one in result.skipped]) == (3, read)
+    assert isinstance(decode.added({"data": {"added": 3, "skipped": skipped}}).skipped, tuple)
+
+
+@pytest.mark.parametrize("body", [None, "ok", [], 7, {}])
+def test_an_answer_that_counts_nothing_leaves_the_count_unknown(body: Any) -> None:
+    assert decode.added(body) == AddResult(added=None)
+
+
+def test_a_list_of_what_was_added_is_counted() -> None:
+    result = decode.added({"added": [{"id": "ld_1"}, {"id": "ld_2"}], "skipped": [{"email": "a@b.io"}]})
+    assert (result.added, result.skipped) == (2, (Skipped(email="a@b.io"),))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"id": "wh_1", "secret": "s"},
+        {"data": {"id": "wh_1", "signing_secret": "s"}},
+        {"webhook": {"id": "wh_1", "secret": "s"}},
+    ],
+)
+def test_a_secret_is_found_and_never_shown(body: Any) -> None:
+    made = decode.subscription(body, url="https://x.io", events=("lead.replied",))
+    assert (made.id, made.secret, "secret" in repr(made)) == ("wh_1", "s", False)
+
+
+def test_a_secret_without_an_id_is_not_lost() -> None:
+    assert decode.subscription({"secret": "s"}, url="https://x.io", events=()).secret == "s"
+
+
+SECRETS = st.sampled_from(["ada@x.io", "Top secret", "sq_1a2b", "42", "Q4 – Berlin"])
+
+
+@given(
+    st.recursive(
+        SECRETS | st.integers(),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(["id", "name", "data", "email", "odd_field"]), inner, max_size=3
+            )
+        ),
+    )
+)
+def test_a_shape_holds_no_value(body: Any) -> None:
+    text = "\n".join(shape(body))
+    assert not any(secret in text for secret in ("ada@x.io", "Top secret", "sq_1a2b", "42", "Berlin"))
+
+
+def test_a_key_that_is_data_is_not_written_down() -> None:
+    body = {"data": {"Q4 Berlin": {"sends": 1}, "ada@x.io": {"sends": 2}}, "Spring": {"sends": 3}}
+    assert {line.partition(":")[0] for line in shape(body)} <= {
+        ".",
+        "data",
+        "data.*",
+        "data.*.sends",
+        "*",
+        "*.sends",
+        "Spring",
+        "Spring.sends",
+    }
