@@ -212,10 +212,11 @@ def _absent(name: str, *, workspace: str | None = None) -> Fault:
     place = f"[{setting.table}] {setting.key}" if setting.table else setting.key
     if workspace not in {None, DEFAULT}:
         place = f"[workspaces.{workspace}] {setting.key}"
+    example = "" if setting.example.startswith("the ") else f", e.g. {setting.example}"
     return Fault(
         name=setting.variable if workspace in {None, DEFAULT} else place,
         problem="is missing.",
-        cure=f"{setting.meaning} Set it, or {place} in {configuration.FILE_NAME}, e.g. {setting.example}",
+        cure=f"{setting.meaning} Set it, or {place} in {configuration.FILE_NAME}{example}",
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import textwrap
 import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -143,7 +144,11 @@ SETTINGS = (
 BY_NAME: Mapping[str, Setting] = {setting.name: setting for setting in SETTINGS}
 SECTIONS = ("slack", "workspaces", "fields", "routes", "roles", "thresholds", "dashboard")
 WORKSPACE_KEYS = ("base_url", "api_key", "webhook_secret", "alert_channel", "rate", "fields")
-KEYS_OF: Mapping[str, tuple[str, ...]] = {"workspaces": WORKSPACE_KEYS, "thresholds": ("healthy", "bad")}
+KEYS_OF: Mapping[str, tuple[str, ...]] = {
+    "workspaces": WORKSPACE_KEYS,
+    "thresholds": ("healthy", "bad"),
+    "fields": ("sequence", "inbox", "stats", "lead"),
+}
 
 
 class FileUnreadable(Exception):
@@ -205,7 +210,8 @@ def _commented(setting: Setting) -> str:
     default = f" Default: {setting.default}." if setting.default else ""
     plain = setting.key in {"rate", "port", "poll_seconds"}
     value = setting.example if plain else f'"{setting.example}"'
-    return f"# {setting.meaning}{default} ({setting.variable})\n# {setting.key} = {value}\n"
+    told = textwrap.wrap(f"{setting.meaning}{default} ({setting.variable})", 96)
+    return "".join(f"# {line}\n" for line in (*told, f"{setting.key} = {value}"))
 
 
 _HEAD = """\

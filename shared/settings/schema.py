@@ -33,6 +33,12 @@ from pydantic_settings import (
 from shared.database import DatabaseUnusable, parse_url
 from shared.settings import configuration
 
+PLAIN_WORDS = {
+    "int_parsing": "is no whole number.",
+    "float_parsing": "is no number.",
+    "string_type": "is no text; put it into quotes.",
+    "dict_type": "is no table.",
+}
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 
@@ -200,12 +206,13 @@ def explain(error: ValidationError, *, environment: Collection[str]) -> list[dic
 
 
 def _explain(details: ErrorDetails, *, environment: Collection[str]) -> dict[str, str]:
-    place = tuple(str(part) for part in details["loc"])
+    place = tuple(str(part) for part in details["loc"] if part != "[key]")
     name = _name_of(place, environment=environment)
-    if details["type"] == "extra_forbidden":
+    if details["type"] in {"extra_forbidden", "literal_error"}:
         return {"name": name, "problem": "is not a setting.", "cure": _suggestion(place)}
     context = details.get("ctx", {})
-    problem = context.get("problem") or f"is refused: {details['msg'][0].lower()}{details['msg'][1:]}."
+    told = PLAIN_WORDS.get(details["type"], f"is refused: {details['msg'][0].lower()}{details['msg'][1:]}.")
+    problem = context.get("problem") or told
     setting = configuration.BY_NAME.get(place[0])
     return {
         "name": name,

@@ -92,7 +92,7 @@ def test_socket_mode_needs_no_signing_secret() -> None:
         pytest.param("OUTREACH_PORT", "65536", "65535", id="port-too-high"),
         pytest.param("OUTREACH_RATE", "11", "10", id="rate-over-the-limit"),
         pytest.param("OUTREACH_RATE", "0", "greater", id="rate-zero"),
-        pytest.param("OUTREACH_POLL_SECONDS", "soon", "number", id="no-number"),
+        pytest.param("OUTREACH_POLL_SECONDS", "soon", "is no number", id="no-number"),
         pytest.param("OUTREACH_LOG_LEVEL", "LOUD", "WARNING", id="level"),
         pytest.param("OUTREACH_DATABASE_URL", "mysql://x/y", "sqlite:///PATH", id="other-database"),
         pytest.param("OUTREACH_DATABASE_URL", "nonsense", "sqlite:///PATH", id="no-database"),
@@ -156,13 +156,14 @@ def test_a_file_that_is_no_toml_is_told_with_line_and_the_rest_is_still_checked(
 
 def test_unknown_keys_are_told_with_the_nearest_known(tmp_path: Path) -> None:
     (tmp_path / "outreach.toml").write_text(
-        'bas_url = "x"\n[slack]\nbot_tokn = "x"\n[workspaces.a]\napi_kee = "x"\n'
+        'bas_url = "x"\n[slack]\nbot_tokn = "x"\n[workspaces.a]\napi_kee = "x"\n[fields.inbx]\na = "b"\n'
     )
     error = refusal({})
     assert {fault.cure for fault in error.faults} == {
         "Did you mean base_url?",
         "Did you mean bot_token?",
         "Did you mean api_key?",
+        "Did you mean inbox?",
     }
 
 
