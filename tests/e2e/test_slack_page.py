@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import Browser, Page, async_playwright, expect
 from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
@@ -29,7 +30,7 @@ from tests.sandbox.slack.driving import (
     section,
 )
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120), pytest.mark.asyncio(loop_scope="module")]
 
 SWITCHES = [
     "--no-sandbox",
@@ -114,7 +115,7 @@ def listen(app: AsyncApp, got: list[Any]) -> None:
         await client.chat_postMessage(channel=event["channel"], thread_ts=thread, text="At your service")
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def slack() -> AsyncIterator[SlackStandIn]:
     async with SlackStandIn(settings=Settings(request_url=None, messages_per_second=0)) as standin:
         yield standin
@@ -126,7 +127,7 @@ def client(slack: SlackStandIn) -> AsyncWebClient:
     return AsyncWebClient(token=told["slack_bot_token"], base_url=told["slack_api_url"])
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def got(slack: SlackStandIn, client: AsyncWebClient) -> AsyncIterator[list[Any]]:
     """What reached the bot, which runs meanwhile."""
     app = AsyncApp(client=client, signing_secret=slack.announcement["slack_signing_secret"])
@@ -136,7 +137,7 @@ async def got(slack: SlackStandIn, client: AsyncWebClient) -> AsyncIterator[list
         yield seen
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def browser() -> AsyncIterator[Browser]:
     async with async_playwright() as playwright:
         launched = await playwright.chromium.launch(executable_path="/usr/bin/chromium", args=SWITCHES)
@@ -152,7 +153,7 @@ async def visit(browser: Browser, slack: SlackStandIn, place: str = "ann/outreac
     return page
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def page(browser: Browser, slack: SlackStandIn, got: list[Any]) -> AsyncIterator[Page]:
     """Ann's page; whatever goes wrong in it fails the test."""
     opened = await visit(browser, slack)

@@ -1,6 +1,6 @@
 // The traffic between this Slack and the bot, newest first, with what it took and what came of it.
 
-import { clock, el, fill, icon } from "./dom.js";
+import { arrange, clock, el, fill, icon } from "./dom.js";
 import { read } from "./net.js";
 
 const KEPT = 300;
@@ -12,6 +12,7 @@ export class Inspector {
     this.exchanges = [];
     this.only = "all";
     this.opened = new Set();
+    this.nodes = new Map();
     this.figures = el("div", { class: "figures" });
     this.rows = el("div", { class: "exchanges", data: { testid: "exchanges" } });
     this.filters = el("div", { class: "filters", role: "group", "aria-label": "Filter" });
@@ -28,9 +29,14 @@ export class Inspector {
 
   heard(exchange) {
     this.exchanges = [exchange, ...this.exchanges].slice(0, KEPT);
-    this.draw();
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.count(), 300);
+    this.drawing ??= requestAnimationFrame(() => {
+      this.drawing = null;
+      this.draw();
+    });
+    this.timer ??= setTimeout(() => {
+      this.timer = null;
+      this.count();
+    }, 300);
   }
 
   async count() {
@@ -45,16 +51,22 @@ export class Inspector {
     const choice = (name, title) => el("button", { class: this.only === name ? "on" : "", "aria-pressed": String(this.only === name), onclick: () => { this.only = name; this.draw(); } }, title);
     fill(this.filters, choice("all", "All"), choice("to_bot", "To the bot"), choice("web_api", "Web API"), choice("failed", "Refused"));
     const shown = this.exchanges.filter((one) => this.only === "all" || (this.only === "failed" ? !one.ok : one.direction === this.only || (this.only === "web_api" && one.direction === "response_url")));
-    fill(this.rows, shown.length ? shown.map((one) => this.row(one)) : el("p", { class: "none" }, "Nothing yet. Type a command, and it shows here with the time the bot took."));
+    const kept = new Map(shown.map((one) => [one, this.nodes.get(one) ?? this.row(one)]));
+    this.nodes = kept;
+    arrange(this.rows, shown.length ? [...kept.values()] : [el("p", { class: "none" }, "Nothing yet. Type a command, and it shows here with the time the bot took.")]);
   }
 
   row(one) {
     const [way, side] = WAYS[one.direction];
     const result = one.ok ? (one.status && one.status !== 200 ? String(one.status) : "ok") : one.error || String(one.status);
-    const details = el("details", { open: this.opened.has(one.number), data: { testid: "exchange" }, ontoggle: () => (details.open ? this.opened.add(one.number) : this.opened.delete(one.number)) },
+    const body = el("div", { class: "detail" });
+    const reveal = () => fill(body, el("small", {}, `${clock(one.at, true)} · ${one.via === "socket" ? "Socket Mode" : "HTTP"}${one.status ? ` · ${one.status}` : ""}`),
+      el("h4", {}, "Request"), json(one.request), el("h4", {}, "Answer"), json(one.answer));
+    const details = el("details", { open: this.opened.has(one.number), data: { testid: "exchange" }, ontoggle: () => {
+      if (details.open) { this.opened.add(one.number); reveal(); } else this.opened.delete(one.number);
+    } },
       el("summary", {}, el("span", { class: `way ${side}` }, way), el("span", { class: "name" }, one.name), one.attempt ? el("span", { class: "retry" }, `retry ${one.attempt}`) : null,
-        el("span", { class: `result ${one.ok ? "good" : "bad"}` }, result), el("span", { class: "ms" }, `${one.ms < 10 ? one.ms.toFixed(1) : Math.round(one.ms)} ms`)),
-      el("div", { class: "detail" }, el("small", {}, `${clock(one.at, true)} · ${one.via === "socket" ? "Socket Mode" : "HTTP"}${one.status ? ` · ${one.status}` : ""}`), el("h4", {}, "Request"), json(one.request), el("h4", {}, "Answer"), json(one.answer)));
+        el("span", { class: `result ${one.ok ? "good" : "bad"}` }, result), el("span", { class: "ms" }, `${one.ms < 10 ? one.ms.toFixed(1) : Math.round(one.ms)} ms`)), body);
     return details;
   }
 }

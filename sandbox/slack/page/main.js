@@ -49,7 +49,9 @@ class App {
     await this.load(user || "ann");
     const wanted = this.channels.find((channel) => channel.name === place || channel.id === place) || this.channels[0];
     await this.go(place === "home" ? { kind: "home" } : { kind: "channel", id: wanted.id });
-    this.stream.open(this.me, this.number);
+    // Tools that take a picture wait until the network is quiet, which a live page never is.
+    if (location.search === "?still") this.turned("live");
+    else this.stream.open(this.me, this.number);
     document.addEventListener("keydown", (event) => this.key(event));
   }
 
@@ -86,7 +88,14 @@ class App {
     this.drawSidebar();
   }
 
-  drawSidebar() { if (this.users) sidebar($("sidebar"), this); }
+  // Once a frame, however much happens in it.
+  drawSidebar() {
+    if (!this.users || this.drawing) return;
+    this.drawing = requestAnimationFrame(() => {
+      this.drawing = null;
+      sidebar($("sidebar"), this);
+    });
+  }
 
   get channel() { return this.place.kind === "channel" ? this.names.channel(this.place.id) : null; }
 
@@ -128,11 +137,11 @@ class App {
     const count = channel.is_im ? null : el("span", { class: "members", title: channel.members.map((id) => this.users.get(id)?.real_name).join(", ") }, `${channel.members.length} members`);
     const footer = this.footer(channel);
     fill($("main"), this.header(title, channel.topic?.value || (channel.is_im ? "Direct messages with the app" : ""), count), this.banner(), this.timeline.node, footer.node);
-    const found = await this.guarded(() => read("/control/messages", { channel: channel.id, user: this.me, limit: 500 }));
+    const found = await this.guarded(() => read("/control/messages", { channel: channel.id, user: this.me, limit: 300 }));
     if (this.channel !== channel) return;
     this.timeline.show((found?.messages || []).filter((one) => one.in_channel));
     footer.focus?.();
-    await this.seen();
+    this.seen();
   }
 
   footer(channel) {
@@ -145,11 +154,13 @@ class App {
     return { node: el("div", {}, el("div", { class: "hint-bar" }, el("span", {}, "Outreach is not in this channel: its posts here are refused with not_in_channel."), invite), this.composer.node), focus: () => this.composer.focus() };
   }
 
-  async seen() {
+  // What is in front of someone is read; told once for a burst.
+  seen() {
     const channel = this.channel;
     if (!channel || channel.is_member === false || document.hidden) return;
     channel.unread = 0;
-    await this.guarded(() => act("read", { user: this.me, channel: channel.id }));
+    clearTimeout(this.reading);
+    this.reading = setTimeout(() => this.guarded(() => act("read", { user: this.me, channel: channel.id })), 250);
   }
 
   showPanel(name, node) {

@@ -3,7 +3,7 @@
 import { arrange, day, el } from "./dom.js";
 import { follows, message } from "./message.js";
 
-const MOST = 500;
+const MOST = 300;
 
 export class Timeline {
   constructor(app, { inThread = false, empty = null } = {}) {
