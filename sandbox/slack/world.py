@@ -134,7 +134,8 @@ class World:
         payload = (message.metadata or {}).get("event_payload") or {}
         if isinstance(payload, dict) and payload.get("alert_id") is not None:
             # A message that tells of several alerts names them all.
-            self.alerts.update(map(str, payload.get("alert_ids") or [payload["alert_id"]]))
+            several = payload.get("alert_ids")
+            self.alerts.update(map(str, several if isinstance(several, list) else [payload["alert_id"]]))
 
     def change(self, message: Message, **fields: Any) -> None:
         """Change a message in place, keeping what it said before."""

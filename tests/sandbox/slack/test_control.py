@@ -27,6 +27,14 @@ async def test_the_summary_proves_lost_and_doubled_alerts(client: AsyncWebClient
     assert summary["messages"] == {"outreach-alerts": 3}
 
 
+async def test_a_message_about_several_alerts_counts_for_each(client: AsyncWebClient, person: Person) -> None:
+    for several in (["al_1", "al_2"], 5):
+        payload = {"alert_id": "al_1", "alert_ids": several}
+        metadata = {"event_type": "outreach_alert", "event_payload": payload}
+        await client.chat_postMessage(channel=seed.ALERTS, text="x", metadata=metadata)
+    assert (await person.see("summary"))["alerts"] == {"al_1": 2, "al_2": 1}
+
+
 async def test_metadata_is_found_again_by_who_asks_for_it(client: AsyncWebClient) -> None:
     await client.chat_postMessage(channel=seed.ALERTS, text="x", metadata=alert("al_1"))
     plain = await client.conversations_history(channel=seed.ALERTS)
