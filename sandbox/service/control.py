@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, FastAPI, Query
+from sqlalchemy import Connection
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -21,6 +24,10 @@ from sandbox.service.staging import Wish, grant
 
 _DESCRIPTION = """Dials for tests and rehearsals. They stand outside of `/v1` and ask for no key: the sandbox listens on
 loopback alone. Dials other than time, events and keys hold for the process that is asked, not for others on its database."""
+
+
+# So many events are written in one go; between two of them the loop serves others.
+_AT_ONCE = 100
 
 
 def create_control(dials: Dials) -> FastAPI:
@@ -73,7 +80,7 @@ def _add_state_routes(router: APIRouter, dials: Dials) -> None:
         """The account's size, the clock and the dials."""
         found = await dials.ledger.storage.read(inspecting.state)
         return found | {
-            "time": _time(dials),
+            "time": await _time(dials),
             "limiter": dials.limiter.form,
             "dialect": dials.ledger.dialect.model_dump(),
             "faults": dials.faults.listed(),
@@ -90,22 +97,23 @@ def _add_state_routes(router: APIRouter, dials: Dials) -> None:
     @router.get("/time")
     async def read_time() -> dict[str, Any]:
         """The service's time and its speed."""
-        return _time(dials)
+        return await _time(dials)
 
     @router.post("/time")
     async def change_time(change: TimeChange) -> dict[str, Any]:
         """Jump ahead, or run at another speed (0 freezes); answers when the account has caught up."""
         real = time.time()
-        clock = dials.clock().moved(change.advance, real=real)
+        clock = (await dials.clock()).moved(change.advance, real=real)
         if change.speed is not None:
             clock = clock.paced(change.speed, real=real)
         await dials.set_clock(clock)
-        return _time(dials)
+        return await _time(dials)
 
 
-def _time(dials: Dials) -> dict[str, Any]:
-    now = dials.ledger.now()
-    return {"now": stamp(now), "epoch": now, "speed": dials.clock().speed}
+async def _time(dials: Dials) -> dict[str, Any]:
+    clock = await dials.clock()
+    now = clock.at(time.time())
+    return {"now": stamp(now), "epoch": now, "speed": clock.speed}
 
 
 def _add_event_routes(router: APIRouter, dials: Dials) -> None:
@@ -114,8 +122,14 @@ def _add_event_routes(router: APIRouter, dials: Dials) -> None:
     @router.post("/events", status_code=201)
     async def make_happen(wish: EventWish) -> dict[str, int]:
         """Let an event happen by the campaign's rules: status, counts and deliveries follow."""
-        made = await storage.write(lambda connection: _grant(connection, wish, dials))
-        dials.courier.wake()
+        made = 0
+        while made < wish.count:
+            go = await storage.write(partial(_grant, wish=wish, first=made, dials=dials))
+            dials.courier.wake()
+            made += go
+            if go < _AT_ONCE:
+                break
+            await asyncio.sleep(0)
         return {"events": made}
 
     @router.get("/history")
@@ -130,12 +144,13 @@ def _add_event_routes(router: APIRouter, dials: Dials) -> None:
         }
 
 
-def _grant(connection: Any, wish: EventWish, dials: Dials) -> int:
+def _grant(connection: Connection, *, wish: EventWish, first: int, dials: Dials) -> int:
     return grant(
         connection,
         Wish(
             kind=wish.kind,
-            count=wish.count,
+            count=min(_AT_ONCE, wish.count - first),
+            first=first,
             sequence=_number("sq", wish.sequence),
             lead=_number("ld", wish.lead),
             domain=inspecting.domain_number(connection, wish.domain),

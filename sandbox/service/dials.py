@@ -28,7 +28,7 @@ class Dials:
     faults: Faults
     meter: Meter
     courier: Courier
-    clock: Callable[[], Clock]
+    clock: Callable[[], Awaitable[Clock]]
     set_clock: Callable[[Clock], Awaitable[None]]
     seed: int
 

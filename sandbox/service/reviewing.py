@@ -21,12 +21,15 @@ _WEEK = 7
 _STAND = (
     update(inboxes)
     .where(inboxes.c.pk == bindparam("inbox"))
-    .values(health=bindparam("score"), daily_limit=bindparam("cap"), status=bindparam("now_is"))
+    .values(
+        health=bindparam("score"),
+        daily_limit=bindparam("cap"),
+        status=bindparam("now_is"),
+        next_slot_at=bindparam("slot"),
+    )
 )
-_RESUME = (
-    update(inboxes)
-    .where(inboxes.c.pk == bindparam("inbox"))
-    .values(daily_limit=bindparam("cap"), status=bindparam("now_is"), next_slot_at=bindparam("slot"))
+_WITH_WINDOWS = select(inboxes, sequences.c.opens, sequences.c.closes, sequences.c.weekdays).join(
+    sequences, sequences.c.pk == inboxes.c.sequence_pk
 )
 
 
@@ -53,12 +56,13 @@ _OF_DOMAIN = (
 )
 
 
-def review(connection: Connection, *, seed: int, day: int) -> None:
+def review(connection: Connection, *, seed: int, at: float) -> None:
     """The daily review at the start of a UTC day: scores follow the last week, warm-up raises limits."""
+    day = day_of(at)
     records = _records(connection, first=day - _WEEK, last=day - 1)
     rows = [
-        _row(inbox, _standing(inbox, records[inbox.pk], key=(seed, inbox.pk, day)))
-        for inbox in connection.execute(select(inboxes).order_by(inboxes.c.pk)).all()
+        _reviewed(inbox, records[inbox.pk], seed=seed, at=at)
+        for inbox in connection.execute(_WITH_WINDOWS.order_by(inboxes.c.pk)).all()
     ]
     if rows:
         connection.execute(_STAND, rows)
@@ -81,20 +85,28 @@ def _record(row: Row[Any]) -> Record:
     )
 
 
-def _standing(inbox: Row[Any], record: Record, *, key: tuple[object, ...]) -> Standing:
-    score = health.health_tomorrow(inbox.health, record, key=key)
-    if inbox.status == "warming":
-        return health.warmed(inbox.daily_limit, inbox.full_limit, health=score)
-    return Standing(health=score, daily_limit=inbox.daily_limit, status=inbox.status)
+def _reviewed(inbox: Row[Any], record: Record, *, seed: int, at: float) -> dict[str, Any]:
+    score = health.health_tomorrow(inbox.health, record, key=(seed, inbox.pk, day_of(at)))
+    if inbox.status != "warming":
+        return _row(inbox, Standing(health=score, daily_limit=inbox.daily_limit, status=inbox.status))
+    standing = health.warmed(inbox.daily_limit, inbox.full_limit, health=score)
+    return _row(inbox, standing, slot=_first_slot(inbox, standing, seed=seed, at=at))
 
 
-def _row(inbox: Row[Any], standing: Standing) -> dict[str, Any]:
+def _row(inbox: Row[Any], standing: Standing, *, slot: float | None = None) -> dict[str, Any]:
     return {
         "inbox": inbox.pk,
         "score": standing.health,
         "cap": standing.daily_limit,
         "now_is": standing.status,
+        "slot": inbox.next_slot_at if slot is None else slot,
     }
+
+
+def _first_slot(inbox: Row[Any], standing: Standing, *, seed: int, at: float) -> float:
+    """Another limit divides the day anew."""
+    window = Window(opens=inbox.opens, closes=inbox.closes, weekdays=inbox.weekdays)
+    return next_slot(window, limit=standing.daily_limit, after=at, key=(seed, inbox.pk))
 
 
 def _declare_healthy(connection: Connection) -> None:
@@ -149,19 +161,10 @@ def wake(connection: Connection, *, seed: int, at: float) -> None:
         connection.execute(
             update(domains).where(domains.c.pk == domain.pk).values(state="warming", until=None)
         )
-        connection.execute(
-            _RESUME, [_rested(row, seed=seed, at=at) for row in _inboxes_of(connection, domain.pk)]
-        )
-
-
-def _inboxes_of(connection: Connection, domain: int) -> list[Row[Any]]:
-    statement = select(inboxes, sequences.c.opens, sequences.c.closes, sequences.c.weekdays)
-    joined = statement.join(sequences, sequences.c.pk == inboxes.c.sequence_pk)
-    return list(connection.execute(joined.where(inboxes.c.domain_pk == domain)))
+        woken = connection.execute(_WITH_WINDOWS.where(inboxes.c.domain_pk == domain.pk)).all()
+        connection.execute(_STAND, [_rested(inbox, seed=seed, at=at) for inbox in woken])
 
 
 def _rested(inbox: Row[Any], *, seed: int, at: float) -> dict[str, Any]:
     standing = health.rested(inbox.full_limit, health=inbox.health)
-    window = Window(opens=inbox.opens, closes=inbox.closes, weekdays=inbox.weekdays)
-    slot = next_slot(window, limit=standing.daily_limit, after=at, key=(seed, inbox.pk))
-    return {"inbox": inbox.pk, "cap": standing.daily_limit, "now_is": standing.status, "slot": slot}
+    return _row(inbox, standing, slot=_first_slot(inbox, standing, seed=seed, at=at))

@@ -113,7 +113,7 @@ class Service:
             faults=self._faults,
             meter=self._meter,
             courier=self._courier,
-            clock=lambda: self._clock,
+            clock=self._read_clock,
             set_clock=self._set_clock,
             seed=seed,
         )
@@ -152,18 +152,25 @@ class Service:
             await self._storage.write(lambda connection: simulation.set_clock(connection, clock))
         self._clock = clock
 
+    async def _read_clock(self) -> Clock:
+        """The clock as it is now: on a shared database another process may have set it."""
+        if self._storage.shared:
+            self._clock = await self._storage.read(simulation.clock_of)
+        return self._clock
+
     async def _set_clock(self, clock: Clock) -> None:
+        """Set the clock, and wait until the account has caught up with it, whoever moves it on."""
         await self._storage.write(lambda connection: simulation.set_clock(connection, clock))
         self._clock = clock
-        await self._simulation.advance(clock)
+        while not await self._simulation.advance(clock):  # noqa: ASYNC110 -- another process is at it
+            await asyncio.sleep(_TICK / 10)
         self._courier.wake()
 
     async def _live(self) -> None:
         while True:
             if self._storage.shared:
-                self._clock = await self._storage.read(simulation.clock_of)
                 self._keys.workspaces = await self._storage.read(simulation.live_keys)
-            await self._simulation.advance(self._clock)
+            await self._simulation.advance(await self._read_clock())
             self._courier.wake()
             await asyncio.sleep(_TICK)
 

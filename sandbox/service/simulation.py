@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
 from sandbox.service import reviewing, scenarios, staging
-from sandbox.service.clock import DAY, HOUR, Clock, day_of
+from sandbox.service.clock import DAY, HOUR, Clock
 from sandbox.service.rows import fresh_lead
 from sandbox.service.schema import api_keys, domains, inboxes, leads, responses, sequences, world
 from sandbox.service.sending import Round
@@ -110,7 +110,7 @@ def _quantum(
     """Everything that happens in one quantum, in a fixed order; how many acts are done by then."""
     sheet, hurt = TallySheet(), set[int]()
     if start // DAY != end // DAY:
-        reviewing.review(connection, seed=state.seed, day=day_of(end))
+        reviewing.review(connection, seed=state.seed, at=end // DAY * DAY)
     if start // HOUR != end // HOUR and scenario.account == "believable":
         _refill_queues(connection, seed=state.seed, at=end)
     reviewing.wake(connection, seed=state.seed, at=end)

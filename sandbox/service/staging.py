@@ -86,10 +86,14 @@ def choose(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """An event on demand: of which kind, how often, about whom, and what its payload shall say otherwise."""
+    """An event on demand: of which kind, how often, about whom, and what its payload shall say otherwise.
+
+    Many events are granted in several goes; `first` is how many went before.
+    """
 
     kind: str
     count: int = 1
+    first: int = 0
     sequence: int | None = None
     lead: int | None = None
     domain: int | None = None
@@ -120,14 +124,14 @@ def grant(connection: Connection, wish: Wish, *, workspace: int, seed: int, at: 
     sheet.save(connection)
     missing = 0 if wish.lead is not None else wish.count - len(reached)
     for number in range(missing):
-        payload = _passer_by(connection, wish, workspace=workspace, key=(seed, at, number))
+        payload = _passer_by(connection, wish, workspace=workspace, key=(seed, at, wish.first + number))
         publish(connection, payload, workspace=workspace, at=at)
     return len(reached) + missing
 
 
 def _reached(connection: Connection, wish: Wish, *, workspace: int, seed: int, at: float) -> list[Any]:
     if wish.lead is None:
-        key = (seed, at, wish.kind)
+        key = (seed, at, wish.kind, wish.first)
         return choose(connection, workspace=workspace, count=wish.count, key=key, sequence=wish.sequence)
     lead = the_lead(connection, workspace=workspace, lead=wish.lead)
     if lead is None or lead.pk != wish.lead:

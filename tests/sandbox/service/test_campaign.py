@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -148,6 +149,21 @@ async def test_a_calm_week_has_an_interested_reply_and_a_paused_domain_soon(
         one["status"] for one in (await api.get("/inboxes")).json()["data"] if "useacme" in one["email"]
     }
     assert statuses == {"warming"}
+
+
+async def test_no_inbox_passes_its_daily_limit(
+    service: Service, api: httpx.AsyncClient, control: httpx.AsyncClient
+) -> None:
+    before = {one["id"]: one["daily_limit"] for one in (await api.get("/inboxes")).json()["data"]}
+    await control.post("/time", json={"advance": 2 * DAY - service.now() % DAY - 60})
+    inboxes = (await api.get("/inboxes")).json()["data"]
+    day = dt.datetime.fromtimestamp(service.now(), dt.UTC).date().isoformat()
+    sent = (await api.get("/stats", params={"group_by": "inbox", "from": day, "to": day})).json()["data"]
+    limits = {
+        one["id"]: max(one["daily_limit"], before[one["id"]]) for one in inboxes
+    }  # a rest lowers it in the day
+    assert sum(row["sends"] for row in sent) > 500
+    assert [(row["group"], row["sends"], limits[row["id"]]) for row in sent if row["sends"] > limits[row["id"]]] == []
 
 
 async def test_the_same_seed_lives_the_same_life_however_often_it_is_asked(copy: Callable[[], str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 import json
 import sys
 import warnings
@@ -183,3 +184,36 @@ def test_an_unknown_scenario_names_the_known_ones() -> None:
         Service(scenario="calm")
     with pytest.raises(ValueError, match="speed must be"):
         Service(speed=-1)
+
+
+async def test_one_process_at_a_time_moves_the_campaign_on(postgres: str) -> None:
+    database = fresh(postgres)
+    async with process(database, speed=20_000) as one, process(database, speed=20_000) as two:
+        headers = {"Authorization": f"Bearer {one[2]['acme']}"}
+        async with httpx.AsyncClient(headers=headers, timeout=60) as client:
+            for _, control_url, _ in (one, two):
+                await client.put(f"{control_url}/limiter", json={"form": "off"})
+            start = (await client.get(f"{one[1]}/state")).json()["simulated_until"]
+            before = await _sends(client, one[0])
+            await until(lambda: _hours_passed(client, two[1], since=start), seconds=30)
+            for _, control_url, _ in (one, two):
+                await client.post(f"{control_url}/time", json={"speed": 0})
+            after = await _sends(client, two[0])
+            assert after == await _sends(client, one[0])
+    assert len(set(after)) == 1
+    assert after[0] > before[0]
+
+
+async def _sends(client: httpx.AsyncClient, base_url: str) -> list[int]:
+    """All sends ever, counted in each grouping."""
+    totals = []
+    for grouping in ("sequence", "inbox", "step", "variant"):
+        query = {"group_by": grouping, "from": "2000-01-01", "to": "2999-12-31"}
+        rows = (await client.get(f"{base_url}/stats", params=query)).json()["data"]
+        totals.append(sum(row["sends"] for row in rows))
+    return totals
+
+
+async def _hours_passed(client: httpx.AsyncClient, url: str, *, since: str) -> bool:
+    now = (await client.get(f"{url}/state")).json()["simulated_until"]
+    return dt.datetime.fromisoformat(now) > dt.datetime.fromisoformat(since) + dt.timedelta(hours=5)
