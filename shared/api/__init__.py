@@ -66,7 +66,7 @@ __all__ = [
 
 _HOMES = {
     "OutreachClient": "shared.api.client",
-    "RequestCounts": "shared.api.client",
+    "RequestCounts": "shared.api.staircase",
     "InvalidRequest": "shared.api.errors",
     "NotFound": "shared.api.errors",
     "OutreachError": "shared.api.errors",

@@ -70,15 +70,15 @@ async def test_several_processes_together_keep_the_limit_and_a_person_comes_firs
     url: URL, stage: Stage
 ) -> None:
     told = await asyncio.gather(
-        worker(url, stage, Priority.BULK, 15),
-        worker(url, stage, Priority.BULK, 15),
-        worker(url, stage, Priority.NORMAL, 8),
-        worker(url, stage, Priority.INTERACTIVE, 6),
+        worker(url, stage, Priority.BULK, 10),
+        worker(url, stage, Priority.BULK, 8),
+        worker(url, stage, Priority.NORMAL, 5),
+        worker(url, stage, Priority.INTERACTIVE, 4),
     )
     moments = [asked.at for asked in stage.asked]
-    assert len(moments) == 44
+    assert len(moments) == 27
     assert worst_second(moments) <= 10
-    assert max(moments) - min(moments) >= 42 * SLOT
+    assert max(moments) - min(moments) >= 25 * SLOT
     # Two slots, and what a machine with two busy cores adds.
     assert sorted(told[3]["waits"])[-2] <= 2 * SLOT + 0.15
 

@@ -111,7 +111,10 @@ async def open_stage() -> AsyncIterator[Stage]:
     stage = Stage()
     tasks: set[asyncio.Task[None]] = set()
 
+    writers: list[asyncio.StreamWriter] = []
+
     def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writers.append(writer)
         task = asyncio.create_task(stage.serve(reader, writer), name="stage connection")
         tasks.add(task)
         task.add_done_callback(tasks.discard)
@@ -125,6 +128,8 @@ async def open_stage() -> AsyncIterator[Stage]:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        for writer in writers:
+            writer.transport.abort()  # also of a task that was cancelled before it began
         await server.wait_closed()
 
 

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, date, datetime
 from typing import Any
 
+import httpx
 import pytest
 
 from shared.api import (
@@ -277,6 +278,57 @@ async def test_a_change_that_never_gets_an_answer_is_uncertain(stage: Stage, end
         with pytest.raises(Uncertain) as caught:
             await cause_of(endpoint)(client)
     assert caught.value.endpoint == endpoint
+
+
+async def test_an_attempt_that_may_have_worked_is_not_forgotten_when_the_next_cannot_connect(
+    client: OutreachClient, stage: Stage
+) -> None:
+    stage.script = [Answer(cut=True), Answer(status=429, headers={"Retry-After": "3600"})]
+    with pytest.raises(Uncertain, match="Too many requests"):
+        await client.pause_sequence("sq_1")
+    assert len(stage.asked) == 2
+
+
+async def test_a_connection_that_opens_slowly_moves_those_behind_it(stage: Stage, pacer: Unhurried) -> None:
+    stage.play = lambda _: Answer(body=[])
+    for wait, late, turns in ((0.03, 1, 1), (0.2, 0, 2)):
+        pacer.delays.clear()
+        pacer.reserved.clear()
+        async with OutreachClient(
+            base_url=stage.base_url, api_key=KEY, pacer=pacer, transport=SlowToConnect(wait)
+        ) as client:
+            await client.list_inboxes()
+        assert (len(pacer.delays), len(pacer.reserved)) == (late, turns)
+
+
+async def test_a_change_that_was_never_sent_is_unreachable_and_not_uncertain(
+    stage: Stage, pacer: Unhurried
+) -> None:
+    async with OutreachClient(
+        base_url=stage.base_url, api_key=KEY, pacer=pacer, transport=SlowToConnect(5.0), total_timeout=0.2
+    ) as client:
+        with pytest.raises(Unreachable):
+            await client.create_webhook("https://x.io/hook", ["lead.replied"])
+    assert stage.asked == []
+
+
+class SlowToConnect(httpx.AsyncHTTPTransport):
+    """The network, with a handshake that takes its time."""
+
+    def __init__(self, wait: float) -> None:
+        super().__init__()
+        self._wait = wait
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        told = request.extensions["trace"]
+
+        async def trace(name: str, info: dict[str, Any]) -> None:
+            if name == "connection.connect_tcp.complete":
+                await asyncio.sleep(self._wait)
+            await told(name, info)
+
+        request.extensions["trace"] = trace
+        return await super().handle_async_request(request)
 
 
 async def test_nobody_there_is_unreachable_for_every_request(pacer: Unhurried) -> None:

@@ -1,0 +1,74 @@
+"""The client alone: what it loads, what it exports, and that its page of examples runs."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import shared
+from sandbox.service import Service
+from shared import api
+from shared.api import OutreachClient
+
+HOUSE = Path(__file__).parent.parent.parent.parent
+PAGE = (HOUSE / "docs" / "client.md").read_text()
+# Rich is not among them: httpx loads it for its own command, where it is installed.
+FOREIGN = (
+    "bot", "cli", "tui", "sandbox", "slack_bolt", "slack_sdk", "textual", "starlette", "fastapi", "uvicorn",
+    "sqlalchemy", "pydantic", "apscheduler", "psycopg", "aiohttp",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("line", ["from shared.api import *", "from shared.budget import SharedBudget"])
+def test_importing_it_loads_no_face_and_no_framework(line: str) -> None:
+    program = f"import sys\n{line}\nprint(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", program], cwd=HOUSE, capture_output=True, text=True, check=True
+    )
+    names = {name.partition(".")[0] for name in loaded.stdout.split()}
+    assert ("httpx" in names) == ("*" in line)
+    assert not names & set(FOREIGN)
+
+
+def test_what_is_exported_is_there_sorted_and_documented() -> None:
+    assert list(api.__all__) == sorted(api.__all__)
+    assert [name for name in api.__all__ if not (getattr(api, name).__doc__ or "").strip()] == []
+
+
+def test_it_is_typed() -> None:
+    assert (Path(shared.__path__[0]) / "py.typed").is_file()
+
+
+def blocks() -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
+
+
+def test_every_endpoint_has_an_example() -> None:
+    methods = {
+        name for name, _ in inspect.getmembers(OutreachClient, inspect.isfunction) if not name.startswith("_")
+    }
+    assert [name for name in sorted(methods) if f"client.{name}(" not in PAGE] == []
+
+
+async def test_the_examples_run(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    namespace: dict[str, Any] = {"__name__": "examples"}
+    for block in blocks():
+        exec(compile(block, "docs/client.md", "exec"), namespace)
+    examples = {name: made for name, made in namespace.items() if inspect.iscoroutinefunction(made)}
+    assert len(examples) >= 10
+    async with Service(database=f"sqlite:///{tmp_path / 'sandbox.db'}", speed=0) as service:
+        monkeypatch.setenv("OUTREACH_BASE_URL", service.base_url)
+        monkeypatch.setenv("OUTREACH_API_KEY", service.api_keys["acme"])
+        await examples.pop("main")()
+        async with OutreachClient(base_url=service.base_url, api_key=service.api_keys["acme"]) as client:
+            for example in examples.values():
+                await example(client)
+    assert "data[].health_score: number" in capsys.readouterr().out
