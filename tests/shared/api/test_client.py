@@ -323,7 +323,7 @@ class SlowToConnect(httpx.AsyncHTTPTransport):
         told = request.extensions["trace"]
 
         async def trace(name: str, info: dict[str, Any]) -> None:
-            if name == "connection.connect_tcp.complete":
+            if name.endswith("send_request_headers.started"):  # nothing is sent yet
                 await asyncio.sleep(self._wait)
             await told(name, info)
 
