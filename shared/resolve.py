@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from shared.api.models import Sequence
 from shared.card import Button, Card, Column, Row, Table, Tone
 from shared.commands.arguments import clip
+from shared.words import CURLY
 
 Line = Callable[[str], str]
 """The command line that says the same of the sequence with this id."""
@@ -126,7 +127,8 @@ def _fitting(sequences: Many[Sequence], said: str) -> tuple[Sequence, ...]:
 
 
 def _fold(text: str) -> str:
-    return " ".join(text.casefold().split())
+    """Case, spaces and the shape of quotes do not count: keyboards and chats change the last by themselves."""
+    return " ".join(text.translate(CURLY).casefold().split())
 
 
 def _nearest(sequences: Many[Sequence], said: str) -> tuple[Sequence, ...]:

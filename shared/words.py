@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 CURLY = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "‚": "'"})
+ESCAPABLE = re.compile("[\\\\\"'“”„«»‘’‚]")
+ESCAPED = re.compile("\\\\([\\\\\"'“”„«»‘’‚])")
 PLAIN = re.compile(r"[A-Za-z0-9_./:+#<>@=%-]*[A-Za-z0-9_]")
 OPENING = re.compile(r"(?:(?P<key>[^\W\d][\w.-]*)=)?(?P<mark>[\"']?)")
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -37,42 +39,44 @@ class Word:
 
 def split(line: str) -> tuple[Word, ...]:
     """The words of a line; a quote that nothing closes is an ordinary character."""
-    text = line.translate(CURLY)
+    straight = line.translate(
+        CURLY
+    )  # as long as the line: quotes are found here, words are cut from the line
     words: list[Word] = []
     closable = {'"': True, "'": True}
     at = 0
-    while at < len(text):
-        if text[at].isspace():
+    while at < len(line):
+        if line[at].isspace():
             at += 1
             continue
-        word, at = _next_word(text, at=at, closable=closable)
+        word, at = _next_word(line, straight, at=at, closable=closable)
         words.append(word)
     return tuple(words)
 
 
-def _next_word(text: str, *, at: int, closable: dict[str, bool]) -> tuple[Word, int]:
+def _next_word(line: str, straight: str, *, at: int, closable: dict[str, bool]) -> tuple[Word, int]:
     """The word that begins at `at`, and where it ends. A key before the quote stays: `name="two words"`."""
-    end = next((i for i in range(at, len(text)) if text[i].isspace()), len(text))
-    opening = OPENING.match(text, at, end)
+    end = next((i for i in range(at, len(line)) if line[i].isspace()), len(line))
+    opening = OPENING.match(straight, at, end)
     mark = opening["mark"] if opening else ""
     if opening and closable.get(mark):
-        closing = _closing(text, start=opening.end(), quote=mark)
+        closing = _closing(straight, start=opening.end(), quote=mark)
         if closing is not None:
-            inner = re.sub(r"\\([\\\"'])", r"\1", text[opening.end() : closing])
+            inner = ESCAPED.sub(r"\1", line[opening.end() : closing])
             key = opening["key"] or ""
             return Word(f"{key}={inner}" if key else inner, quoted=True, key=key), closing + 1
         closable[mark] = False  # nor will any later one be closed: the line is read in linear time
-    return Word(text[at:end], key=(opening["key"] or "") if opening else ""), end
+    return Word(line[at:end], key=(opening["key"] or "") if opening else ""), end
 
 
-def _closing(text: str, *, start: int, quote: str) -> int | None:
+def _closing(straight: str, *, start: int, quote: str) -> int | None:
     """Where the quote ends: before a space or the end of the line, so that an apostrophe within is none."""
     at = start
-    while at < len(text):
-        if text[at] == "\\" and text[at + 1 : at + 2] in {"\\", '"', "'"}:
+    while at < len(straight):
+        if straight[at] == "\\" and straight[at + 1 : at + 2] in {"\\", '"', "'"}:
             at += 2
             continue
-        if text[at] == quote and (at + 1 == len(text) or text[at + 1].isspace()):
+        if straight[at] == quote and (at + 1 == len(straight) or straight[at + 1].isspace()):
             return at
         at += 1
     return None
@@ -82,8 +86,11 @@ def quote(text: str, *, keywords: Iterable[str] = ()) -> str:
     """The text as one word of a line, quoted where it must be: `split(quote(x))` gives x back."""
     if PLAIN.fullmatch(text) and text[0] not in "@-" and text.lower() not in {*keywords}:
         return text
-    escaped = text.translate(CURLY).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    return f'"{ESCAPABLE.sub(_escaped, text)}"'
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\{found[0]}"
 
 
 def join(*words: str) -> str:

@@ -23,6 +23,12 @@ def test_an_id_a_whole_name_or_a_lone_beginning_picks() -> None:
     assert pick_sequence(ALL, ["sq_4"]) == Picked(sequence=NAMELESS)
 
 
+def test_the_shape_of_quotes_does_not_count() -> None:
+    wait = Sequence(id="sq_5", name="Don’t wait")
+    for line in ("resume don't wait", "resume “Don’t wait”", "resume 'don't w'"):
+        assert pick_sequence((*ALL, wait), parse(line).values["target"]) == Picked(sequence=wait)
+
+
 def test_a_whole_name_wins_over_a_longer_one_that_begins_so() -> None:
     assert pick_sequence(ALL, ["Q3", "CTO"]) == Picked(sequence=CTOS)
 
