@@ -14,6 +14,8 @@ from shared.plain import visible
 from shared.settings import Settings, SlackSettings
 
 SECONDS = 10
+CONVENIENT = {"chat:write.public"}
+"""Scopes that spare somebody an invitation."""
 
 
 async def examine(settings: Settings) -> AsyncIterator[Finding]:
@@ -51,6 +53,11 @@ def scopes(granted: str | None) -> Finding:
     missing = sorted(set(SCOPES) - {scope.strip() for scope in granted.split(",")})
     if not missing:
         return good("Slack scopes", f"all {len(SCOPES)} are granted")
+    if set(missing) <= CONVENIENT:
+        cure = "Invite the bot to its channels, or update the app from manifest.yml."
+        return doubtful(
+            "Slack scopes", f"without {', '.join(missing)} it posts only where it was invited", cure=cure
+        )
     return bad(
         "Slack scopes",
         f"missing: {', '.join(missing)}",

@@ -105,7 +105,7 @@ def test_an_encoding_can_be_named_and_a_wrong_one_is_said(tmp_path: Path) -> Non
 
 def test_a_quote_that_never_closes_is_told_with_its_row(tmp_path: Path) -> None:
     path = written(tmp_path, 'email,note\na@b.example,"open\n' + "x@y.example,z\n" * 20_000)
-    with pytest.raises(Unusable, match="row 2.*closing quote"):
+    with pytest.raises(Unusable, match=r"row 2.*closing quote"):
         read(path)
 
 

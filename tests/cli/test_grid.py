@@ -43,8 +43,8 @@ def test_in_sixty_columns_the_bar_goes_first_and_the_widest_text_in_the_middle_n
     assert all(cell_len(line) <= 60 for line in (*grid.heading, *(line for _, line in grid.rows)))
 
 
-@given(st.integers(30, 200), st.booleans())
-def test_lines_fit_and_numbers_stay_whole_at_every_width(width: int, ascii_only: bool) -> None:
+@given(width=st.integers(30, 200), ascii_only=st.booleans())
+def test_lines_fit_and_numbers_stay_whole_at_every_width(*, width: int, ascii_only: bool) -> None:
     grid = lay_out(table(), Look(width=width, ascii=ascii_only))
     for number, (_, line) in enumerate(grid.rows):
         assert cell_len(line) <= width

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
+from typing import Any
 
 import pytest
 
@@ -15,8 +16,8 @@ from tests.cli.conftest import Shell
 URL = "https://ops.example.com/webhooks/outreach"
 
 
-def kept(shell: Shell) -> list[dict[str, str]]:
-    subscriptions: list[dict[str, str]] = json.loads((shell.home / "state" / "webhooks.json").read_text())[
+def kept(shell: Shell) -> list[dict[str, Any]]:
+    subscriptions: list[dict[str, Any]] = json.loads((shell.home / "state" / "webhooks.json").read_text())[
         "default"
     ]
     return subscriptions

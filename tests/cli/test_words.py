@@ -144,7 +144,7 @@ def test_the_overview_names_every_word_and_fits(offline: Shell) -> None:
     for columns in (60, 200):
         told = offline.run("--help", columns=columns)
         assert max(map(len, told.out.splitlines())) <= columns
-        assert all(re.search(rf"^  {word} ", told.out, flags=re.M) for word in line.words())
+        assert all(re.search(rf"^  {word} ", told.out, flags=re.MULTILINE) for word in line.words())
     assert offline.run("help", columns=90).out == overview.text(width=90) + "\n"
 
 
