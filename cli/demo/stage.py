@@ -13,6 +13,7 @@ from typing import Any
 
 import aiohttp
 
+from bot.manifest import manifest
 from cli.demo import processes
 
 READY_SECONDS = 30.0
@@ -57,7 +58,7 @@ async def set_up(*, seed: int, speed: float, scenario: str) -> AsyncIterator[Sta
         port = processes.free_port()
         bot_url = f"http://127.0.0.1:{port}"
         environ = processes.environment(**_settings(announced, port=port, folder=folder))
-        await _point_slack_at(http, announced, bot_url)
+        await _install_app(http, announced, bot_url)
         bot = await stack.enter_async_context(
             processes.Supervised("bot", env=environ, log=folder / "bot.log")
         )
@@ -92,11 +93,12 @@ async def _first_line(process: asyncio.subprocess.Process, log: Path) -> dict[st
     return announced
 
 
-async def _point_slack_at(http: aiohttp.ClientSession, announced: Mapping[str, Any], bot_url: str) -> None:
-    body = {"url": f"{bot_url}/slack/events"}
-    async with http.post(f"{announced['slack_control_url']}/request_url", json=body) as answer:
-        if answer.status != 200:
-            raise DemoFailed(f"The Slack stand-in does not take the bot's address: HTTP {answer.status}")
+async def _install_app(http: aiohttp.ClientSession, announced: Mapping[str, Any], bot_url: str) -> None:
+    """As on Slack's own pages: the manifest with its commands, events and scopes, and the bot's address."""
+    for act, body in (("manifest", manifest()), ("request_url", {"url": f"{bot_url}/slack/events"})):
+        async with http.post(f"{announced['slack_control_url']}/{act}", json=body) as answer:
+            if answer.status != 200:
+                raise DemoFailed(f"The Slack stand-in does not take the bot's {act}: HTTP {answer.status}")
 
 
 async def _subscribe(bot_url: str, environ: Mapping[str, str], folder: Path) -> None:
