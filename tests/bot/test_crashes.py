@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import aiohttp
+import psycopg
 import pytest
+import sqlalchemy as sa
 
-from tests.bot.house import House, bot_process, interested, open_house
+from tests.bot.house import HASTE, House, bot_inside, bot_process, free_port, interested, open_house, until
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -60,3 +65,68 @@ async def test_a_bot_that_is_told_to_stop_ends_by_itself_with_everything_kept(ho
     async with bot_process(home):
         posted = await home.until_posted(20, seconds=40)
     assert set(posted.values()) == {1}
+
+
+async def test_two_bots_on_one_postgresql_share_the_work_and_one_that_dies_delays_nothing_for_long(
+    fresh_postgresql: str, tmp_path: Path
+) -> None:
+    async with open_house(tmp_path, database=fresh_postgresql) as house, second_door(house) as other:
+        await house.control("settings", messages_per_second=0)
+        async with bot_process(house) as doomed, bot_process(other):
+            sending = asyncio.gather(burst(house, range(120)), burst(other, range(120)))
+            await house.until_posted(1)
+            doomed.send_signal(signal.SIGKILL)
+            first, second = await sending
+            assert second == set(range(120))
+            assert first <= second
+            posted = await other.until_posted(120, seconds=30)
+    assert set(posted.values()) == {1}
+
+
+@contextlib.asynccontextmanager
+async def second_door(house: House) -> AsyncIterator[House]:
+    """The same Slack and database, for a bot on another port."""
+    port = free_port()
+    yield replace(house, port=port, environ={**house.environ, "OUTREACH_PORT": str(port)})
+
+
+async def test_a_disk_that_is_full_is_503_and_everything_is_taken_afterwards(tmp_path: Path) -> None:
+    async with open_house(tmp_path) as house, bot_inside(house, pace=HASTE) as bot:
+        await house.control("settings", messages_per_second=0)
+
+        def pages(most: int) -> Callable[[sa.Connection], Any]:
+            return lambda connection: connection.exec_driver_sql(f"PRAGMA max_page_count={most}").scalar()
+
+        used = await bot.ledger.store.write(
+            lambda c: int(c.exec_driver_sql("PRAGMA page_count").scalar_one())
+        )
+        await bot.ledger.store.write(pages(used + 4))
+        told = [await house.deliver(interested(number, pad="p" * 9_000)) for number in range(6)]
+        assert told[-1] == 503
+        assert (await house.get("/healthz"))[0] == 200
+        await bot.ledger.store.write(pages(1_000_000))
+        accepted = {n for n, status in enumerate(told) if status == 200}
+        for number in set(range(6)) - accepted:
+            assert await house.deliver(interested(number, pad="p" * 9_000)) == 200
+        assert set((await house.until_posted(6)).values()) == {1}
+
+
+async def test_postgresql_that_cuts_every_connection_loses_no_delivery(
+    fresh_postgresql: str, tmp_path: Path
+) -> None:
+    async with open_house(tmp_path, database=fresh_postgresql) as house, bot_inside(house, pace=HASTE):
+        await house.control("settings", messages_per_second=0)
+        assert await house.deliver(interested(1)) == 200
+        await asyncio.to_thread(cut_everybody, fresh_postgresql)
+
+        async def taken() -> bool:
+            return await house.deliver(interested(2)) == 200
+
+        await until(taken)
+        assert set((await house.until_posted(2)).values()) == {1}
+
+
+def cut_everybody(url: str) -> None:
+    others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(others)
