@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, insert, select, update
 
 from sandbox.service import accounts, health, scenarios, schema
 from sandbox.service.accounts import AccountPlan, SequencePlan
@@ -89,18 +89,25 @@ def _found_workspace(connection: Connection, plan: AccountPlan, founding: Foundi
     rehearsal = Rehearsal(seed=founding.seed, now=founding.now)
     for number in range(plan.inboxes):
         order, domain = number % len(sequences), (number * 7 + number // len(domains)) % len(domains)
-        row = _inbox_row(plan, number, order=order, domain=domain, founding=founding)
+        row = _inbox_row(plan, number, domain=domain, founding=founding)
         row |= {"workspace_pk": workspace, "sequence_pk": sequences[order], "domain_pk": domains[domain]}
         inbox = insert_one(connection, schema.inboxes, **row)
+        _set_first_slot(connection, row, window_of(plan.sequences[order]), inbox=inbox, founding=founding)
         rehearsal.play(_sender(row, plan.sequences[order], inbox=inbox, now=founding.now))
     _move_in(connection, rehearsal, plan=plan, workspace=workspace, sequences=sequences)
 
 
-def _inbox_row(
-    plan: AccountPlan, number: int, *, order: int, domain: int, founding: Founding
-) -> dict[str, Any]:
+def _set_first_slot(
+    connection: Connection, row: dict[str, Any], window: Window, *, inbox: int, founding: Founding
+) -> None:
+    """The slots of a day hang on the inbox's number, which it has only now."""
+    slot = next_slot(window, limit=row["daily_limit"], after=founding.now, key=(founding.seed, inbox))
+    connection.execute(update(schema.inboxes).where(schema.inboxes.c.pk == inbox).values(next_slot_at=slot))
+
+
+def _inbox_row(plan: AccountPlan, number: int, *, domain: int, founding: Founding) -> dict[str, Any]:
     key = (founding.seed, plan.workspace, number)
-    home, sequence = plan.domains[domain], plan.sequences[order]
+    home = plan.domains[domain]
     full = 25 + 5 * int(roll("limit", *key) * 4)
     score = round(min(99.0, home.health + between(-7.0, 5.0, roll("start", *key))), 1)
     warming = home.state == "warming"
@@ -112,7 +119,7 @@ def _inbox_row(
         "daily_limit": limit,
         "full_limit": full,
         "status": "warming" if warming else "active",
-        "next_slot_at": next_slot(window_of(sequence), limit=limit, after=founding.now, key=key),
+        "next_slot_at": founding.now,
     }
 
 

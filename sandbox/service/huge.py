@@ -117,7 +117,10 @@ def _insert_inboxes(
             "full_limit": 30 + number % 5 * 5,
             "status": "active",
             "next_slot_at": next_slot(
-                _window(plans[number % len(plans)]), limit=30 + number % 5 * 5, after=now, key=(seed, number)
+                _window(plans[number % len(plans)]),
+                limit=30 + number % 5 * 5,
+                after=now,
+                key=(seed, number + 1),
             ),
         }
         for number in range(INBOXES)

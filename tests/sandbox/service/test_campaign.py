@@ -163,7 +163,9 @@ async def test_no_inbox_passes_its_daily_limit(
         one["id"]: max(one["daily_limit"], before[one["id"]]) for one in inboxes
     }  # a rest lowers it in the day
     assert sum(row["sends"] for row in sent) > 500
-    assert [(row["group"], row["sends"], limits[row["id"]]) for row in sent if row["sends"] > limits[row["id"]]] == []
+    assert [
+        (row["group"], row["sends"], limits[row["id"]]) for row in sent if row["sends"] > limits[row["id"]]
+    ] == []
 
 
 async def test_the_same_seed_lives_the_same_life_however_often_it_is_asked(copy: Callable[[], str]) -> None:

@@ -58,7 +58,7 @@ def api_schema(running: Service) -> Any:
 
 @schema.parametrize()
 @settings(
-    max_examples=15,
+    max_examples=10,
     deadline=None,
     phases=[Phase.explicit, Phase.generate],
     derandomize=True,

@@ -1,0 +1,45 @@
+"""The whole sandbox in one block."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from sandbox.embedded import Sandbox, SandboxOptions
+
+KEYS = {
+    "base_url",
+    "api_keys",
+    "control_url",
+    "slack_page",
+    "slack_api_url",
+    "slack_bot_token",
+    "slack_signing_secret",
+}
+
+
+async def test_a_sandbox_announces_all_that_scripts_need() -> None:
+    async with Sandbox(SandboxOptions(speed=0)) as sandbox, httpx.AsyncClient() as client:
+        said = sandbox.announcement
+        assert set(said) >= KEYS
+        assert list(said["api_keys"]) == ["acme", "globex"]
+        assert said["base_url"].endswith("/v1")
+        headers = {"Authorization": f"Bearer {said['api_keys']['acme']}"}
+        assert (await client.get(f"{said['base_url']}/sequences", headers=headers)).status_code == 200
+        assert (await client.get(said["control_url"])).status_code == 200
+        assert (await client.get(said["slack_page"])).status_code == 200
+    async with httpx.AsyncClient() as client:
+        with pytest.raises(httpx.ConnectError):
+            await client.get(said["control_url"])
+
+
+async def test_a_port_that_is_taken_is_said_and_leaves_nothing_running() -> None:
+    async with Sandbox(SandboxOptions(speed=0)) as sandbox:
+        port = int(sandbox.announcement["base_url"].removesuffix("/v1").rpartition(":")[2])
+        with pytest.raises(OSError):
+            await Sandbox(SandboxOptions(port=port)).__aenter__()
+
+
+def test_a_wrong_option_names_what_would_be_right() -> None:
+    with pytest.raises(ValueError, match="choose one of calm-week"):
+        Sandbox(SandboxOptions(scenario="storm"))
