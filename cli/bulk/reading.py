@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import BinaryIO
 
 from cli.bulk import addresses
 from cli.bulk.cells import unguarded
@@ -52,14 +53,14 @@ class Batch:
 
 
 class Reader:
-    """Reads the file of a survey with its assignments; `position` tells how far, in bytes."""
+    """Reads the file of a survey with its assignments."""
 
     def __init__(self, survey: Survey, assignments: Sequence[Assignment]) -> None:
         self._survey = survey
         self._fields = tuple((place, a.field) for place, a in enumerate(assignments) if a.field)
         self._address = next(place for place, field in self._fields if field == "email")
         self._width = len(assignments)
-        self.position = 0
+        self._file: BinaryIO | None = None
 
     def batches(self, *, after: int = 0, size: int = BATCH) -> Iterator[Batch]:
         """Batches of the rows after row `after`; raises `Unusable` where the file is broken."""
@@ -78,7 +79,13 @@ class Reader:
             yield self._batch(leads, refusals, last_row=row)
 
     def _batch(self, leads: Iterable[Candidate], refusals: Iterable[Refusal], *, last_row: int) -> Batch:
-        return Batch(leads=tuple(leads), refusals=tuple(refusals), last_row=last_row, position=self.position)
+        return Batch(
+            leads=tuple(leads), refusals=tuple(refusals), last_row=last_row, position=self._position()
+        )
+
+    def _position(self) -> int:
+        """Asked once a batch: each time costs a call of the system."""
+        return self._survey.size if self._file is None or self._file.closed else self._file.tell()
 
     def _judged(self, after: int) -> Iterator[tuple[int, Candidate | Refusal]]:
         for row, cells in self._records():
@@ -92,10 +99,10 @@ class Reader:
             survey.path.open("rb") as raw,
             io.TextIOWrapper(raw, encoding=encoding, errors=lenient(encoding), newline="") as text,
         ):
+            self._file = raw
             records = csv.reader(text, delimiter=survey.delimiter, quotechar=survey.quote)
             try:
                 for row, cells in enumerate(records, start=1):
-                    self.position = raw.tell()
                     yield row, cells
             except csv.Error as fault:
                 raise Unusable(f"{survey.path}, row {row + 1}: {_explained(fault)}") from None
@@ -118,7 +125,7 @@ class Reader:
             return (
                 f"has {len(cells)} cells where the header has {self._width}; is a quote or delimiter missing?"
             )
-        if any(map(_UNREADABLE.search, cells)):
+        if not self._survey.sound and any(map(_UNREADABLE.search, cells)):
             return f"has bytes that are no {self._survey.encoding}"
         return None
 

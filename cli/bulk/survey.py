@@ -43,6 +43,8 @@ class Survey:
     """In bytes."""
     fingerprint: str
     encoding: str
+    sound: bool
+    """Every byte fits the encoding; otherwise the rows where one does not are to be refused."""
     delimiter: str
     quote: str
     header: tuple[str, ...]
@@ -78,6 +80,7 @@ def survey(path: Path, *, encoding: str | None = None) -> Survey:
         size=size,
         fingerprint=digest.hexdigest(),
         encoding=found,
+        sound=found.startswith("utf-8") and guess.sound,
         delimiter=delimiter,
         quote=quote,
         header=tuple(title.strip() for title in header),
@@ -100,6 +103,11 @@ class _Guess:
         damaged = len(_ESCAPED.findall(text))
         self._damaged += damaged
         self._read += len(_BEYOND_ASCII.findall(text)) - damaged
+
+    @property
+    def sound(self) -> bool:
+        """Whether all of it is UTF-8."""
+        return not self._damaged
 
     def verdict(self) -> str:
         return "utf-8" if self._read >= self._damaged else "cp1252"
