@@ -19,8 +19,9 @@ Act = Callable[[Pace, float], tuple[Pace, T]]
 """(row, now) -> (row, result): one atomic change of the row, `now` being the row's own clock."""
 
 DEFAULT_RATE = 9.5
-BULK_PLACES = 2
-"""So many places a process takes for bulk at once: enough to keep the pace, and the line stays short."""
+PLACES = {Priority.NORMAL: 8, Priority.BULK: 2}
+"""So many places in the line a process takes at once; its other requests wait behind them, in order. It keeps the
+line short for everybody, and a process that is killed leaves few places that nobody comes for."""
 
 
 class Turns(ABC):
@@ -31,7 +32,7 @@ class Turns(ABC):
             raise ValueError("The rate must be above 0 and at most 10 requests a second")
         self._base = 1 / rate
         self._seen = Pace(interval=self._base)
-        self._bulk = asyncio.Semaphore(BULK_PLACES)
+        self._places = {priority: asyncio.Semaphore(places) for priority, places in PLACES.items()}
         self._clean = 0
 
     @abstractmethod
@@ -44,9 +45,9 @@ class Turns(ABC):
 
     async def reserve(self, *, priority: Priority, deadline: float | None) -> None:
         """See `Pacer`."""
-        if priority is not Priority.BULK:
+        if priority is Priority.INTERACTIVE:
             return await self._wait(priority, deadline)
-        async with self._bulk:
+        async with self._places[priority]:
             return await self._wait(priority, deadline)
 
     async def late(self, seconds: float) -> None:

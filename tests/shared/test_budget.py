@@ -168,6 +168,35 @@ async def test_bulk_keeps_the_line_short() -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
+async def test_a_process_that_is_killed_leaves_few_places_that_nobody_comes_for(tmp_path: Path) -> None:
+    url = make_url(f"sqlite:///{tmp_path / 'budget.db'}")
+    doomed = await asyncio.create_subprocess_exec(sys.executable, "-c", DOOMED, str(url), cwd=HOUSE)
+    async with SharedBudget(url, key="k") as budget:
+        async with asyncio.timeout(10):
+            while budget.state().waiting < 5:
+                await asyncio.sleep(0.02)
+                await budget.open()
+        doomed.kill()
+        await doomed.wait()
+        started = time.monotonic()
+        await budget.reserve(priority=Priority.NORMAL, deadline=None)
+        assert time.monotonic() - started <= 10 * SLOT
+
+
+DOOMED = """
+import asyncio, sys
+from sqlalchemy.engine import make_url
+from shared.api import Priority
+from shared.budget import SharedBudget
+
+async def main():
+    async with SharedBudget(make_url(sys.argv[1]), key="k") as budget:
+        await asyncio.gather(*(budget.reserve(priority=Priority.NORMAL, deadline=None) for _ in range(200)))
+
+asyncio.run(main())
+"""
+
+
 @pytest.mark.parametrize("rate", [0, -1, 10.1, float("nan")])
 def test_a_rate_that_the_service_does_not_allow_is_refused(rate: float) -> None:
     with pytest.raises(ValueError, match="at most 10"):
