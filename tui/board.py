@@ -68,6 +68,7 @@ class Trouble:
     sources: tuple[str, ...]
     oldest: datetime | None
     everything: bool
+    """Nothing at all was read since."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,5 +279,5 @@ def _trouble(stamps: Mapping[str, Stamp]) -> Trouble | None:
         reason=first.error or "no answer",
         sources=tuple(failing),
         oldest=min(read, default=None),
-        everything=len(failing) == len(stamps),
+        everything=not any(stamp.read_at and stamp.read_at > first.failed_since for stamp in stamps.values()),
     )

@@ -217,6 +217,12 @@ class DashboardApp(App[int]):
         self.theme = THEMES[(at + 1) % len(THEMES)]
 
     def _want_toggle(self) -> None:
+        if self._replay:
+            self.notify("This is the past; esc goes back to now.", severity="warning")
+            return
+        if self._hands is None:
+            self.notify("This dashboard only reads.", severity="warning")
+            return
         chosen = self.board_screen.panels["sequences"].grid.chosen
         wishes = wishes_for(line.sequence for line in chosen if isinstance(line, SequenceLine))
         if wishes:

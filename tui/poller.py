@@ -137,14 +137,15 @@ class Poller:
         task = asyncio.current_task()
         assert task
         self._reading[source.name] = task
+        wanted = True
         try:
-            before = self._snapshot.reading(source)
-            self._put(source, await attempt(before, source, self._client, now=self._now()))
+            while wanted:
+                self._again.discard(source.name)
+                before = self._snapshot.reading(source)
+                self._put(source, await attempt(before, source, self._client, now=self._now()))
+                wanted = source.name in self._again
         finally:
             del self._reading[source.name]
-        if source.name in self._again:
-            self._again.discard(source.name)
-            self._due(source.name)
 
     def _put(self, source: Source, reading: Reading[object]) -> None:
         self._beats += reading.failed_since is None

@@ -125,7 +125,12 @@ def spread(of: Spread, *, glyphs: Glyphs, width: int = 36, doubtful: bool = Fals
     said: list[Piece] = []
     for number, word, sign, ink in parts:
         if number:
-            said += [("   ", Ink.FAINT), (sign, ink), (f" {number:,} ", Ink.TEXT), (word, Ink.MUTED)]
+            said += [
+                ("   ", Ink.FAINT),
+                (sign, Ink.MUTED if doubtful else ink),
+                (f" {number:,} ", Ink.TEXT),
+                (word, Ink.MUTED),
+            ]
     return [("  ", Ink.TEXT), *bar, *said]
 
 
@@ -164,7 +169,7 @@ class Banner(Head):
         what = (
             "The service cannot be reached"
             if trouble.everything
-            else f"Not answered: {', '.join(trouble.sources)}"
+            else f"Not answered: {', '.join(trouble.sources[:3])}{_more(trouble.sources[3:])}"
         )
         shown = (
             f"what was read at {wording.moment(trouble.oldest, now=now)} stays"
@@ -176,6 +181,10 @@ class Banner(Head):
             (f" {self._glyphs.warn} {what} {since}; {shown}.  ", Ink.STRONG),
             (visible(trouble.reason), Ink.TEXT),
         ]
+
+
+def _more(rest: Sequence[str]) -> str:
+    return f" and {len(rest)} more" if rest else ""
 
 
 class Tabs(Head):

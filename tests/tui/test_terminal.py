@@ -1,0 +1,83 @@
+"""A real dashboard in a real terminal, and what becomes of it when the terminal is gone."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import signal
+import sys
+import time
+from pathlib import Path
+
+START = """
+import signal, sys
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+from cli.main import main
+sys.exit(main(["dashboard"]))
+"""
+
+
+def spawn(folder: Path) -> tuple[int, int]:
+    """The dashboard of a service that does not answer; its process and its terminal."""
+    (folder / "outreach.toml").touch()
+    environ = {k: v for k, v in os.environ.items() if not k.startswith("OUTREACH_")}
+    environ |= {
+        "OUTREACH_CONFIG": str(folder / "outreach.toml"),
+        "OUTREACH_BASE_URL": "http://127.0.0.1:9/v1",
+        "OUTREACH_API_KEY": "live_test",
+        "OUTREACH_DATABASE_URL": f"sqlite:///{folder}/outreach.db",
+        "TERM": "xterm-256color",
+        "PYTHONPATH": str(Path.cwd()),
+        "XDG_STATE_HOME": str(folder),
+    }
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execve(sys.executable, [sys.executable, "-c", START], environ)
+    return child, terminal
+
+
+def read_until(terminal: int, wanted: bytes, *, seconds: float = 20) -> None:
+    seen, end = b"", time.monotonic() + seconds
+    while wanted not in seen:
+        assert select.select([terminal], [], [], max(0.0, end - time.monotonic()))[0], seen[-2000:]
+        seen += os.read(terminal, 65536)
+
+
+def ended_within(child: int, seconds: float) -> float | None:
+    """After how long it ended; None when it had to be killed."""
+    began = time.monotonic()
+    while time.monotonic() - began < seconds:
+        if os.waitpid(child, os.WNOHANG)[0]:
+            return time.monotonic() - began
+        time.sleep(0.05)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return None
+
+
+def test_a_dashboard_whose_terminal_is_gone_ends(tmp_path: Path) -> None:
+    child, terminal = spawn(tmp_path)
+    read_until(terminal, b"OUTREACH")
+    os.close(terminal)
+    assert ended_within(child, 10) is not None
+
+
+def test_q_leaves_and_nothing_is_written_to_the_screen_by_a_log(tmp_path: Path) -> None:
+    child, terminal = spawn(tmp_path)
+    read_until(terminal, b"INBOXES")
+    os.write(terminal, b"q")
+    seen = bytearray()
+    while select.select([terminal], [], [], 10)[0]:
+        try:
+            part = os.read(terminal, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        seen += part
+    assert ended_within(child, 10) is not None
+    assert b"Traceback" not in seen
+    assert b"WARNING" not in seen
+    assert (tmp_path / "dashboard.log").stat().st_mode & 0o077 == 0
+    os.close(terminal)
