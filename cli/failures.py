@@ -16,6 +16,8 @@ from shared.settings import SettingsError, UnknownWorkspace
 
 def tell(fault: Exception) -> int:
     """Say what went wrong and return the exit code."""
+    if isinstance(fault, ExceptionGroup):  # of tasks that failed together, the first says enough
+        return tell(fault.exceptions[0])
     if isinstance(fault, UsageError):
         terminal.show(fault.card, stream=sys.stderr)
         return endings.MISUSED

@@ -13,7 +13,7 @@ from rich.cells import cell_len, set_cell_size
 
 from shared.card import Column, Table, Tone
 from shared.plain import visible
-from shared.reports import UNKNOWN, bar
+from shared.reports import UNKNOWN
 
 SHORTEST_TEXT, SHORTEST_NAME = 12, 24
 LONG_BAR, SHORT_BAR = 10, 5
@@ -202,8 +202,16 @@ def _lines(fit: _Fit, look: Look) -> Iterator[str]:
 def _cell(strip: _Strip, row: int, look: Look) -> str:
     value = strip.cells[row]
     if strip.column.bar and isinstance(value, int | float):
-        return bar(value, strip.width, ascii=look.ascii)
+        return bar(value, strip.width, ascii_only=look.ascii)
     return shortened(strip.texts[row], strip.width, ascii_only=look.ascii)
+
+
+def bar(fraction: float, width: int, *, ascii_only: bool) -> str:
+    """A thin line of half columns, so that many rows make no wall."""
+    halves = round(max(0.0, min(1.0, fraction)) * width * 2)
+    if ascii_only:
+        return "=" * (halves // 2)
+    return "━" * (halves // 2) + "╸" * (halves % 2)
 
 
 def shortened(text: str, width: int, *, ascii_only: bool = False) -> str:

@@ -43,7 +43,9 @@ def dashboard(options: Namespace) -> int:
     if options.once:
         from tui.once import print_once
 
-        return asyncio.run(print_once(settings, as_json=options.json, workspace=options.workspace))
+        return asyncio.run(
+            print_once(settings, as_json=options.json, svg=options.svg, workspace=options.workspace)
+        )
     return asyncio.run(_front(options, settings))
 
 

@@ -80,9 +80,8 @@ def render(card: Card, look: Look) -> Iterator[Text]:
 
 def _head(card: Card, look: Look) -> Iterator[Text]:
     mark = look.mark(card.tone).strip()
-    yield Text(
-        f"{mark} {visible(card.title)}" if mark else visible(card.title), style=f"bold {STYLES[card.tone]}"
-    )
+    style = f"bold {STYLES[card.tone]}"
+    yield Text.assemble((f"{mark} " if mark else "", style), (visible(card.title), "bold"))
     for paragraph in card.text:
         yield from _prose(paragraph, look)
 
@@ -111,15 +110,14 @@ def _wrapped(text: str, width: int | None) -> Iterator[str]:
 
 
 def _facts(facts: Sequence[Fact], look: Look) -> Iterator[Text]:
-    widest = max((cell_len(fact.label) for fact in facts), default=0)
-    for fact in facts:
-        label = visible(fact.label)
-        mark = look.mark(fact.tone)
+    labels = [visible(fact.label) for fact in facts]
+    widest = max(map(cell_len, labels), default=0)
+    room = None if look.width is None else max(20, look.width - widest - 4)
+    for label, fact in zip(labels, facts, strict=True):
+        first, *more = _wrapped(visible(fact.value), room)
         margin = " " * (widest - cell_len(label) + 2)
-        room = None if look.width is None else max(20, look.width - widest - 4)
-        for position, line in enumerate(_wrapped(visible(fact.value), room)):
-            start = f"{label}{margin}{mark} " if position == 0 else " " * (widest + 4)
-            yield Text.assemble((start[: len(label)], QUIET), (start[len(label) :] + line, STYLES[fact.tone]))
+        yield Text.assemble((label, QUIET), margin, (look.mark(fact.tone), STYLES[fact.tone]), f" {first}")
+        yield from (Text(" " * (widest + 4) + line) for line in more)
 
 
 def _quote(quote: str, look: Look) -> Iterator[Text]:
@@ -134,7 +132,7 @@ def _table(card: Card, look: Look) -> Iterator[Text]:
     for heading in grid.heading:
         yield Text(heading, style="bold")
     for tone, line in grid.rows:
-        yield Text(line, style=STYLES[tone])
+        yield Text.assemble((line[:1], STYLES[tone]), line[1:])
     if grid.hidden:
         yield Text(f"not shown in this width: {', '.join(grid.hidden)}", style=QUIET)
     if (card.table.total or 0) > len(grid.rows):

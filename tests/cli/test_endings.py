@@ -16,6 +16,7 @@ from cli import endings, failures
 from cli.demo.processes import environment
 from shared import lifeline
 from shared.api.errors import Uncertain, Unreachable
+from shared.card import Card
 from shared.records import RecordsUnavailable
 from tests.cli.conftest import HOUSE, PROGRAM, Shell
 
@@ -34,6 +35,11 @@ PATIENCE = 20
         (Uncertain(), 1, "Nobody knows"),
         (RecordsUnavailable("the disk is gone"), 1, "the disk is gone"),
         (OSError(28, "No space left on device"), 1, "No space left"),
+        (
+            ExceptionGroup("both", [endings.Refused(Card(title="No such thing")), OSError()]),
+            1,
+            "No such thing",
+        ),
         (ZeroDivisionError("secret sauce"), 1, "ZeroDivisionError"),
     ],
 )
