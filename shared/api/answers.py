@@ -152,6 +152,11 @@ def plain(text: str) -> str:
     return line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]}…"
 
 
+def cause(error: Exception) -> str:
+    """What the transport said of a failure, in brackets, to stand behind our own sentence."""
+    return f"({plain(str(error)) or type(error).__name__})"
+
+
 def too_large(request: wire.Request, *, most: int) -> OutreachError:
     """An answer beyond the limit was not read to its end."""
     return Unreadable(

@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
-from functools import partial
+from functools import cache, partial
 from typing import Any, Self
 
 import httpx
@@ -236,7 +237,7 @@ class _Http:
             async with asyncio.timeout(left):
                 return await self._answered(self._outgoing(request, sending), request)
         except NOT_SENT as error:
-            raise Unreachable(endpoint=request.endpoint, hint=_cause(error)) from None
+            raise Unreachable(endpoint=request.endpoint, hint=answers.cause(error)) from None
         except (httpx.HTTPError, TimeoutError) as error:
             raise _broken_off(request, error, was_sent=sending.was_sent) from None
 
@@ -293,6 +294,12 @@ class _Sending:
             self._has_begun = True
 
 
+@cache
+def _tls() -> ssl.SSLContext:
+    """One for all clients: reading the certificates takes longer than a request."""
+    return httpx.create_ssl_context()
+
+
 def _open_http(
     api_key: str, *, transport: httpx.AsyncBaseTransport | None, timeout: float
 ) -> httpx.AsyncClient:
@@ -309,6 +316,7 @@ def _open_http(
         timeout=timeout,
         follow_redirects=False,
         transport=transport,
+        verify=_tls(),
         # Servers commonly drop idle connections after 5 s; a request on one of those would be uncertain.
         limits=httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=4.0),
     )
@@ -329,14 +337,8 @@ async def _read(response: httpx.Response, request: wire.Request) -> bytes:
 
 def _broken_off(request: wire.Request, error: Exception, *, was_sent: bool) -> OutreachError:
     if not was_sent:
-        return Unreachable(endpoint=request.endpoint, hint=_cause(error))
+        return Unreachable(endpoint=request.endpoint, hint=answers.cause(error))
     if request.reads:
         message = "The connection broke before the answer came."
-        return Unreachable(message, endpoint=request.endpoint, hint=_cause(error))
-    return Uncertain(endpoint=request.endpoint, hint=_cause(error))
-
-
-def _cause(error: Exception) -> str:
-    """Httpx's own words for it, when it has any."""
-    text = answers.plain(str(error)) or type(error).__name__
-    return f"({text})"
+        return Unreachable(message, endpoint=request.endpoint, hint=answers.cause(error))
+    return Uncertain(endpoint=request.endpoint, hint=answers.cause(error))
