@@ -7,7 +7,7 @@ import sys
 
 import structlog
 
-_QUIET = ("slack_bolt", "slack_sdk", "apscheduler", "alembic", "uvicorn", "aiohttp", "httpx")
+_QUIET = ("slack_sdk", "apscheduler", "alembic", "uvicorn", "aiohttp", "httpx")
 
 
 def set_up(level: str) -> None:
@@ -38,3 +38,4 @@ def set_up(level: str) -> None:
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     for name in _QUIET:
         logging.getLogger(name).setLevel(logging.WARNING)
+    logging.getLogger("slack_bolt").setLevel(logging.ERROR)  # it warns of a token that is given in two places

@@ -12,10 +12,11 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import uvloop
+from aiohttp import web
 
 from tests.bench.intake_server import SECRET
 from tests.bench.load import Load, deliveries, fire
-from tests.bot.house import free_port
+from tests.bot.house import House, bot_process, free_port, interested, open_house
 
 Row = tuple[str, float, str, str, bool]
 COUNT = 20_000
@@ -26,7 +27,7 @@ SINGLE_COUNT = 600
 def run() -> list[Row]:
     """All rows."""
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return [*runner.run(intake())]
+        return [*runner.run(intake()), *runner.run(latency()), *runner.run(commands())]
 
 
 async def intake() -> list[Row]:
@@ -80,7 +81,7 @@ async def server(mode: str, folder: Path) -> AsyncIterator[int]:
 
 @contextlib.contextmanager
 def _process(command: list[str]) -> Iterator[None]:
-    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)  # noqa: S603 # our own module
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     try:
         yield
     finally:
@@ -97,3 +98,91 @@ async def _until_open(port: int) -> None:
             return
         await asyncio.sleep(0.05)
     raise TimeoutError("the server did not start")
+
+
+ALERTS = 40
+COMMANDS = 50
+
+
+async def latency() -> list[Row]:
+    """Row 3: from a delivery's first byte to its message, one at a time; and the same two hops with nothing between."""
+    with tempfile.TemporaryDirectory() as folder:
+        async with open_house(Path(folder)) as house, bot_process(house, pace=None):
+            await house.control("settings", messages_per_second=0)
+            took = [await _posted_after(house, number) for number in range(ALERTS)]
+            floor = [await _two_hops(house) for _ in range(ALERTS)]
+    p50, p99, bare = _at(took, 0.5), _at(took, 0.99), _at(floor, 0.5)
+    return [
+        ("two HTTP hops with nothing between, p50", bare * 1e3, "ms", "the floor", True),
+        ("delivery to post, p50", p50 * 1e3, "ms", "under 30", p50 < 0.030),
+        ("delivery to post, p99", p99 * 1e3, "ms", "under 150", p99 < 0.150),
+    ]
+
+
+async def _posted_after(house: House, number: int) -> float:
+    """Seconds, by the stand-in's own note of when the message came in."""
+    started = time.time()
+    await house.deliver(interested(number))
+    feed = house.slack.feed
+    assert await feed.until(lambda: len(house.slack.workspace.world.alerts) > number, timeout=10.0)
+    took = time.time() - started
+    await asyncio.sleep(max(0.0, 1.05 - took))
+    return took
+
+
+async def _two_hops(house: House) -> float:
+    started = time.perf_counter()
+    await house.get("/healthz")
+    async with house.http.get(f"{house.slack.origin}/api/api.test") as answer:
+        await answer.read()
+    return time.perf_counter() - started
+
+
+async def commands() -> list[Row]:
+    """Row 4: fifty commands at once while the service takes two seconds for every answer."""
+    async with _slow_service() as address:
+        with tempfile.TemporaryDirectory() as folder:
+            async with (
+                open_house(Path(folder), OUTREACH_BASE_URL=address) as house,
+                bot_process(house, pace=None),
+            ):
+                await house.say("whoami")
+                empty = sorted(
+                    await asyncio.gather(*(_acknowledged(house, "whoami") for _ in range(COMMANDS)))
+                )
+                busy = sorted(
+                    await asyncio.gather(*(_acknowledged(house, "sequences") for _ in range(COMMANDS)))
+                )
+    p99 = _at(busy, 0.99)
+    return [
+        ("50 commands that ask nobody, acknowledged p99", _at(empty, 0.99), "ms", "the baseline", True),
+        ("50 commands, the service slow, acknowledged p99", p99, "ms", "under 100", p99 < 100),
+    ]
+
+
+async def _acknowledged(house: House, line: str) -> float:
+    """Milliseconds until the acknowledgement, as the stand-in saw it."""
+    told = await house.control("command", text=f"/outreach {line}")
+    return float(told["ack"]["ms"])
+
+
+@contextlib.asynccontextmanager
+async def _slow_service() -> AsyncIterator[str]:
+    async def answer(_: web.Request) -> web.Response:
+        await asyncio.sleep(2.0)
+        return web.json_response({"data": []})
+
+    application = web.Application()
+    application.router.add_route("*", "/{tail:.*}", answer)
+    runner = web.AppRunner(application)
+    await runner.setup()
+    port = free_port()
+    await web.TCPSite(runner, "127.0.0.1", port).start()
+    try:
+        yield f"http://127.0.0.1:{port}/v1"
+    finally:
+        await runner.cleanup()
+
+
+def _at(figures: list[float], share: float) -> float:
+    return sorted(figures)[min(len(figures) - 1, int(len(figures) * share))]

@@ -30,13 +30,12 @@ from shared import settings as shared_settings
 SECRET = "whsec-of-the-tests"
 CHANNEL = seed.ALERTS
 HASTE = Pace(period=0.05, burst=1, lease=1.5, storm_at=60, read_pause=0.2)
-RUN = f"""
+RUN = """
 import sys
 from bot.app import run
 from bot.ledger import Pace
-from bot.ledger.tables import lanes
 from shared.settings import load
-sys.exit(run(load(), pace={HASTE!r}))
+sys.exit(run(load(), pace={pace!r}))
 """
 BOUND = 15.0
 
@@ -182,10 +181,12 @@ async def bot_inside(house: House, *, pace: Pace | None = None) -> AsyncIterator
 
 
 @contextlib.asynccontextmanager
-async def bot_process(house: House) -> AsyncIterator[asyncio.subprocess.Process]:
+async def bot_process(
+    house: House, *, pace: Pace | None = HASTE
+) -> AsyncIterator[asyncio.subprocess.Process]:
     """The bot as a process of its own, killed at the end if it still lives."""
     environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path.cwd()), **house.environ}
-    process = await asyncio.create_subprocess_exec(sys.executable, "-c", RUN, env=environ)
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", RUN.format(pace=pace), env=environ)
     try:
         await until(lambda: _answers(house))
         yield process

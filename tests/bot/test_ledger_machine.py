@@ -16,6 +16,7 @@ from hypothesis.stateful import (
     MultipleResults,
     RuleBasedStateMachine,
     consumes,
+    initialize,
     invariant,
     multiple,
     rule,
@@ -78,9 +79,16 @@ class Pipeline(RuleBasedStateMachine):
         with self.engine.begin() as connection:
             inbox.route(connection, ROUTES.decide, now=self.now, limit=50)
 
+    @initialize(numbers=st.sets(st.integers(0, 12), min_size=1))
+    def some_have_come(self, numbers: set[int]) -> None:
+        for number in sorted(numbers):
+            self.deliver(number)
+        self.route()
+
     @rule(target=turns)
     def claim(self) -> MultipleResults[Turn]:
-        turn = self.take()
+        """As the courier does: now, or when the next channel is due."""
+        turn = self.take() or self.take()
         return multiple(turn) if turn else multiple()
 
     def take(self) -> Turn | None:
@@ -89,6 +97,7 @@ class Pipeline(RuleBasedStateMachine):
         for turn in claimed.turns:
             self.started[turn.token] = self.now
             return turn
+        self.now += claimed.next_in or 0.0
         return None
 
     @rule(target=posted, turn=consumes(turns))
@@ -187,5 +196,5 @@ class Pipeline(RuleBasedStateMachine):
 
 TestPipeline = Pipeline.TestCase
 TestPipeline.settings = settings(
-    max_examples=25, stateful_step_count=35, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=60, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
 )
