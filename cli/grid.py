@@ -15,7 +15,7 @@ from shared.card import Column, Table, Tone
 from shared.plain import visible
 from shared.reports import UNKNOWN
 
-SHORTEST_TEXT, SHORTEST_NAME = 12, 24
+SHORTEST_TEXT, SHORTEST_NAME = 12, 32
 LONG_BAR, SHORT_BAR = 10, 5
 MARKS = {Tone.GOOD: "✓", Tone.WARN: "▲", Tone.BAD: "✗", Tone.UNKNOWN: "?", Tone.INFO: " "}
 ASCII_MARKS = {Tone.GOOD: "+", Tone.WARN: "!", Tone.BAD: "x", Tone.UNKNOWN: "?", Tone.INFO: " "}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from typing import Any
 
 import pytest
 from rich.cells import cell_len
@@ -57,8 +58,15 @@ def test_a_lead_is_added_found_and_removed(shell: Shell) -> None:
     assert shell.run("add", "ann@shell.example.com", "to", "Fintech", "title=VP Sales").code == 0
     assert "VP Sales" in shell.run("lead", "ann@shell.example.com").out
     assert shell.run("remove", "ann@shell.example.com", "--yes").code == 0
-    gone = shell.run("lead", "ld_gone", "--json")
-    assert (gone.code, gone.out) == (1, "[]\n")
+
+
+def test_a_lead_that_is_not_there_is_an_empty_array_and_a_failure(
+    shell: Shell, sandbox: dict[str, Any]
+) -> None:
+    shell.set("OUTREACH_API_KEY", sandbox["api_keys"]["globex"])
+    told = shell.run("lead", "ld_gone", "--json")
+    assert (told.code, told.out) == (1, "[]\n")
+    assert "ld_gone" in told.err
 
 
 def test_several_that_fit_are_listed_on_stderr_and_nothing_changes(shell: Shell) -> None:
