@@ -54,7 +54,7 @@ class Demo:
     def type(self, text: str) -> str:
         """Type a slash command and return the text of the answer."""
         done = self.slack("command", {"text": text, "wait": 10, "answers": 1})
-        return json.dumps(done["answers"])
+        return json.dumps(done["answers"], ensure_ascii=False)
 
     @staticmethod
     def read(url: str, *, headers: dict[str, str] | None = None, body: object = None) -> Any:
@@ -79,14 +79,14 @@ class Demo:
         return self.process.returncode, out
 
 
-def until(found: Callable[[], Any], *, within: float, what: str) -> Any:
+def until(found: Callable[[], Any], *, within: float, what: str, else_show: Callable[[], str] = str) -> Any:
     """Poll until `found` answers something true, at most `within` seconds."""
     deadline = time.monotonic() + within
     while time.monotonic() < deadline:
         if answer := found():
             return answer
         time.sleep(0.1)
-    return pytest.fail(f"not within {within:g} s: {what}")
+    return pytest.fail(f"not within {within:g} s: {what}\n{else_show()}")
 
 
 @pytest.fixture(scope="module")

@@ -31,19 +31,25 @@ def test_a_short_demo_loses_nothing_and_says_so() -> None:
 def test_pausing_in_slack_pauses_in_the_service(demo: Demo) -> None:
     sequence = next(one for one in demo.service("/sequences")["data"] if one["status"] == "active")
     answer = demo.type(f"/outreach pause {sequence['id']}")
-    assert sequence["name"].split("–")[0] in answer.encode().decode("unicode_escape")
+    assert sequence["name"].split("–")[0] in answer
     statuses = {one["id"]: one["status"] for one in demo.service("/sequences")["data"]}
     assert statuses[sequence["id"]] == "paused"
-    assert "already paused" in demo.type(f"/outreach pause {sequence['id']}").lower()
+    assert "was paused already" in demo.type(f"/outreach pause {sequence['id']}")
 
 
 @pytest.mark.parametrize(
-    "line", ["/outreach pause sq_nothing", "/outreach pauze sq_x", "/outreach stats by moon"]
+    ("line", "cure"),
+    [
+        ("/outreach pause sq_nothing", "Nothing was changed"),
+        ("/outreach pauze sq_x", "Did you mean pause"),
+        ("/outreach stats by moon", "by sequence, step, variant or inbox"),
+    ],
 )
-def test_a_wrong_command_is_answered_with_what_would_have_been_right(demo: Demo, line: str) -> None:
+def test_a_wrong_command_is_answered_with_what_would_have_been_right(
+    demo: Demo, line: str, cure: str
+) -> None:
     answer = demo.type(line)
-    assert line.rsplit(maxsplit=1)[-1] in answer or "pauze" in answer
-    assert re.search(r"[Dd]id you mean|nearest|one of|help", answer)
+    assert cure in answer
 
 
 def test_an_interested_reply_arrives_within_a_minute(demo: Demo) -> None:

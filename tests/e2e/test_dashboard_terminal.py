@@ -1,0 +1,197 @@
+"""The real dashboard in a real terminal (tmux), against the real sandbox, under faults."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+pytestmark = pytest.mark.e2e
+HOUSE = Path(__file__).parent.parent.parent
+
+
+class Sandbox:
+    """The embedded service as a process of its own, standing still in time."""
+
+    def __init__(self, scenario: str = "calm-week") -> None:
+        words = ["sandbox", "--port", "0", "--slack-port", "0", "--speed", "0", "--scenario", scenario]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "cli.main", *words],
+            cwd=HOUSE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        assert self.process.stdout
+        self.told: dict[str, Any] = json.loads(self.process.stdout.readline())
+        self.key = self.told["api_keys"]["acme"]
+
+    def sequences(self) -> list[dict[str, Any]]:
+        """What the service itself says."""
+        request = urllib.request.Request(
+            f"{self.told['base_url']}/sequences", headers={"Authorization": f"Bearer {self.key}"}
+        )
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            found = json.loads(answer.read())
+        return list(found["data"] if isinstance(found, dict) else found)
+
+    def control(self, path: str, body: object = None, *, method: str | None = None) -> None:
+        """Turn a dial."""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(
+            f"{self.told['control_url']}/{path}",
+            data=data,
+            headers={"Content-Type": "application/json"},
+            method=method,
+        )
+        urllib.request.urlopen(request, timeout=10).close()
+
+    def end(self) -> None:
+        """End it as Ctrl-C does."""
+        self.process.send_signal(signal.SIGINT)
+        self.process.communicate(timeout=20)
+
+
+class Screen:
+    """The dashboard in a tmux of its own."""
+
+    def __init__(
+        self, sandbox: Sandbox, *, folder: Path, size: tuple[int, int] = (160, 50), words: str = ""
+    ) -> None:
+        self._socket = str(folder / "tmux")
+        (folder / "outreach.toml").touch()
+        environ = {
+            "OUTREACH_CONFIG": str(folder / "outreach.toml"),
+            "OUTREACH_BASE_URL": sandbox.told["base_url"],
+            "OUTREACH_API_KEY": sandbox.key,
+            "OUTREACH_DATABASE_URL": f"sqlite:///{folder}/outreach.db",
+            "OUTREACH_POLL_SECONDS": "1",
+            "XDG_STATE_HOME": str(folder),
+        }
+        settings = [f"{name}={value}" for name, value in environ.items()]
+        command = ["env", *settings, sys.executable, "-m", "cli.main", "dashboard", *words.split()]
+        size_words = ["-x", str(size[0]), "-y", str(size[1])]
+        self._tmux("-f", "/dev/null", "new-session", "-d", *size_words, *command)
+        self.pid = int(self._tmux("display-message", "-p", "#{pane_pid}"))
+
+    def _tmux(self, *words: str) -> str:
+        done = subprocess.run(
+            ["tmux", "-S", self._socket, *words], capture_output=True, text=True, check=True, cwd=HOUSE
+        )
+        return done.stdout
+
+    def text(self) -> str:
+        """What is on it."""
+        return self._tmux("capture-pane", "-p")
+
+    def press(self, *keys: str) -> None:
+        """Type."""
+        self._tmux("send-keys", *keys)
+
+    def resize(self, width: int, height: int) -> None:
+        """Another size."""
+        self._tmux("resize-window", "-x", str(width), "-y", str(height))
+
+    def until(self, pattern: str, *, seconds: float = 25, absent: bool = False) -> str:
+        """Wait until the pattern is on the screen, or no longer; the screen."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            shown = self.text()
+            if bool(re.search(pattern, shown)) is not absent:
+                return shown
+            time.sleep(0.2)
+        raise AssertionError(f"{pattern!r} {'stays' if absent else 'never came'}:\n{self.text()}")
+
+    def close(self) -> None:
+        """Take the terminal away, whatever runs in it."""
+        subprocess.run(["tmux", "-S", self._socket, "kill-server"], capture_output=True, check=False)
+
+
+@pytest.fixture
+def sandbox() -> Iterator[Sandbox]:
+    opened = Sandbox()
+    yield opened
+    if opened.process.poll() is None:
+        opened.end()
+
+
+@pytest.fixture
+def screen(sandbox: Sandbox, tmp_path: Path) -> Iterator[Screen]:
+    opened = Screen(sandbox, folder=tmp_path)
+    yield opened
+    opened.close()
+
+
+def test_a_pause_by_keys_is_asked_carried_out_and_shown(sandbox: Sandbox, screen: Screen) -> None:
+    name = next(s["name"] for s in sandbox.sequences() if s["status"] == "active")
+    screen.until(re.escape(name))
+    screen.press("2")
+    screen.press("p")
+    screen.until(f"Pause “{re.escape(name)}”")
+    assert next(s["status"] for s in sandbox.sequences() if s["name"] == name) == "active"
+    screen.press("y")
+    screen.until(f"‖ paused +{re.escape(name)}")
+    assert next(s["status"] for s in sandbox.sequences() if s["name"] == name) == "paused"
+    screen.press("u")
+    screen.until(f"► active +{re.escape(name)}")
+
+
+def test_a_service_that_cuts_every_connection_is_told_and_comes_back(
+    sandbox: Sandbox, screen: Screen
+) -> None:
+    screen.until("at risk|healthy")
+    sandbox.control("faults", {"cut": True, "times": None})
+    shown = screen.until("cannot be reached since|Not answered", seconds=60)
+    assert re.search(r"useacme|acme", shown), "the last data stays"
+    screen.until("late|out of date")
+    sandbox.control("faults", method="DELETE")
+    screen.until("cannot be reached since|Not answered", seconds=60, absent=True)
+
+
+def test_sizes_change_wildly_and_the_screen_follows(screen: Screen) -> None:
+    screen.until("SEQUENCES")
+    for size in ((60, 20), (300, 80), (40, 10), (80, 24), (160, 50)):
+        screen.resize(*size)
+    screen.until("CHANGES")
+    screen.resize(40, 10)
+    screen.until("This window is")
+    screen.resize(100, 30)
+    screen.until("SEQUENCES")
+
+
+def test_the_wall_shows_and_any_key_leaves_it(screen: Screen) -> None:
+    screen.until("SEQUENCES")
+    screen.press("w")
+    screen.until("any key: back")
+    screen.press("x")
+    screen.until("INBOXES")
+
+
+def test_a_terminal_that_is_taken_away_leaves_no_process(screen: Screen) -> None:
+    screen.until("SEQUENCES")
+    process = psutil.Process(screen.pid)
+    screen.close()
+    process.wait(timeout=10)
+    assert not process.is_running()
+
+
+def test_an_empty_account_is_said_to_be_empty(tmp_path: Path) -> None:
+    sandbox = Sandbox("empty")
+    try:
+        screen = Screen(sandbox, folder=tmp_path, size=(100, 30))
+        try:
+            screen.until("No inboxes are connected")
+        finally:
+            screen.close()
+    finally:
+        sandbox.end()

@@ -1,0 +1,118 @@
+"""The demo as a person has it: the dashboard in a real terminal, the Slack page in a real browser."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from playwright.sync_api import Page, expect, sync_playwright
+
+from tests.e2e.conftest import HOUSE, until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
+
+
+class Terminal:
+    """A tmux session of its own with one program in it."""
+
+    def __init__(self, command: str, *, folder: Path) -> None:
+        self._socket = str(folder / "tmux")
+        self.tmux("-f", "/dev/null", "new-session", "-d", "-x", "160", "-y", "50", command)
+        self.pid = int(self.tmux("display-message", "-p", "#{pane_pid}"))
+
+    def tmux(self, *words: str) -> str:
+        # The snapshot plugin fixes the size of every terminal by these two.
+        env = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES"}}
+        done = subprocess.run(
+            ["tmux", "-S", self._socket, *words], env=env, capture_output=True, text=True, check=True
+        )
+        return done.stdout.strip()
+
+    def screen(self) -> str:
+        return self.tmux("capture-pane", "-p")
+
+    def press(self, *keys: str) -> None:
+        self.tmux("send-keys", *keys)
+
+    def close(self) -> None:
+        subprocess.run(["tmux", "-S", self._socket, "kill-server"], capture_output=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def terminal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
+    command = f"cd {shlex.quote(str(HOUSE))} && exec {shlex.quote(sys.executable)} -m cli.main demo"
+    opened = Terminal(command, folder=tmp_path_factory.mktemp("tmux"))
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def page(terminal: Terminal) -> Iterator[Page]:
+    """The Slack page whose address the dashboard shows."""
+    found = until(
+        lambda: re.search(r"http://127\.0\.0\.1:\d+/", terminal.screen()), within=30, what="its address"
+    )
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path="/usr/bin/chromium",
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"],
+        )
+        opened = browser.new_page()
+        opened.goto(found[0])
+        yield opened
+        browser.close()
+
+
+def seen(terminal: Terminal, pattern: str, *, within: float = 30) -> None:
+    """Wait until a line of the screen fits."""
+    until(
+        lambda: re.search(pattern, terminal.screen()),
+        within=within,
+        what=f"{pattern} on the screen",
+        else_show=terminal.screen,
+    )
+
+
+def test_the_dashboard_shows_the_account_within_seconds(terminal: Terminal) -> None:
+    seen(terminal, "active +Manufacturing DACH")
+    seen(terminal, "[0-9]+ healthy")
+
+
+def test_a_pause_typed_on_the_page_is_seen_on_the_dashboard(terminal: Terminal, page: Page) -> None:
+    composer = page.get_by_test_id("composer")
+    composer.click()
+    composer.press_sequentially("/outreach pause Manufacturing DACH")
+    composer.press("Enter")
+    expect(page.get_by_test_id("message").filter(has_text="Manufacturing DACH").last).to_be_visible(
+        timeout=10_000
+    )
+    seen(terminal, "paused +Manufacturing DACH")
+
+
+def test_a_click_on_undo_resumes_it(terminal: Terminal, page: Page) -> None:
+    page.get_by_test_id("button").filter(has_text=re.compile("Undo|Resume")).last.click()
+    seen(terminal, "active +Manufacturing DACH")
+
+
+def test_an_interested_reply_is_claimed_with_one_click(page: Page) -> None:
+    card = page.get_by_test_id("message").filter(has_text="Interested:").first
+    expect(card).to_be_visible(timeout=60_000)
+    card.get_by_test_id("button").filter(has_text="Claim").click()
+    expect(card).to_contain_text("Claimed by", timeout=10_000)
+
+
+def test_quitting_leaves_no_process_behind(terminal: Terminal) -> None:
+    family = [psutil.Process(terminal.pid), *psutil.Process(terminal.pid).children(recursive=True)]
+    assert len(family) >= 3, "the demo, the sandbox and the bot"
+    terminal.press("q")
+    _, alive = psutil.wait_procs(family, timeout=20)
+    assert alive == []
