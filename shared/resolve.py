@@ -71,7 +71,16 @@ class Missing:
 
 
 def _buttons(sequences: Many[Sequence], line: Line) -> tuple[Button, ...]:
-    return tuple(Button(label=clip(s.label, length=40), command=line(s.id)) for s in sequences)
+    labels = [s.label for s in sequences]
+    return tuple(
+        Button(
+            label=clip(s.label, length=40)
+            if labels.count(s.label) == 1
+            else f"{clip(s.label, length=40)} ({s.id})",
+            command=line(s.id),
+        )
+        for s in sequences
+    )
 
 
 def _listed(sequences: Many[Sequence], *, total: int) -> Table:

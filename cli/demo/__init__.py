@@ -62,7 +62,7 @@ async def _show(
 
 
 async def _watch(seen: witness.Witness, *, aloud: bool) -> None:
-    async for line in witness.watch(seen):
+    async for line in witness.watch(seen, try_commands=aloud):
         if aloud:
             print(line, file=sys.stderr, flush=True)
 

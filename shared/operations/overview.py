@@ -18,9 +18,8 @@ from shared.commands import Invocation
 from shared.desk import Desk
 from shared.health import DomainHealth, roll_up, worst
 from shared.operations.outcome import need_records
-from shared.operations.stats import total_facts
 from shared.records import AlertsSummary, RecordsUnavailable
-from shared.reports import show_span, totals
+from shared.reports import show_count, show_span, totals
 from shared.snapshot import service_day
 
 T = TypeVar("T")
@@ -140,9 +139,15 @@ def _counts(domains: Sequence[DomainHealth]) -> dict[str, int]:
 def _today(part: Part[StatsRow]) -> tuple[Fact, ...]:
     if part.value is None:
         return (part.unknown("Today"),)
-    return (
-        Fact(label="Today", value=", ".join(f"{f.value} {f.label.lower()}" for f in total_facts(part.value))),
-    )
+    # Without rates: a day's replies answer the sends of days before.
+    now = part.value
+    counts = {
+        "sends": now.sends,
+        "replies": now.replies,
+        "positive": now.positive_replies,
+        "meetings": now.meetings,
+    }
+    return (Fact(label="Today", value=", ".join(f"{show_count(n)} {what}" for what, n in counts.items())),)
 
 
 def _alerts(part: Part[AlertsSummary], *, now: datetime) -> tuple[Fact, ...]:
