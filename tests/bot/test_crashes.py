@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import aiohttp
 import psycopg
@@ -94,17 +93,16 @@ async def test_a_disk_that_is_full_is_503_and_everything_is_taken_afterwards(tmp
     async with open_house(tmp_path) as house, bot_inside(house, pace=HASTE) as bot:
         await house.control("settings", messages_per_second=0)
 
-        def pages(most: int) -> Callable[[sa.Connection], Any]:
-            return lambda connection: connection.exec_driver_sql(f"PRAGMA max_page_count={most}").scalar()
-
         used = await bot.ledger.store.write(
             lambda c: int(c.exec_driver_sql("PRAGMA page_count").scalar_one())
         )
-        await bot.ledger.store.write(pages(used + 4))
+        most = [used + 4]
+        engine = bot.ledger.store.engine
+        sa.event.listen(engine, "begin", lambda c: c.exec_driver_sql(f"PRAGMA max_page_count={most[0]}"))
         told = [await house.deliver(interested(number, pad="p" * 9_000)) for number in range(6)]
         assert 503 in told
         assert (await house.get("/healthz"))[0] == 200
-        await bot.ledger.store.write(pages(1_000_000))
+        most[0] = 1_000_000
         accepted = {n for n, status in enumerate(told) if status == 200}
         for number in set(range(6)) - accepted:
             assert await house.deliver(interested(number, pad="p" * 9_000)) == 200
