@@ -58,7 +58,7 @@ def utc_now() -> datetime:
 class ShowingApp(App[int]):
     """What is seen: boards as they come, the wall, alarms, other moments; `feed` and `hands` may be missing."""
 
-    CSS_PATH: ClassVar[str] = "app.tcss"
+    CSS_PATH: ClassVar[Path] = Path(__file__).with_name("app.tcss")
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -80,15 +81,15 @@ class Screen:
         }
         settings = [f"{name}={value}" for name, value in environ.items()]
         command = ["env", *settings, sys.executable, "-m", "cli.main", "dashboard", *words.split()]
-        size_words = ["-x", str(size[0]), "-y", str(size[1])]
-        self._tmux("-f", "/dev/null", "new-session", "-d", *size_words, *command)
+        self._tmux("-f", "/dev/null", "new-session", "-d", *command)
+        self.resize(*size)
         self.pid = int(self._tmux("display-message", "-p", "#{pane_pid}"))
 
     def _tmux(self, *words: str) -> str:
-        done = subprocess.run(
-            ["tmux", "-S", self._socket, *words], capture_output=True, text=True, check=True, cwd=HOUSE
-        )
-        return done.stdout
+        # The snapshot plugin fixes the size of every terminal by these two.
+        env = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES"}}
+        command = ["tmux", "-S", self._socket, *words]
+        return subprocess.run(command, env=env, cwd=HOUSE, capture_output=True, text=True, check=True).stdout
 
     def text(self) -> str:
         """What is on it."""
