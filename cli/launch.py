@@ -25,11 +25,10 @@ def demo(options: Namespace) -> int:
 
 def bot(options: Namespace) -> int:
     """The Slack bot and webhook receiver, until it is told to end."""
-    from bot.app import serve
+    from bot.app import run
     from shared.settings import Need, load
 
-    asyncio.run(serve(load(config=options.config, needs=(Need.API, Need.SLACK, Need.ALERTS))))
-    return endings.DONE
+    return run(load(config=options.config, needs=(Need.API, Need.SLACK, Need.ALERTS)))
 
 
 def dashboard(options: Namespace) -> int:
