@@ -9,12 +9,15 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from shared.api import BudgetState, OutreachClient
 from shared.api.errors import OutreachError
 from shared.api.models import GROUPINGS, Inbox, Lead, Sequence, StatsRow
+from shared.api.pacing import BudgetState
 from shared.reports import totals
+
+if TYPE_CHECKING:  # a dashboard shows what was kept before it needs a client
+    from shared.api import OutreachClient
 
 T = TypeVar("T")
 DEFAULT_RANGE = timedelta(days=30)

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import getpass
 import logging
 import sys
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-from shared.api.client import OutreachClient
 from shared.database import beside
-from shared.desk import Desk, open_client
 from shared.history import History
-from shared.records import Actor, Records
+from shared.records import Records
 from shared.settings import Settings, Workspace
 from tui.dashboard import DashboardApp, utc_now
-from tui.hands import Hands, run_at
+from tui.hands import Hands
 from tui.logfile import logging_to
 from tui.look import ASCII, UNICODE, Glyphs
 from tui.memory import Memory
-from tui.poller import Poller
+from tui.opening import Opening
 from tui.terminal import watched
 
 logger = logging.getLogger(__name__)
@@ -61,11 +57,12 @@ async def run_dashboard(
     place = settings.workspace(workspace)
     wishes = Wishes.of(settings.dashboard)
     with logging_to(settings.state_dir / "dashboard.log", level=settings.log_level):
-        async with open_client(settings, place) as client, _remembering(settings, place) as memory:
+        async with _remembering(settings, place) as memory:
+            opening = Opening(settings, place, memory=memory, records=records, now=utc_now)
             app = DashboardApp(
                 workspace=place.name,
-                feed=_poller(settings, place, client=client, memory=memory),
-                hands=None if wishes.read_only else _hands(place, client=client, records=records),
+                feed=opening,
+                hands=None if wishes.read_only else Hands(opening.run, now=utc_now),
                 memory=memory,
                 notice=notice,
                 glyphs=_glyphs(wishes),
@@ -83,29 +80,6 @@ async def run_dashboard(
 def _glyphs(wishes: Wishes) -> Glyphs:
     speaks = (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
     return ASCII if wishes.ascii or not speaks else UNICODE
-
-
-def _poller(settings: Settings, place: Workspace, *, client: OutreachClient, memory: Memory) -> Poller:
-    return Poller(
-        client=client,
-        workspace=place.name,
-        poll_seconds=settings.poll_seconds,
-        now=utc_now,
-        thresholds=place.thresholds,
-        memory=memory,
-    )
-
-
-def _hands(place: Workspace, *, client: OutreachClient, records: Records | None) -> Hands:
-    desk = Desk(
-        workspace=place,
-        client=client,
-        actor=Actor(name=getpass.getuser(), face="dashboard"),
-        records=records,
-        now=utc_now,
-        confirmed=True,
-    )
-    return Hands(partial(run_at, desk), now=utc_now)
 
 
 @contextlib.asynccontextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from shared import reports
@@ -26,6 +26,8 @@ class Column:
     width: int
     say: Say
     sort: Callable[[Any], Any] | None = None
+    least: int = 0
+    """The width it can do with when all that could leave has left."""
     rank: int = 0
     """0 always stays; the highest leaves first when the room is short."""
     grow: int = 0
@@ -51,6 +53,8 @@ def place(columns: Sequence[Column], room: int) -> tuple[Placed, ...]:
         if not last.rank:
             break
         kept.remove(last)
+    if (short := _needed(kept) - room) > 0:
+        kept = [replace(c, width=max(c.least, c.width - short)) if c.least else c for c in kept]
     spare, growers = max(0, room - _needed(kept)), sum(column.grow for column in kept)
     return tuple(Placed(c, c.width + (spare * c.grow // growers if growers else 0)) for c in kept)
 
@@ -148,7 +152,7 @@ def _domain_key(line: InboxLine) -> tuple[str, str]:
 
 INBOXES = (
     Column(title="", width=1, say=_sign),
-    Column(title="Inbox", width=26, say=_address, sort=_domain_key, grow=2),
+    Column(title="Inbox", width=26, least=12, say=_address, sort=_domain_key, grow=2),
     Column(title="Health", width=12, say=_health, sort=lambda x: known(x.inbox.health_score), right=True),
     Column(title="Lately", width=8, say=_trend, rank=4),
     Column(title="Status", width=9, say=_inbox_status, sort=lambda x: x.inbox.status or ""),
@@ -209,7 +213,7 @@ def _reply_bar(line: StatsLine, width: int, glyphs: Glyphs) -> Sequence[Piece]:
 
 
 STATS = (
-    Column(title="Group", width=22, say=_name, sort=lambda x: x.name.casefold(), grow=1),
+    Column(title="Group", width=22, least=12, say=_name, sort=lambda x: x.name.casefold(), grow=1),
     Column(title="Sent", width=7, say=_count_of("sends"), sort=_by_count("sends"), right=True),
     Column(title="Repl.", width=6, say=_count_of("replies"), sort=_by_count("replies"), right=True, rank=6),
     Column(title="", width=8, say=_reply_bar, rank=5),
@@ -283,8 +287,8 @@ def _reasons(line: DomainLine, _: int, __: Glyphs) -> Sequence[Piece]:
 
 DOMAINS = (
     Column(title="", width=1, say=_sign),
-    Column(title="Domain", width=24, say=_domain_name, grow=1),
-    Column(title="Lowest", width=24, say=_lowest, right=True, grow=1),
+    Column(title="Domain", width=24, least=14, say=_domain_name, grow=1),
+    Column(title="Lowest", width=24, least=12, say=_lowest, right=True, grow=1),
     Column(title="Healthy", width=7, say=_standing_of("healthy", Ink.GOOD), right=True),
     Column(title="At risk", width=7, say=_standing_of("at_risk", Ink.WARN), right=True),
     Column(title="Resting", width=7, say=_standing_of("resting", Ink.MUTED), right=True, rank=1),

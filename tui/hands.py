@@ -9,15 +9,17 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
-from shared import operations
 from shared.api.models import Sequence
 from shared.card import Card, Tone
 from shared.commands import parse
-from shared.desk import Desk
 from shared.snapshot import Snapshot
 from shared.words import join
 from tui.board import Board
+
+if TYPE_CHECKING:
+    from shared.desk import Desk
 
 logger = logging.getLogger(__name__)
 
@@ -64,6 +66,8 @@ def wishes_for(sequences: Iterable[Sequence]) -> tuple[Wish, ...]:
 
 async def run_at(desk: Desk, line: str) -> Card:
     """Carry out a command line; every failure is a card too."""
+    from shared import operations  # late: nobody acts before there is something to see
+
     try:
         return await operations.run(parse(line), desk)
     except Exception as error:  # noqa: BLE001 # whatever it is becomes a card, and the screen lives

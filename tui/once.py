@@ -19,7 +19,7 @@ from shared.snapshot_json import to_json
 from tui import sheet
 from tui.board import Board, compose
 from tui.look import ASCII, DAY, NIGHT, UNICODE, Glyphs
-from tui.poller import Tick, intervals
+from tui.tick import Tick, intervals
 
 PAPER = 120
 """Columns where there is no terminal to ask."""

@@ -9,20 +9,23 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from apscheduler.events import EVENT_JOB_ERROR, JobExecutionEvent
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
-from shared.api.client import OutreachClient
 from shared.health import DEFAULT, Thresholds
 from shared.snapshot import SOURCES, Reading, Snapshot, Source, attempt
 from tui import changes
 from tui.board import Board, compose
 from tui.lines import ChangeLine
 from tui.memory import Memory, Recollection, Trends
+from tui.tick import Tick, intervals
+
+if TYPE_CHECKING:
+    from shared.api import OutreachClient
 
 logger = logging.getLogger(__name__)
 
@@ -33,21 +36,6 @@ JITTER = 0.1
 LOOK_BACK = 600
 """Seconds between readings of the history."""
 CAREFUL: Mapping[str, Any] = {"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tick:
-    """A new board, what became different with it, and how many reads have succeeded so far."""
-
-    snapshot: Snapshot
-    board: Board
-    changes: tuple[ChangeLine, ...]
-    beats: int
-
-
-def intervals(poll_seconds: float) -> dict[str, float]:
-    """Seconds between reads, by the name that a board's stamps have."""
-    return {source.grouping or source.name: poll_seconds * source.factor for source in SOURCES.values()}
 
 
 class Poller:
@@ -82,12 +70,13 @@ class Poller:
         """What is known now."""
         return self._snapshot
 
-    def start(self, deliver: Callable[[Tick], object]) -> None:
-        """Begin: first what is remembered, then what is read; `deliver` is called in the event loop."""
-        self._composer = asyncio.create_task(self._run(deliver), name="dashboard-poller")
+    def start(self, deliver: Callable[[Tick], object], *, past: Recollection | None = None) -> None:
+        """Begin with what is known of the past, then read; `deliver` is called in the event loop."""
+        self._composer = asyncio.create_task(
+            self._run(deliver, past or Recollection()), name="dashboard-poller"
+        )
 
-    async def _run(self, deliver: Callable[[Tick], object]) -> None:
-        past = await self._memory.recall(now=self._now()) if self._memory else Recollection()
+    async def _run(self, deliver: Callable[[Tick], object], past: Recollection) -> None:
         self._trends = past.trends
         if past.snapshot:
             self._snapshot = past.snapshot

@@ -10,7 +10,7 @@ from typing import Self
 from tui import wording
 from tui.board import Board, compose
 from tui.memory import Memory
-from tui.poller import Tick
+from tui.tick import Tick
 
 FAR = timedelta(hours=48)
 """As long as whole snapshots are kept."""

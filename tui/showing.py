@@ -22,10 +22,10 @@ from tui.hands import Hands, Proof
 from tui.lines import ChangeLine
 from tui.look import PALETTES, UNICODE, Glyphs, theme
 from tui.memory import Memory
-from tui.poller import Tick
 from tui.replay import Replay
 from tui.screens.board import BoardScreen
 from tui.screens.wall import WallScreen
+from tui.tick import Tick
 
 logger = logging.getLogger(__name__)
 

@@ -29,7 +29,7 @@ from tui.board import Board, compose
 from tui.changes import between
 from tui.dashboard import DashboardApp
 from tui.lines import ChangeLine
-from tui.poller import Tick, intervals
+from tui.tick import Tick, intervals
 
 Row = tuple[str, float, str, str, bool]
 

@@ -11,7 +11,7 @@ from shared.api.pacing import BudgetState
 from shared.snapshot import Reading, Snapshot
 from tui.board import Board, compose
 from tui.lines import ChangeLine
-from tui.poller import Tick, intervals
+from tui.tick import Tick, intervals
 
 NOW = datetime(2026, 3, 2, 14, 32, 7, tzinfo=UTC)
 NAMES = ("SaaS founders – Europe", "Fintech ops leaders", "Webinar follow-up", "Recruiters Singapore")

@@ -16,9 +16,9 @@ from shared.snapshot import Reading, Snapshot
 from tests.tui.accounts import NAMES, NOW, Clock, account, failing, tick_of
 from tui.dashboard import DashboardApp
 from tui.hands import Hands
-from tui.poller import Tick
 from tui.screens.card import CardScreen
 from tui.screens.confirm import Ask
+from tui.tick import Tick
 
 
 class FakeFeed:

@@ -17,8 +17,9 @@ from shared.database import parse_url
 from shared.history import History
 from tests.tui.accounts import account
 from tui.memory import Memory
-from tui.poller import Poller, Tick, intervals
+from tui.poller import Poller
 from tui.replay import Replay
+from tui.tick import Tick, intervals
 
 
 class Service:
@@ -90,7 +91,8 @@ async def polled(
         now=lambda: datetime.now(UTC),
         memory=memory,
     )
-    poller.start(watcher)
+    past = await memory.recall(now=datetime.now(UTC)) if memory else None
+    poller.start(watcher, past=past)
     try:
         yield poller, watcher
     finally:

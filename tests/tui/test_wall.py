@@ -14,7 +14,7 @@ from shared.snapshot import Snapshot
 from tests.tui.accounts import NOW, Clock, account, tick_of
 from tui.dashboard import DashboardApp
 from tui.memory import Memory
-from tui.poller import Tick
+from tui.tick import Tick
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ from tui.widgets.top import Banner, Foot, Tabs, TopLine, Verdict
 TITLES = {
     "inboxes": ("Inboxes", "No inboxes are connected."),
     "sequences": ("Sequences", "There are no sequences."),
-    "stats": ("Stats", "Nothing was sent in the last 30 days."),
+    "stats": ("Stats, 30 days", "Nothing was sent in the last 30 days."),
     "interested": ("Interested", "Nobody is interested yet."),
     "changes": ("Changes", "Nothing has changed lately."),
 }
@@ -143,7 +143,7 @@ class BoardScreen(Screen[None]):
             board.stats.get(self.grouping, ()),
             stamp=board.stamps.get(self.grouping),
             now=now,
-            aside=f"by {self.grouping} (g), 30 days",
+            aside=f"by {self.grouping} (g)",
         )
         self.panels["interested"].show(board.interested, stamp=board.stamps.get("interested"), now=now)
         self.panels["changes"].show(self._changes, stamp=None, now=now)
@@ -195,7 +195,9 @@ class BoardScreen(Screen[None]):
         for name, panel in self.panels.items():
             panel.display = name in shown
         self.tabs.display = len(shown) < len(layout.PANELS)
-        self.tabs.say([(name, TITLES[name][0]) for name in layout.PANELS], active=self.active)
+        self.tabs.say(
+            [(name, TITLES[name][0].partition(",")[0]) for name in layout.PANELS], active=self.active
+        )
         self.query_one("#middle").display = bool(shown & {"sequences", "stats"})
         self.query_one("#last").display = bool(shown & {"interested", "changes"})
         self.query_one("#right").display = bool(shown - {"inboxes"})

@@ -19,13 +19,14 @@ BIG = 6
 """Lines of the large form: label, a gap, three of digits, the rates."""
 
 
-def rates(figure: Figure) -> list[Piece]:
+def rates(figure: Figure, *, glyphs: Glyphs) -> list[Piece]:
     """The share of the sends, and the change against the period before."""
     pieces: list[Piece] = []
     if figure.share is not None:
         pieces.append((f"{show_rate(figure.share)}  ", Ink.TEXT))
     if figure.change is not None:
-        pieces.append((show_change(figure.change), Ink.GOOD if figure.change >= 0 else Ink.WARN))
+        said = show_change(figure.change).replace("▲", glyphs.up).replace("▼", glyphs.down)
+        pieces.append((said, Ink.GOOD if figure.change >= 0 else Ink.WARN))
     return pieces
 
 
@@ -82,8 +83,12 @@ class Figures(Widget):
             [] if figure.today is None else [(f"{show_count(figure.today)} today", Ink.MUTED)]
         )
         if y == 3:
-            return today if beside else [*rates(figure), ("  ", Ink.TEXT), *today]
-        return [(rows[y], Ink.STRONG), ("  ", Ink.TEXT), *(rates(figure) if y == 2 and beside else ())]
+            return today if beside else [*rates(figure, glyphs=self._glyphs), ("  ", Ink.TEXT), *today]
+        return [
+            (rows[y], Ink.STRONG),
+            ("  ", Ink.TEXT),
+            *(rates(figure, glyphs=self._glyphs) if y == 2 and beside else ()),
+        ]
 
     def _numeral(self, value: int | None, room: int) -> list[str]:
         if not self._glyphs.ascii:
@@ -96,14 +101,14 @@ class Figures(Widget):
     def _compact(self, figure: Figure, room: int = 80) -> list[Piece]:
         """Label and number always; share and change where they fit whole."""
         number: Piece = (f"{wording.short_count(figure.value)} ", Ink.STRONG)
-        return _whole([(f"{figure.label} ", Ink.MUTED), number, *rates(figure)], room)
+        return _whole([(f"{figure.label} ", Ink.MUTED), number, *rates(figure, glyphs=self._glyphs)], room)
 
     def _two_lines(self, figure: Figure, room: int) -> tuple[list[Piece], list[Piece]]:
         label: Piece = (f"{figure.label} ", Ink.MUTED)
         long: Piece = (show_count(figure.value), Ink.STRONG)
         short: Piece = (wording.short_count(figure.value), Ink.STRONG)
         fitting = [pair for pair in ([label, long], [label, short]) if _whole(pair, room) == pair]
-        return (fitting[0] if fitting else [short]), _whole(rates(figure), room)
+        return (fitting[0] if fitting else [short]), _whole(rates(figure, glyphs=self._glyphs), room)
 
 
 def _whole(pieces: list[Piece], room: int) -> list[Piece]:

@@ -120,4 +120,4 @@ class Panel(Vertical):
             return []
         sign = self._glyphs.warn + " " if freshness >= Freshness.LATE or self._stamp.failed_since else ""
         ink = Ink.WARN if sign else Ink.MUTED
-        return [(sign + self._stamp.words(now) + " ", ink)]
+        return [(f" {sign}{self._stamp.words(now)} ", ink)]
