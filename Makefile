@@ -44,7 +44,7 @@ lint: $(DEV)  ## ruff, mypy --strict, import contracts, fresh manifest
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
-	@$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
+	@$(BIN)/lint-imports
 
 format: $(DEV)  ## let ruff put the code in order
 	@$(BIN)/ruff check --fix-only --quiet .
