@@ -68,6 +68,7 @@ async def run_dashboard(
                 glyphs=_glyphs(wishes),
                 wall=wall,
                 folder=settings.state_dir / "exports",
+                thresholds=place.thresholds,
             )
             app.wear(wishes.theme)
             if wishes.keys:

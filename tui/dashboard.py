@@ -10,7 +10,7 @@ from shared.card import Card, Tone
 from shared.plain import visible
 from tui import details, export
 from tui.hands import Wish, wishes_for
-from tui.lines import SequenceLine
+from tui.lines import InboxLine, SequenceLine
 from tui.screens.board import BoardScreen, names
 from tui.screens.card import CardScreen
 from tui.screens.confirm import Ask
@@ -135,12 +135,17 @@ class DashboardApp(ShowingApp):
             answer = await self.push_screen_wait(CardScreen(card, glyphs=self._glyphs))
             line = answer or ""
 
-    def _want_details(self) -> None:
-        line = self.board_screen.grid.line
-        board = self.board_screen.board
-        if line and board:
-            card = details.card_of(line, board=board, changes=tuple(self._changes))
-            self.push_screen(CardScreen(card, glyphs=self._glyphs), self._typed)
+    @work(exclusive=True, group="details", exit_on_error=False)
+    async def _want_details(self) -> None:
+        line, board = self.board_screen.grid.line, self.board_screen.board
+        if line is None or board is None:
+            return
+        card = details.card_of(line, board=board, changes=tuple(self._changes))
+        if self._memory and isinstance(line, InboxLine):
+            now = self.now()
+            samples = await self._memory.health_of(line.inbox.email, now=now)
+            card = details.with_health(card, samples, bad=self._bad, now=now, glyphs=self._glyphs)
+        self.push_screen(CardScreen(card, glyphs=self._glyphs), self._typed)
 
     def _want_copy(self) -> None:
         line = self.board_screen.grid.line

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from shared import reports
 from shared.api.models import StatsRow
 from shared.card import Button, Card, Column, Fact, Row, Table, Tone
 from shared.commands import UsageError, parse
+from shared.history import Sample
 from shared.words import join
+from tui import drawing
 from tui.arrange import Arrangement
 from tui.board import Board
 from tui.keys import BOARD
 from tui.lines import ChangeLine, InboxLine, LeadLine, Line, SequenceLine, StatsLine
+from tui.look import Glyphs
+from tui.memory import CHART, SPAN, evenly
 from tui.screens.confirm import Ask
 
 KEYS = tuple((key.shown, key.summary) for key in BOARD)
@@ -48,6 +53,18 @@ def card_of(line: Line, *, board: Board, changes: Sequence[ChangeLine]) -> Card:
     assert isinstance(line, ChangeLine)
     text = (line.text, f"Seen at {line.at.astimezone():%d %b %H:%M:%S}.")
     return Card(title=line.subject, tone=line.tone, text=text)
+
+
+def with_health(card: Card, samples: Sequence[Sample], *, bad: float, now: datetime, glyphs: Glyphs) -> Card:
+    """The card of an inbox with its health of the last two weeks, and where that leads."""
+    values = evenly(samples, start=now - SPAN, end=now, points=CHART)
+    if len(values) < 2:
+        return card
+    known = [(sample.at, sample.value) for sample in samples if sample.value is not None]
+    falls = reports.below_in(known, threshold=bad)
+    facts = (Fact(label="Below " + f"{bad:g}", value=f"in {reports.show_span(falls)}"),) if falls else ()
+    drawn = "\n".join(drawing.chart(values, glyphs=glyphs))
+    return replace(card, text=(*card.text, f"\nHealth, 14 days\n{drawn}"), facts=(*card.facts, *facts))
 
 
 def _inbox(line: InboxLine, *, board: Board, changes: Sequence[ChangeLine]) -> Card:

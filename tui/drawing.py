@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from rich.cells import cell_len, set_cell_size
 
@@ -33,7 +34,8 @@ def bar(fraction: float | None, width: int, *, ink: Ink, glyphs: Glyphs) -> list
     return [("━" * full + "╸" * half, ink), ("─" * (width - full - half), Ink.FAINT)]
 
 
-def numeral(text: str, *, scale: int = 1) -> list[str]:
+@lru_cache(maxsize=128)
+def numeral(text: str, *, scale: int = 1) -> tuple[str, ...]:
     """A number as lines of text: three at scale 1, five at scale 2; unknown characters are left out."""
     pixels = ["", "", "", "", ""]
     for character in text:
@@ -41,12 +43,40 @@ def numeral(text: str, *, scale: int = 1) -> list[str]:
             for line, part in enumerate(_FONT[character].split()):
                 pixels[line] += part + "."
     if scale > 1:
-        return ["".join("█" * scale if p == "#" else " " * scale for p in line) for line in pixels]
+        return tuple("".join("█" * scale if p == "#" else " " * scale for p in line) for line in pixels)
     pixels.append("." * len(pixels[0]))
-    return [
+    return tuple(
         "".join(HALVES[upper + lower] for upper, lower in zip(pixels[y], pixels[y + 1], strict=True))
         for y in (0, 2, 4)
-    ]
+    )
+
+
+def chart(values: Sequence[float | None], *, height: int = 6, glyphs: Glyphs) -> list[str]:
+    """Columns of a chart, line by line, with the highest and lowest value beside it; a gap where unknown."""
+    known = [value for value in values if value is not None]
+    if not known or height < 1:
+        return []
+    low, high = min(known), max(known)
+    steps = "▁▂▃▄▅▆▇█" if not glyphs.ascii else "_:|#"
+    levels = [None if v is None else _level(v, low, high, height * len(steps)) for v in values]
+    lines = []
+    for row in range(height):
+        floor = (height - 1 - row) * len(steps)
+        drawn = "".join(_block(level, floor, steps) for level in levels)
+        label = f"{high:5.0f} " if row == 0 else f"{low:5.0f} " if row == height - 1 else " " * 6
+        lines.append(label + drawn)
+    return lines
+
+
+def _level(value: float, low: float, high: float, most: int) -> int:
+    """At least 1, so that the lowest value is seen too."""
+    return most // 2 if high == low else 1 + round((value - low) / (high - low) * (most - 1))
+
+
+def _block(level: int | None, floor: int, steps: str) -> str:
+    if level is None or level <= floor:
+        return " "
+    return steps[min(level - floor, len(steps)) - 1]
 
 
 def fit(pieces: Sequence[Piece], width: int, *, right: bool = False, more: str = "…") -> list[Piece]:

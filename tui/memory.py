@@ -20,6 +20,8 @@ logger = logging.getLogger(__name__)
 SPAN = timedelta(days=14)
 """How far the rows' little charts go back."""
 POINTS = 10
+CHART = 56
+"""Columns of the large chart."""
 Trends = Mapping[str, tuple[float, ...]]
 
 
@@ -69,6 +71,22 @@ class Memory:
         except HistoryUnavailable as error:
             self._fail(error)
             return {}
+
+    async def health_of(self, email: str, *, now: datetime) -> Sequence[Sample]:
+        """An inbox's health over the last two weeks, oldest first."""
+        try:
+            return await self._history.series(
+                self._workspace,
+                kind="inbox",
+                key=email,
+                metric="health_score",
+                start=now - SPAN,
+                end=now,
+                points=CHART,
+            )
+        except HistoryUnavailable as error:
+            self._fail(error)
+            return ()
 
     async def moments(self, *, start: datetime, end: datetime) -> tuple[datetime, ...]:
         """When snapshots were kept."""

@@ -16,6 +16,7 @@ from textual.binding import BindingType
 from textual.message import Message
 from textual.worker import Worker, WorkerState
 
+from shared.health import DEFAULT, Thresholds
 from shared.plain import visible
 from tui import alarms
 from tui.hands import Hands, Proof
@@ -80,6 +81,7 @@ class ShowingApp(App[int]):
         memory: Memory | None = None,
         wall: bool = False,
         folder: Path | None = None,
+        thresholds: Thresholds = DEFAULT,
     ) -> None:
         super().__init__()
         self.now = now
@@ -89,6 +91,7 @@ class ShowingApp(App[int]):
         self._memory = memory
         self._wall_first = wall
         self._folder = folder
+        self._bad = thresholds.bad
         self._replay: Replay | None = None
         self._changes: deque[ChangeLine] = deque(maxlen=REMEMBERED)
         self.last: Tick | None = None

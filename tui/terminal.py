@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable
 
 EVERY = 1.0
 """Seconds between looks."""
-PATIENCE = 4.0
+PATIENCE = 2.0
 """Seconds for an orderly end; what still runs then is ended the hard way."""
 GONE = select.POLLHUP | select.POLLERR | select.POLLNVAL
 

@@ -17,7 +17,7 @@ from shared.card import Button, Card, Column, Fact, Row, Table, Tone
 from shared.health import verdict
 from shared.history import Sample, Transition
 from tests.tui.accounts import NOW, account, board_of, failing
-from tui import alarms, drawing, layout, memory, rich_card, sheet, wording
+from tui import alarms, details, drawing, layout, memory, rich_card, sheet, wording
 from tui.arrange import Arrangement, arrange
 from tui.board import Board
 from tui.columns import LISTS, place
@@ -240,6 +240,27 @@ def test_samples_hold_until_the_next() -> None:
         70,
     )
     assert memory.evenly((), start=NOW, end=end, points=5) == ()
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(0, 100)), max_size=40), st.integers(1, 9))
+def test_a_chart_has_a_column_for_every_value(values: list[float | None], height: int) -> None:
+    for glyphs in (UNICODE, ASCII):
+        lines = drawing.chart(values, height=height, glyphs=glyphs)
+        if any(value is not None for value in values):
+            assert [len(line) for line in lines] == [6 + len(values)] * height
+            for column, value in enumerate(values):
+                assert (lines[-1][6 + column] == " ") == (value is None)
+        else:
+            assert lines == []
+
+
+def test_an_inbox_card_tells_where_its_health_leads() -> None:
+    falling = tuple(
+        Sample(at=NOW - timedelta(days=9 - n), value=90.0 - 2 * n, low=0, high=0) for n in range(10)
+    )
+    card = details.with_health(Card(title="a@x.example"), falling, bad=60, now=NOW, glyphs=UNICODE)
+    assert "Health, 14 days" in card.text[-1]
+    assert [(fact.label, fact.value) for fact in card.facts] == [("Below 60", "in 6 days")]
 
 
 def test_a_transition_is_said_in_words() -> None:

@@ -90,7 +90,7 @@ class Figures(Widget):
             *(rates(figure, glyphs=self._glyphs) if y == 2 and beside else ()),
         ]
 
-    def _numeral(self, value: int | None, room: int) -> list[str]:
+    def _numeral(self, value: int | None, room: int) -> Sequence[str]:
         if not self._glyphs.ascii:
             for text in (show_count(value), wording.short_count(value)):
                 rows = drawing.numeral(text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.cells import cell_len
 from rich.segment import Segment
 from textual.strip import Strip
@@ -62,7 +64,7 @@ class Standing(Widget):
             return [*label, (f"  {show_count(number)}", ink)] if y == 0 else []
         if y < 2:
             return label if y == 0 else []
-        rows = drawing.numeral(show_count(number), scale=2)
+        rows: Sequence[str] = drawing.numeral(show_count(number), scale=2)
         if cell_len(rows[0]) + 3 > room:
             rows = ["", *drawing.numeral(show_count(number)), ""]
         return [(rows[y - 2], ink)] if y - 2 < len(rows) else []
