@@ -7,7 +7,7 @@ RUN := .venv/.run.stamp
 DEV := .venv/.dev.stamp
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-input
 
-.PHONY: help demo run test test-e2e soak lint format bench lock manifest clean
+.PHONY: help demo run test test-e2e soak lint format bench lock docs clean
 
 help:  ## what there is
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,8 +53,10 @@ format: $(DEV)  ## let ruff put the code in order
 bench: $(DEV)  ## measured ratios against baselines of the same run
 	@$(BIN)/python -m tests.bench $(ARGS)
 
-manifest: $(RUN)  ## write manifest.yml from the command table
+docs: $(RUN)  ## write manifest.yml and the pages that are made from the tables
 	@$(BIN)/python -m bot.manifest manifest.yml
+	@$(BIN)/python -m cli.reference docs/commands.md
+	@$(BIN)/python -m cli.settings_page docs/settings.md
 
 lock: $(DEV)  ## resolve the locks anew (needs uv on the path)
 	@uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-annotate --no-header --no-emit-index-url --no-emit-find-links pyproject.toml --group build -o requirements.lock
