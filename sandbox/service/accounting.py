@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 import secrets
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from json.encoder import encode_basestring_ascii as quoted
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import Column, Connection, Table, bindparam, func, insert, select, update
 
 from sandbox.service import ids
 from sandbox.service.campaign import VARIANTS
@@ -14,37 +17,67 @@ from sandbox.service.clock import date_of, day_number
 from sandbox.service.leads import sequence_number
 from sandbox.service.refusals import BadRequest
 from sandbox.service.schema import inboxes, sequences, subscriptions, tallies
+from sandbox.service.swift import Statement
 
 _SHOWN = ("sends", "replies", "positive_replies", "meetings")
 _DEFAULT_DAYS = 30
+# So many rows are read between two looks at the event loop: a few milliseconds of them.
+_TURN = 500
 
-_SEQUENCES = (
-    select(sequences).where(sequences.c.workspace_pk == bindparam("workspace")).order_by(sequences.c.pk)
+_SEQUENCES = Statement(
+    select(sequences.c.pk, sequences.c.name, sequences.c.status, sequences.c.steps)
+    .where(sequences.c.workspace_pk == bindparam("workspace"))
+    .order_by(sequences.c.pk)
 )
-_INBOXES = (
+_INBOXES = Statement(
     select(inboxes.c.pk, inboxes.c.email, inboxes.c.health, inboxes.c.daily_limit, inboxes.c.status)
-    .where(inboxes.c.workspace_pk == bindparam("workspace"))
+    .where(inboxes.c.workspace_pk == bindparam("workspace"), inboxes.c.pk > bindparam("after"))
     .order_by(inboxes.c.pk)
+    .limit(bindparam("room"))
 )
-_STATS = (
-    select(tallies.c.group_key, *(func.sum(tallies.c[name]).label(name) for name in _SHOWN))
-    .where(
-        tallies.c.workspace_pk == bindparam("workspace"),
-        tallies.c.grouping == bindparam("grouping"),
-        tallies.c.day.between(bindparam("first"), bindparam("last")),
+_SUMS = tuple(func.sum(tallies.c[name]) for name in _SHOWN)
+_RANGE = (
+    tallies.c.workspace_pk == bindparam("workspace"),
+    tallies.c.grouping == bindparam("grouping"),
+    tallies.c.day.between(bindparam("first"), bindparam("last")),
+)
+
+
+def _by_row(table: Table, name: Column[str]) -> Statement:
+    """The sums of each of a table's rows, with its name; the rows come first, each with one walk over its days."""
+    mine = (table.c.workspace_pk == bindparam("workspace"), table.c.pk > bindparam("after"))
+    return Statement(
+        select(table.c.pk, name, *_SUMS)
+        .join_from(table, tallies, tallies.c.group_key == table.c.pk)
+        .where(*mine, *_RANGE)
+        .group_by(table.c.pk)
+        .order_by(table.c.pk)
+        .limit(bindparam("room"))
     )
+
+
+_BY_NUMBER = Statement(
+    select(tallies.c.group_key, tallies.c.group_key.label("name"), *_SUMS)
+    .where(*_RANGE, tallies.c.group_key > bindparam("after"))
     .group_by(tallies.c.group_key)
     .order_by(tallies.c.group_key)
+    .limit(bindparam("room"))
 )
+_STATS = {
+    "sequence": _by_row(sequences, sequences.c.name),
+    "inbox": _by_row(inboxes, inboxes.c.email),
+    "step": _BY_NUMBER,
+    "variant": _BY_NUMBER,
+}
+_PREFIXES = {"sequence": "sq", "inbox": "ib"}
 
 
-def list_sequences(connection: Connection, *, workspace: int) -> list[dict[str, Any]]:
-    """The sequences of a workspace (document: GET /sequences)."""
-    return [_sequence(row) for row in connection.execute(_SEQUENCES, {"workspace": workspace})]
-
-
-def _sequence(row: Any) -> dict[str, Any]:
-    return {"id": ids.encode("sq", row.pk), "name": row.name, "status": row.status, "steps": row.steps}
+def list_sequences(connection: Connection, *, workspace: int) -> list[str]:
+    """The sequences of a workspace as JSON texts (document: GET /sequences)."""
+    return [
+        f'{{"id":"{ids.encode_known("sq", pk)}","name":{quoted(name)},"status":"{status}","steps":{steps}}}'
+        for pk, name, status, steps in _SEQUENCES.rows(connection, workspace=workspace)
+    ]
 
 
 def change_sequence(
@@ -57,21 +90,28 @@ def change_sequence(
     """
     number = sequence_number(connection, sequence_id, workspace=workspace)
     changed = update(sequences).where(sequences.c.pk == number).values(status=status).returning(*sequences.c)
-    return _sequence(connection.execute(changed).one())
+    row = connection.execute(changed).one()
+    return {"id": sequence_id, "name": row.name, "status": row.status, "steps": row.steps}
 
 
-def list_inboxes(connection: Connection, *, workspace: int) -> list[dict[str, Any]]:
-    """The inboxes of a workspace (document: GET /inboxes)."""
-    return [
-        {
-            "id": ids.encode("ib", pk),
-            "email": email,
-            "health_score": score,
-            "daily_limit": limit,
-            "status": status,
-        }
-        for pk, email, score, limit, status in connection.execute(_INBOXES, {"workspace": workspace})
-    ]
+def list_inboxes(connection: Connection, *, workspace: int) -> Iterator[list[str]]:
+    """The inboxes of a workspace as JSON texts, in turns (document: GET /inboxes)."""
+    for rows in _turns(partial(_INBOXES.rows, connection, workspace=workspace, room=_TURN)):
+        yield [
+            f'{{"id":"{ids.encode_known("ib", pk)}","email":{quoted(email)},"health_score":{score},'
+            f'"daily_limit":{limit},"status":"{status}"}}'
+            for pk, email, score, limit, status in rows
+        ]
+
+
+def _turns(rows: Callable[..., Sequence[Any]]) -> Iterator[Sequence[Any]]:
+    """All rows of a statement that counts on from its first column, so many at a time."""
+    after, more = -1, True
+    while more:
+        found = rows(after=after)
+        yield found
+        more = len(found) == _TURN
+        after = found[-1][0] if found else after
 
 
 def date_range(start: dt.date | None, end: dt.date | None, *, now: float) -> tuple[dt.date, dt.date]:
@@ -92,38 +132,24 @@ def date_range(start: dt.date | None, end: dt.date | None, *, now: float) -> tup
 
 def read_stats(
     connection: Connection, *, workspace: int, grouping: str, start: dt.date, end: dt.date
-) -> list[dict[str, Any]]:
-    """Counts by group over whole UTC days, both ends included (document: GET /stats)."""
-    labels = _labels(connection, grouping, workspace=workspace)
-    where = {
-        "workspace": workspace,
-        "grouping": grouping,
-        "first": day_number(start),
-        "last": day_number(end),
-    }
-    return [
-        dict(zip(("group", "id"), _label(grouping, row[0], labels), strict=True))
-        | {name: int(value) for name, value in zip(_SHOWN, row[1:], strict=True)}
-        for row in connection.execute(_STATS, where)
-    ]
+) -> Iterator[list[str]]:
+    """Counts by group over whole UTC days, both ends included, as JSON texts in turns (document: GET /stats)."""
+    where: dict[str, Any] = {"workspace": workspace, "grouping": grouping, "room": _TURN}
+    where |= {"first": day_number(start), "last": day_number(end)}
+    for rows in _turns(partial(_STATS[grouping].rows, connection, **where)):
+        yield [
+            f'{{{_label(grouping, key, name)},"sends":{sends},"replies":{replies},'
+            f'"positive_replies":{positive},"meetings":{meetings}}}'
+            for key, name, sends, replies, positive, meetings in rows
+        ]
 
 
-def _labels(connection: Connection, grouping: str, *, workspace: int) -> dict[int, str]:
-    if grouping == "sequence":
-        return {row.pk: row.name for row in connection.execute(_SEQUENCES, {"workspace": workspace})}
-    if grouping == "inbox":
-        return {row.pk: row.email for row in connection.execute(_INBOXES, {"workspace": workspace})}
-    return {}
-
-
-def _label(grouping: str, key: int, labels: dict[int, str]) -> tuple[str, str]:
+def _label(grouping: str, key: int, name: Any) -> str:
     """A group's name and identifier."""
-    if grouping == "step":
-        return str(key), str(key)
-    if grouping == "variant":
-        return VARIANTS[key], VARIANTS[key]
-    prefix = "sq" if grouping == "sequence" else "ib"
-    return labels.get(key, ""), ids.encode(prefix, key)
+    if grouping in _PREFIXES:
+        return f'"group":{quoted(name)},"id":"{ids.encode_known(_PREFIXES[grouping], key)}"'
+    name = VARIANTS[key] if grouping == "variant" else key
+    return f'"group":"{name}","id":"{name}"'
 
 
 def subscribe(

@@ -10,13 +10,15 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.types import ASGIApp
 
 from sandbox.service import accounting, leads, shapes
 from sandbox.service.dialect import Dialect
 from sandbox.service.gate import endpoint_of
-from sandbox.service.refusals import Json, Refusal, error_response, response_of
+from sandbox.service.refusals import Json, Refusal, error_response, invalid, response_of
 from sandbox.service.storage import Storage
 from sandbox.service.subscribing import check_url
+from sandbox.service.swift import Swift
 
 _REFUSALS: dict[int | str, dict[str, Any]] = {
     400: {"model": shapes.Error, "description": "A field is missing or invalid; `error.field` names it."},
@@ -35,9 +37,6 @@ _ALLOWED = {
 _DESCRIPTION = """The outreach service's REST API, as a sandbox. What the public document leaves unshown is answered in
 one plain dialect, described here; the control API (`/control/docs`) turns the dials to others."""
 
-_RANGE = """ISO date, a whole UTC day, included. One end alone: `to` is then today, `from` 29 days before `to`. A range that
-ends before it starts is refused with 400."""
-
 LeadId = Annotated[str, Path(min_length=1, max_length=200)]
 
 
@@ -50,8 +49,11 @@ class Ledger:
         self.dialect = Dialect()
 
 
-def create_api(ledger: Ledger) -> FastAPI:
-    """The API as an application; its requests carry `scope["workspace"]`, which the gate has put there."""
+def create_api(ledger: Ledger) -> tuple[FastAPI, ASGIApp]:
+    """The API with its documentation, and the same with a short way to the reads.
+
+    Requests to `/v1` carry `scope["workspace"]`, which the gate has put there.
+    """
     app = FastAPI(
         title="Outreach Service REST API (sandbox)",
         version="1",
@@ -59,42 +61,42 @@ def create_api(ledger: Ledger) -> FastAPI:
         redoc_url=None,
         separate_input_output_schemas=False,
     )
-    router = APIRouter(
-        prefix="/v1", responses=_REFUSALS, dependencies=[Security(HTTPBearer(auto_error=False))]
-    )
-    _add_lead_routes(router, ledger)
-    _add_sequence_routes(router, ledger)
-    _add_reading_routes(router, ledger)
-    _add_webhook_routes(router, ledger)
-    app.include_router(router)
+    common: dict[str, Any] = {
+        "prefix": "/v1",
+        "responses": _REFUSALS,
+        "dependencies": [Security(HTTPBearer(auto_error=False))],
+    }
+    readings, changes = APIRouter(**common), APIRouter(**common)
+    _add_lead_readings(readings, ledger)
+    _add_other_readings(readings, ledger)
+    _add_lead_changes(changes, ledger)
+    _add_other_changes(changes, ledger)
+    app.include_router(readings)
+    app.include_router(changes)
     app.add_exception_handler(Refusal, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _unrouted)
-    return app
+    return app, Swift(app, routes=readings.routes)
 
 
-def _add_lead_routes(router: APIRouter, ledger: Ledger) -> None:
+def _add_lead_readings(router: APIRouter, ledger: Ledger) -> None:
     @router.get("/leads", response_model=shapes.LeadPage, responses=_MISSING, tags=["leads"])
-    async def list_leads(
-        request: Request,
-        sequence_id: shapes.Identifier | None = None,
-        status: shapes.LeadStatus | None = None,
-        limit: Annotated[int, Query(ge=1, le=100)] = 25,
-        cursor: shapes.Cursor | None = None,
-    ) -> Response:
+    async def list_leads(request: Request, query: Annotated[shapes.LeadQuery, Query()]) -> Response:
         """List leads, newest first, paginated by cursor."""
         page = await ledger.storage.read(
             lambda connection: leads.list_leads(
                 connection,
                 workspace=request.scope["workspace"],
-                sequence_id=sequence_id,
-                status=status,
-                limit=limit,
-                cursor=cursor,
+                sequence_id=query.sequence_id,
+                status=query.status,
+                limit=query.limit,
+                cursor=query.cursor,
             )
         )
-        return Json(ledger.dialect.page(page.leads, cursor=page.cursor, asked=cursor))
+        return ledger.dialect.page(page.leads, cursor=page.cursor, asked=query.cursor)
 
+
+def _add_lead_changes(router: APIRouter, ledger: Ledger) -> None:
     @router.post("/leads", status_code=201, response_model=shapes.Added, responses=_MISSING, tags=["leads"])
     async def add_leads(request: Request, body: shapes.NewLeads) -> Response:
         """Add up to 1,000 leads to a sequence; duplicates and blocklisted addresses are skipped and reported."""
@@ -120,14 +122,7 @@ def _add_lead_routes(router: APIRouter, ledger: Ledger) -> None:
         )
 
 
-def _add_sequence_routes(router: APIRouter, ledger: Ledger) -> None:
-    @router.get("/sequences", response_model=shapes.Sequences, tags=["sequences"])
-    async def list_sequences(request: Request) -> Response:
-        """List the sequences of the workspace with their status and step count."""
-        workspace = request.scope["workspace"]
-        items = await ledger.storage.read(lambda it: accounting.list_sequences(it, workspace=workspace))
-        return Json(ledger.dialect.listing("sequences", items))
-
+def _add_other_changes(router: APIRouter, ledger: Ledger) -> None:
     @router.patch("/sequences/{id}", response_model=shapes.Sequence, responses=_MISSING, tags=["sequences"])
     async def change_sequence(
         request: Request,
@@ -142,34 +137,6 @@ def _add_sequence_routes(router: APIRouter, ledger: Ledger) -> None:
             )
         )
 
-
-def _add_reading_routes(router: APIRouter, ledger: Ledger) -> None:
-    @router.get("/inboxes", response_model=shapes.Inboxes, tags=["inboxes"])
-    async def list_inboxes(request: Request) -> Response:
-        """List connected inboxes with health score, daily limit and status."""
-        workspace = request.scope["workspace"]
-        items = await ledger.storage.read(lambda it: accounting.list_inboxes(it, workspace=workspace))
-        return Json(ledger.dialect.listing("inboxes", items))
-
-    @router.get("/stats", response_model=shapes.Stats, tags=["stats"])
-    async def read_stats(
-        request: Request,
-        group_by: shapes.Grouping = "sequence",
-        start: Annotated[shapes.IsoDate | None, Query(alias="from", description=_RANGE)] = None,
-        end: Annotated[shapes.IsoDate | None, Query(alias="to", description=_RANGE)] = None,
-    ) -> Response:
-        """Count sends, replies, positive replies and meetings; the last 30 days when both ends are omitted."""
-        first, last = accounting.date_range(start, end, now=ledger.now())
-        workspace = request.scope["workspace"]
-        items = await ledger.storage.read(
-            lambda it: accounting.read_stats(
-                it, workspace=workspace, grouping=group_by, start=first, end=last
-            )
-        )
-        return Json(ledger.dialect.listing("stats", items))
-
-
-def _add_webhook_routes(router: APIRouter, ledger: Ledger) -> None:
     @router.post("/webhooks", status_code=201, response_model=shapes.Subscribed, tags=["webhooks"])
     async def subscribe(request: Request, body: shapes.NewSubscription) -> Response:
         """Subscribe an HTTPS endpoint to one or more events; the secret is shown once."""
@@ -182,6 +149,36 @@ def _add_webhook_routes(router: APIRouter, ledger: Ledger) -> None:
         return Json(made, status_code=201)
 
 
+def _add_other_readings(router: APIRouter, ledger: Ledger) -> None:
+    @router.get("/sequences", response_model=shapes.Sequences, tags=["sequences"])
+    async def list_sequences(request: Request) -> Response:
+        """List the sequences of the workspace with their status and step count."""
+        workspace = request.scope["workspace"]
+        items = await ledger.storage.read(lambda it: accounting.list_sequences(it, workspace=workspace))
+        return ledger.dialect.listing("sequences", items)
+
+    @router.get("/inboxes", response_model=shapes.Inboxes, tags=["inboxes"])
+    async def list_inboxes(request: Request) -> Response:
+        """List connected inboxes with health score, daily limit and status."""
+        workspace = request.scope["workspace"]
+        items = await ledger.storage.read_in_turns(
+            lambda it: accounting.list_inboxes(it, workspace=workspace)
+        )
+        return ledger.dialect.listing("inboxes", items)
+
+    @router.get("/stats", response_model=shapes.Stats, tags=["stats"])
+    async def read_stats(request: Request, query: Annotated[shapes.StatsQuery, Query()]) -> Response:
+        """Count sends, replies, positive replies and meetings; the last 30 days when both ends are omitted."""
+        first, last = accounting.date_range(query.start, query.end, now=ledger.now())
+        workspace = request.scope["workspace"]
+        items = await ledger.storage.read_in_turns(
+            lambda it: accounting.read_stats(
+                it, workspace=workspace, grouping=query.group_by, start=first, end=last
+            )
+        )
+        return ledger.dialect.listing("stats", items)
+
+
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, Refusal)
     return response_of(error)
@@ -190,8 +187,7 @@ async def _refused(request: Request, error: Exception) -> Response:
 async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
-    message = first["msg"].removeprefix("Value error, ")
-    return error_response(400, code="bad_request", message=f"{message}.", field=field_of(first["loc"]))
+    return invalid(first["msg"], first["loc"])
 
 
 async def _unrouted(request: Request, error: Exception) -> Response:
@@ -206,12 +202,3 @@ async def _unrouted(request: Request, error: Exception) -> Response:
     else:
         response = error_response(400, code="bad_request", message="The body cannot be read.", field="body")
     return response
-
-
-def field_of(location: tuple[int | str, ...]) -> str:
-    """Where in the request: `("body", "leads", 3, "email")` -> `leads[3].email`."""
-    path = ""
-    for part in location[1:]:
-        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part
-    # The body itself is wrong: no JSON (the location is then an offset) or no object.
-    return path if path and not path.startswith("[") else "body"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass
+from functools import lru_cache
 
 DAY = 86_400.0
 HOUR = 3_600.0
@@ -43,9 +44,20 @@ def date_of(moment: float) -> dt.date:
 
 def day_number(date: dt.date) -> int:
     """The number of a date, as `day_of` counts."""
-    return date.toordinal() - dt.date(1970, 1, 1).toordinal()
+    return date.toordinal() - _EPOCH
 
 
 def stamp(moment: float) -> str:
     """A moment as RFC 3339 in UTC, to the second."""
-    return f"{dt.datetime.fromtimestamp(int(moment), dt.UTC).isoformat()[:19]}Z"
+    day, second = divmod(int(moment), 86_400)
+    return f"{_date_text(day)}T{_MINUTES[second // 60]}:{_SECONDS[second % 60]}Z"
+
+
+@lru_cache(maxsize=512)
+def _date_text(day: int) -> str:
+    return dt.date.fromordinal(_EPOCH + day).isoformat()
+
+
+_EPOCH = dt.date(1970, 1, 1).toordinal()
+_SECONDS = [f"{second:02}" for second in range(60)]
+_MINUTES = [f"{hour:02}:{minute}" for hour in range(24) for minute in _SECONDS]

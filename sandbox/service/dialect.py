@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from sandbox.service.refusals import Json
+from sandbox.service.refusals import Json, ReadyJson
 
 SYNONYMS = {
     "health_score": "health",
@@ -70,23 +71,28 @@ class Dialect(BaseModel):
     extra: bool = Field(default=False, description="Add fields that nobody has heard of.")
     missing: bool = Field(default=False, description="Leave out what is not indispensable.")
 
-    def listing(self, name: str, items: list[dict[str, Any]]) -> Any:
-        """The body of a list whose envelope is not shown."""
+    def listing(self, name: str, items: list[str]) -> Response:
+        """The answer with a list whose envelope is not shown; `items` are JSON texts, one each."""
+        if self == _PLAIN:
+            return ReadyJson(f'{{"data":[{",".join(items)}]}}')
         spoken = self._spell_all(items)
         if self.envelope == "bare":
-            return spoken
+            return Json(spoken)
         if self.envelope == "named":
-            return {name: spoken}
-        return {"data": {name: spoken}} if self.envelope == "nested" else {"data": spoken}
+            return Json({name: spoken})
+        return Json({"data": {name: spoken}} if self.envelope == "nested" else {"data": spoken})
 
-    def page(self, items: list[dict[str, Any]], *, cursor: str | None, asked: str | None) -> dict[str, Any]:
-        """The body of GET /leads, whose envelope is shown; the last page's cursor is not."""
+    def page(self, items: list[str], *, cursor: str | None, asked: str | None) -> Response:
+        """The answer of GET /leads, whose envelope is shown; the last page's cursor is not."""
+        if self == _PLAIN:
+            following = "null" if cursor is None else f'"{cursor}"'
+            return ReadyJson(f'{{"data":[{",".join(items)}],"next_cursor":{following}}}')
         body: dict[str, Any] = {"data": self._spell_all(items)}
         if cursor is not None or self.last_page == "null":
-            return body | {"next_cursor": cursor}
+            return Json(body | {"next_cursor": cursor})
         if self.last_page == "absent":
-            return body
-        return body | {"next_cursor": "" if self.last_page == "empty" else asked or ""}
+            return Json(body)
+        return Json(body | {"next_cursor": "" if self.last_page == "empty" else asked or ""})
 
     def done(self, item: dict[str, Any]) -> Response:
         """The answer to a change whose success is not shown."""
@@ -94,8 +100,8 @@ class Dialect(BaseModel):
             return Response(status_code=204)
         return Json({} if self.success == "empty_object" else self.spell(item))
 
-    def _spell_all(self, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        return items if self == _PLAIN else [self.spell(item) for item in items]
+    def _spell_all(self, items: list[str]) -> list[dict[str, Any]]:
+        return [self.spell(json.loads(item)) for item in items]
 
     def spell(self, item: dict[str, Any]) -> dict[str, Any]:
         """An object, spelt as the dials say."""

@@ -56,7 +56,7 @@ _TALLIES = """
 WITH RECURSIVE d(day) AS (SELECT :today - :days UNION ALL SELECT day + 1 FROM d WHERE day < :today),
 sent AS (
     SELECT d.day, inboxes.pk, daily_limit AS sends, (inboxes.pk * 31 + d.day * 17) % 7 AS luck
-    FROM d CROSS JOIN inboxes WHERE inboxes.workspace_pk = :workspace
+    FROM inboxes CROSS JOIN d WHERE inboxes.workspace_pk = :workspace
 )
 INSERT INTO tallies (workspace_pk, "grouping", day, group_key,
                      sends, replies, positive_replies, meetings, bounces, complaints)

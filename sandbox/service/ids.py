@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _DIGIT = {letter: value for value, letter in enumerate(_ALPHABET)}
@@ -17,6 +17,12 @@ def encode(prefix: str, number: int) -> str:
     """`ld` and a row's number -> `ld_6mz2h0qx`."""
     mixed = (number + _offset(prefix)) * _FACTOR % _SPACE
     return f"{prefix}_{_PAIRS[mixed >> 30]}{_PAIRS[mixed >> 20 & 1023]}{_PAIRS[mixed >> 10 & 1023]}{_PAIRS[mixed & 1023]}"
+
+
+@lru_cache(maxsize=32_768)
+def encode_known(prefix: str, number: int) -> str:
+    """The same for what there are few of and is spelt often: sequences and inboxes."""
+    return encode(prefix, number)
 
 
 def decode(prefix: str, text: str) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from json.encoder import encode_basestring_ascii as quoted
 from typing import Any
 
 from sqlalchemy import Connection, Select, bindparam, delete, insert, select
@@ -13,6 +14,7 @@ from sandbox.service.clock import stamp
 from sandbox.service.refusals import BadRequest, NotFound
 from sandbox.service.schema import blocklist, leads, sequences, workspaces
 from sandbox.service.shapes import NewLead
+from sandbox.service.swift import Statement
 
 _NEWEST = 1 << 53
 _AT_ONCE = 500
@@ -40,14 +42,18 @@ def _page(*, by_sequence: bool, by_status: bool) -> Select[Any]:
     return select(*_SHOWN).where(*where).order_by(leads.c.pk.desc()).limit(bindparam("room"))
 
 
-_PAGES = {(s, t): _page(by_sequence=s, by_status=t) for s in (False, True) for t in (False, True)}
+_PAGES = {
+    (by_sequence, by_status): Statement(_page(by_sequence=by_sequence, by_status=by_status))
+    for by_sequence in (False, True)
+    for by_status in (False, True)
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """Some leads, newest first, and where the next page begins."""
+    """Some leads as JSON texts, newest first, and where the next page begins."""
 
-    leads: list[dict[str, Any]]
+    leads: list[str]
     cursor: str | None
 
 
@@ -65,21 +71,18 @@ def list_leads(
     Raises:
         NotFound: the sequence is not in this workspace.
     """
-    sequence = None if sequence_id is None else sequence_number(connection, sequence_id, workspace=workspace)
-    where = {"workspace": workspace, "sequence": sequence, "status": status}
-    where |= {"before": _before(cursor), "room": limit + 1}
-    statement = _PAGES[sequence is not None, status is not None]
-    named = {key: value for key, value in where.items() if value is not None and _wants(key, sequence)}
-    rows = connection.execute(statement, named).all()
-    more = len(rows) > limit
+    where: dict[str, Any] = {"before": _before(cursor), "room": limit + 1}
+    if sequence_id is None:
+        where["workspace"] = workspace
+    else:
+        where["sequence"] = sequence_number(connection, sequence_id, workspace=workspace)
+    if status is not None:
+        where["status"] = status
+    rows = _PAGES[sequence_id is not None, status is not None].rows(connection, **where)
     return Page(
         leads=[_shown(row) for row in rows[:limit]],
-        cursor=ids.encode("cu", rows[limit - 1].pk) if more else None,
+        cursor=ids.encode("cu", rows[limit - 1][0]) if len(rows) > limit else None,
     )
-
-
-def _wants(key: str, sequence: int | None) -> bool:
-    return key != "workspace" or sequence is None
 
 
 def _before(cursor: str | None) -> int:
@@ -104,20 +107,18 @@ _MINE = select(sequences.c.pk).where(
 )
 
 
-def _shown(row: Any) -> dict[str, Any]:
+def _shown(row: Any) -> str:
     number, email, status, first_name, last_name, company, sequence, step, custom, created_at = row
-    return {
-        "id": ids.encode("ld", number),
-        "email": email,
-        "status": status,
-        "first_name": first_name,
-        "last_name": last_name,
-        "company": company,
-        "sequence_id": ids.encode("sq", sequence),
-        "step": step,
-        "custom_fields": json.loads(custom) if custom else {},
-        "created_at": stamp(created_at),
-    }
+    return (
+        f'{{"id":"{ids.encode("ld", number)}","email":{quoted(email)},"status":"{status}",'
+        f'"first_name":{_text(first_name)},"last_name":{_text(last_name)},"company":{_text(company)},'
+        f'"sequence_id":"{ids.encode_known("sq", sequence)}","step":{step},'
+        f'"custom_fields":{custom or "{}"},"created_at":"{stamp(created_at)}"}}'
+    )
+
+
+def _text(value: str | None) -> str:
+    return "null" if value is None else quoted(value)
 
 
 def add_leads(

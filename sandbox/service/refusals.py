@@ -48,6 +48,9 @@ class RateLimited(Refusal):
     code = "rate_limited"
 
 
+_compact = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+
+
 class Json(Response):
     """A JSON response that any text survives: lone surrogates and the like leave escaped."""
 
@@ -55,7 +58,13 @@ class Json(Response):
 
     def render(self, content: Any) -> bytes:
         """Compact ASCII bytes."""
-        return json.dumps(content, separators=(",", ":"), allow_nan=False).encode("ascii")
+        return _compact(content).encode("ascii")
+
+
+class ReadyJson(Response):
+    """A JSON response whose text is written already."""
+
+    media_type = "application/json"
 
 
 def response_of(refusal: Refusal) -> Json:
@@ -80,3 +89,18 @@ def error_response(
     if status == Unauthorized.status:
         headers["WWW-Authenticate"] = "Bearer"
     return Json({"error": error}, status_code=status, headers=headers)
+
+
+def invalid(message: str, location: tuple[int | str, ...]) -> Json:
+    """400 for what does not fit its shape, in pydantic's words."""
+    message = message.removeprefix("Value error, ")
+    return error_response(400, code="bad_request", message=f"{message}.", field=field_of(location))
+
+
+def field_of(location: tuple[int | str, ...]) -> str:
+    """Where in the request: `("body", "leads", 3, "email")` -> `leads[3].email`."""
+    path = ""
+    for part in location[1:]:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part
+    # The body itself is wrong: no JSON (the location is then an offset) or no object.
+    return path if path and not path.startswith("[") else "body"

@@ -156,7 +156,9 @@ tallies = Table(
     Column("meetings", Integer, nullable=False, default=0),
     Column("bounces", Integer, nullable=False, default=0),
     Column("complaints", Integer, nullable=False, default=0),
-    PrimaryKeyConstraint("workspace_pk", "grouping", "day", "group_key"),
+    # A group's days lie side by side, so that its sum over a range is one short walk.
+    PrimaryKeyConstraint("workspace_pk", "grouping", "group_key", "day"),
+    sqlite_with_rowid=False,
 )
 
 events = Table(

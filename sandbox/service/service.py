@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Hashable
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -14,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sandbox.service import inspecting, post, scenarios, simulation
 from sandbox.service.api import Ledger, create_api
-from sandbox.service.clock import Clock, day_of
+from sandbox.service.clock import Clock
 from sandbox.service.control import create_control
 from sandbox.service.courier import TIMEOUT, Courier
 from sandbox.service.dials import Dials
@@ -23,7 +22,6 @@ from sandbox.service.founding import Founding, found
 from sandbox.service.gate import Gate, Keys
 from sandbox.service.limits import Limiter
 from sandbox.service.metering import Meter
-from sandbox.service.remembering import Memory
 from sandbox.service.simulation import Simulation
 from sandbox.service.storage import Storage
 from sandbox.service.subscribing import is_loopback
@@ -91,16 +89,10 @@ class Service:
         """The service's time."""
         return self._clock.at(time.time())
 
-    def _moment(self) -> Hashable | None:
-        """All that an answer to GET depends on beside the request; unknown where other processes write, too."""
-        if self._storage.shared:
-            return None
-        return self._storage.writes, self._ledger.dialect, day_of(self.now())
-
     def _compose(self, seed: int) -> ASGIApp:
-        api = create_api(self._ledger)
+        api, swift = create_api(self._ledger)
         gate = Gate(
-            Memory(api, moment=self._moment),
+            swift,
             keys=self._keys,
             limiter=self._limiter,
             faults=self._faults,

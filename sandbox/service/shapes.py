@@ -40,6 +40,27 @@ Cursor = Annotated[str, StringConstraints(pattern=r"^cu_[0-9a-hjkmnp-tv-z]{8}$")
 Identifier = Annotated[str, StringConstraints(max_length=64)]
 
 
+class LeadQuery(BaseModel):
+    """Which leads, and which page of them."""
+
+    sequence_id: Identifier | None = None
+    status: LeadStatus | None = None
+    limit: Annotated[int, Field(ge=1, le=100)] = 25
+    cursor: Cursor | None = None
+
+
+_RANGE = """ISO date, a whole UTC day, included. One end alone: `to` is then today, `from` 29 days before `to`. A range that
+ends before it starts is refused with 400."""
+
+
+class StatsQuery(BaseModel):
+    """Counts by what, over which days."""
+
+    group_by: Grouping = "sequence"
+    start: Annotated[IsoDate | None, Field(alias="from", description=_RANGE)] = None
+    end: Annotated[IsoDate | None, Field(alias="to", description=_RANGE)] = None
+
+
 class NewLead(BaseModel):
     """A lead to add; any further fields are kept as custom fields."""
 

@@ -38,7 +38,7 @@ class Storage:
         self.shared = self._engine.dialect.name == "postgresql"
         self._threads: concurrent.futures.ThreadPoolExecutor | None = None
         self._connection: Connection | None = None
-        self.writes = 0
+        self._still = asyncio.Lock()
 
     async def open(self) -> None:
         """Connect, and create the tables that are missing."""
@@ -64,12 +64,26 @@ class Storage:
             return work(self._connection)
         return await self._in_thread(work)
 
+    async def read_in_turns(self, work: Callable[[Connection], Iterator[list[T]]]) -> list[T]:
+        """Read much: between two parts the loop serves others, but nobody writes, so that the parts fit together."""
+        if self._connection is None:
+            return await self._in_thread(
+                lambda connection: [row for part in work(connection) for row in part]
+            )
+        found: list[T] = []
+        async with self._still:
+            for part in work(self._connection):
+                if found:
+                    await asyncio.sleep(0)
+                found += part
+        return found
+
     async def write(self, work: Work[T]) -> T:
         """Run statements as one transaction: all of them hold, or none does."""
-        self.writes += 1
         if self._connection is not None:
-            with _transaction(self._connection):
-                return work(self._connection)
+            async with self._still:
+                with _transaction(self._connection):
+                    return work(self._connection)
         return await self._in_thread(work)
 
     async def write_slowly(self, work: Work[T]) -> T:
