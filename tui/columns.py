@@ -152,9 +152,9 @@ def _domain_key(line: InboxLine) -> tuple[str, str]:
 
 INBOXES = (
     Column(title="", width=1, say=_sign),
-    Column(title="Inbox", width=26, least=12, say=_address, sort=_domain_key, grow=2),
-    Column(title="Health", width=12, say=_health, sort=lambda x: known(x.inbox.health_score), right=True),
-    Column(title="Lately", width=8, say=_trend, rank=4),
+    Column(title="Inbox", width=24, least=12, say=_address, sort=_domain_key, grow=2),
+    Column(title="Health", width=11, say=_health, sort=lambda x: known(x.inbox.health_score), right=True),
+    Column(title="Lately", width=6, say=_trend, rank=4),
     Column(title="Status", width=9, say=_inbox_status, sort=lambda x: x.inbox.status or ""),
     Column(title="Limit", width=5, say=_limit, sort=lambda x: known(x.inbox.daily_limit), right=True, rank=1),
     Column(title="Sent", width=7, say=_count_of("sends"), sort=_by_count("sends"), right=True, rank=5),
@@ -295,6 +295,8 @@ DOMAINS = (
     Column(title="Unknown", width=7, say=_standing_of("unknown", Ink.UNKNOWN), right=True, rank=1),
     Column(title="Why", width=30, say=_reasons, rank=2, grow=1),
 )
+UNCHARTED = tuple(column for column in INBOXES if column.say is not _trend)
+"""The inboxes' columns while there is too little history for charts."""
 LISTS: Mapping[str, Sequence[Column]] = {
     "inboxes": INBOXES,
     "domains": DOMAINS,

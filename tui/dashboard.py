@@ -142,9 +142,8 @@ class DashboardApp(ShowingApp):
             return
         card = details.card_of(line, board=board, changes=tuple(self._changes))
         if self._memory and isinstance(line, InboxLine):
-            now = self.now()
-            samples = await self._memory.health_of(line.inbox.email, now=now)
-            card = details.with_health(card, samples, bad=self._bad, now=now, glyphs=self._glyphs)
+            course = await self._memory.health_of(line.inbox.email, now=self.now())
+            card = details.with_health(card, course, bad=self._bad, glyphs=self._glyphs)
         self.push_screen(CardScreen(card, glyphs=self._glyphs), self._typed)
 
     def _want_copy(self) -> None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
 
 from shared import reports
 from shared.api.models import StatsRow
 from shared.card import Button, Card, Column, Fact, Row, Table, Tone
 from shared.commands import UsageError, parse
-from shared.history import Sample
 from shared.words import join
 from tui import drawing
 from tui.arrange import Arrangement
@@ -18,7 +16,7 @@ from tui.board import Board
 from tui.keys import BOARD
 from tui.lines import ChangeLine, InboxLine, LeadLine, Line, SequenceLine, StatsLine
 from tui.look import Glyphs
-from tui.memory import CHART, SPAN, evenly
+from tui.memory import Course
 from tui.screens.confirm import Ask
 
 KEYS = tuple((key.shown, key.summary) for key in BOARD)
@@ -55,16 +53,16 @@ def card_of(line: Line, *, board: Board, changes: Sequence[ChangeLine]) -> Card:
     return Card(title=line.subject, tone=line.tone, text=text)
 
 
-def with_health(card: Card, samples: Sequence[Sample], *, bad: float, now: datetime, glyphs: Glyphs) -> Card:
-    """The card of an inbox with its health of the last two weeks, and where that leads."""
-    values = evenly(samples, start=now - SPAN, end=now, points=CHART)
-    if len(values) < 2:
+def with_health(card: Card, course: Course, *, bad: float, glyphs: Glyphs) -> Card:
+    """The card of an inbox with its health over time, and where that leads."""
+    if not course.values:
         return card
-    known = [(sample.at, sample.value) for sample in samples if sample.value is not None]
+    known = [(sample.at, sample.value) for sample in course.samples if sample.value is not None]
     falls = reports.below_in(known, threshold=bad)
-    facts = (Fact(label="Below " + f"{bad:g}", value=f"in {reports.show_span(falls)}"),) if falls else ()
-    drawn = "\n".join(drawing.chart(values, glyphs=glyphs))
-    return replace(card, text=(*card.text, f"\nHealth, 14 days\n{drawn}"), facts=(*card.facts, *facts))
+    facts = (Fact(label=f"Below {bad:g}", value=f"in {reports.show_span(falls)}"),) if falls else ()
+    drawn = "\n".join(drawing.chart(course.values, glyphs=glyphs))
+    said = f"\nHealth, the last {reports.show_span(course.span)}\n{drawn}"
+    return replace(card, text=(*card.text, said), facts=(*card.facts, *facts))
 
 
 def _inbox(line: InboxLine, *, board: Board, changes: Sequence[ChangeLine]) -> Card:
@@ -100,10 +98,18 @@ def _siblings(line: InboxLine, board: Board) -> Table:
         Column(title="Limit", numeric=True),
     )
     rows = tuple(
-        Row(cells=(o.inbox.email, o.inbox.health_score, o.inbox.status, o.inbox.daily_limit), tone=o.tone)
+        Row(
+            cells=(o.inbox.email, _whole(o.inbox.health_score), o.inbox.status, o.inbox.daily_limit),
+            tone=o.tone,
+        )
         for o in others[:12]
     )
     return Table(columns=columns, rows=rows, total=len(others))
+
+
+def _whole(score: float | None) -> int | None:
+    """Rounded down, as in the list."""
+    return None if score is None else int(score)
 
 
 def _sequence(line: SequenceLine, *, changes: Sequence[ChangeLine]) -> Card:

@@ -17,8 +17,8 @@ from tui.lines import ChangeLine
 
 logger = logging.getLogger(__name__)
 
-SPAN = timedelta(days=14)
-"""How far the rows' little charts go back."""
+SPANS = (timedelta(days=14), timedelta(days=1), timedelta(hours=1))
+"""How far charts go back: as far as there is something to see."""
 POINTS = 10
 CHART = 56
 """Columns of the large chart."""
@@ -32,6 +32,15 @@ class Recollection:
     snapshot: Snapshot | None = None
     trends: Trends = field(default_factory=dict)
     changes: tuple[ChangeLine, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """A value over time: what was sampled, and evenly spaced for a chart; empty where too little is known."""
+
+    span: timedelta = SPANS[0]
+    samples: Sequence[Sample] = ()
+    values: tuple[float, ...] = ()
 
 
 class Memory:
@@ -72,21 +81,25 @@ class Memory:
             self._fail(error)
             return {}
 
-    async def health_of(self, email: str, *, now: datetime) -> Sequence[Sample]:
-        """An inbox's health over the last two weeks, oldest first."""
+    async def health_of(self, email: str, *, now: datetime) -> Course:
+        """An inbox's health, over the longest time of which something is known."""
         try:
-            return await self._history.series(
-                self._workspace,
-                kind="inbox",
-                key=email,
-                metric="health_score",
-                start=now - SPAN,
-                end=now,
-                points=CHART,
-            )
+            for span in SPANS:
+                samples = await self._history.series(
+                    self._workspace,
+                    kind="inbox",
+                    key=email,
+                    metric="health_score",
+                    start=now - span,
+                    end=now,
+                    points=CHART,
+                )
+                values = evenly(samples, start=now - span, end=now, points=CHART)
+                if len(values) > 2:
+                    return Course(span=span, samples=samples, values=values)
         except HistoryUnavailable as error:
             self._fail(error)
-            return ()
+        return Course()
 
     async def moments(self, *, start: datetime, end: datetime) -> tuple[datetime, ...]:
         """When snapshots were kept."""
@@ -105,12 +118,15 @@ class Memory:
             return None
 
     async def _trends(self, now: datetime) -> Trends:
-        found = await self._history.all_series(
-            self._workspace, kind="inbox", metric="health_score", start=now - SPAN, end=now, points=POINTS
-        )
-        return {
-            key: evenly(samples, start=now - SPAN, end=now, points=POINTS) for key, samples in found.items()
-        }
+        for span in SPANS:
+            start = now - span
+            found = await self._history.all_series(
+                self._workspace, kind="inbox", metric="health_score", start=start, end=now, points=POINTS
+            )
+            courses = {key: evenly(s, start=start, end=now, points=POINTS) for key, s in found.items()}
+            if any(len(values) > 2 for values in courses.values()):
+                return courses
+        return {}
 
     def _fail(self, error: HistoryUnavailable) -> None:
         logger.warning("history: %s", error)

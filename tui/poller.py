@@ -33,7 +33,7 @@ APART = 0.2
 """Seconds between the first reads, so that a start is no burst."""
 JITTER = 0.1
 """Of the interval."""
-LOOK_BACK = 600
+LOOK_BACK = 60
 """Seconds between readings of the history."""
 CAREFUL: Mapping[str, Any] = {"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
 

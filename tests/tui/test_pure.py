@@ -258,8 +258,9 @@ def test_an_inbox_card_tells_where_its_health_leads() -> None:
     falling = tuple(
         Sample(at=NOW - timedelta(days=9 - n), value=90.0 - 2 * n, low=0, high=0) for n in range(10)
     )
-    card = details.with_health(Card(title="a@x.example"), falling, bad=60, now=NOW, glyphs=UNICODE)
-    assert "Health, 14 days" in card.text[-1]
+    course = memory.Course(samples=falling, values=tuple(s.value or 0 for s in falling))
+    card = details.with_health(Card(title="a@x.example"), course, bad=60, glyphs=UNICODE)
+    assert "Health, the last 14 days" in card.text[-1]
     assert [(fact.label, fact.value) for fact in card.facts] == [("Below 60", "in 6 days")]
 
 

@@ -19,7 +19,7 @@ from shared.api.models import GROUPINGS
 from tui import layout
 from tui.arrange import Arrangement
 from tui.board import Board
-from tui.columns import LISTS
+from tui.columns import INBOXES, LISTS, UNCHARTED
 from tui.freshness import Freshness
 from tui.keys import BOARD, bindings
 from tui.lines import ChangeLine
@@ -135,6 +135,8 @@ class BoardScreen(Screen[None]):
     def _show_panels(self, now: datetime) -> None:
         board = self.board
         assert board
+        charted = any(line.trend for line in board.inboxes[:50])
+        self.panels["inboxes"].grid.exchange(INBOXES if charted else UNCHARTED)
         self.panels["inboxes"].show(board.inboxes, stamp=board.stamps.get("inboxes"), now=now)
         self.panels["sequences"].show(
             board.sequences, stamp=board.stamps.get("sequences"), now=now, aside=_running(board)

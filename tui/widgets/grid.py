@@ -75,6 +75,7 @@ class Grid(ScrollView, can_focus=True):
         self._all: Sequence[Line] = ()
         self._shown: Sequence[Line] = ()
         self._cursor = 0
+        self._moved = False
         self._key = ""
         self._marked: frozenset[str] = frozenset()
         self._arrangement = Arrangement()
@@ -142,6 +143,8 @@ class Grid(ScrollView, can_focus=True):
 
     def exchange(self, columns: Sequence[Column]) -> None:
         """Other columns for the same lines."""
+        if columns is self._columns:
+            return
         self._columns = columns
         self._placed = place(columns, self._room)
         self.refresh()
@@ -167,9 +170,9 @@ class Grid(ScrollView, can_focus=True):
                 self.refresh(Region(0, 1 + row * self._pitch, self.size.width, 1))
 
     def _follow(self) -> None:
-        """Keep the cursor on its line, wherever that has gone; else where it was."""
-        at = self._cursor
-        if not (at < len(self._shown) and self._shown[at].key == self._key):
+        """Keep the cursor on the line that somebody chose, wherever that has gone; else at the top."""
+        at = self._cursor if self._moved else 0
+        if self._moved and not (at < len(self._shown) and self._shown[at].key == self._key):
             at = next((i for i, line in enumerate(self._shown) if line.key == self._key), at)
         self._put(min(at, max(0, len(self._shown) - 1)))
 
@@ -204,14 +207,17 @@ class Grid(ScrollView, can_focus=True):
 
     def action_move(self, by: int) -> None:
         """One line up or down."""
+        self._moved = True
         self._go(self._cursor + by)
 
     def action_page(self, by: int) -> None:
         """One page up or down."""
+        self._moved = True
         self._go(self._cursor + by * max(1, self.size.height - 2))
 
     def action_edge(self, end: int) -> None:
         """The first line or the last."""
+        self._moved = bool(end)
         self._go(len(self._shown) - 1 if end else 0)
 
     def action_pick(self) -> None:
@@ -234,6 +240,7 @@ class Grid(ScrollView, can_focus=True):
             return
         at = event.y - 1 + self.scroll_offset.y
         if at < len(self._shown):
+            self._moved = True
             self._go(at)
             if event.chain > 1:
                 self.action_pick()
