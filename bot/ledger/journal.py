@@ -12,6 +12,7 @@ from bot.ledger import inbox
 from bot.ledger.posts import State
 from bot.ledger.tables import alerts, audit, deliveries, digests, posts, subscriptions
 from shared.records import Actor, AlertsSummary, AuditEntry, Subscription
+from shared.rhythm import MORNING, Rhythm, read_rhythm
 
 DAY = 86_400.0
 
@@ -135,17 +136,30 @@ def unsubscribe(connection: sa.Connection, workspace: str, unwanted: Sequence[Su
 
 
 def digest_at(connection: sa.Connection, workspace: str, channel: str) -> str | None:
-    """When a channel has its digest."""
+    """When a channel has its digests: a rhythm, or two joined by `and`."""
     which = (digests.c.workspace == workspace) & (digests.c.channel == channel)
-    return connection.scalar(sa.select(digests.c.at).where(which))
+    found = connection.scalars(sa.select(digests.c.at).where(which).order_by(digests.c.every)).all()
+    return " and ".join(found) or None
 
 
-def set_digest(connection: sa.Connection, workspace: str, channel: str, at: str | None) -> None:
-    """Set or, with None, end a channel's digest."""
+def set_digest(
+    connection: sa.Connection, workspace: str, channel: str, at: str | None, *, now: float
+) -> None:
+    """Set a channel's daily or weekly digest or, with None, end both."""
     which = (digests.c.workspace == workspace) & (digests.c.channel == channel)
-    connection.execute(sa.delete(digests).where(which))
-    if at is not None:
-        connection.execute(sa.insert(digests).values(workspace=workspace, channel=channel, at=at))
+    if at is None:
+        connection.execute(sa.delete(digests).where(which))
+        return
+    every = rhythm_of(at).every
+    connection.execute(sa.delete(digests).where(which, digests.c.every == every))
+    values = {"workspace": workspace, "channel": channel, "every": every, "at": at, "done_until": now}
+    connection.execute(sa.insert(digests).values(**values))
+
+
+def rhythm_of(at: str) -> Rhythm:
+    """The rhythm of a text that the commands wrote."""
+    found = read_rhythm(at.split())
+    return found if isinstance(found, Rhythm) else Rhythm(at=MORNING)
 
 
 def record(connection: sa.Connection, entry: AuditEntry) -> None:

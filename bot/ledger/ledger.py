@@ -52,7 +52,7 @@ class Records:
 
     async def set_digest(self, workspace: str, channel: str, at: str | None) -> None:
         """Set or end a channel's digest."""
-        await self.store.write(lambda c: journal.set_digest(c, workspace, channel, at))
+        await self.store.write(lambda c: journal.set_digest(c, workspace, channel, at, now=self.store.now(c)))
 
     async def audit(self, workspace: str, limit: int = 20) -> Sequence[AuditEntry]:
         """The newest acts first."""

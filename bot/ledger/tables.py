@@ -86,6 +86,29 @@ alerts = sa.Table(
     _text("claimed_by"),
     _text("claimed_name"),
     _moment("claimed_at"),
+    _text("sequence"),
+    _text("domain"),
+    _moment("waiting_since"),  # somebody is to take it; NULL: nobody need, or no longer
+    _count("nudges"),  # how often that was said: 1 reminded, 2 escalated
+    _moment("snoozed_until"),
+    _text("snoozed_name"),
+    _text("handled_name"),
+    _moment("handled_at"),
+    _text("standing"),  # how what it is about stands, as JSON: its sequence, its domain
+    _moment("looked_at"),  # when that was last asked
+    _moment("recovered_at"),
+)
+sa.Index(
+    "ix_alerts_waiting_since",
+    alerts.c.waiting_since,
+    sqlite_where=alerts.c.waiting_since.is_not(None),
+    postgresql_where=alerts.c.waiting_since.is_not(None),
+)
+sa.Index(
+    "ix_alerts_snoozed_until",
+    alerts.c.snoozed_until,
+    sqlite_where=alerts.c.snoozed_until.is_not(None),
+    postgresql_where=alerts.c.snoozed_until.is_not(None),
 )
 sa.Index("ix_alerts_email", alerts.c.email)
 sa.Index("ix_alerts_open", alerts.c.workspace, alerts.c.kind, alerts.c.claimed_by)
@@ -109,6 +132,9 @@ posts = sa.Table(
     _text("thread_ts"),
     _text("ts"),
     _text("error"),
+    _flag("condensed"),
+    _text("mention"),  # whom Slack is to call: U…, S… or here
+    _moment("held_until"),  # of a post that is held over a quiet time
     _count("attempts"),
     _count("lookups"),
     _count("version"),
@@ -164,7 +190,34 @@ digests = sa.Table(
     metadata,
     _text("workspace", primary_key=True),
     _text("channel", primary_key=True),
-    _text("at"),
+    _text("every", primary_key=True),  # day or week
+    _text("at"),  # a rhythm: `09:00 Europe/Berlin`, `mondays 09:00`
+    _moment("done_until", nullable=False),  # the last time it was due and given
+)
+
+sightings = sa.Table(  # what deliveries told of, in nobody's words: for counts, causes and spikes
+    "sightings",
+    metadata,
+    sa.Column("delivery_id", Serial, primary_key=True, autoincrement=False),
+    _text("workspace"),
+    _text("kind"),
+    _text("domain"),
+    _text("sequence"),
+    _text("detail"),
+    _moment("at", nullable=False),
+)
+sa.Index("ix_sightings_at", sightings.c.at)
+
+spikes = sa.Table(  # so much of one kind at once that it is said; one card each, until it is over
+    "spikes",
+    metadata,
+    _text("workspace", primary_key=True),
+    _text("kind", primary_key=True),
+    _text("scope", primary_key=True),
+    _text("name", primary_key=True),
+    _moment("since", nullable=False),
+    _moment("last_at", nullable=False),
+    _text("dedupe"),
 )
 
 timers = sa.Table(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from shared.api.models import EVENT_KINDS
 from shared.commands.arguments import Grammar, Misread, Values, Words, clip, did_you_mean
+from shared.rhythm import Rhythm, read_rhythm
 from shared.words import Word, quote, read_channel
 
 HERE = ""
@@ -73,31 +73,31 @@ def _read_digest(words: Words) -> Values:
     channel = HERE
     if words and (found := _channel(words[-1])) is not None:
         channel, words = found, words[:-1]
-    action, rest = (words[0], words[1:]) if words else (None, ())
-    if action is not None and not action.says("now", "at", "off"):
-        raise Misread(f"“{clip(action.text)}” is not known here.", hint="Write now, at 09:00, or off.")
-    at = _time("".join(word.text for word in rest)) if action and action.says("at") else None
-    if rest and at is None:
-        raise Misread(f"“{clip(rest[0].text)}” is not understood here.")
-    return {"action": action.text.lower() if action else "show", "at": at, "channel": channel}
+    if not words or words[0].says("now", "off"):
+        if words[1:]:
+            raise Misread(f"“{clip(words[1].text)}” is not understood here.")
+        return {"action": words[0].text.lower() if words else "show", "at": None, "channel": channel}
+    return {"action": "at", "at": str(_rhythm(words)), "channel": channel}
 
 
-def _time(text: str) -> str:
-    found = re.fullmatch(r"([0-9]{1,2})(?:[:.]([0-9]{2}))?(am|pm)?", text.lower())
-    hour, minute = (int(found[1]), int(found[2] or 0)) if found else (99, 0)
-    if found and found[3] and 1 <= hour <= 12:
-        hour = hour % 12 + (12 if found[3] == "pm" else 0)
-    elif found and found[3]:
-        hour = 99
-    if hour > 23 or minute > 59:
-        said = f"“{clip(text)}” is no time of day." if text else "At what time?"
-        raise Misread(said, hint="Write it like 09:00.")
-    return f"{hour:02}:{minute:02}"
+def _rhythm(words: Words) -> Rhythm:
+    texts = [word.text for word in words]
+    if texts[-1].lower() in {"am", "pm"}:
+        texts[-2:] = ["".join(texts[-2:])]
+    hint = "Write now, off, at 09:00 Europe/Berlin, or mondays at 09:00."
+    if texts == ["at"]:
+        raise Misread("At what time?", hint=hint)
+    found = read_rhythm(texts)
+    if isinstance(found, str):
+        kind = "time of day" if found[:1].isdigit() else "weekday or time zone"
+        raise Misread(f"“{clip(found)}” is no {kind}.", hint=hint)
+    return found
 
 
 def _write_digest(values: Values) -> list[str]:
-    action = [] if values["action"] == "show" else [values["action"]]
-    return [*action, *([values["at"]] if values["at"] else []), *_write_channel_only(values)]
+    action = [] if values["action"] in {"show", "at"} else [values["action"]]
+    at = ["at", *values["at"].split()] if values["at"] else []
+    return [*action, *at, *_write_channel_only(values)]
 
 
 SUBSCRIBE = Grammar(read=_read_subscribe, write=_write_subscribe)

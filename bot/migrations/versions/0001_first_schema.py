@@ -19,6 +19,8 @@ def upgrade() -> None:
     _known_leads()
     _lanes()
     _posts()
+    _sightings()
+    _spikes()
     _subscriptions()
     _timers()
     _alerts()
@@ -96,8 +98,39 @@ def _digests() -> None:
         "digests",
         sa.Column("workspace", sa.Text(), server_default="", nullable=False),
         sa.Column("channel", sa.Text(), server_default="", nullable=False),
+        sa.Column("every", sa.Text(), server_default="", nullable=False),
         sa.Column("at", sa.Text(), server_default="", nullable=False),
-        sa.PrimaryKeyConstraint("workspace", "channel"),
+        sa.Column("done_until", sa.Double(), nullable=False),
+        sa.PrimaryKeyConstraint("workspace", "channel", "every"),
+    )
+
+
+def _sightings() -> None:
+    op.create_table(
+        "sightings",
+        sa.Column("delivery_id", SERIAL, autoincrement=False, nullable=False),
+        sa.Column("workspace", sa.Text(), server_default="", nullable=False),
+        sa.Column("kind", sa.Text(), server_default="", nullable=False),
+        sa.Column("domain", sa.Text(), server_default="", nullable=False),
+        sa.Column("sequence", sa.Text(), server_default="", nullable=False),
+        sa.Column("detail", sa.Text(), server_default="", nullable=False),
+        sa.Column("at", sa.Double(), nullable=False),
+        sa.PrimaryKeyConstraint("delivery_id"),
+    )
+    op.create_index("ix_sightings_at", "sightings", ["at"], unique=False)
+
+
+def _spikes() -> None:
+    op.create_table(
+        "spikes",
+        sa.Column("workspace", sa.Text(), server_default="", nullable=False),
+        sa.Column("kind", sa.Text(), server_default="", nullable=False),
+        sa.Column("scope", sa.Text(), server_default="", nullable=False),
+        sa.Column("name", sa.Text(), server_default="", nullable=False),
+        sa.Column("since", sa.Double(), nullable=False),
+        sa.Column("last_at", sa.Double(), nullable=False),
+        sa.Column("dedupe", sa.Text(), server_default="", nullable=False),
+        sa.PrimaryKeyConstraint("workspace", "kind", "scope", "name"),
     )
 
 
@@ -145,6 +178,9 @@ def _posts() -> None:
         sa.Column("thread_ts", sa.Text(), server_default="", nullable=False),
         sa.Column("ts", sa.Text(), server_default="", nullable=False),
         sa.Column("error", sa.Text(), server_default="", nullable=False),
+        sa.Column("condensed", sa.Boolean(), server_default=sa.false(), nullable=False),
+        sa.Column("mention", sa.Text(), server_default="", nullable=False),
+        sa.Column("held_until", sa.Double(), nullable=True),
         sa.Column("attempts", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("lookups", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("version", sa.BigInteger(), server_default="0", nullable=False),
@@ -225,10 +261,30 @@ def _alerts() -> None:
         sa.Column("claimed_by", sa.Text(), server_default="", nullable=False),
         sa.Column("claimed_name", sa.Text(), server_default="", nullable=False),
         sa.Column("claimed_at", sa.Double(), nullable=True),
+        sa.Column("sequence", sa.Text(), server_default="", nullable=False),
+        sa.Column("domain", sa.Text(), server_default="", nullable=False),
+        sa.Column("waiting_since", sa.Double(), nullable=True),
+        sa.Column("nudges", sa.BigInteger(), server_default="0", nullable=False),
+        sa.Column("snoozed_until", sa.Double(), nullable=True),
+        sa.Column("snoozed_name", sa.Text(), server_default="", nullable=False),
+        sa.Column("handled_name", sa.Text(), server_default="", nullable=False),
+        sa.Column("handled_at", sa.Double(), nullable=True),
+        sa.Column("standing", sa.Text(), server_default="", nullable=False),
+        sa.Column("looked_at", sa.Double(), nullable=True),
+        sa.Column("recovered_at", sa.Double(), nullable=True),
         sa.ForeignKeyConstraint(["delivery_id"], ["deliveries.id"]),
         sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("delivery_id"),
     )
+    for column in ("waiting_since", "snoozed_until"):
+        op.create_index(
+            f"ix_alerts_{column}",
+            "alerts",
+            [column],
+            unique=False,
+            sqlite_where=sa.text(f"{column} IS NOT NULL"),
+            postgresql_where=sa.text(f"{column} IS NOT NULL"),
+        )
     op.create_index("ix_alerts_email", "alerts", ["email"], unique=False)
     op.create_index("ix_alerts_open", "alerts", ["workspace", "kind", "claimed_by"], unique=False)
     # ### end Alembic commands ###
