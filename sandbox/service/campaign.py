@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
-from sandbox.service.chance import between, roll, rolls
+from sandbox.service.chance import between, roll, two_rolls
 from sandbox.service.clock import DAY, HOUR, MINUTE
 
 STEP_GAP_DAYS = (1, 2, 3, 4, 5)
@@ -67,10 +68,16 @@ def _slot_of_day(
     start = day * DAY + window.opens * HOUR
     part = (window.closes - window.opens) * HOUR / limit
     for number in range(max(0, int((after - start) / part)), limit):
-        slot = start + (number + between(0.1, 0.9, roll("slot", *key, day, number))) * part
+        slot = start + (number + _within_part(key, day, number)) * part
         if slot > after:
             return slot
     return None
+
+
+@lru_cache(maxsize=1_024)
+def _within_part(key: tuple[object, ...], day: int, number: int) -> float:
+    """Whoever asks for the slot after this one asks for this one, too."""
+    return between(0.1, 0.9, roll("slot", *key, day, number))
 
 
 def variant_of(*, seed: int, lead: int, step: int) -> int:
@@ -95,7 +102,7 @@ def outcome(
     climate: Climate = CALM,
 ) -> Outcome:
     """What comes of sending a step's variant to a lead, on that day, from an inbox of that health."""
-    what, when, *_ = rolls(seed, "outcome", lead, step, variant, day)
+    what, when = two_rolls(seed, "outcome", lead, step, variant, day)
     for kind, share in _shares(step=step, variant=variant, health=health, appeal=appeal, climate=climate):
         if what < share:
             return Outcome(kind=kind, delay=_delay(kind, when))
@@ -103,6 +110,7 @@ def outcome(
     return Outcome(kind="silence", delay=0.0)
 
 
+@lru_cache(maxsize=8_192)
 def _shares(
     *, step: int, variant: int, health: float, appeal: float, climate: Climate
 ) -> tuple[tuple[str, float], ...]:
@@ -137,7 +145,7 @@ def _bell(at: float) -> float:
 
 def books_meeting(*, seed: int, lead: int, step: int) -> float | None:
     """Seconds until an interested lead books a meeting; None for the many who never do."""
-    whether, when, *_ = rolls(seed, "meeting", lead, step)
+    whether, when = two_rolls(seed, "meeting", lead, step)
     return between(2 * HOUR, 3 * DAY, when) if whether < 0.38 else None
 
 

@@ -11,12 +11,19 @@ T = TypeVar("T")
 
 _UNIT = 2.0**-64
 _EIGHT = struct.Struct("<8Q")
+_TWO = struct.Struct("<2Q48x")
 
 
 def rolls(*key: object) -> tuple[float, ...]:
     """Eight independent numbers in [0, 1) for one key."""
     digest = hashlib.blake2b(repr(key).encode(), digest_size=64).digest()
     return tuple(word * _UNIT for word in _EIGHT.unpack(digest))
+
+
+def two_rolls(*key: object) -> tuple[float, float]:
+    """The first two of them."""
+    first, second = _TWO.unpack(hashlib.blake2b(repr(key).encode(), digest_size=64).digest())
+    return first * _UNIT, second * _UNIT
 
 
 def roll(*key: object) -> float:

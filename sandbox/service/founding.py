@@ -1,4 +1,4 @@
-"""Found the account: keys, sequences, inboxes, and what five weeks of campaign have left of leads and counts."""
+"""Found the account: keys, sequences, inboxes, and what nine weeks of campaign have left of leads and counts."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from sandbox.service.schema import LEAD_INDEXES, inboxes, tallies
 LEADS = 1_000_000
 INBOXES = 10_000
 DOMAINS = 500
-_DAYS = 30
+_DAYS = 64
 _WIDTH = 16
 _AT_ONCE = 2_000
 
@@ -74,7 +74,7 @@ _COUNTS = ("sends", "replies", "positive_replies", "meetings", "bounces", "compl
 
 
 def found_huge(connection: Connection, *, workspace: int, seed: int, now: float) -> None:
-    """10,000 inboxes on 500 domains, a million leads, a month of counts that add up in every grouping."""
+    """10,000 inboxes on 500 domains, a million leads, nine weeks of counts that add up in every grouping."""
     plans = ACME.sequences
     sequences = [rows.insert_sequence(connection, plan, workspace=workspace) for plan in plans]
     homes = [

@@ -1,4 +1,4 @@
-"""The five weeks before the first day, played in memory by the rules of the campaign; what is left is the account."""
+"""The nine weeks before the first day, played in memory by the rules of the campaign; what is left is the account."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from sandbox.service.campaign import Window
 from sandbox.service.clock import DAY, HOUR, day_of
 from sandbox.service.tallies import Cell, TallySheet
 
-HISTORY_DAYS = 35
+HISTORY_DAYS = 65
+"""Enough for the last 30 days and the 30 before them, which reports compare."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -62,7 +63,7 @@ class Rehearsal:
     sheet: TallySheet = field(default_factory=TallySheet)
 
     def play(self, sender: Sender) -> None:
-        """Send from one inbox for five weeks: follow-ups that are due first, else a new lead."""
+        """Send from one inbox for all those weeks: follow-ups that are due first, else a new lead."""
         waiting: list[tuple[float, int, Journey]] = []
         key = (self.seed, sender.inbox)
         slot = (day_of(self.now) - HISTORY_DAYS) * DAY
@@ -107,7 +108,7 @@ class Rehearsal:
         elif at + result.delay > self.now:
             self._expect(journey, result.kind, due_at=at + result.delay)
         else:
-            self._settle(journey, sender, result.kind, at=at + result.delay)
+            self._settle(journey, sender, result.kind, cell=cell, at=at + result.delay)
 
     def _cell(self, journey: Journey, sender: Sender, *, at: float) -> Cell:
         variant = campaign.variant_of(seed=self.seed, lead=-journey.serial, step=journey.step)
@@ -124,8 +125,8 @@ class Rehearsal:
     def _expect(self, journey: Journey, kind: str, *, due_at: float) -> None:
         self.pending.append(Pending(journey=journey, kind=kind, due_at=due_at))
 
-    def _settle(self, journey: Journey, sender: Sender, kind: str, *, at: float) -> None:
-        cell = self._cell(journey, sender, at=at)
+    def _settle(self, journey: Journey, sender: Sender, kind: str, *, cell: Cell, at: float) -> None:
+        cell = cell._replace(day=day_of(at))
         journey.settled_at = at
         for what in campaign.COUNTED[kind]:
             self.sheet.count(cell, what)
@@ -142,13 +143,13 @@ class Rehearsal:
         elif journey.due_at is None:
             journey.status = "completed"
         if kind == "interested":
-            self._arrange(journey, sender, at=at)
+            self._arrange(journey, cell, at=at)
 
-    def _arrange(self, journey: Journey, sender: Sender, *, at: float) -> None:
+    def _arrange(self, journey: Journey, cell: Cell, *, at: float) -> None:
         delay = campaign.books_meeting(seed=self.seed, lead=-journey.serial, step=journey.step)
         if delay is None:
             return
         if at + delay > self.now:
             self._expect(journey, "meeting", due_at=at + delay)
         else:
-            self.sheet.count(self._cell(journey, sender, at=at + delay), "meetings")
+            self.sheet.count(cell._replace(day=day_of(at + delay)), "meetings")
