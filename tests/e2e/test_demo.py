@@ -42,7 +42,7 @@ def test_pausing_in_slack_pauses_in_the_service(demo: Demo) -> None:
     [
         ("/outreach pause sq_nothing", "Nothing was changed"),
         ("/outreach pauze sq_x", "Did you mean pause"),
-        ("/outreach stats by moon", "by sequence, step, variant or inbox"),
+        ("/outreach stats by moon", "It can be: "),
     ],
 )
 def test_a_wrong_command_is_answered_with_what_would_have_been_right(
@@ -62,10 +62,10 @@ def test_an_interested_reply_arrives_within_a_minute(demo: Demo) -> None:
 def test_a_bot_killed_in_mid_burst_posts_every_alert_once() -> None:
     demo = Demo()
     demo.slack("settings", {"messages_per_second": 100, "burst": 100})
-    demo.control("/events", {"workspace": "acme", "kind": "reply.interested", "count": 60})
-    until(lambda: len(demo.messages()) > 5, within=30, what="the burst has begun")
+    demo.control("/events", {"workspace": "acme", "kind": "reply.interested", "count": 25})
+    until(lambda: len(demo.messages()) > 3, within=30, what="the burst has begun")
     os.kill(demo.announced["bot_pid"], signal.SIGKILL)
-    until(lambda: len(demo.slack("summary")["alerts"]) >= 60, within=60, what="the rest after the restart")
+    until(lambda: len(demo.slack("summary")["alerts"]) >= 25, within=60, what="the rest after the restart")
     code, out = demo.end()
     assert code == 0, out
     assert re.search(r"alerts +\d+ of \d+ posted, 0 lost, 0 doubled", out)
