@@ -53,7 +53,6 @@ class Reports:
 
     def _fallback(self, broken: str) -> str | None:
         """The configured fallback channel, else another workspace's alert channel."""
-        configured = self._settings.routes.get("fallback")
         others = [workspace.alert_channel for workspace in self._settings.workspaces.values()]
-        wanted = [configured if isinstance(configured, str) else None, *others]
+        wanted = [self._settings.routes.fallback, *others]
         return next((channel for channel in wanted if channel and channel != broken), None)

@@ -84,7 +84,7 @@ def _rhythm(words: Words) -> Rhythm:
     texts = [word.text for word in words]
     if texts[-1].lower() in {"am", "pm"}:
         texts[-2:] = ["".join(texts[-2:])]
-    hint = "Write now, off, at 09:00 Europe/Berlin, or mondays at 09:00."
+    hint = "Write now, at 09:00, or off; or in full: mondays at 09:00 Europe/Berlin."
     if texts == ["at"]:
         raise Misread("At what time?", hint=hint)
     found = read_rhythm(texts)

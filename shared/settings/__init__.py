@@ -16,6 +16,7 @@ import platformdirs
 from pydantic import SecretStr, ValidationError
 from sqlalchemy.engine import URL
 
+from shared.alerting import Attention, Routing
 from shared.database import beside, parse_url
 from shared.health import DEFAULT as DEFAULT_THRESHOLDS
 from shared.health import Thresholds
@@ -114,7 +115,8 @@ class Settings:
     slack: SlackSettings
     workspaces: Mapping[str, Workspace]
     default_workspace: str
-    routes: Mapping[str, Any]
+    routes: Routing
+    attention: Attention
     roles: Mapping[str, Any]
     dashboard: Mapping[str, Any]
 
@@ -240,7 +242,8 @@ def _settle(given: Given, *, file: Path | None) -> Settings:
         ),
         workspaces=workspaces,
         default_workspace=default,
-        routes=given.routes,
+        routes=given.routes.settled(),
+        attention=given.alerts.settled(),
         roles=given.roles,
         dashboard=given.dashboard,
     )

@@ -142,12 +142,22 @@ SETTINGS = (
     ),
 )
 BY_NAME: Mapping[str, Setting] = {setting.name: setting for setting in SETTINGS}
-SECTIONS = ("slack", "workspaces", "fields", "routes", "roles", "thresholds", "dashboard")
+SECTIONS = ("slack", "workspaces", "fields", "routes", "alerts", "roles", "thresholds", "dashboard")
 WORKSPACE_KEYS = ("base_url", "api_key", "webhook_secret", "alert_channel", "rate", "fields")
 KEYS_OF: Mapping[str, tuple[str, ...]] = {
     "workspaces": WORKSPACE_KEYS,
     "thresholds": ("healthy", "bad"),
     "fields": ("sequence", "inbox", "stats", "lead"),
+    "routes": ("fallback", "mention", "quiet", "timezone", "rules"),
+    "alerts": (
+        "remind_after",
+        "escalate_after",
+        "escalate_to",
+        "escalate_mention",
+        "spike_count",
+        "spike_window",
+        "spike_percent",
+    ),
 }
 
 
@@ -238,4 +248,28 @@ _TAIL = """\
 # [thresholds]
 # healthy = 80
 # bad = 60
+
+# Where alerts go beside the alert channel. A mention is the id of a user (U…) or a group (S…), here, or none.
+# [routes]
+# fallback = "C0123456789"
+# mention = "S0123456789"
+# quiet = "20:00-08:00"
+# timezone = "Europe/Berlin"
+# [[routes.rules]]
+# channel = "C0123456789"
+# events = ["reply.interested"]
+# sequence = "Q3 founders"
+# inbox = "mail.example.com"
+# condensed = false
+# mention = "U0123456789"
+
+# How long an interested reply may wait, and how many bounces or opt-outs at once are told of.
+# [alerts]
+# remind_after = "5m"
+# escalate_after = "15m"
+# escalate_to = "C0123456789"
+# escalate_mention = "here"
+# spike_count = 10
+# spike_window = "1h"
+# spike_percent = 5
 """

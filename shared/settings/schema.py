@@ -20,7 +20,7 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic_core import ErrorDetails
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
@@ -32,6 +32,7 @@ from pydantic_settings import (
 
 from shared.database import DatabaseUnusable, parse_url
 from shared.settings import configuration
+from shared.settings.alerting import Channel, GivenAlerts, GivenRoutes, wrong
 
 PLAIN_WORDS = {
     "int_parsing": "is no whole number.",
@@ -42,14 +43,10 @@ PLAIN_WORDS = {
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 
-def _wrong(problem: str, cure: str) -> PydanticCustomError:
-    return PydanticCustomError("setting", "{problem}", {"problem": problem, "cure": cure})
-
-
 def _base_url(text: str) -> str:
     url = _web_address(text).rstrip("/")
     if not url.endswith("/v1"):
-        raise _wrong("does not end in /v1.", "Add the version: https://HOST/v1")
+        raise wrong("does not end in /v1.", "Add the version: https://HOST/v1")
     return url
 
 
@@ -60,16 +57,16 @@ def _web_address(text: str) -> str:
     except ValueError:
         plausible = False
     if not plausible or re.search(r"\s", text.strip()):
-        raise _wrong("is no web address.", "Write it in full: https://HOST/…")
+        raise wrong("is no web address.", "Write it in full: https://HOST/…")
     if parts.username or parts.password or parts.query or parts.fragment:
-        raise _wrong("carries more than an address.", "Leave out any user, password, query or fragment.")
+        raise wrong("carries more than an address.", "Leave out any user, password, query or fragment.")
     return text.strip()
 
 
 def _secret(value: SecretStr) -> SecretStr:
     text = value.get_secret_value()
     if not text.isascii() or not text.isprintable() or " " in text or not text:
-        raise _wrong("holds a space, a line break or a strange character.", "Copy it again, without any.")
+        raise wrong("holds a space, a line break or a strange character.", "Copy it again, without any.")
     return value
 
 
@@ -79,17 +76,9 @@ def _secrets(value: Any) -> Any:
     )
 
 
-def _channel(text: str) -> str:
-    if text.startswith("#") or re.search(r"\s", text):
-        raise _wrong(
-            "is no channel id.", "Use the id, like C0123456789; the channel's details show it at the end."
-        )
-    return text
-
-
 def _level(text: str) -> str:
     if text.upper() not in LEVELS:
-        raise _wrong("is no log level.", f"Use one of {', '.join(LEVELS)}.")
+        raise wrong("is no log level.", f"Use one of {', '.join(LEVELS)}.")
     return text.upper()
 
 
@@ -98,21 +87,20 @@ def _database(text: str) -> str:
         parse_url(text)
     except DatabaseUnusable:
         cure = "Write sqlite:///PATH or postgresql://USER@HOST/NAME"
-        raise _wrong("is no database address.", cure) from None
+        raise wrong("is no database address.", cure) from None
     return text
 
 
 def _names(tables: Mapping[str, Any]) -> Mapping[str, Any]:
     for name in tables:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name):
-            raise _wrong("holds a name that @NAME cannot say.", "Use letters, digits, dot, dash, underscore.")
+            raise wrong("holds a name that @NAME cannot say.", "Use letters, digits, dot, dash, underscore.")
     return tables
 
 
 BaseUrl = Annotated[str, AfterValidator(_base_url)]
 Secret = Annotated[SecretStr, AfterValidator(_secret)]
 Secrets = Annotated[tuple[Secret, ...], NoDecode, BeforeValidator(_secrets)]
-Channel = Annotated[str, AfterValidator(_channel)]
 Rate = Annotated[float, Field(gt=0, le=10)]
 Fields = Mapping[Literal["sequence", "inbox", "stats", "lead"], Mapping[str, str]]
 Section = dict[str, Any]
@@ -148,7 +136,7 @@ class GivenThresholds(BaseModel):
     @model_validator(mode="after")
     def _in_order(self) -> Self:
         if self.bad > self.healthy:
-            raise _wrong("says bad above healthy.", "Let bad be the lower of the two.")
+            raise wrong("says bad above healthy.", "Let bad be the lower of the two.")
         return self
 
 
@@ -174,7 +162,8 @@ class Given(BaseSettings):
     slack_signing_secret: Secret | None = None
     slack_app_token: Secret | None = None
     slack_api_url: Annotated[str, AfterValidator(_web_address)] | None = None
-    routes: Section = {}
+    routes: GivenRoutes = GivenRoutes()
+    alerts: GivenAlerts = GivenAlerts()
     roles: Section = {}
     thresholds: GivenThresholds = GivenThresholds()
     dashboard: Section = {}
