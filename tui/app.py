@@ -13,6 +13,7 @@ from shared.database import beside
 from shared.history import History
 from shared.records import Records
 from shared.settings import Settings, Workspace
+from tui.collector import calm
 from tui.dashboard import DashboardApp, utc_now
 from tui.hands import Hands
 from tui.logfile import logging_to
@@ -73,8 +74,9 @@ async def run_dashboard(
             app.wear(wishes.theme)
             if wishes.keys:
                 app.set_keymap({f"board.{name}": keys for name, keys in wishes.keys.items()})
-            async with watched(lambda: app.exit(return_code=1)):
-                await app.run_async()
+            with calm():
+                async with watched(lambda: app.exit(return_code=1)):
+                    await app.run_async()
     return app.return_code or 0
 
 
