@@ -59,8 +59,8 @@ docs: $(RUN)  ## write manifest.yml and the pages that are made from the tables
 	@$(BIN)/python -m cli.settings_page docs/settings.md
 
 lock: $(DEV)  ## resolve the locks anew (needs uv on the path)
-	@uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-annotate --no-header --no-emit-index-url --no-emit-find-links pyproject.toml --group build -o requirements.lock
-	@uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-annotate --no-header --no-emit-index-url --no-emit-find-links pyproject.toml --group build --group dev -c requirements.lock -o requirements-dev.lock
+	@uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-annotate --no-header pyproject.toml --group build -o requirements.lock
+	@uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-annotate --no-header pyproject.toml --group build --group dev -c requirements.lock -o requirements-dev.lock
 
 clean:  ## remove what the targets made
 	@rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

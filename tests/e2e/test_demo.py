@@ -56,7 +56,7 @@ def test_an_interested_reply_arrives_within_a_minute(demo: Demo) -> None:
     def interested() -> bool:
         return any("nterested" in message["text"] for message in demo.messages())
 
-    until(interested, within=60, what="an interested reply in the alert channel")
+    assert until(interested, within=60, what="an interested reply in the alert channel")
 
 
 def test_a_bot_killed_in_mid_burst_posts_every_alert_once() -> None:
