@@ -67,7 +67,7 @@ class SharedBudget(Turns):
         super().__init__(rate)
         self._row = _row_at(url, key=key, fresh=Pace(interval=self._base))
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="budget")
-        self._alone = LocalBudget(rate / 2)
+        self._alone = LocalBudget(rate / 2, bursts=False)  # what the others sent is not known
         self._alone_until = 0.0
         self._clock_ahead = 0.0
 

@@ -5,16 +5,21 @@ order is first come, first served, whichever process asks. At the *gate* each re
 turn, never closer than one interval to the one before, counted from when that really went: who comes late
 moves the gate, and so no late bunch forms. An INTERACTIVE request takes no place in the line: it stands at
 the gate and moves the whole line back by one interval, which makes its wait two intervals at most.
-A 429 closes the gate for everybody until its Retry-After, and widens the interval for a while.
+Where the key was quiet, it need not even wait for the gate: up to BURST go at once, *early*, each moving the
+gate and the line as if it had waited, so that those who follow pay the time back.
+A 429 closes the gate for everybody until its Retry-After, widens the interval and ends bursts for a while.
 
-With interval T and slack S, eleven requests span at least 10·T - S: at 9.5 a second 1.04 s, so that even
-40 ms of difference in travelling time leave at most ten in any one second.
+With interval T, slack S and n = ⌈1/T⌉, any n + 1 requests span at least n·T - S. One that waits for the gate
+does: the gate went on by T for each of the n before it, and none of them went after its own place there. One
+that goes early does, because the log of what was sent says so. At 9.5 a second that is 1.047 s, so that even
+40 ms of difference in travelling time leave at most ten in any one second, however a service counts them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from math import ceil
 from typing import Protocol
 
 SLACK = 0.005
@@ -27,6 +32,10 @@ CLEAN_ANSWERS = 50
 LONGEST_STOP = 3600.0
 """A longer Retry-After is asked for again after an hour."""
 LONGEST_LINE = 300.0
+BURST = 5
+"""So many requests of people go at once where the key was quiet: what one command reads."""
+CALM_SECONDS = 60.0
+"""No bursts for so long after a 429: somebody else may use the key."""
 
 
 class Priority(StrEnum):
@@ -80,12 +89,24 @@ class Pace:
     """By how much the line has been moved back, ever."""
     held: float = 0.0
     """Until then the gate is kept for a person who waits at it."""
+    bursts_from: float = 0.0
+    """Nobody goes early before."""
     resumes_at: float = 0.0
     slowed_at: float = 0.0
     clean: int = 0
     throttled: int = 0
     sent: tuple[float, ...] = ()
-    """When the last requests went, at most twelve."""
+    """When the last requests went, at most twelve, in order."""
+
+    @property
+    def in_a_second(self) -> int:
+        """So many requests at most go in `span` seconds, which is a little more than one."""
+        return ceil(1 / self.interval - 1e-9)
+
+    @property
+    def span(self) -> float:
+        """Seconds that one request more than `in_a_second` takes at least."""
+        return self.in_a_second * self.interval - SLACK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,13 +120,20 @@ class Turn:
 
 def settle(pace: Pace, now: float) -> Pace:
     """Undo what no wait explains: a clock that stepped back."""
-    if pace.gate <= max(now + 2 * pace.interval, pace.resumes_at + 2 * pace.interval) and (
+    if pace.gate <= max(now, pace.resumes_at) + (BURST + 1) * pace.interval and (
         pace.resumes_at <= now + LONGEST_STOP and pace.line <= max(pace.gate, now) + LONGEST_LINE
     ):
         return pace
     gate = now + pace.interval
     return replace(
-        pace, gate=gate, line=gate, held=0.0, resumes_at=min(pace.resumes_at, now), slowed_at=0.0, sent=()
+        pace,
+        gate=gate,
+        line=gate,
+        held=0.0,
+        bursts_from=now + pace.span,
+        resumes_at=min(pace.resumes_at, now),
+        slowed_at=0.0,
+        sent=(),
     )
 
 
@@ -128,8 +156,15 @@ def _moved_back(pace: Pace, seconds: float, now: float) -> Pace:
 def wait_of(pace: Pace, now: float, turn: Turn) -> float:
     """Seconds until the turn, as things stand now; it may grow later."""
     if turn.priority is Priority.INTERACTIVE:
-        return max(0.0, pace.gate - now)
+        return max(0.0, min(pace.gate, _early(pace)) - now)
     return max(0.0, _place(pace, turn) - now, pace.gate - now, pace.held - now)
+
+
+def _early(pace: Pace) -> float:
+    """From when on a person need not wait for the gate: few went early, and the last second has room."""
+    full = len(pace.sent) >= pace.in_a_second
+    room = pace.sent[-pace.in_a_second] + pace.span if full else 0.0
+    return max(pace.bursts_from, pace.resumes_at, pace.gate - (BURST - 1) * pace.interval, room)
 
 
 def _place(pace: Pace, turn: Turn) -> float:
@@ -153,11 +188,14 @@ def pass_gate(pace: Pace, now: float, turn: Turn) -> tuple[Pace, float]:
 
 
 def late(pace: Pace, now: float, seconds: float) -> Pace:
-    """A request that passed the gate goes only now: the gate and the line move with it."""
+    """A request that passed the gate goes only now: the log tells it, and where it must, the gate moves with it."""
     pace = settle(pace, now)
-    return replace(
-        _moved_back(pace, seconds, now), gate=max(pace.gate + seconds, now - SLACK + pace.interval)
-    )
+    places = range(len(pace.sent))
+    turn = min(places, key=lambda place: abs(pace.sent[place] - (now - seconds)), default=0)
+    behind = max(1, len(pace.sent) - turn)
+    gate = max(pace.gate, now - SLACK + behind * pace.interval)
+    sent = (*pace.sent[:turn], *pace.sent[turn + 1 :], now)
+    return replace(_moved_back(pace, gate - pace.gate, now), gate=gate, sent=sent)
 
 
 def stop(pace: Pace, now: float, retry_after: float, *, base: float) -> Pace:
@@ -171,6 +209,7 @@ def stop(pace: Pace, now: float, retry_after: float, *, base: float) -> Pace:
         line=max(pace.line, now) + back,
         shift=pace.shift + back,
         resumes_at=max(pace.resumes_at, until),
+        bursts_from=max(pace.bursts_from, until + CALM_SECONDS),
         throttled=pace.throttled + 1,
         clean=0,
     )

@@ -95,7 +95,12 @@ def no_turn(wait: float) -> RateLimited:
 
 
 class LocalBudget(Turns):
-    """The budget of one process alone, or of tests."""
+    """The budget of one process alone, or of tests; without `bursts`, a person waits at the gate like all."""
+
+    def __init__(self, rate: float = DEFAULT_RATE, *, bursts: bool = True) -> None:
+        super().__init__(rate)
+        if not bursts:
+            self._seen = Pace(interval=self._base, bursts_from=math.inf)
 
     async def change(self, act: Act[T]) -> T:
         """No lock is needed: nothing else runs in between."""

@@ -88,7 +88,9 @@ async def _total_before(asked: Range, *, by: str, desk: Desk) -> StatsRow | None
     """For comparison only: where it cannot be read, the change is unknown."""
     start, end = asked.before.ends
     try:
-        return totals(await desk.client.stats(group_by=by, start=start, end=end))
+        return totals(
+            await desk.client.stats(group_by=by, start=start, end=end, priority=Priority.INTERACTIVE)
+        )
     except OutreachError:
         return None
 
