@@ -33,6 +33,8 @@ APART = 0.2
 """Seconds between the first reads, so that a start is no burst."""
 JITTER = 0.1
 """Of the interval."""
+PATIENCE = 12.0
+"""Seconds for one reading, the client's repetitions included."""
 LOOK_BACK = 60
 """Seconds between readings of the history."""
 CAREFUL: Mapping[str, Any] = {"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
@@ -50,12 +52,14 @@ class Poller:
         now: Callable[[], datetime],
         thresholds: Thresholds = DEFAULT,
         memory: Memory | None = None,
+        patience: float = PATIENCE,
     ) -> None:
         self._client = client
         self._now = now
         self._intervals = intervals(poll_seconds)
         self._thresholds = thresholds
         self._memory = memory
+        self._patience = patience
         self._trends: Trends = {}
         self._snapshot = Snapshot(workspace=workspace)
         self._scheduler = AsyncIOScheduler(timezone="UTC", logger=logger)
@@ -130,11 +134,20 @@ class Poller:
         try:
             while wanted:
                 self._again.discard(source.name)
-                before = self._snapshot.reading(source)
-                self._put(source, await attempt(before, source, self._client, now=self._now()))
+                self._put(source, await self._attempt(source))
                 wanted = source.name in self._again
         finally:
             del self._reading[source.name]
+
+    async def _attempt(self, source: Source) -> Reading[Any]:
+        """One reading; the client repeats for longer than people should wait to be told."""
+        before, began = self._snapshot.reading(source), self._now()
+        try:
+            async with asyncio.timeout(self._patience):
+                return await attempt(before, source, self._client, now=began)
+        except TimeoutError:
+            said = before.error or f"no answer within {self._patience:g} s"
+            return replace(before, error=said, failed_since=before.failed_since or began)
 
     def _put(self, source: Source, reading: Reading[object]) -> None:
         self._beats += reading.failed_since is None

@@ -81,7 +81,7 @@ class Watcher:
 
 @asynccontextmanager
 async def polled(
-    service: Service, *, seconds: float = 0.3, memory: Memory | None = None
+    service: Service, *, seconds: float = 0.3, memory: Memory | None = None, patience: float = 12
 ) -> AsyncIterator[tuple[Poller, Watcher]]:
     watcher = Watcher()
     poller = Poller(
@@ -90,6 +90,7 @@ async def polled(
         poll_seconds=seconds,
         now=lambda: datetime.now(UTC),
         memory=memory,
+        patience=patience,
     )
     past = await memory.recall(now=datetime.now(UTC)) if memory else None
     poller.start(watcher, past=past)
@@ -135,6 +136,16 @@ async def test_a_source_that_stalls_is_not_asked_twice_and_holds_up_no_other() -
         assert "sequences" not in service.calls
         service.stalled.set()
         await watcher.until(lambda t: bool(t.board.sequences))
+
+
+async def test_a_source_that_never_answers_is_told() -> None:
+    service = Service()
+    service.stalled = asyncio.Event()
+    async with polled(service, patience=0.5) as (_, watcher):
+        tick = await watcher.until(lambda t: t.board.trouble is not None)
+        assert tick.board.trouble
+        assert tick.board.trouble.sources == ("sequences",)
+        assert tick.board.trouble.reason == "no answer within 0.5 s"
 
 
 async def test_a_hurried_source_is_read_again_even_while_it_is_being_read() -> None:
