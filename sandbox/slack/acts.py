@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 from typing import TYPE_CHECKING, Any
 
 from sandbox.slack import seed, views_by_people
+from sandbox.slack.api.files import MOST_BYTES, described, register
 from sandbox.slack.model import Channel, Json, Message, User
 from sandbox.slack.people import ImpossibleActError
 from sandbox.slack.rendering import shown
@@ -155,6 +157,17 @@ async def reaction(standin: SlackStandIn, body: Body) -> Json:
     standin.workspace.world.announce(target, kind="message_changed")
     standin.workspace.events.reacted(target, name=name, by=user.id, added=added)
     return {"added": added}
+
+
+async def upload(standin: SlackStandIn, body: Body) -> Json:
+    """`{name, content}`, the bytes as base64: choose a file; what is answered is a value for a `file_input`."""
+    content = base64.b64decode(str(body["content"]), validate=True)
+    if len(content) > MOST_BYTES:
+        raise ImpossibleActError(f"content: at most {MOST_BYTES} bytes")
+    world = standin.workspace.world
+    known = register(world, str(body["name"])[:255], size=len(content))
+    world.contents[known["id"]] = content
+    return {"file": described(known, origin=standin.origin)}
 
 
 async def submit_view(standin: SlackStandIn, body: Body) -> Json:

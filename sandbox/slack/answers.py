@@ -77,7 +77,12 @@ def value_of(element: Json, chosen: Any = UNSET, *, offered: list[Json] | None =
         return {"type": kind, "selected_option": found}
     if kind in _SEVERAL:
         return {"type": kind, "selected_options": _several(element, chosen, offered or [])}
-    return {"type": kind, "files": []} if kind == "file_input" else {"type": kind}
+    if kind == "file_input":
+        return {
+            "type": kind,
+            "files": [] if chosen is UNSET else list(chosen)[: element.get("max_files", 10)],
+        }
+    return {"type": kind}
 
 
 def _several(element: Json, chosen: Any, offered: list[Json]) -> list[Json]:

@@ -31,6 +31,7 @@ ACTING: dict[str, Handler] = {
     "options": acts.options,
     "shortcut": acts.shortcut,
     "reaction": acts.reaction,
+    "file": acts.upload,
     "view/submit": acts.submit_view,
     "view/close": acts.close_view,
     "home/open": acts.open_home,

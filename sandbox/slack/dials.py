@@ -25,6 +25,9 @@ def shown_settings(standin: SlackStandIn) -> Json:
         "revoked": now.revoked,
         "messages_per_second": now.messages_per_second,
         "burst": now.burst,
+        "answers_per_second": now.answers_per_second,
+        "answers_burst": now.answers_burst,
+        "tier_factor": now.tier_factor,
         "ack_seconds": now.ack_seconds,
         "retry_seconds": list(now.retry_seconds),
         "events": sorted(now.events),
@@ -55,6 +58,9 @@ async def change_settings(standin: SlackStandIn, body: Body) -> Json:
     casts: dict[str, Any] = {
         "messages_per_second": float,
         "burst": int,
+        "answers_per_second": float,
+        "answers_burst": int,
+        "tier_factor": float,
         "ack_seconds": float,
         "retry_seconds": lambda value: tuple(float(one) for one in value),
         "events": lambda value: frozenset(map(str, value)),
@@ -67,8 +73,6 @@ async def change_settings(standin: SlackStandIn, body: Body) -> Json:
     fresh = {name: casts[name](value) for name, value in body.items()}
     for name, value in fresh.items():
         setattr(standin.settings, name, value)
-    buckets = standin.workspace.buckets
-    buckets.rate, buckets.burst = standin.settings.messages_per_second, standin.settings.burst
     standin.feed.publish("settings", {})
     return {"settings": shown_settings(standin)}
 
@@ -136,6 +140,7 @@ async def scopes(standin: SlackStandIn, body: Body) -> Json:
     now = standin.settings
     granted = frozenset(body["set"]) if "set" in body else now.scopes
     now.scopes = (granted | frozenset(body.get("add") or ())) - frozenset(body.get("remove") or ())
+    standin.feed.publish("settings", {})
     return {"scopes": sorted(now.scopes)}
 
 

@@ -104,6 +104,7 @@ class Endpoint:
             raise Refusal("unknown_method", extra={"req_method": name})
         scopes.require(_scope(name), granted=space.settings.scopes)
         call = space.call(args)
+        space.buckets.take_call(name, factor=space.settings.tier_factor, now=space.world.clock.now())
         if name == "chat.postMessage":
             chat.paced(space.buckets, call)
         return {"ok": True, **function(call)}

@@ -27,11 +27,19 @@ class Replies:
         """The address to hand out."""
         return f"{self._origin}/actions/{seed.TEAM.id}/{reply.id}"
 
-    def receive(self, name: str, body: Any) -> None:
-        """One use of a response address; raises `Refusal` (expired_url, used_url, and those of posting)."""
+    def channel_of(self, name: str) -> str:
+        """Where the answers of an address go; raises `Refusal` (expired_url)."""
+        return self._known(name).channel
+
+    def _known(self, name: str) -> Reply:
         reply = self._world.triggers.replies.get(name)
         if reply is None:
             raise Refusal("expired_url")
+        return reply
+
+    def receive(self, name: str, body: Any) -> None:
+        """One use of a response address; raises `Refusal` (expired_url, used_url, and those of posting)."""
+        reply = self._known(name)
         if not isinstance(body, dict):
             raise Refusal("invalid_payload")
         reply.spend(now=self._world.clock.now())

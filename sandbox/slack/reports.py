@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from sandbox.slack import dials, seed
+from sandbox.slack import dials, scopes, seed
 from sandbox.slack.model import Channel, Json, Message
 from sandbox.slack.rendering import shown
 
@@ -123,6 +123,7 @@ def _listed(standin: SlackStandIn, channel: Channel, user: str) -> Json:
         **channel.to_slack(viewer=user),
         "is_member": user in channel.members,
         "bot_is_member": seed.BOT.id in channel.members,
+        "bot_may_post": not channel.is_private and scopes.PUBLIC in standin.settings.scopes,
         "members": list(channel.members),
         "unread": unread,
     }

@@ -35,11 +35,14 @@ NEEDED: dict[str, str | None] = {
     "files.completeUploadExternal": "files:write",
 }
 
+PUBLIC = "chat:write.public"
+"""Lets the bot post to public channels that it is not in."""
 ALL_SCOPES = frozenset(
     {scope for scope in NEEDED.values() if scope}
-    | {"commands", "app_mentions:read", "groups:read", "groups:history", "im:read", "im:history"}
+    | {"commands", "app_mentions:read", PUBLIC}
+    | {"groups:read", "groups:history", "im:read", "im:history"}
 )
-"""What the app holds at first; `chat:write.public` is left out, so that channels without the bot refuse it."""
+"""What the app holds until a manifest asks for less."""
 
 
 def require(scope: str | None, *, granted: frozenset[str]) -> None:

@@ -29,6 +29,9 @@ class Settings:
     revoked: bool = False
     messages_per_second: float = 1.0
     burst: int = 3
+    answers_per_second: float = 1.0
+    answers_burst: int = 10
+    tier_factor: float = 4.0
     ack_seconds: float = 3.0
     retry_seconds: tuple[float, ...] = (0.0, 60.0, 300.0)
     events: frozenset[str] = seed.EVENTS

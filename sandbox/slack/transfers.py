@@ -21,7 +21,7 @@ _PICTURES = {
     ".gif": "image/gif",
     ".webp": "image/webp",
 }
-_STATUS = {"expired_url": 404, "used_url": 404}
+_STATUS = {"expired_url": 404, "used_url": 404, "ratelimited": 429}
 
 
 class Transfers:
@@ -36,11 +36,14 @@ class Transfers:
         space = self._workspace()
         fault = space.faults.take("response_url")
         body: Any = None
+        headers: dict[str, str] = {}
         try:
             body = await _payload(request)
             status, answer = await self._answered(request, body, fault)
         except Refusal as refusal:
             status, answer = _STATUS.get(refusal.error, 400), json.dumps(refusal.body())
+            if refusal.retry_after is not None:
+                headers["Retry-After"] = str(refusal.retry_after)
         space.traffic.record(
             "response_url",
             "response_url",
@@ -54,7 +57,7 @@ class Transfers:
         )
         if _cuts(fault) and request.transport is not None:
             request.transport.abort()
-        return web.Response(status=status, text=answer)
+        return web.Response(status=status, text=answer, headers=headers)
 
     async def _answered(self, request: web.Request, body: Any, fault: Fault | None) -> tuple[int, str]:
         """Status and text, after what a fault asks for; a connection that is cut at once answers nothing."""
@@ -63,7 +66,11 @@ class Transfers:
             if fault.kind in ("status", "cut"):
                 return fault.status, "fault"
         space = self._workspace()
-        space.replies.receive(f"{request.match_info['number']}/{request.match_info['key']}", body)
+        name = f"{request.match_info['number']}/{request.match_info['key']}"
+        rate, burst = space.settings.answers_per_second, space.settings.answers_burst
+        channel = space.replies.channel_of(name)
+        space.buckets.take(f"answers in {channel}", rate=rate, burst=burst, now=space.world.clock.now())
+        space.replies.receive(name, body)
         return 200, "ok"
 
     async def upload(self, request: web.Request) -> web.StreamResponse:

@@ -66,7 +66,7 @@ def furnish(
         world=world,
         traffic=Traffic(announce=lambda exchange: feed.publish("traffic", exchange)),
         faults=Faults(),
-        buckets=Buckets(rate=settings.messages_per_second, burst=settings.burst),
+        buckets=Buckets(),
         people=People(world, settings=settings, credentials=credentials, delivery=delivery, replies=replies),
         replies=replies,
         events=Events(world, settings=settings, credentials=credentials, delivery=delivery),

@@ -153,12 +153,20 @@ async def visit(browser: Browser, slack: SlackStandIn, place: str = "ann/outreac
     return page
 
 
+@pytest.fixture
+def wrong() -> list[str]:
+    """What the page's console complained of; who expects a complaint takes it out."""
+    return []
+
+
 @pytest_asyncio.fixture(loop_scope="module")
-async def page(browser: Browser, slack: SlackStandIn, got: list[Any]) -> AsyncIterator[Page]:
+async def page(
+    browser: Browser, slack: SlackStandIn, got: list[Any], wrong: list[str]
+) -> AsyncIterator[Page]:
     """Ann's page; whatever goes wrong in it fails the test."""
     opened = await visit(browser, slack)
-    wrong: list[str] = []
     opened.on("pageerror", lambda error: wrong.append(str(error)))
+    opened.on("console", lambda said: wrong.append(said.text) if said.type in {"error", "warning"} else None)
     yield opened
     await opened.close()
     assert wrong == []
@@ -297,13 +305,14 @@ async def test_a_bot_that_is_late_is_said_to_be(
     await expect(page.get_by_test_id("ephemeral")).to_contain_text("failed with the error dispatch_failed")
 
 
-async def test_nothing_typed_is_lost_when_sending_fails(page: Page) -> None:
+async def test_nothing_typed_is_lost_when_sending_fails(page: Page, wrong: list[str]) -> None:
     await page.route("**/control/message", lambda route: route.abort())
     composer = page.get_by_test_id("composer")
     await composer.fill("important")
     await page.keyboard.press("Enter")
     await expect(page.locator(".note.failed")).to_contain_text("Not sent")
     await expect(composer).to_have_value("important")
+    assert "ERR_FAILED" in wrong.pop()
     await page.unroute("**/control/message")
     await page.keyboard.press("Enter")
     await expect(page.get_by_test_id("message")).to_contain_text("important")
@@ -378,6 +387,76 @@ async def test_an_uploaded_picture_is_shown(page: Page, client: AsyncWebClient) 
     await expect(picture).to_have_js_property("naturalWidth", 1)
 
 
+async def test_a_file_is_chosen_in_a_modal(page: Page, client: AsyncWebClient, slack: SlackStandIn) -> None:
+    done = await slack.workspace.people.command(
+        "/outreach status", user=seed.ANN, channel=slack.workspace.world.channel(seed.ALERTS)
+    )
+    view = modal(asked("list", {"type": "file_input", "action_id": "csv", "max_files": 2}))
+    await client.views_open(trigger_id=done["trigger_id"], view=view)
+    await page.get_by_test_id("file-input").set_input_files(
+        [{"name": f"{name}.csv", "mimeType": "text/csv", "buffer": b"a,b\n"} for name in "xyz"]
+    )
+    await expect(page.locator(".files li")).to_have_text(["x.csv", "y.csv"])
+    await page.get_by_role("button", name="Remove x.csv").click()
+    await expect(page.locator(".files li")).to_have_text(["y.csv"])
+    async with page.expect_request("**/control/view/submit") as request:
+        await page.get_by_test_id("modal-submit").click()
+    [kept] = (await request.value).post_data_json["values"]["list"]["csv"]
+    assert (kept["name"], kept["size"]) == ("y.csv", 4)
+
+
+async def test_a_film_is_a_card_that_plays_elsewhere(page: Page, client: AsyncWebClient) -> None:
+    film = {
+        "type": "video",
+        "title": plain("How warm-up works"),
+        "title_url": "https://videos.example/warm-up",
+        "description": plain("Two minutes"),
+        "provider_name": "Videos",
+        "author_name": "Ann",
+        "alt_text": "A film",
+        "video_url": "https://videos.example/embed/1",
+        "thumbnail_url": "https://videos.example/1.png",
+    }
+    await client.chat_postMessage(channel=seed.ALERTS, text="x", blocks=[film])
+    shown = page.get_by_test_id("message").locator(".film")
+    await expect(shown).to_contain_text("Videos · Ann")
+    await expect(shown.get_by_role("link", name="How warm-up works")).to_have_attribute(
+        "href", "https://videos.example/warm-up"
+    )
+    await expect(shown.get_by_role("link", name="Watch")).to_have_attribute("rel", "noopener noreferrer")
+    await expect(shown).to_contain_text("on videos.example, not loaded here")
+
+
+async def test_a_whole_errand_needs_no_mouse(page: Page, client: AsyncWebClient, got: list[Any]) -> None:
+    await page.keyboard.press("Alt+ArrowDown")
+    await expect(page.locator("h1")).to_contain_text("sales")
+    await page.keyboard.press("Alt+ArrowUp")
+    await expect(page.locator("h1")).to_contain_text("outreach-alerts")
+    await client.chat_postMessage(channel=seed.ALERTS, text="Interested", blocks=card())
+    await expect(page.get_by_role("button", name="Claim")).to_be_visible()
+    for _ in range(60):
+        await page.keyboard.press("Tab")
+        if await page.evaluate("document.activeElement.dataset.text") == "Claim":
+            break
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_test_id("message")).to_contain_text("Claimed by @Ann Kirsch")
+    assert got == [("claim", None)]
+    await page.keyboard.press("/")
+    await page.keyboard.type("outreach form")
+    await page.keyboard.press("Escape")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_test_id("modal-title")).to_have_text("Pause a sequence")
+    await page.keyboard.press("Enter")
+    await page.keyboard.press("ArrowDown")
+    await page.keyboard.press("Enter")
+    await page.keyboard.press("Tab")
+    await page.keyboard.type("They asked us to wait")
+    async with page.expect_response("**/control/view/submit"):
+        await page.keyboard.press("Enter")
+    await expect(page.get_by_test_id("modal")).to_have_count(0)
+    assert got[1] == ("sq_2", "They asked us to wait")
+
+
 async def test_a_shortcut_is_one_click_away(browser: Browser, slack: SlackStandIn, got: list[Any]) -> None:
     slack.settings.shortcuts = (
         {"type": "global", "name": "Pause something", "callback_id": "pick", "description": "d"},
@@ -390,12 +469,15 @@ async def test_a_shortcut_is_one_click_away(browser: Browser, slack: SlackStandI
     await page.close()
 
 
-async def test_inline_scripts_are_forbidden_by_policy(page: Page, slack: SlackStandIn) -> None:
+async def test_inline_scripts_are_forbidden_by_policy(
+    page: Page, slack: SlackStandIn, wrong: list[str]
+) -> None:
     ran = await page.evaluate(
         "() => { const s = document.createElement('script'); s.textContent = 'window.pwned = 1';"
         " document.body.append(s); return window.pwned ?? null; }"
     )
     assert ran is None
+    assert "Content Security Policy" in wrong.pop()
     response = await page.request.get(slack.origin)
     assert "script-src 'self';" in response.headers["content-security-policy"]
 

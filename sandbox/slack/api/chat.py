@@ -11,15 +11,16 @@ from sandbox.slack.pacing import Buckets
 from sandbox.slack.posting import checked_blocks, checked_metadata, content
 from sandbox.slack.refusal import Refusal
 from sandbox.slack.rendering import to_slack
+from sandbox.slack.scopes import PUBLIC
 
 MOST_TEXT_OF_UPDATE = 4000
 
 
 def paced(buckets: Buckets, call: Call) -> None:
     """One message a second in a channel, few more at once; raises `Refusal` (ratelimited) with `Retry-After`."""
-    wait = buckets.take(str(call.args.get("channel")), now=call.world.clock.now())
-    if wait is not None:
-        raise Refusal("ratelimited", retry_after=wait)
+    rate, burst = call.settings.messages_per_second, call.settings.burst
+    channel = str(call.args.get("channel"))
+    buckets.take(f"messages in {channel}", rate=rate, burst=burst, now=call.world.clock.now())
 
 
 def _writable(call: Call) -> Channel:
@@ -27,7 +28,7 @@ def _writable(call: Call) -> Channel:
     if channel.is_archived:
         raise Refusal("is_archived")
     if seed.BOT.id not in channel.members:
-        open_to_apps = not channel.is_private and "chat:write.public" in call.settings.scopes
+        open_to_apps = not channel.is_private and PUBLIC in call.settings.scopes
         if not open_to_apps:
             raise Refusal("not_in_channel")
     return channel

@@ -10,6 +10,7 @@ from sandbox.slack import seed
 from sandbox.slack.api.calls import Call, method
 from sandbox.slack.model import Channel, Json
 from sandbox.slack.refusal import Refusal
+from sandbox.slack.world import World
 
 MOST_BYTES = 50 * 1024 * 1024
 
@@ -22,10 +23,19 @@ def upload_url(call: Call) -> Json:
         raise Refusal("invalid_arguments", messages=["must be a positive integer [json-pointer:/length]"])
     if int(length) > MOST_BYTES:
         raise Refusal("file_upload_size_restricted")
+    known = register(call.world, name, size=int(length))
+    return {
+        "upload_url": f"{call.origin}/upload/{known['id']}/{known['key']}",
+        "file_id": known["id"],
+    }
+
+
+def register(world: World, name: str, *, size: int) -> Json:
+    """Make room for a file whose bytes are to come."""
     file_id = f"F{secrets.token_hex(5).upper()}"
-    key = secrets.token_urlsafe(18)
-    call.world.files[file_id] = {"id": file_id, "name": name, "size": int(length), "key": key}
-    return {"upload_url": f"{call.origin}/upload/{file_id}/{key}", "file_id": file_id}
+    known = {"id": file_id, "name": name, "size": size, "key": secrets.token_urlsafe(18)}
+    world.files[file_id] = known
+    return known
 
 
 @method("files.completeUploadExternal")
@@ -45,15 +55,19 @@ def _finished(call: Call, entry: Json) -> Json:
     known = call.world.files.get(str(entry.get("id")))
     if known is None or known["id"] not in call.world.contents:
         raise Refusal("file_not_found")
-    kind = mimetypes.guess_type(known["name"])[0] or "application/octet-stream"
-    address = f"{call.origin}/files/{known['id']}/{known['key']}"
+    return described(known, origin=call.origin, title=entry.get("title"))
+
+
+def described(known: Json, *, origin: str, title: str | None = None) -> Json:
+    """A file that has been uploaded, as Slack describes it."""
+    address = f"{origin}/files/{known['id']}/{known['key']}"
     return {
         "id": known["id"],
         "name": known["name"],
-        "title": entry.get("title") or known["name"],
-        "mimetype": kind,
+        "title": title or known["name"],
+        "mimetype": mimetypes.guess_type(known["name"])[0] or "application/octet-stream",
         "filetype": known["name"].rpartition(".")[2],
-        "size": len(call.world.contents[known["id"]]),
+        "size": known["size"],
         "url_private": address,
         "url_private_download": address,
         "permalink": address,

@@ -2,7 +2,7 @@
 
 import { el, icon } from "./dom.js";
 import { element } from "./elements.js";
-import { markdown, richText, text } from "./mrkdwn.js";
+import { link, markdown, richText, text } from "./mrkdwn.js";
 
 export function blocks(list, ctx) {
   return list.map((block) => {
@@ -46,6 +46,16 @@ function input(block, ctx) {
     block.hint ? el("small", { class: "hint" }, text(block.hint, ctx.names)) : null);
 }
 
+// A player would fetch from elsewhere: the card is drawn, the film is a link.
+function video(block, ctx) {
+  const title = text(block.title, ctx.names);
+  return el("div", { class: "film" },
+    el("small", {}, [block.provider_name, block.author_name].filter(Boolean).join(" · ")),
+    el("strong", {}, block.title_url ? link(block.title_url, title) : title),
+    block.description ? el("div", { class: "said" }, text(block.description, ctx.names)) : null,
+    el("div", { class: "away", title: block.alt_text }, icon("image"), link(block.video_url, "Watch"), el("small", {}, `on ${URL.canParse(block.video_url) ? new URL(block.video_url).host : "elsewhere"}, not loaded here`)));
+}
+
 const BUILDERS = {
   header: (block, ctx) => el("h3", {}, text(block.text, ctx.names)),
   divider: () => el("hr"),
@@ -62,6 +72,6 @@ const BUILDERS = {
   rich_text: (block, ctx) => el("div", { class: "said" }, richText(block, ctx.names)),
   markdown: (block, ctx) => el("div", { class: "said prose" }, markdown(block.text, ctx.names)),
   table,
-  video: (block, ctx) => el("div", { class: "away" }, icon("image"), text(block.title, ctx.names)),
-  file: (block) => el("div", { class: "away" }, icon("file"), block.external_id),
+  video,
+  file: (block) => el("div", { class: "file" }, icon("file"), el("span", {}, block.external_id, el("small", {}, `Remote file (${block.source})`))),
 };

