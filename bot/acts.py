@@ -13,13 +13,14 @@ from datetime import UTC, datetime
 import structlog
 
 from bot import roles
+from bot.attention import ALERT, VERBS, Attention
 from bot.desks import Desks
-from bot.ledger.claims import Held
 from bot.roles import Person
 from shared import commands, operations
-from shared.card import Card, Tone
-from shared.commands import Invocation, Role, UsageError
+from shared.card import Card
+from shared.commands import Invocation, UsageError
 from shared.records import Actor, AuditEntry
+from shared.rhythm import zone_of
 
 log = structlog.get_logger("acts")
 
@@ -36,14 +37,17 @@ class Acts:
     """`perform` a line for a person."""
 
     def __init__(self, desks: Desks, *, changed: Callable[[], None]) -> None:
-        self._desks, self._changed = desks, changed
+        self._desks = desks
+        self._attention = Attention(
+            desks.ledger, changed=changed, zone=zone_of(desks.settings.routes.zone) or UTC
+        )
 
     async def perform(self, line: str, person: Person, *, channel: str) -> Answer:
         """Parse, check the role, run; what a person did for all to see is signed with their name."""
         try:
             verb, _, rest = line.partition(" ")
-            if verb in _CLAIMS and rest.startswith("al_"):
-                return await self._claim(verb, rest, person, channel=channel)
+            if verb in VERBS and rest.startswith(ALERT):
+                return Answer(card=await self._attention.perform(verb, rest, person, _actor(person, channel)))
             return await self._command(commands.parse(line), person, channel=channel)
         except UsageError as error:
             return Answer(card=error.card)
@@ -66,44 +70,6 @@ class Acts:
             at=datetime.now(UTC), actor=actor, workspace=workspace, command=line, result="refused: role"
         )
         await self._desks.ledger.record(entry)
-
-    async def _claim(self, verb: str, alert: str, person: Person, *, channel: str) -> Answer:
-        if roles.role_of(person) is Role.READER:
-            return Answer(card=roles.refusal(person, f"“{verb}”"))
-        ledger = self._desks.ledger
-        actor = _actor(person, channel)
-        held = await (ledger.claim_alert(alert, actor) if verb == "claim" else ledger.release_alert(alert))
-        if held is None:
-            return Answer(card=_GONE)
-        if not held.changed:
-            return Answer(card=_late(held, person))
-        self._changed()
-        await ledger.record(
-            AuditEntry(
-                at=datetime.now(UTC),
-                actor=actor,
-                workspace=held.workspace,
-                command=f"{verb} {alert}",
-                result="done",
-            )
-        )
-        return Answer(card=None)
-
-
-_CLAIMS = {"claim", "release"}
-_GONE = Card(
-    title="This alert is not known any more",
-    tone=Tone.WARN,
-    text=("It is older than what is kept. `open` lists the replies that wait.",),
-)
-
-
-def _late(held: Held, person: Person) -> Card:
-    if not held.by or held.at is None:
-        return Card(title="Nobody has it", text=("It was released already; Claim takes it.",))
-    who = "You have" if held.by == person.id else f"@{held.name} has"
-    since = datetime.fromtimestamp(held.at, UTC)
-    return Card(title=f"{who} it since {since:%H:%M} UTC", text=("The card above shows it.",))
 
 
 def _actor(person: Person, channel: str) -> Actor:

@@ -6,25 +6,20 @@ at any time and a repaint is the same act as the first painting.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
+from bot import interested, paused_domain
+from bot.interested import Mark
+from bot.telling import about, facts_of, footer, said_at, when
 from shared.api.events import Event
-from shared.card import Button, Card, Fact, Tone
+from shared.card import Card, Tone
 from shared.records import Subscription
-from shared.words import join
 
 INTERESTED = "reply.interested"
 PAUSED = "domain.paused"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
-    """Who has an alert, and since when."""
-
-    name: str
-    at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,9 +32,22 @@ class Alert:
     seen: int = 1
     found: bool = False
     """Read from the API: its delivery never came."""
-    claim: Claim | None = None
+    claim: Mark | None = None
+    handled: Mark | None = None
+    snooze: Mark | None = None
+    """By whom, and until when."""
+    nudges: int = 0
+    """1: somebody was reminded of it; 2: it was escalated."""
+    standing: Mapping[str, Any] = field(default_factory=dict)
+    """How what it is about stands, as `bot.surroundings` last saw it."""
+    recovered_at: datetime | None = None
     workspace: str = ""
     """Named only where there are several."""
+
+    @property
+    def sequence_paused(self) -> bool:
+        """Whether its sequence was paused when that was last asked."""
+        return self.standing.get("sequence") == "paused"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,16 +62,8 @@ class Kind:
     urgency: int = 0
 
 
-def routes(
-    event: Event, *, alert_channel: str | None, subscriptions: Iterable[Subscription]
-) -> tuple[str, ...]:
-    """The channels that are to be told, each once."""
-    own = [alert_channel] if alert_channel and kind_of(event.kind).at_once else []
-    wanted = [one.channel for one in subscriptions if _wants(one, event)]
-    return tuple(dict.fromkeys([*own, *wanted]))
-
-
-def _wants(one: Subscription, event: Event) -> bool:
+def wants(one: Subscription, event: Event) -> bool:
+    """Whether an event is what somebody subscribed to."""
     return (
         one.event in {event.kind, "*"}
         and _fits(one.sequence, event.sequence)
@@ -90,73 +90,22 @@ def title(kind: str) -> str:
     return kind_of(kind).title
 
 
+def condensed(alert: Alert) -> Card:
+    """An alert in one line: what it is called, and the first thing that can be done with it."""
+    whole = card(alert)
+    said = [
+        *whole.text[:1],
+        *(fact.value for fact in whole.facts if fact.label in {"Campaign", "Back on", "Reason"}),
+    ]
+    quote = " ".join(whole.quote.split())
+    short = quote if len(quote) <= 140 else f"{quote[:139]}…"
+    text = " · ".join(filter(None, (*said, f"“{short}”" if short else "")))
+    return Card(title=whole.title, tone=whole.tone, text=(text,) if text else (), buttons=whole.buttons[:1])
+
+
 def kind_of(kind: str) -> Kind:
     """The table's entry; an unknown kind has one too."""
     return KINDS.get(kind, _OTHER)
-
-
-def _interested(alert: Alert) -> Card:
-    event = alert.event
-    return Card(
-        title=f"Interested: {_who(event)}",
-        tone=Tone.GOOD,
-        text=_standing(alert),
-        facts=_facts(
-            ("From", _address(event)),
-            ("Sequence", _place(event)),
-            ("Inbox", event.inbox),
-            ("Received", _time(alert.received_at)),
-        ),
-        quote=event.reply or "",
-        buttons=(_claiming(alert), *_sequence_buttons(alert), *_lead_buttons(alert)),
-        footer=_footer(alert),
-    )
-
-
-def _standing(alert: Alert) -> tuple[str, ...]:
-    if alert.claim is None:
-        return ()
-    return (f"Claimed by @{alert.claim.name} after {lasted(alert.claim.at, since=alert.received_at)}",)
-
-
-def _claiming(alert: Alert) -> Button:
-    if alert.claim is None:
-        return Button(label="Claim", command=f"claim {alert.id}", tone=Tone.GOOD)
-    return Button(label="Release", command=f"release {alert.id}")
-
-
-def _sequence_buttons(alert: Alert) -> tuple[Button, ...]:
-    name = alert.event.sequence
-    return (Button(label="Pause sequence", command=_line(alert, "pause", name)),) if name else ()
-
-
-def _lead_buttons(alert: Alert) -> tuple[Button, ...]:
-    email = alert.event.lead.email
-    if not email:
-        return ()
-    return (
-        Button(label="Show lead", command=_line(alert, "lead", email), menu=True),
-        Button(label="Remove lead …", command=_line(alert, "remove", email), menu=True),
-    )
-
-
-def _paused(alert: Alert) -> Card:
-    event = alert.event
-    domain = domain_of(event)
-    looking = (Button(label="Show inboxes", command=_line(alert, "inboxes", domain)),) if domain else ()
-    return Card(
-        title=f"Domain paused: {domain or 'not named'}",
-        tone=Tone.BAD,
-        text=("The service stopped sending from this domain to protect its reputation.",),
-        facts=_facts(
-            ("Reason", event.reason or "not told"),
-            ("Inbox", event.inbox),
-            ("Sequence", event.sequence),
-            ("Received", _time(alert.received_at)),
-        ),
-        buttons=(*looking, Button(label="Status", command=_line(alert, "status"))),
-        footer=_footer(alert),
-    )
 
 
 def again(alert: Alert, *, at: datetime) -> Card:
@@ -164,7 +113,7 @@ def again(alert: Alert, *, at: datetime) -> Card:
     return Card(
         title=f"Paused again: {domain_of(alert.event) or 'a domain'}",
         tone=Tone.BAD,
-        text=(f"Reported again on {_time(at)}; the card above is of {_time(alert.received_at)}.",),
+        text=(f"Reported again on {said_at(at)}; the card above is of {said_at(alert.received_at)}.",),
     )
 
 
@@ -172,79 +121,37 @@ def _brief(word: str, tone: Tone) -> Callable[[Alert], Card]:
     def draw(alert: Alert) -> Card:
         event = alert.event
         return Card(
-            title=f"{word}: {_who(event)}",
+            title=f"{word}: {about(event)}",
             tone=tone,
-            facts=_facts(
-                ("From", _address(event)),
-                ("Sequence", _place(event)),
-                ("Inbox", event.inbox),
-                ("Back on", event.return_date),
-                ("Bounce", event.bounce_type),
-                ("Reason", event.reason),
-                ("Received", _time(alert.received_at)),
+            facts=(
+                *facts_of(
+                    ("From", event.lead.email if event.lead.name != event.lead.email else None),
+                    ("Campaign", _place(event)),
+                    ("Back on", event.return_date),
+                    ("Bounce", event.bounce_type),
+                    ("Reason", event.reason),
+                ),
+                when("Received", alert.received_at),
             ),
             quote=event.reply or "",
-            footer=_footer(alert),
+            footer=footer(alert),
         )
 
     return draw
+
+
+def _place(event: Event) -> str | None:
+    step = None if event.step is None else f"step {event.step}"
+    return " · ".join(filter(None, (event.sequence, step, event.inbox))) or None
 
 
 def _other(alert: Alert) -> Card:
     return _brief(alert.event.kind, Tone.UNKNOWN)(alert)
 
 
-def _who(event: Event) -> str:
-    return (
-        ", ".join(filter(None, (event.lead.name or event.domain or event.inbox, event.lead.company)))
-        or "unknown"
-    )
-
-
-def _address(event: Event) -> str | None:
-    return event.lead.email if event.lead.name != event.lead.email else None
-
-
-def _place(event: Event) -> str | None:
-    step = None if event.step is None else f"step {event.step}"
-    return " · ".join(filter(None, (event.sequence, step))) or None
-
-
-def _facts(*pairs: tuple[str, str | None]) -> tuple[Fact, ...]:
-    return tuple(Fact(label=label, value=value) for label, value in pairs if value)
-
-
-def _footer(alert: Alert) -> str:
-    repeated = f"received {alert.seen}×" if alert.seen > 1 else ""
-    late = "found late: its delivery never came" if alert.found else ""
-    return " · ".join(filter(None, (alert.workspace, late, repeated)))
-
-
-def _line(alert: Alert, verb: str, *arguments: str) -> str:
-    """A command line whose arguments, whatever they hold, stay one word each."""
-    line = join(verb, *arguments)
-    return f"{line} @{alert.workspace}" if alert.workspace else line
-
-
-def _time(at: datetime) -> str:
-    return f"{at:%-d %b, %H:%M} UTC"
-
-
-def lasted(until: datetime, *, since: datetime) -> str:
-    """A length of time as a person says it: `40 s`, `3 min`, `2 h 5 min`, `3 days`."""
-    seconds = max(0, int((until - since).total_seconds()))
-    if seconds < 60:
-        return f"{seconds} s"
-    if seconds < 3600:
-        return f"{seconds // 60} min"
-    if seconds < 172_800:
-        return f"{seconds // 3600} h {seconds % 3600 // 60} min".removesuffix(" 0 min")
-    return f"{seconds // 86_400} days"
-
-
 KINDS: Mapping[str, Kind] = {
-    INTERESTED: Kind(title="interested replies", card=_interested, at_once=True, urgency=2),
-    PAUSED: Kind(title="paused domains", card=_paused, at_once=True, urgency=1),
+    INTERESTED: Kind(title="interested replies", card=interested.card, at_once=True, urgency=2),
+    PAUSED: Kind(title="paused domains", card=paused_domain.card, at_once=True, urgency=1),
     "lead.replied": Kind(title="replies", card=_brief("Reply", Tone.INFO)),
     "reply.ooo": Kind(title="out-of-office replies", card=_brief("Out of office", Tone.INFO)),
     "lead.bounced": Kind(title="bounces", card=_brief("Bounced", Tone.WARN)),

@@ -35,6 +35,7 @@ from bot.messenger import Messenger
 from bot.people import People
 from bot.receiver import Intake, Receive, Receiver, Scope, Send
 from bot.reconcile import Reconciler
+from bot.reminders import Reminders
 from bot.reporting import Reports
 from bot.routing import Routes
 from bot.schedule import TIMER_SECONDS, Clockwork, Timers
@@ -121,6 +122,8 @@ def _compose(
     )
     clockwork = Clockwork()
     clockwork.every(TIMER_SECONDS, Timers(ledger, desks, planned=courier.wake).fire, name="timers")
+    reminders = Reminders(ledger, settings.attention, settings.routes, planned=courier.wake)
+    clockwork.every(TIMER_SECONDS, reminders.sweep, name="reminders")
     clockwork.every(LOOK_SECONDS, watching.look, name="watch", at_once=True)
     clockwork.every(REVIVE_SECONDS, ledger.revive, name="revive")
     clockwork.every(PRUNE_SECONDS, lambda: _prune(ledger), name="retention")
@@ -141,6 +144,7 @@ async def _routes(settings: Settings, ledger: Ledger) -> Routes:
     return Routes(
         alert_channels={name: settings.workspaces[name].alert_channel for name in names},
         subscriptions={name: await ledger.subscriptions(name, "") for name in names},
+        routing=settings.routes,
     )
 
 

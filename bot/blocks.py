@@ -27,6 +27,8 @@ ITEM_BUTTON = 100
 """Characters of a button in a list, as they travel: `claim al_…` and its label."""
 RUN = "run"
 """Every button's `action_id` begins with it; its value is a command line."""
+PICK = f"{RUN}_at:"
+"""Begins the `action_id` of an element that picks a time; the line before the time follows."""
 
 _MARKS = {Tone.GOOD: "🟢 ", Tone.WARN: "🟠 ", Tone.BAD: "🔴 ", Tone.UNKNOWN: "⚪ ", Tone.INFO: ""}
 _STYLES = {Tone.GOOD: "primary", Tone.BAD: "danger"}
@@ -128,9 +130,17 @@ def _words(text: str, **style: bool) -> dict[str, Any]:
 def _facts(facts: Iterable[Fact]) -> Block | None:
     lines: list[dict[str, Any]] = []
     for fact in facts:
-        value = _MARKS[fact.tone] + (_cut(visible(fact.value).strip(), 300) or "unknown")
-        lines += [_words(f"{_cut(visible(fact.label), LABEL)}  ", bold=True), _words(value), _words("\n")]
+        lines += [_words(f"{_cut(visible(fact.label), LABEL)}  ", bold=True), _value(fact), _words("\n")]
     return rich({"type": "rich_text_section", "elements": lines[:-1]}) if lines else None
+
+
+def _value(fact: Fact) -> dict[str, Any]:
+    """A moment in the zone of whoever reads it; Slack asks for a fallback."""
+    said = _MARKS[fact.tone] + (_cut(visible(fact.value).strip(), 300) or "unknown")
+    if fact.at is None:
+        return _words(said)
+    form = "{date_short_pretty}, {time}"
+    return {"type": "date", "timestamp": int(fact.at.timestamp()), "format": form, "fallback": said}
 
 
 def _quote(quote: str) -> Block | None:
@@ -191,6 +201,8 @@ def _in_menu(button: Button) -> bool:
 
 
 def _button(button: Button, number: int) -> dict[str, Any]:
+    if button.picks:
+        return {"type": "datetimepicker", "action_id": f"{PICK}{button.command}"}
     element: dict[str, Any] = {
         "type": "button",
         "text": plain(_cut(visible(button.label), LABEL) or "…"),
@@ -225,6 +237,11 @@ def _context(footer: str) -> Block | None:
 
 def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def render_line(card: Card) -> Message:
+    """A Card in one line, with its first button beside it."""
+    return Message(text=fallback(card), blocks=_item(card, 0, sizes=(120, 400, 0)))
 
 
 def render_list(cards: Sequence[Card]) -> Message:

@@ -160,7 +160,7 @@ class Courier:
             await self._draw(turn.posts),
             payload=drawing.payload(turn.posts),
             thread_ts=turn.thread_ts,
-            broadcast=turn.posts[0].kind == "again",
+            broadcast=drawing.broadcasts(turn.posts),
         )
         return backed_off(outcome, attempts=turn.posts[0].attempts)
 

@@ -8,11 +8,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bot import alerts, blocks
-from bot.alerts import Alert, Claim
+from bot.alerts import Alert
+from bot.interested import Mark
 from bot.ledger.painting import StormTally
 from bot.ledger.posts import Post
 from shared.api.events import Event, read_event
-from shared.card import Card, Fact, Tone
+from shared.card import Button, Card, Column, Fact, Row, Table, Tone
 
 
 def alert_of(post: Post, *, several: bool) -> Alert:
@@ -24,9 +25,18 @@ def alert_of(post: Post, *, several: bool) -> Alert:
         received_at=moment(post.received_at),
         seen=post.seen,
         found=post.found,
-        claim=Claim(name=post.claimed_name, at=moment(post.claimed_at)) if post.claimed_at else None,
+        claim=_mark(post.claimed_name, post.claimed_at),
+        handled=_mark(post.handled_name, post.handled_at),
+        snooze=_mark(post.snoozed_name, post.snoozed_until),
+        nudges=post.nudges if post.waiting_since is not None else 0,
+        standing=json.loads(post.standing) if post.standing else {},
+        recovered_at=None if post.recovered_at is None else moment(post.recovered_at),
         workspace=post.workspace if several else "",
     )
+
+
+def _mark(name: str, at: float | None) -> Mark | None:
+    return None if at is None else Mark(name=name, at=moment(at))
 
 
 def moment(at: float) -> datetime:
@@ -36,20 +46,38 @@ def moment(at: float) -> datetime:
 
 def card_of(post: Post, *, several: bool, tally: StormTally | None = None) -> Card:
     """What a post says."""
-    if post.kind == "note":
-        return read_note(post.note)
     if post.kind == "storm":
         return storm(tally)
+    if post.note:
+        return read_note(post.note)
     alert = alert_of(post, several=several)
-    return alerts.again(alert, at=moment(post.created_at)) if post.kind == "again" else alerts.card(alert)
+    if post.kind == "again":
+        return alerts.again(alert, at=moment(post.created_at))
+    return alerts.condensed(alert) if post.condensed else alerts.card(alert)
 
 
 def message(posts: Sequence[Post], *, several: bool, tally: StormTally | None = None) -> blocks.Message:
     """One post as a whole card, or several as a list in which each keeps its own button."""
     if len(posts) == 1 and not posts[0].bundle:
-        return blocks.render(card_of(posts[0], several=several, tally=tally))
+        card = card_of(posts[0], several=several, tally=tally)
+        drawn = blocks.render_line(card) if posts[0].condensed else blocks.render(card)
+        return called(drawn, posts[0].mention)
     cards = [card_of(post, several=several) for post in posts]
     return blocks.render_list(cards)
+
+
+def called(drawn: blocks.Message, mention: str) -> blocks.Message:
+    """The message, calling somebody; who it is comes from the settings, never from a lead."""
+    if not mention:
+        return drawn
+    call = {"here": "<!here>"}.get(mention, f"<!subteam^{mention}>" if mention[0] == "S" else f"<@{mention}>")
+    section = {"type": "section", "text": {"type": "mrkdwn", "text": call}}
+    return blocks.Message(text=f"{call} {drawn.text}", blocks=[section, *drawn.blocks])
+
+
+def broadcasts(posts: Sequence[Post]) -> bool:
+    """Whether a message of a thread is shown in the channel too: what is new there for everybody."""
+    return posts[0].kind in {"again", "escalation", "back"}
 
 
 def payload(posts: Sequence[Post]) -> dict[str, Any]:
@@ -92,11 +120,42 @@ def storm(tally: StormTally | None) -> Card:
 
 
 def write_note(card: Card) -> str:
-    """A Card of words alone, for the ledger."""
-    return json.dumps({"title": card.title, "tone": card.tone, "text": card.text})
+    """A Card of the bot's own, for the ledger."""
+    table = card.table and {
+        "columns": [[column.title, column.numeric, column.bar] for column in card.table.columns],
+        "rows": [[row.tone, *row.cells] for row in card.table.rows],
+    }
+    facts = [[fact.label, fact.value, fact.tone, fact.at and fact.at.timestamp()] for fact in card.facts]
+    buttons = [[button.label, button.command, button.tone] for button in card.buttons]
+    words = {"title": card.title, "tone": card.tone, "text": card.text, "footer": card.footer}
+    return json.dumps({**words, "facts": facts, "buttons": buttons, "table": table})
 
 
 def read_note(note: str) -> Card:
     """The Card of `write_note`."""
     given = json.loads(note)
-    return Card(title=given["title"], tone=Tone(given["tone"]), text=tuple(given["text"]))
+    facts = given.get("facts", ())
+    return Card(
+        title=given["title"],
+        tone=Tone(given["tone"]),
+        text=tuple(given["text"]),
+        facts=tuple(
+            Fact(label=label, value=value, tone=Tone(tone), at=None if at is None else moment(at))
+            for label, value, tone, at in facts
+        ),
+        table=_table(given.get("table")),
+        buttons=tuple(
+            Button(label=label, command=command, tone=Tone(tone))
+            for label, command, tone in given.get("buttons", ())
+        ),
+        footer=given.get("footer", ""),
+    )
+
+
+def _table(given: dict[str, Any] | None) -> Table | None:
+    if not given:
+        return None
+    return Table(
+        columns=tuple(Column(title=t, numeric=n, bar=b) for t, n, b in given["columns"]),
+        rows=tuple(Row(cells=tuple(cells), tone=Tone(tone)) for tone, *cells in given["rows"]),
+    )

@@ -128,6 +128,8 @@ def _named(answer: Answer, channel: str, name: str) -> Answer:
 
 def line_of(action: Mapping[str, Any]) -> str:
     """The command line that a click stands for."""
+    if action.get("selected_date_time"):
+        return f"{str(action['action_id']).removeprefix(blocks.PICK)} {action['selected_date_time']}"
     option = action.get("selected_option") or {}
     return str(option.get("value") or action.get("value") or "help")
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from bot import alerts
 from bot.ledger.inbox import Decision, Pending, Planned
+from shared.alerting import Routing, Rule
 from shared.api.events import Event, read_event
 from shared.records import Subscription
 
@@ -15,11 +17,21 @@ AGAIN_AFTER = 1800.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A channel that is to be told of an event, and how."""
+
+    channel: str
+    condensed: bool = False
+    mention: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Routes:
     """Who is told what, by workspace."""
 
     alert_channels: Mapping[str, str | None]
     subscriptions: Mapping[str, Sequence[Subscription]]
+    routing: Routing = field(default_factory=Routing)
 
     def decide(self, pending: Pending) -> Decision:
         """What becomes of a delivery."""
@@ -31,18 +43,57 @@ class Routes:
             kind=event.kind[:80],
             problem=known,
             email=event.lead.email or "",
+            domain=(alerts.domain_of(event) or "").casefold()[:300],
+            sequence=(event.sequence or "")[:300],
+            detail=(event.bounce_type or event.return_date or "")[:80],
+            waits=event.kind == alerts.INTERESTED,
             posts=tuple(self._posts(pending, event)),
         )
 
+    def targets(self, event: Event, *, workspace: str) -> tuple[Target, ...]:
+        """The channels that are to be told, each once: what a channel asked for itself decides on the form."""
+        asked = [rule for rule in self._rules(workspace) if alerts.wants(rule.subscription, event)]
+        by_channel: dict[str, list[Rule]] = {}
+        if alerts.kind_of(event.kind).at_once:
+            own = self.alert_channels.get(workspace) or self.routing.fallback
+            by_channel |= {own: []} if own else {}
+        for rule in asked:
+            by_channel.setdefault(rule.subscription.channel, []).append(rule)
+        return tuple(self._target(channel, rules, event) for channel, rules in by_channel.items())
+
+    def _rules(self, workspace: str) -> list[Rule]:
+        """What was subscribed by command, and what the settings hold."""
+        typed = [Rule(subscription=one) for one in self.subscriptions.get(workspace, ())]
+        return [*typed, *(rule for rule in self.routing.rules if rule.workspace in {"", workspace})]
+
+    def _target(self, channel: str, rules: Sequence[Rule], event: Event) -> Target:
+        named = next((rule.mention for rule in rules if rule.mention), "")
+        mention = self.routing.mention if event.kind == alerts.INTERESTED else ""
+        condensed = bool(rules) and all(rule.subscription.condensed for rule in rules)
+        return Target(channel=channel, condensed=condensed, mention=named or mention)
+
     def _posts(self, pending: Pending, event: Event) -> list[Planned]:
-        channels = alerts.routes(
-            event,
-            alert_channel=self.alert_channels.get(pending.workspace),
-            subscriptions=self.subscriptions.get(pending.workspace, ()),
-        )
-        urgency = alerts.kind_of(event.kind).urgency
-        first = [Planned(dedupe=f"{pending.alert_id}:{c}", channel=c, urgency=urgency) for c in channels]
-        return [*first, *self._again(pending, event, channels)]
+        kind = alerts.kind_of(event.kind)
+        targets = self.targets(event, workspace=pending.workspace)
+        quiet = self.quiet_until(pending.last_at)
+        first = [
+            Planned(
+                dedupe=f"{pending.alert_id}:{target.channel}",
+                channel=target.channel,
+                urgency=kind.urgency,
+                condensed=target.condensed,
+                mention="" if quiet else target.mention,
+                held_until=None if kind.at_once else quiet,
+            )
+            for target in targets
+        ]
+        return [*first, *self._again(pending, event, [target.channel for target in targets])]
+
+    def quiet_until(self, now: float) -> float | None:
+        """When the quiet hours that `now` falls into end; None: there is no quiet."""
+        quiet = self.routing.quiet
+        ends = quiet.ends_after(datetime.fromtimestamp(now, UTC)) if quiet else None
+        return None if ends is None else ends.timestamp()
 
     def _again(self, pending: Pending, event: Event, channels: Sequence[str]) -> list[Planned]:
         """A domain that is paused anew sends the same bytes; a sender that was told 200 does not retry."""

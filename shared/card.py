@@ -7,6 +7,7 @@ line, so a click, a key and a typed word go through one parser, one permission c
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 
@@ -27,6 +28,8 @@ class Fact:
     label: str
     value: str
     tone: Tone = Tone.INFO
+    at: datetime | None = None
+    """The moment that `value` says, for faces that know their reader's time zone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +79,8 @@ class Button:
     confirm: Confirm | None = None
     menu: bool = False
     """Under the card's overflow menu instead of in its row of buttons."""
+    picks: bool = False
+    """A date and time are chosen first, and follow the command as Unix seconds; for faces that can."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,19 +24,24 @@ class Held:
     name: str
     at: float | None
     changed: bool
+    snoozed_until: float | None = None
+    handled_name: str = ""
+    handled_at: float | None = None
 
 
 def claim(connection: sa.Connection, alert: str, actor: Actor, *, now: float) -> Held | None:
     """Take an alert for a person; None: there is no such alert."""
-    free = (alerts.c.id == alert) & (alerts.c.claimed_by == "")
-    values = {"claimed_by": actor.id or actor.name, "claimed_name": actor.name, "claimed_at": now}
+    free = (alerts.c.id == alert) & (alerts.c.claimed_by == "") & alerts.c.handled_at.is_(None)
+    taken = {"claimed_by": actor.id or actor.name, "claimed_name": actor.name, "claimed_at": now}
+    values = {**taken, "waiting_since": None, "snoozed_until": None, "snoozed_name": ""}
     return _change(connection, alert, free, values, now=now)
 
 
 def release(connection: sa.Connection, alert: str, *, now: float) -> Held | None:
     """Give an alert back; None: there is no such alert."""
     taken = (alerts.c.id == alert) & (alerts.c.claimed_by != "")
-    values = {"claimed_by": "", "claimed_name": "", "claimed_at": None}
+    waits = sa.case((alerts.c.handled_at.is_(None), now), else_=None)
+    values = {"claimed_by": "", "claimed_name": "", "claimed_at": None, "waiting_since": waits, "nudges": 0}
     return _change(connection, alert, taken, values, now=now)
 
 
@@ -73,4 +78,7 @@ def read(connection: sa.Connection, alert: str, *, changed: bool = False) -> Hel
         name=row.claimed_name,
         at=row.claimed_at,
         changed=changed,
+        snoozed_until=row.snoozed_until,
+        handled_name=row.handled_name,
+        handled_at=row.handled_at,
     )

@@ -7,7 +7,7 @@ arrival and lowered in the one that writes the alert and its posts, so that no c
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from bot.ledger.tables import alerts, answers, arrivals, deliveries, lanes, posts
+from bot.ledger.tables import alerts, answers, arrivals, deliveries, lanes, posts, sightings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +60,12 @@ class Planned:
     kind: str = "alert"
     urgency: int = 0
     note: str = ""
+    condensed: bool = False
+    mention: str = ""
+    held_until: float | None = None
+    """It is kept back until then: a quiet time."""
+    alert_id: str = ""
+    """Of a message of the bot's own that belongs into the thread of that alert's card."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +75,12 @@ class Decision:
     kind: str = ""
     problem: str = ""
     email: str = ""
+    domain: str = ""
+    sequence: str = ""
+    detail: str = ""
+    """What a count of them may ask: hard or soft, the day of a return."""
+    waits: bool = False
+    """Somebody is to take it."""
     posts: tuple[Planned, ...] = ()
 
 
@@ -178,6 +190,7 @@ def _settle(
     connection.execute(
         _SETTLED, [{"row": row.id, "new_kind": d.kind, "new_problem": d.problem} for row, d in decided]
     )
+    _sight(connection, decided)
     adopted = _adopt(connection, decided, now=now)
     shown = {row.id: row.known or adopted.get(row.id) for row, _ in decided}
     repaint(connection, [name for name in shown.values() if name], now=now)
@@ -189,6 +202,25 @@ def _settle(
         _post(p, workspace=r.workspace, alert=alert_id(r.dkey), now=now) for r, d in news for p in d.posts
     ]
     _plan(connection, rows, now=now)
+
+
+def _sight(connection: sa.Connection, decided: Sequence[tuple[sa.Row[Any], Decision]]) -> None:
+    """Note what each new delivery told of, for counts."""
+    seen = [
+        {
+            "delivery_id": row.id,
+            "workspace": row.workspace,
+            "kind": d.kind,
+            "domain": d.domain,
+            "sequence": d.sequence,
+            "detail": d.detail,
+            "at": row.received_at,
+        }
+        for row, d in decided
+        if d.kind and not row.found
+    ]
+    if seen:
+        connection.execute(_insert_once(connection.dialect.name, sightings), seen)
 
 
 def _adopt(
@@ -225,6 +257,9 @@ def _alert(row: sa.Row[Any], decision: Decision) -> dict[str, Any]:
         "kind": decision.kind,
         "email": decision.email.lower(),
         "received_at": row.received_at,
+        "sequence": decision.sequence,
+        "domain": decision.domain,
+        "waiting_since": row.received_at if decision.waits else None,
     }
 
 
@@ -237,7 +272,7 @@ _SETTLED = (
 
 def plan(connection: sa.Connection, planned: Planned, *, now: float, workspace: str) -> None:
     """Put a message of the bot's own in line for its channel; what was planned before stays as it is."""
-    _plan(connection, [_post(planned, workspace=workspace, alert="", now=now)], now=now)
+    _plan(connection, [_post(planned, workspace=workspace, alert=planned.alert_id, now=now)], now=now)
 
 
 def _post(planned: Planned, *, workspace: str, alert: str, now: float) -> dict[str, Any]:
@@ -249,7 +284,10 @@ def _post(planned: Planned, *, workspace: str, alert: str, now: float) -> dict[s
         "alert_id": alert,
         "note": planned.note,
         "urgency": planned.urgency,
-        "state": "ready",
+        "state": "ready" if planned.held_until is None else "held",
+        "condensed": planned.condensed,
+        "mention": planned.mention,
+        "held_until": planned.held_until,
         "created_at": now,
     }
 
@@ -260,9 +298,14 @@ def _plan(connection: sa.Connection, rows: Sequence[dict[str, Any]], *, now: flo
         return
     dialect = connection.dialect.name
     connection.execute(_insert_once(dialect, posts), rows)
-    connection.execute(
-        _wake(dialect), [{"channel": c, "due_at": now} for c in sorted({r["channel"] for r in rows})]
-    )
+    wake(connection, [row["channel"] for row in rows], now=now)
+
+
+def wake(connection: sa.Connection, channels: Iterable[str], *, now: float) -> None:
+    """Give channels a turn; one that is pacing itself or in trouble keeps its time."""
+    due = [{"channel": channel, "due_at": now} for channel in sorted(set(channels))]
+    if due:
+        connection.execute(_wake(connection.dialect.name), due)
 
 
 @lru_cache

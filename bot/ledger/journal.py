@@ -71,7 +71,7 @@ def open_alerts(connection: sa.Connection, workspace: str, *, limit: int = 200) 
     where = (
         (alerts.c.workspace == workspace)
         & (alerts.c.kind == "reply.interested")
-        & (alerts.c.claimed_by == "")
+        & alerts.c.waiting_since.is_not(None)
     )
     query = (
         sa.select(alerts, deliveries.c.body)

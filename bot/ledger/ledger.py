@@ -8,7 +8,19 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from bot.ledger import claims, inbox, journal, outbox, painting, reconciling, retention, settling, timers
+from bot.ledger import (
+    attention,
+    claims,
+    holding,
+    inbox,
+    journal,
+    outbox,
+    painting,
+    reconciling,
+    retention,
+    settling,
+    timers,
+)
 from bot.ledger.inbox import Arrival, Decide, Planned
 from bot.ledger.outbox import Pace
 from bot.ledger.posts import Post
@@ -118,6 +130,41 @@ class Ledger(Records):
     async def release_alert(self, alert: str) -> claims.Held | None:
         """Give an alert back; None: there is no such alert."""
         return await self._stamped(lambda c, now: claims.release(c, alert, now=now))
+
+    async def snooze_alert(self, alert: str, actor: Actor, *, until: float) -> claims.Held | None:
+        """Put an alert off; None: there is no such alert."""
+        return await self._stamped(lambda c, now: attention.snooze(c, alert, actor, until=until, now=now))
+
+    async def wake_alert(self, alert: str) -> claims.Held | None:
+        """End a snooze; None: there is no such alert."""
+        return await self._stamped(lambda c, now: attention.wake(c, alert, now=now))
+
+    async def handle_alert(self, alert: str, actor: Actor) -> claims.Held | None:
+        """Nobody need do anything any more; None: there is no such alert."""
+        return await self._stamped(lambda c, now: attention.handle(c, alert, actor, now=now))
+
+    async def reopen_alert(self, alert: str) -> claims.Held | None:
+        """It was not done after all; None: there is no such alert."""
+        return await self._stamped(lambda c, now: attention.reopen(c, alert, now=now))
+
+    async def sweep(
+        self,
+        plan: Callable[[Sequence[attention.Due], float], Sequence[tuple[str, Planned]]],
+        *,
+        remind_after: float | None,
+        escalate_after: float | None,
+    ) -> int:
+        """Plan what is due to be said of waiting replies, and let go of what was held; how much there was."""
+
+        def work(connection: sa.Connection, now: float) -> int:
+            due = attention.sweep(
+                connection, now=now, remind_after=remind_after, escalate_after=escalate_after
+            )
+            for workspace, planned in plan(due, now):
+                inbox.plan(connection, planned, now=now, workspace=workspace)
+            return len(due) + holding.release(connection, now=now)
+
+        return await self._stamped(work)
 
     async def claim_repaints(self, *, limit: int) -> tuple[tuple[Post, ...], ...]:
         """Lease messages that no longer show how things stand."""

@@ -219,13 +219,14 @@ def _take(
 
 
 def _thread_of(connection: sa.Connection, item: Post) -> str:
-    """A report that comes again belongs under the card of the first."""
-    if item.kind != "again":
+    """What follows an alert belongs under its card."""
+    if item.kind == "alert" or not item.alert_id:
         return ""
     first = (
         (posts.c.alert_id == item.alert_id) & (posts.c.channel == item.channel) & (posts.c.kind == "alert")
     )
-    return connection.scalar(sa.select(posts.c.ts).where(first)) or ""
+    parent = sa.case((posts.c.thread_ts != "", posts.c.thread_ts), else_=posts.c.ts)
+    return connection.scalar(sa.select(parent).where(first)) or ""
 
 
 def release(connection: sa.Connection, channel: str, token: int, *, due_at: float | None) -> None:

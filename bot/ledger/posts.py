@@ -19,6 +19,7 @@ class State(StrEnum):
     SENT = "sent"
     UNCERTAIN = "uncertain"
     DEAD = "dead"
+    HELD = "held"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +47,16 @@ class Post:
     claimed_by: str
     claimed_name: str
     claimed_at: float | None
+    condensed: bool = False
+    mention: str = ""
+    waiting_since: float | None = None
+    nudges: int = 0
+    snoozed_until: float | None = None
+    snoozed_name: str = ""
+    handled_name: str = ""
+    handled_at: float | None = None
+    standing: str = ""
+    recovered_at: float | None = None
 
 
 def load(
@@ -82,6 +93,14 @@ def drawable() -> sa.Select[Any]:
         alerts.c.claimed_name,
         alerts.c.claimed_at,
         alerts.c.received_at,
+        alerts.c.waiting_since,
+        alerts.c.nudges,
+        alerts.c.snoozed_until,
+        alerts.c.snoozed_name,
+        alerts.c.handled_name,
+        alerts.c.handled_at,
+        alerts.c.standing,
+        alerts.c.recovered_at,
         deliveries.c.body,
         deliveries.c.found,
         deliveries.c.seen,
@@ -112,4 +131,14 @@ def read_post(row: sa.Row[Any]) -> Post:
         claimed_by=row.claimed_by or "",
         claimed_name=row.claimed_name or "",
         claimed_at=row.claimed_at,
+        condensed=row.condensed,
+        mention=row.mention,
+        waiting_since=row.waiting_since,
+        nudges=row.nudges or 0,
+        snoozed_until=row.snoozed_until,
+        snoozed_name=row.snoozed_name or "",
+        handled_name=row.handled_name or "",
+        handled_at=row.handled_at,
+        standing=row.standing or "",
+        recovered_at=row.recovered_at,
     )

@@ -64,7 +64,7 @@ async def test_alerts_keep_their_order_when_one_of_them_is_in_doubt(house: House
         assert await house.deliver(interested(number)) == 200
     await house.until_posted(4)
     assert [message["text"].split(",")[0] for message in await house.messages()] == [
-        f"Interested: Ada {number}" for number in range(4)
+        f"Ada {number} at Acme is interested" for number in range(4)
     ]
 
 
@@ -72,7 +72,7 @@ async def test_blocks_that_slack_refuses_are_posted_as_text(house: House) -> Non
     await house.control("faults", **POSTING, kind="error", error="msg_blocks_too_long")
     assert await house.deliver(interested(1)) == 200
     await house.until_posted(1)
-    assert (await house.messages())[0]["text"].startswith("Interested: Ada 1")
+    assert (await house.messages())[0]["text"].startswith("Ada 1 at Acme is interested")
 
 
 async def test_a_message_that_slack_will_not_have_is_a_dead_letter_and_harms_no_other(house: House) -> None:
@@ -126,7 +126,7 @@ async def test_a_storm_is_one_card_with_every_alert_in_its_thread_interested_fir
     threaded = [m for m in messages if m.get("thread_ts") and m["thread_ts"] != m["ts"]]
     assert threaded, "nothing went into a thread"
     first = json.dumps(threaded[0]["blocks"])
-    assert "Interested" in first
+    assert "is interested" in first
     assert "Claim" in first
 
 

@@ -1,0 +1,132 @@
+"""The card of a domain that the service has paused: how its inboxes stand, why, and what to do next. Pure.
+
+What goes beyond the delivery was read by `bot.surroundings` and stands in `Alert.standing`; it may be missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from bot.telling import facts_of, footer, lasted, line_of, when
+from shared.card import Button, Card, Column, Fact, Row, Table, Tone
+from shared.reports import UNKNOWN, show_number, show_rate
+
+if TYPE_CHECKING:
+    from bot.alerts import Alert
+
+COLUMNS = (
+    Column(title="Inbox"),
+    Column(title="Health", numeric=True),
+    Column(title="Yesterday", numeric=True),
+    Column(title="Limit", numeric=True),
+    Column(title="Yesterday", numeric=True),
+    Column(title="Status"),
+)
+MOST_INBOXES, MOST_SEQUENCES = 12, 5
+_TONES = {"resting": Tone.BAD, "warming": Tone.WARN, "active": Tone.GOOD}
+
+
+def card(alert: Alert) -> Card:
+    """Red while it is paused, green when it has recovered."""
+    domain = name_of(alert)
+    back = alert.recovered_at
+    return Card(
+        title=f"{domain} has recovered" if back else f"{domain} is paused",
+        tone=Tone.GOOD if back else Tone.BAD,
+        text=_story(alert),
+        facts=(
+            *facts_of(("Reason", reason(alert) or "not told"), ("Inbox", alert.event.inbox)),
+            *_seen(alert.standing),
+            *facts_of(("Sequences", _sequences(alert.standing.get("sequences", ())))),
+            when("Paused", alert.received_at),
+            *((when("Recovered", back),) if back else ()),
+        ),
+        table=_inboxes(alert.standing.get("inboxes", ())),
+        buttons=_buttons(alert),
+        footer=footer(alert),
+    )
+
+
+def name_of(alert: Alert) -> str:
+    """The domain, as far as the delivery tells."""
+    event = alert.event
+    return event.domain or (event.inbox or "").rpartition("@")[2] or "A domain"
+
+
+def reason(alert: Alert) -> str:
+    """What the service says, with the share of sends that it names."""
+    share = alert.event.raw.get("rate")
+    said = (alert.event.reason or "").replace("_", " ")
+    known = isinstance(share, int | float) and not isinstance(share, bool) and 0 < share <= 1
+    return f"{said} ({show_rate(share)} of its sends)".strip() if known else said
+
+
+def _story(alert: Alert) -> tuple[str, ...]:
+    if alert.recovered_at:
+        return (f"It sends again, after {lasted(alert.recovered_at, since=alert.received_at)}.",)
+    first = "The service stopped sending from this domain to protect its reputation."
+    return (first, f"Next: {_advice(alert)}")
+
+
+def _advice(alert: Alert) -> str:
+    """What to do, by what is known of the cause."""
+    seen: Mapping[str, int] = alert.standing.get("counts", {})
+    said = (alert.event.reason or "").casefold()
+    if "complain" in said or "spam" in said or seen.get("lead.unsubscribed", 0) > seen.get("lead.bounced", 0):
+        return (
+            "read what its sequences say, and to whom; pause those that people complain of. "
+            "Let the inboxes rest: each comes back with a small limit."
+        )
+    if "bounce" in said or seen.get("lead.bounced", 0):
+        return (
+            "check the addresses of its sequences before more are sent; remove those that bounce. "
+            "Let the inboxes rest: each comes back with a small limit."
+        )
+    return "look at its inboxes and at the sequences that send from it; let the inboxes rest meanwhile."
+
+
+def _seen(standing: Mapping[str, Any]) -> tuple[Fact, ...]:
+    counts: Mapping[str, int] = standing.get("counts", {})
+    if not counts:
+        return ()
+    hard = counts.get("hard", 0)
+    bounces = show_number(counts.get("lead.bounced", 0), "bounce") + (f" ({hard} hard)" if hard else "")
+    outs = show_number(counts.get("lead.unsubscribed", 0), "opt-out")
+    return (Fact(label="Seen in 7 days", value=f"{bounces}, {outs}"),)
+
+
+def _sequences(names: Sequence[str]) -> str:
+    more = len(names) - MOST_SEQUENCES
+    return ", ".join(names[:MOST_SEQUENCES]) + (f" and {more} more" if more > 0 else "")
+
+
+def _inboxes(rows: Sequence[Mapping[str, Any]]) -> Table | None:
+    if not rows:
+        return None
+    drawn = tuple(
+        Row(
+            cells=(
+                row["address"],
+                row.get("health"),
+                row.get("health_before"),
+                row.get("limit"),
+                row.get("limit_before"),
+                row.get("status") or UNKNOWN,
+            ),
+            tone=_TONES.get(row.get("status") or "", Tone.UNKNOWN),
+        )
+        for row in rows[:MOST_INBOXES]
+    )
+    return Table(columns=COLUMNS, rows=drawn, total=len(rows))
+
+
+def _buttons(alert: Alert) -> tuple[Button, ...]:
+    domain = alert.event.domain or (alert.event.inbox or "").rpartition("@")[2]
+    looking = (Button(label="Show inboxes", command=line_of(alert, "inboxes", domain)),) if domain else ()
+    names = () if alert.recovered_at else alert.standing.get("sequences", ())[:2]
+    pausing = tuple(
+        Button(label=f"Pause {name}", command=line_of(alert, "pause", name), menu=len(names) > 1)
+        for name in names
+    )
+    return (*looking, *pausing, Button(label="Status", command=line_of(alert, "status")))
