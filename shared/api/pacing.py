@@ -12,7 +12,8 @@ A 429 closes the gate for everybody until its Retry-After, widens the interval a
 With interval T, slack S and n = ⌈1/T⌉, any n + 1 requests span at least n·T - S. One that waits for the gate
 does: the gate went on by T for each of the n before it, and none of them went after its own place there. One
 that goes early does, because the log of what was sent says so. At 9.5 a second that is 1.047 s, so that even
-40 ms of difference in travelling time leave at most ten in any one second, however a service counts them.
+40 ms of difference in travelling time leave at most ten in any one second, however a service counts them; a
+bunch, which may be held up as one, is given 100 ms more.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ LONGEST_STOP = 3600.0
 LONGEST_LINE = 300.0
 BURST = 5
 """So many requests of people go at once where the key was quiet: what one command reads."""
+EARLY_PRICE = 0.02
+"""Seconds beyond its interval that each of them costs: a bunch travels together, and may be held up as one."""
 CALM_SECONDS = 60.0
 """No bursts for so long after a 429: somebody else may use the key."""
 
@@ -120,7 +123,7 @@ class Turn:
 
 def settle(pace: Pace, now: float) -> Pace:
     """Undo what no wait explains: a clock that stepped back."""
-    if pace.gate <= max(now, pace.resumes_at) + (BURST + 1) * pace.interval and (
+    if pace.gate <= max(now, pace.resumes_at) + (BURST + 2) * pace.interval and (
         pace.resumes_at <= now + LONGEST_STOP and pace.line <= max(pace.gate, now) + LONGEST_LINE
     ):
         return pace
@@ -163,8 +166,9 @@ def wait_of(pace: Pace, now: float, turn: Turn) -> float:
 def _early(pace: Pace) -> float:
     """From when on a person need not wait for the gate: few went early, and the last second has room."""
     full = len(pace.sent) >= pace.in_a_second
-    room = pace.sent[-pace.in_a_second] + pace.span if full else 0.0
-    return max(pace.bursts_from, pace.resumes_at, pace.gate - (BURST - 1) * pace.interval, room)
+    room = pace.sent[-pace.in_a_second] + pace.span + BURST * EARLY_PRICE if full else 0.0
+    ahead = (BURST - 1) * (pace.interval + EARLY_PRICE)
+    return max(pace.bursts_from, pace.resumes_at, pace.gate - ahead, room)
 
 
 def _place(pace: Pace, turn: Turn) -> float:
@@ -183,7 +187,8 @@ def pass_gate(pace: Pace, now: float, turn: Turn) -> tuple[Pace, float]:
     late = now - SLACK - max(pace.gate, _place(pace, turn))
     if late > 0.0:
         pace = _moved_back(pace, late, now)
-    gate = max(pace.gate, now - SLACK) + pace.interval
+    price = EARLY_PRICE if now < pace.gate else 0.0
+    gate = max(pace.gate, now - SLACK) + pace.interval + price
     return replace(pace, gate=gate, sent=(*pace.sent[-11:], now)), 0.0
 
 

