@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import json
 from argparse import Namespace
@@ -79,11 +80,11 @@ async def _serve_sandbox(options: Namespace) -> None:
         scenario=options.scenario,
     )
     with stopping() as stop:
-        try:
-            sandbox = Sandbox(chosen)
-        except ValueError as fault:
-            raise endings.Misused(str(fault)) from None
-        async with sandbox:
+        async with contextlib.AsyncExitStack() as exits:
+            try:
+                sandbox = await exits.enter_async_context(Sandbox(chosen))
+            except ValueError as fault:
+                raise endings.Misused(str(fault)) from None
             print(json.dumps(sandbox.announcement), flush=True)
             await _stopped_or_orphaned(stop)
 

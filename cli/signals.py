@@ -1,4 +1,4 @@
-"""The signals that ask a running command to end: once to end in order, twice to end at once."""
+"""The signals that ask a running command to end: once to end in order, and again to end at once."""
 
 from __future__ import annotations
 
@@ -8,16 +8,23 @@ import signal
 from collections.abc import Iterator
 
 ENDING = (signal.SIGINT, signal.SIGTERM)
+SAME_WISH = 0.5
+"""Seconds in which a signal is the one before, told twice: `timeout` and terminals tell both a process and its group."""
 
 
 @contextlib.contextmanager
 def stopping() -> Iterator[asyncio.Event]:
-    """An event that SIGINT or SIGTERM sets while the block runs; a second one cancels the block's task."""
+    """An event that SIGINT or SIGTERM sets while the block runs; a later one cancels the block's task.
+
+    Once asked, the process is on its way out: signals that come after the block find nothing left to end.
+    """
     loop, task, stop = asyncio.get_running_loop(), asyncio.current_task(), asyncio.Event()
+    asked_at: list[float] = []
 
     def ask() -> None:
-        if stop.is_set() and task:
+        if stop.is_set() and task and loop.time() - asked_at[0] > SAME_WISH:
             task.cancel()
+        asked_at.append(loop.time())
         stop.set()
 
     for number in ENDING:
@@ -31,3 +38,5 @@ def stopping() -> Iterator[asyncio.Event]:
     finally:
         for number in ENDING:
             loop.remove_signal_handler(number)
+            if stop.is_set():
+                signal.signal(number, signal.SIG_IGN)

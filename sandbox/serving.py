@@ -41,7 +41,7 @@ async def serving(app: ASGIApp, listener: socket.socket, *, name: str) -> AsyncI
         log_config=None,
         access_log=False,
         server_header=False,
-        lifespan="on",
+        lifespan="off",
         timeout_graceful_shutdown=1,
     )
     server = _Embedded(config)

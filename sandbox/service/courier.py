@@ -9,10 +9,9 @@ import socket
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import aiohttp
-from aiohttp.abc import ResolveResult
+from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
 
 from sandbox.service import post
@@ -49,7 +48,9 @@ class Courier:
 
     async def run(self) -> None:
         """Carry until cancelled; lanes that are under way are then cancelled and drained."""
-        connector = aiohttp.TCPConnector(limit=0, resolver=_PublicResolver(), ttl_dns_cache=60)
+        connector = aiohttp.TCPConnector(
+            limit=0, resolver=PublicResolver(ThreadedResolver()), ttl_dns_cache=60
+        )
         async with aiohttp.ClientSession(
             connector=connector, timeout=self._timeout, cookie_jar=aiohttp.DummyCookieJar()
         ) as session:
@@ -120,7 +121,7 @@ async def send(session: aiohttp.ClientSession, due: Due) -> tuple[int | None, st
     except TimeoutError:
         return None, "no answer in time"
     except (aiohttp.ClientError, OSError, ValueError) as error:
-        return None, type(error).__name__
+        return None, reason(error)
 
 
 def signature(secret: str, body: bytes) -> str:
@@ -128,14 +129,34 @@ def signature(secret: str, body: bytes) -> str:
     return hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
 
 
-class _PublicResolver(ThreadedResolver):
+def reason(error: Exception) -> str:
+    """Why there was no answer, in words."""
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        cause = error.certificate_error
+        return f"the certificate is not trusted: {getattr(cause, 'verify_message', cause)}"
+    if isinstance(error, aiohttp.ClientConnectorError):
+        return f"no connection: {error.os_error.strerror or error.os_error}"
+    if isinstance(error, aiohttp.ServerDisconnectedError):
+        return "the connection was closed before an answer"
+    return f"no HTTP answer ({type(error).__name__})"
+
+
+class PublicResolver(AbstractResolver):
     """Refuses a public name that leads to a private address: what was checked by name is checked by number."""
+
+    def __init__(self, names: AbstractResolver) -> None:
+        self._names = names
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
-        found = await super().resolve(host, port, family)
-        allowed: list[Any] = [one for one in found if is_loopback(host) or is_public(one["host"])]
+        """The addresses of a host that deliveries may go to; an `OSError` when there is none."""
+        found = await self._names.resolve(host, port, family)
+        allowed = [one for one in found if is_loopback(host) or is_public(one["host"])]
         if not allowed:
             raise OSError(None, f"{host} leads to a private address")
         return allowed
+
+    async def close(self) -> None:
+        """Let go of what looks names up."""
+        await self._names.close()

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
 from sandbox.service import reviewing, scenarios, staging
 from sandbox.service.clock import DAY, HOUR, Clock
+from sandbox.service.pruning import prune
 from sandbox.service.rows import fresh_lead
 from sandbox.service.schema import api_keys, domains, inboxes, leads, responses, sequences, world
 from sandbox.service.sending import Round
@@ -111,6 +112,7 @@ def _quantum(
     sheet, hurt = TallySheet(), set[int]()
     if start // DAY != end // DAY:
         reviewing.review(connection, seed=state.seed, at=end // DAY * DAY)
+        prune(connection, at=end)
     if start // HOUR != end // HOUR and scenario.account == "believable":
         _refill_queues(connection, seed=state.seed, at=end)
     reviewing.wake(connection, seed=state.seed, at=end)

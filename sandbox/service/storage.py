@@ -6,13 +6,13 @@ import asyncio
 import concurrent.futures
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, Table, create_engine, event
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, OperationalError
 from sqlalchemy.pool import StaticPool
 
 from sandbox.service import schema
@@ -21,6 +21,7 @@ T = TypeVar("T")
 Work = Callable[[Connection], T]
 
 _THREADS = 8
+_CLOSED = "Another process has this SQLite file; several processes can share a postgresql:// database."
 
 
 class Storage:
@@ -41,7 +42,20 @@ class Storage:
         self._still = asyncio.Lock()
 
     async def open(self) -> None:
-        """Connect, and create the tables that are missing."""
+        """Connect, and create the tables that are missing.
+
+        Raises:
+            ValueError: the database cannot be opened, or another process has the file.
+        """
+        try:
+            await self._connect()
+        except OperationalError as error:
+            said = str(error.orig).strip().partition("\n")[0]
+            raise ValueError(
+                _CLOSED if "locked" in said else f"The database cannot be opened: {said}"
+            ) from error
+
+    async def _connect(self) -> None:
         if self.shared:
             self._threads = concurrent.futures.ThreadPoolExecutor(
                 _THREADS, thread_name_prefix="sandbox-database"
@@ -96,7 +110,15 @@ class Storage:
             with _transaction(connection):
                 return work(connection)
 
-        return await asyncio.to_thread(transaction)
+        running = asyncio.create_task(asyncio.to_thread(transaction), name="sandbox-long-write")
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            # The thread cannot be stopped, and nobody may close the connection under it.
+            while not running.done():
+                with suppress(asyncio.CancelledError):
+                    await asyncio.wait([running])
+            raise
 
     async def _in_thread(self, work: Work[T]) -> T:
         def transaction() -> T:
@@ -152,5 +174,12 @@ def _wanted(given: str) -> str:
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, record: object) -> None:
-    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=5000", "temp_store=MEMORY"):
+    # One process alone: rate limits and leases of deliveries are kept in memory beside such a file.
+    for pragma in (
+        "locking_mode=EXCLUSIVE",
+        "busy_timeout=500",
+        "journal_mode=WAL",
+        "synchronous=NORMAL",
+        "temp_store=MEMORY",
+    ):
         connection.execute(f"PRAGMA {pragma}")

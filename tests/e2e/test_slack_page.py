@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import json
 import re
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Page, async_playwright, expect
+from playwright.async_api import Browser, FilePayload, Page, async_playwright, expect
 from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
@@ -394,14 +395,14 @@ async def test_a_file_is_chosen_in_a_modal(page: Page, client: AsyncWebClient, s
     view = modal(asked("list", {"type": "file_input", "action_id": "csv", "max_files": 2}))
     await client.views_open(trigger_id=done["trigger_id"], view=view)
     await page.get_by_test_id("file-input").set_input_files(
-        [{"name": f"{name}.csv", "mimeType": "text/csv", "buffer": b"a,b\n"} for name in "xyz"]
+        [FilePayload(name=f"{name}.csv", mimeType="text/csv", buffer=b"a,b\n") for name in "xyz"]
     )
     await expect(page.locator(".files li")).to_have_text(["x.csv", "y.csv"])
     await page.get_by_role("button", name="Remove x.csv").click()
     await expect(page.locator(".files li")).to_have_text(["y.csv"])
     async with page.expect_request("**/control/view/submit") as request:
         await page.get_by_test_id("modal-submit").click()
-    [kept] = (await request.value).post_data_json["values"]["list"]["csv"]
+    [kept] = json.loads((await request.value).post_data or "{}")["values"]["list"]["csv"]
     assert (kept["name"], kept["size"]) == ("y.csv", 4)
 
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import socket
+import ssl
 import time
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from aiohttp.abc import AbstractResolver, ResolveResult
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.service.clock import DAY
+from sandbox.service.courier import PublicResolver
 from sandbox.service.refusals import BadRequest
 from sandbox.service.retrying import RETRIES, retry_at
 from sandbox.service.subscribing import check_url
@@ -269,3 +275,80 @@ def test_retries_come_with_growing_gaps_within_24_hours(key: int, first: float) 
     assert gaps[0] > 50
     assert DAY * 0.85 < times[-1] - first <= DAY + 0.001
     assert retry_at(first, RETRIES + 1, key=key) is None
+
+
+async def test_an_untrusted_certificate_is_a_failed_delivery_that_says_so(
+    api: httpx.AsyncClient, control: httpx.AsyncClient
+) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(Path(__file__).with_name("self_signed.pem"))
+    refusing = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0, ssl=context)
+    async with refusing:
+        port = refusing.sockets[0].getsockname()[1]
+        await subscribe(api, f"https://localhost:{port}/hook", "lead.bounced")
+        await happen(control, "lead.bounced")
+        await until(lambda: _made(control, 1))
+    [delivery] = await deliveries(control)
+    assert delivery["state"] == "pending"
+    [attempt] = (await control.get(f"/deliveries/{delivery['id']}/attempts")).json()["data"]
+    assert (attempt["status"], attempt["error"]) == (
+        None,
+        "the certificate is not trusted: self-signed certificate",
+    )
+
+
+async def test_why_there_was_no_answer_is_said_in_words(
+    api: httpx.AsyncClient, control: httpx.AsyncClient
+) -> None:
+    rude = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
+    mute = await asyncio.start_server(_mutter, "127.0.0.1", 0)
+    async with rude, mute:
+        ports = [server.sockets[0].getsockname()[1] for server in (rude, mute)]
+        for port in (*ports, 1):
+            await subscribe(api, f"http://127.0.0.1:{port}/hook", "lead.bounced")
+        await happen(control, "lead.bounced")
+        await until(lambda: _all_attempted(control, 3))
+    said = set()
+    for delivery in await deliveries(control):
+        made = (await control.get(f"/deliveries/{delivery['id']}/attempts")).json()["data"]
+        said.add(made[0]["error"])
+    assert len(said) == 3
+    assert "the connection was closed before an answer" in said
+    assert any(one.startswith("no connection: ") for one in said)
+    assert any(one.startswith("no HTTP answer") for one in said)
+
+
+def _mutter(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.write(b"hello?\r\n\r\n")
+    writer.close()
+
+
+class Names(AbstractResolver):
+    """Looks every name up in a small book."""
+
+    def __init__(self, **book: str) -> None:
+        self._book = book
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        return [
+            ResolveResult(hostname=host, host=address, port=port, family=family, proto=0, flags=0)
+            for address in self._book[host].split()
+        ]
+
+    async def close(self) -> None:
+        self._book.clear()
+
+
+async def test_a_public_name_that_leads_to_a_private_address_is_refused() -> None:
+    book = {
+        "good.example": "8.8.8.8 10.0.0.1",
+        "evil.example": "127.0.0.1 169.254.169.254",
+        "localhost": "127.0.0.1",
+    }
+    resolver = PublicResolver(Names(**book))
+    assert [one["host"] for one in await resolver.resolve("good.example")] == ["8.8.8.8"]
+    assert [one["host"] for one in await resolver.resolve("localhost")] == ["127.0.0.1"]
+    with pytest.raises(OSError, match="private address"):
+        await resolver.resolve("evil.example")

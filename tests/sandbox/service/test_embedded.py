@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
+import sys
+from pathlib import Path
+
 import httpx
 import pytest
 
@@ -43,3 +48,17 @@ async def test_a_port_that_is_taken_is_said_and_leaves_nothing_running() -> None
 def test_a_wrong_option_names_what_would_be_right() -> None:
     with pytest.raises(ValueError, match="choose one of calm-week"):
         Sandbox(SandboxOptions(scenario="storm"))
+
+
+@pytest.mark.parametrize("times", [1, 2, 5])
+async def test_however_often_it_is_asked_to_end_it_ends_in_order(times: int) -> None:
+    pipe = asyncio.subprocess.PIPE
+    command = [str(Path(sys.executable).with_name("outreach")), "sandbox", "--scenario", "empty"]
+    command += ["--port", "0", "--slack-port", "0"]
+    running = await asyncio.create_subprocess_exec(*command, stdout=pipe, stderr=pipe)
+    assert running.stdout is not None
+    await running.stdout.readline()
+    for _ in range(times):
+        running.send_signal(signal.SIGINT)
+    _, complaints = await asyncio.wait_for(running.communicate(), 20)
+    assert (running.returncode, complaints) == (0, b"")

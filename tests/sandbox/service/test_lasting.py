@@ -174,6 +174,21 @@ async def test_a_killed_process_leaves_its_pending_deliveries_to_the_next(
     assert sorted(one.body for one in again[:5]) == sorted(one.body for one in again[5:])
 
 
+async def test_a_sqlite_file_is_one_process_s(tmp_path: Path) -> None:
+    database = f"sqlite:///{tmp_path / 'mine.db'}"
+    async with process(database):
+        with pytest.raises(ValueError, match="Another process has this SQLite file"):
+            await Service(database=database).__aenter__()
+    async with Service(database=database, speed=0) as service, client_of(service, "acme") as api:
+        assert (await api.get("/sequences")).status_code == 200
+
+
+async def test_a_database_that_cannot_be_opened_says_why(tmp_path: Path) -> None:
+    for database in (f"sqlite:///{tmp_path}/no/such/folder.db", "postgresql://nobody@127.0.0.1:1/x"):
+        with pytest.raises(ValueError, match=r"The database cannot be opened: \w"):
+            await Service(database=database).__aenter__()
+
+
 @pytest.mark.parametrize(
     "database", ["mysql://root@localhost/x", "sqlite://", "nonsense", "postgres//x", "sqlite:///"]
 )
