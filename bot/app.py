@@ -40,6 +40,7 @@ from bot.reporting import Reports
 from bot.routing import Routes
 from bot.schedule import TIMER_SECONDS, Clockwork, Timers
 from bot.slack_gate import SlackGate
+from bot.socket_mode import Patience, SocketMode
 from bot.web import SLACK, Web
 from shared.lifeline import parent_gone
 from shared.settings import Settings, UnknownWorkspace
@@ -66,10 +67,13 @@ class Bot:
     courier: Courier
     listeners: Listeners
     intake: Intake
+    socket_mode: SocketMode | None
 
 
 @asynccontextmanager
-async def open_bot(settings: Settings, *, pace: Pace | None = None) -> AsyncIterator[Bot]:
+async def open_bot(
+    settings: Settings, *, pace: Pace | None = None, patience: Patience | None = None
+) -> AsyncIterator[Bot]:
     """Everything but the server, running; closed in order at the end. Raises `RecordsUnavailable`."""
     async with AsyncExitStack() as stack:
         ledger = await stack.enter_async_context(open_ledger(settings.database, pace=pace))
@@ -77,9 +81,11 @@ async def open_bot(settings: Settings, *, pace: Pace | None = None) -> AsyncIter
             await ledger.inherit()
         desks = await stack.enter_async_context(open_desks(settings, ledger))
         client = await stack.enter_async_context(_slack_client(settings))
-        bot, clockwork = _compose(settings, ledger, desks, client)
+        bot, clockwork = _compose(settings, ledger, desks, client, patience=patience)
         await stack.enter_async_context(_running(bot.intake.run(), name="intake"))
         await stack.enter_async_context(_running(bot.courier.run(), name="courier"))
+        if bot.socket_mode:
+            await stack.enter_async_context(_running(bot.socket_mode.run(), name="socket mode"))
         clockwork.start()
         stack.push_async_callback(clockwork.aclose)
         yield bot
@@ -98,7 +104,7 @@ async def _slack_client(settings: Settings) -> AsyncIterator[AsyncWebClient]:
 
 
 def _compose(
-    settings: Settings, ledger: Ledger, desks: Desks, client: AsyncWebClient
+    settings: Settings, ledger: Ledger, desks: Desks, client: AsyncWebClient, *, patience: Patience | None
 ) -> tuple[Bot, Clockwork]:
     several = len(settings.workspaces) > 1
     intake = Intake(ledger)
@@ -112,7 +118,8 @@ def _compose(
     )
     intake.stored = lambda: courier.wake(news=True)
     listeners = Listeners(Acts(desks, changed=courier.wake), People(client))
-    watching = watch.Watch(ledger, desks, client, courier)
+    socket_mode = _socket_mode(settings, client, listeners, patience=patience)
+    watching = watch.Watch(ledger, desks, client, courier, socket_mode)
     web = Web(
         receiver=Receiver(intake, secrets_of=_Secrets(settings), now=ledger.store.clock),
         slack=_slack_gate(settings, client, listeners),
@@ -129,7 +136,15 @@ def _compose(
     clockwork.every(PRUNE_SECONDS, lambda: _prune(ledger), name="retention")
     reconciler = Reconciler(ledger, desks, found=lambda: courier.wake(news=True))
     clockwork.every(reconcile.EVERY, reconciler.look, name="reconcile", at_once=True)
-    return Bot(web=web, ledger=ledger, courier=courier, listeners=listeners, intake=intake), clockwork
+    bot = Bot(
+        web=web,
+        ledger=ledger,
+        courier=courier,
+        listeners=listeners,
+        intake=intake,
+        socket_mode=socket_mode,
+    )
+    return bot, clockwork
 
 
 async def _prune(ledger: Ledger) -> None:
@@ -166,12 +181,23 @@ class _Secrets:
 
 
 def _slack_gate(settings: Settings, client: AsyncWebClient, listeners: Listeners) -> SlackGate | None:
-    if settings.slack.signing_secret is None:
+    if settings.slack.signing_secret is None or settings.slack.app_token is not None:
         return None
     secret = settings.slack.signing_secret.get_secret_value()
     app = bolt_app(secret, client)
     listeners.register(app)
     return SlackGate(AsyncSlackRequestHandler(app, path=SLACK), signing_secret=secret)
+
+
+def _socket_mode(
+    settings: Settings, client: AsyncWebClient, listeners: Listeners, *, patience: Patience | None
+) -> SocketMode | None:
+    """The same listeners, where there is an app token."""
+    if settings.slack.app_token is None:
+        return None
+    app = bolt_app("", client)
+    listeners.register(app)
+    return SocketMode(app, settings.slack.app_token.get_secret_value(), client, patience=patience)
 
 
 def bolt_app(signing_secret: str, client: AsyncWebClient) -> AsyncApp:

@@ -14,6 +14,7 @@ from bot import metrics
 from bot.courier import Courier
 from bot.desks import Desks
 from bot.ledger import Ledger
+from bot.socket_mode import SocketMode
 from shared.api.errors import OutreachError
 from shared.records import RecordsUnavailable
 
@@ -24,8 +25,16 @@ CHECK_TIMEOUT = 2
 class Watch:
     """`look` now and then; `readiness` and `measure` at any time."""
 
-    def __init__(self, ledger: Ledger, desks: Desks, client: AsyncWebClient, courier: Courier) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        desks: Desks,
+        client: AsyncWebClient,
+        courier: Courier,
+        socket_mode: SocketMode | None = None,
+    ) -> None:
         self._ledger, self._desks, self._client, self._courier = ledger, desks, client, courier
+        self._socket_mode = socket_mode
         self._slack = "not asked yet"
         self._api = dict.fromkeys(desks.clients, "not asked yet")
 
@@ -63,6 +72,7 @@ class Watch:
         told = {
             "database": database,
             "slack": self._courier.slack_error or self._slack,
+            "socket_mode": self._socket_mode.state if self._socket_mode else "off",
             "api": "ok" if set(self._api.values()) == {"ok"} else "; ".join(sorted(set(self._api.values()))),
             "workspaces": {name: {"api": state} for name, state in self._api.items()},
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from typing import Any
 
 import aiohttp
@@ -34,6 +34,8 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
     for channel in channels(settings):
         yield await _channel(client, channel)
     yield await _way_in(slack)
+    if slack.app_token is not None:
+        yield await _connection(settings)
 
 
 def channels(settings: Settings) -> tuple[str, ...]:
@@ -92,6 +94,27 @@ async def _way_in(slack: SlackSettings) -> Finding:
     cure = "SLACK_APP_TOKEN must be an xapp-… token with connections:write, and Socket Mode be on."
     _, finding = await _asked("Slack Socket Mode", opening, cure=cure)
     return finding or good("Slack Socket Mode", "a connection can be opened")
+
+
+async def _connection(settings: Settings) -> Finding:
+    """What the running bot says of its connection."""
+    check, own = "Slack connection", f"http://{settings.host}:{settings.port}/readyz"
+    try:
+        timeout = aiohttp.ClientTimeout(total=SECONDS)
+        async with aiohttp.ClientSession(timeout=timeout) as http, http.get(own) as answer:
+            told = (await answer.json())["socket_mode"]
+            return connection(check, told)
+    except (aiohttp.ClientError, TimeoutError, ValueError, KeyError, TypeError):
+        return doubtful(check, "no bot runs here that could tell", cure="Start it: outreach bot")
+
+
+def connection(check: str, told: Mapping[str, Any] | str) -> Finding:
+    """The `socket_mode` of a bot's /readyz as a finding."""
+    if isinstance(told, str):
+        return bad(check, "the bot that runs knows of no app token", cure="Start it again: outreach bot")
+    if told["connected"]:
+        return good(check, f"heard from {told['last_message_age']} s ago, built anew {told['rebuilds']}×")
+    return bad(check, visible(str(told["trouble"])), cure="The bot keeps trying; its log says more.")
 
 
 def _client(slack: SlackSettings, token: str) -> AsyncWebClient:

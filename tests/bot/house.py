@@ -23,6 +23,7 @@ import sqlalchemy as sa
 from bot.app import Bot, Server, open_bot, server_config
 from bot.ledger import Pace
 from bot.ledger.tables import lanes
+from bot.socket_mode import Patience
 from sandbox.slack import seed
 from sandbox.slack.standin import SlackStandIn
 from shared import settings as shared_settings
@@ -103,7 +104,7 @@ class House:
         async with self.http.get(f"{self.url}{path}") as answer:
             return answer.status, await answer.text()
 
-    async def control(self, act: str, **body: Any) -> dict[str, Any]:
+    async def control(self, act: str, /, **body: Any) -> dict[str, Any]:
         async with self.http.post(f"{self.slack.origin}/control/{act}", json=body) as answer:
             told: dict[str, Any] = await answer.json()
             assert told.pop("ok"), told
@@ -164,11 +165,13 @@ async def open_house(folder: Path, *, database: str = "", **environ: str) -> Asy
 
 
 @contextlib.asynccontextmanager
-async def bot_inside(house: House, *, pace: Pace | None = None) -> AsyncIterator[Bot]:
+async def bot_inside(
+    house: House, *, pace: Pace | None = None, patience: Patience | None = None
+) -> AsyncIterator[Bot]:
     """The bot in this process, behind its real server."""
     settings = shared_settings.load(environ=house.environ)
     listener = socket.create_server(("127.0.0.1", house.port), backlog=512)
-    async with open_bot(settings, pace=pace) as bot:
+    async with open_bot(settings, pace=pace, patience=patience) as bot:
         server = Server(server_config(bot.web))
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         try:

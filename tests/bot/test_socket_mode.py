@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from bot.socket_mode import Patience
+from cli.doctor import slack as doctor
+from shared.settings import load
+from tests.bot.house import House, bot_inside, interested, open_house, until
+
+HASTE = Patience(ping=0.2, connect=1.0, first_wait=0.05, longest_wait=0.2, farewell=0.5)
+
+
+@asynccontextmanager
+async def socket_house(folder: Path, *, disabled: bool = False) -> AsyncIterator[House]:
+    """A bot that Slack reaches by Socket Mode alone."""
+    async with open_house(folder) as house:
+        house.slack.settings.request_url = None
+        house.environ["SLACK_APP_TOKEN"] = house.slack.announcement["slack_app_token"]
+        del house.environ["SLACK_SIGNING_SECRET"]
+        if disabled:
+            await house.control("sockets", act="disable")
+        async with bot_inside(house, patience=HASTE):
+            if not disabled:
+                await connected(house, times=1)
+            yield house
+
+
+async def state(house: House) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads((await house.get("/readyz"))[1])["socket_mode"]
+    return told
+
+
+async def connected(house: House, *, times: int) -> dict[str, Any]:
+    """Wait for the so-manieth connection."""
+
+    async def there() -> dict[str, Any] | None:
+        told = await state(house)
+        return told if told["connected"] and told["rebuilds"] == times - 1 else None
+
+    return dict(await until(there))
+
+
+async def answers(house: House) -> bool:
+    return "You are ann" in json.dumps(await house.say("whoami"))
+
+
+async def test_commands_come_by_the_socket_and_deliveries_by_http(tmp_path: Path) -> None:
+    async with socket_house(tmp_path) as house:
+        assert await answers(house)
+        assert await house.deliver(interested(1)) == 200
+        await house.until_posted(1)
+        told = await state(house)
+        assert told["connected_since"] > 0
+        assert told["last_message_age"] < 5
+        (finding,) = [
+            f async for f in doctor.examine(load(environ=house.environ)) if f.check == "Slack connection"
+        ]
+        assert finding.word.startswith("heard from")
+        assert (await house.http.post(f"{house.url}/slack/events")).status == 404
+
+
+async def test_a_connection_that_is_cut_is_built_anew(tmp_path: Path) -> None:
+    async with socket_house(tmp_path) as house:
+        await house.control("sockets", act="cut")
+        await connected(house, times=2)
+        assert await answers(house)
+
+
+async def test_a_silent_connection_is_given_up(tmp_path: Path) -> None:
+    async with socket_house(tmp_path) as house:
+        await house.control("sockets", act="silence")
+
+        async def rebuilt() -> bool:
+            return bool((await state(house))["rebuilds"])
+
+        await until(rebuilt)
+        await house.control("sockets", act="speak")
+        assert await answers(house)
+
+
+async def test_a_connection_that_slack_wants_refreshed_is_replaced_without_leaving_one_behind(
+    tmp_path: Path,
+) -> None:
+    async with socket_house(tmp_path) as house:
+        for times in (2, 3):
+            await house.control("sockets", act="refresh")
+            await connected(house, times=times)
+            assert await answers(house)
+
+        async def one() -> bool:
+            return len(house.slack.sockets.links) == 1
+
+        await until(one)
+
+
+async def test_socket_mode_refused_at_the_start_is_said_and_stops_no_delivery(tmp_path: Path) -> None:
+    async with socket_house(tmp_path, disabled=True) as house:
+
+        async def refused() -> bool:
+            return "refused" in (await state(house))["trouble"]
+
+        await until(refused)
+        assert await house.deliver(interested(1)) == 200
+        await house.until_posted(1)
+        await house.control("sockets", act="enable")
+        await connected(house, times=1)
+        assert await answers(house)
