@@ -26,10 +26,11 @@ _STEPS = (0.40, 0.33, 0.20, 0.07)
 _VARIANTS = (0.47, 0.53)
 
 _LEADS = """
-WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < :leads - 1),
+WITH RECURSIVE n(i) AS (SELECT CAST(0 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i < :leads - 1),
 dice AS (
     SELECT i, i % :sequences AS place, (i * 48271 + :seed) % 65521 % 100 AS luck,
-           (i * 16807 + :seed) % 65537 % :firsts AS f, (i * 40692 + :seed) % 65539 % :lasts AS l,
+           CAST((i * 16807 + :seed) % 65537 % :firsts AS INTEGER) AS f,
+           CAST((i * 40692 + :seed) % 65539 % :lasts AS INTEGER) AS l,
            (i * 69621) % 864000 AS wait, i % 2 AS started
     FROM n
 ),
@@ -90,9 +91,9 @@ def found_huge(connection: Connection, *, workspace: int, seed: int, now: float)
         select(func.min(inboxes.c.pk)).where(inboxes.c.workspace_pk == workspace)
     ).scalar()
     _insert_leads(connection, first=(sequences[0], first_inbox), workspace=workspace, seed=seed, now=now)
-    where = {"workspace": workspace, "today": day_of(now) - 1, "days": _DAYS}
-    connection.execute(text(_TALLIES), where)
-    connection.execute(text(_SEQUENCE_TALLIES), {"workspace": workspace})
+    # Bound beforehand, parameters have types, which PostgreSQL asks for.
+    connection.execute(text(_TALLIES).bindparams(workspace=workspace, today=day_of(now) - 1, days=_DAYS))
+    connection.execute(text(_SEQUENCE_TALLIES).bindparams(workspace=workspace))
     connection.execute(insert(tallies), list(_split_days(connection, workspace=workspace)))
 
 
@@ -140,23 +141,22 @@ def _insert_leads(
     for index in LEAD_INDEXES:
         index.drop(connection)
     connection.execute(
-        text(_LEADS),
-        {
-            "leads": LEADS,
-            "inboxes": INBOXES,
-            "sequences": len(ACME.sequences),
-            "first_sequence": first[0],
-            "first_inbox": first[1],
-            "workspace": workspace,
-            "seed": seed,
-            "now": now,
-            "width": _WIDTH,
-            "firsts": len(FIRST),
-            "lasts": len(LAST),
-            "first_names": _columns(FIRST),
-            "plain_names": _columns([plain(name) for name in FIRST]),
-            "last_names": _columns(LAST),
-        },
+        text(_LEADS).bindparams(
+            leads=LEADS,
+            inboxes=INBOXES,
+            sequences=len(ACME.sequences),
+            first_sequence=first[0],
+            first_inbox=first[1],
+            workspace=workspace,
+            seed=seed,
+            now=now,
+            width=_WIDTH,
+            firsts=len(FIRST),
+            lasts=len(LAST),
+            first_names=_columns(FIRST),
+            plain_names=_columns([plain(name) for name in FIRST]),
+            last_names=_columns(LAST),
+        )
     )
     for index in LEAD_INDEXES:
         index.create(connection)
