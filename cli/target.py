@@ -5,13 +5,14 @@ from __future__ import annotations
 from cli import endings
 from shared.api.client import OutreachClient
 from shared.api.models import Sequence
+from shared.api.pacing import Priority
 from shared.resolve import Picked, pick_sequence
 from shared.words import join
 
 
 async def sequence_of(client: OutreachClient, said: str, *, command: tuple[str, ...]) -> Sequence:
     """The sequence; raises `endings.Refused` with the candidates, each with the `command` that would name it."""
-    found = pick_sequence(await client.list_sequences(), said.split())
+    found = pick_sequence(await client.list_sequences(priority=Priority.INTERACTIVE), said.split())
     if isinstance(found, Picked):
         return found.sequence
     raise endings.Refused(found.card(lambda chosen: join(*command, chosen)))

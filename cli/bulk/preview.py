@@ -61,11 +61,22 @@ def show_result(tally: Tally, *, sequence: str, report: str, as_json: bool) -> N
         told = f"{tally.unknown:,}, as the service did not say which rows it skipped"
         facts.append(Fact(label="Added or skipped", value=told, tone=Tone.UNKNOWN))
     card = Card(
-        title=f"{tally.rows:,} rows imported into {sequence}",
+        title=f"{_title(tally)} {sequence}",
         tone=Tone.WARN if tally.refused else Tone.GOOD,
         facts=(*facts, Fact(label="Report", value=report)),
     )
     terminal.show(card)
+
+
+def _title(tally: Tally) -> str:
+    """What an import came to in all, before the sequence's name."""
+    if tally.unknown:
+        return f"{tally.rows:,} rows read for"
+    return (
+        f"{tally.added:,} of {tally.rows:,} rows added to"
+        if tally.added
+        else f"None of {tally.rows:,} rows added to"
+    )
 
 
 def _filled(assignment: Assignment) -> str:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from cli.doctor.finding import Finding, bad, doubtful, good
 from shared.api.client import OutreachClient
 from shared.api.errors import OutreachError, Unauthorized, Unreadable
+from shared.api.pacing import Priority
 from shared.settings import Workspace
 
 NOTICEABLE_SECONDS, FATAL_SECONDS = 5.0, 120.0
@@ -18,7 +19,7 @@ async def examine(client: OutreachClient, workspace: Workspace) -> AsyncIterator
     """One read with the key; its answer's Date header is the service's clock."""
     check = f"API key of {workspace.name}"
     try:
-        sequences = await client.list_sequences()
+        sequences = await client.list_sequences(priority=Priority.INTERACTIVE)
     except Unauthorized:
         cure = "Create a key in the account settings and set OUTREACH_API_KEY."
         yield bad(check, "refused: missing or revoked", cure=cure)

@@ -28,6 +28,8 @@ from shared.api.turns import LocalBudget
 
 LARGEST_ANSWER = 32 * 2**20
 """Bytes; more is refused while it comes."""
+LONGEST_CONNECTING = 3.0
+"""Seconds; a machine that is there answers a knock within one, and once more where a packet was lost."""
 PUNCTUAL = 0.005
 """A request that goes within so many seconds of its turn is in time."""
 
@@ -43,7 +45,7 @@ NOT_SENT = (
 class OutreachClient:
     """The service, seen with one API key. An async context manager; safe for concurrent use.
 
-    `timeout` bounds one silence of the service, `total_timeout` a whole call with its waiting and its
+    `timeout` bounds one silence of the service (opening a connection 3 s at most), `total_timeout` a whole call with its waiting and its
     repetitions, both in seconds; `jitter` gives numbers in 0-1 that spread the repetitions. `fields` are the
     `[fields.…]` sections of the settings. Every method raises `OutreachError`; the constructor raises
     ValueError for an address or a key that cannot be one.
@@ -313,7 +315,7 @@ def _open_http(
             "Accept": "application/json",
             "User-Agent": "outreach-ops",
         },
-        timeout=timeout,
+        timeout=httpx.Timeout(timeout, connect=min(timeout, LONGEST_CONNECTING)),
         follow_redirects=False,
         transport=transport,
         verify=_tls(),

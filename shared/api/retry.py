@@ -7,16 +7,28 @@ from shared.api.errors import OutreachError, RateLimited, ServiceBroken, Uncerta
 ATTEMPTS = 6
 FIRST_DELAY = 0.5
 LONGEST_DELAY = 8.0
+PATIENCE = 2.5
+"""Seconds in which a person is told that nobody can be reached; nothing hangs, so trying longer is theirs to decide."""
 
 
 def decide(
-    error: OutreachError, attempt: int, *, safe_to_repeat: bool, elapsed: float, total: float, jitter: float
+    error: OutreachError,
+    attempt: int,
+    *,
+    safe_to_repeat: bool,
+    elapsed: float,
+    total: float,
+    jitter: float,
+    for_person: bool = False,
 ) -> float | None:
     """Seconds to wait before the next attempt, or None: give up.
 
     `attempt` counts the attempts made, `elapsed` and `total` are seconds since the first and altogether
-    allowed, `jitter` is a random number in 0-1 (full jitter: it scales the whole delay).
+    allowed, `jitter` is a random number in 0-1 (full jitter: it scales the whole delay). `for_person`: somebody
+    waits for the answer.
     """
+    if for_person and isinstance(error, Unreachable):
+        total = min(total, PATIENCE)
     if attempt >= ATTEMPTS or not repeatable(error, safe_to_repeat=safe_to_repeat):
         return None
     wait = error.retry_after if isinstance(error, RateLimited) else backoff(attempt, jitter=jitter)

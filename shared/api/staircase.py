@@ -82,23 +82,19 @@ class Staircase:
                 raise
             except OutreachError as error:
                 uncertain = uncertain or isinstance(error, Uncertain)
-                delay = self._delay(error, attempt, request=request, elapsed=time.monotonic() - started)
+                delay = retry.decide(
+                    error,
+                    attempt,
+                    safe_to_repeat=request.safe_to_repeat,
+                    elapsed=time.monotonic() - started,
+                    total=self._total,
+                    jitter=self._jitter(),
+                    for_person=priority is Priority.INTERACTIVE,
+                )
                 if delay is None:
                     raise _honest(error, uncertain=uncertain) from error.__cause__
             self._retried += 1
             await asyncio.sleep(delay)
-
-    def _delay(
-        self, error: OutreachError, attempt: int, *, request: wire.Request, elapsed: float
-    ) -> float | None:
-        return retry.decide(
-            error,
-            attempt,
-            safe_to_repeat=request.safe_to_repeat,
-            elapsed=elapsed,
-            total=self._total,
-            jitter=self._jitter(),
-        )
 
     async def _paced(self, request: wire.Request, *, priority: Priority, deadline: float) -> Any:
         async def turn() -> None:

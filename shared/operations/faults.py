@@ -27,7 +27,7 @@ SAID: tuple[tuple[type[Exception], str, str], ...] = (
     (NotFound, "The service does not know this", "It may be gone, or belong to another workspace."),
     (InvalidRequest, "The service refuses what was asked", "Mend the value that it names."),
     (RateLimited, "Too many requests just now", "Nothing was changed."),
-    (Unreachable, "The service cannot be reached", "Nothing was changed. Try again in a moment."),
+    (Unreachable, "The service cannot be reached", "Try again in a moment."),
     (ServiceBroken, "The service has trouble of its own", "Nothing was changed. Try again in a moment."),
     (
         Uncertain,

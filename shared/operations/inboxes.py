@@ -60,6 +60,7 @@ def _no_such_domain(said: str, known: set[str]) -> Card:
         text=(did_you_mean(said, sorted(known)),),
         buttons=(Button(label="inboxes", command="inboxes"),),
         data=(),
+        refused=True,
     )
 
 

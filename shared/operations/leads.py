@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -68,7 +68,7 @@ def _which(found: Ambiguous | Missing, invocation: Invocation) -> Card:
     card = found.card(partial(aimed_at, invocation), changes=False)
     if isinstance(found, Missing) and not found.nearest:
         text = (*card.text, f"Or a status? {did_you_mean(found.said, LEAD_STATUSES)}")
-        return Card(title=card.title, tone=card.tone, text=text, buttons=card.buttons)
+        return replace(card, text=text)
     return card
 
 
@@ -200,7 +200,7 @@ def _added(email: str, result: AddResult, *, label: str) -> Outcome:
         result_said = "uncertain: repeated"
     elif result.skipped:
         title, note = f"{email} was not added to {label}", f"The service skipped it: {reasons}."
-        result_said = f"skipped: {reasons}"
+        result_said = f"refused: skipped: {reasons}"
     else:
         title, note = f"{email} was sent to {label}", "The service does not say whether it added it."
         result_said = f"sent to {label}; the service does not say whether it was added"

@@ -93,3 +93,24 @@ def test_retry_after_is_read_in_every_form_and_survives_nonsense(
     header: str, date: str, seconds: float
 ) -> None:
     assert retry_after_of(Reply(status=429, headers={"retry-after": header, "date": date})) == seconds
+
+
+@given(attempt=st.integers(1, 9), elapsed=st.floats(0, 60), jitter=st.floats(0, 1))
+def test_a_person_learns_within_seconds_that_nobody_is_there(
+    attempt: int, elapsed: float, jitter: float
+) -> None:
+    delay = retry.decide(
+        Unreachable(),
+        attempt,
+        safe_to_repeat=True,
+        elapsed=elapsed,
+        total=45.0,
+        jitter=jitter,
+        for_person=True,
+    )
+    assert delay is None or elapsed + delay < 2.5
+
+
+def test_a_person_waits_for_a_service_that_has_trouble() -> None:
+    asked = {"safe_to_repeat": True, "elapsed": 4.0, "total": 45.0, "jitter": 1.0, "for_person": True}
+    assert retry.decide(ServiceBroken(), 3, **asked) == 2.0  # type: ignore[arg-type] # a mixed bag of arguments
