@@ -15,6 +15,7 @@ from shared.records import Records
 from shared.settings import Settings, Workspace
 from tui.collector import calm
 from tui.dashboard import DashboardApp, utc_now
+from tui.faults import Faults
 from tui.hands import Hands
 from tui.logfile import logging_to
 from tui.look import ASCII, UNICODE, Glyphs
@@ -70,6 +71,7 @@ async def run_dashboard(
                 wall=wall,
                 folder=settings.state_dir / "exports",
                 thresholds=place.thresholds,
+                faults=Faults(),
             )
             app.wear(wishes.theme)
             if wishes.keys:

@@ -24,6 +24,7 @@ from tui.freshness import Freshness
 from tui.keys import BOARD, bindings
 from tui.lines import ChangeLine
 from tui.look import Glyphs
+from tui.sturdy import Sturdy
 from tui.widgets.figures import Figures
 from tui.widgets.grid import Grid
 from tui.widgets.panel import Panel
@@ -38,7 +39,7 @@ TITLES = {
 }
 
 
-class BoardScreen(Screen[None]):
+class BoardScreen(Sturdy, Screen[None]):
     """All of a workspace on one screen; it asks the app for acts, by messages, and knows no service."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -65,6 +66,7 @@ class BoardScreen(Screen[None]):
         self._beats = 0
         self._mode = ""
         self._alarms: tuple[str, ...] = ()
+        self._notices: tuple[str, ...] = ()
         self.top = TopLine(glyphs=glyphs, notice=notice)
         self.banner = Banner(glyphs=glyphs)
         self.verdict = Verdict(glyphs=glyphs)
@@ -114,15 +116,16 @@ class BoardScreen(Screen[None]):
         self.figures.say(board.figures, doubtful=self._doubtful("sequence", now))
         self.verdict.say(board, doubtful=self._doubtful("inboxes", now))
         self._show_panels(now)
-        self.tick(now, alarms=self._alarms)
+        self.tick(now, alarms=self._alarms, notices=self._notices)
 
-    def tick(self, now: datetime, *, alarms: Sequence[str] = ()) -> None:
+    def tick(self, now: datetime, *, alarms: Sequence[str] = (), notices: Sequence[str] = ()) -> None:
         """A second has passed: ages, banner, clock."""
-        self._alarms = tuple(alarms)
+        self._alarms, self._notices = tuple(alarms), tuple(notices)
         self.top.say(board=self.board, workspace=self._workspace, beats=self._beats, now=now, mode=self._mode)
+        trouble = self.board.trouble if self.board else None
+        self.banner.say(trouble, now=now, alarms=self._alarms, notices=self._notices)
         if self.board is None:
             return
-        self.banner.say(self.board.trouble, now=now, alarms=self._alarms)
         self.verdict.say(self.board, doubtful=self._doubtful("inboxes", now))
         self.figures.say(self.board.figures, doubtful=self._doubtful("sequence", now))
         for panel in self.panels.values():
@@ -175,7 +178,7 @@ class BoardScreen(Screen[None]):
     def _say_keys(self) -> None:
         self.foot.say([(key.shown, key.word) for key in sorted(BOARD, key=lambda k: k.foot) if key.foot])
         if self.board:
-            self.tick(self.app.now(), alarms=self._alarms)  # type: ignore[attr-defined] # the app's clock
+            self.tick(self.app.now(), alarms=self._alarms, notices=self._notices)  # type: ignore[attr-defined] # the app's clock
 
     @on(Tabs.Chosen)
     def _tab_chosen(self, event: Tabs.Chosen) -> None:

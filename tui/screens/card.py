@@ -15,11 +15,12 @@ from shared.card import Card
 from shared.plain import visible
 from tui import rich_card
 from tui.look import PALETTES, Glyphs
+from tui.sturdy import Sturdy
 
 MOST_BUTTONS = 5
 
 
-class CardScreen(ModalScreen[str | None]):
+class CardScreen(Sturdy, ModalScreen[str | None]):
     """Answers the command line of the button that was pressed, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter", "close", "Back", id="card.back")]

@@ -13,9 +13,10 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
 from shared.plain import visible
+from tui.sturdy import Sturdy
 
 
-class Ask(ModalScreen[bool]):
+class Ask(Sturdy, ModalScreen[bool]):
     """Answers True for yes; Esc, n and a click beside it are no."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

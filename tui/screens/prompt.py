@@ -16,6 +16,7 @@ from textual.widgets.option_list import Option
 
 from shared.commands import COMMANDS, Face
 from shared.words import quote
+from tui.sturdy import Sturdy
 
 MOST_OFFERS = 12
 
@@ -36,7 +37,7 @@ def offers(typed: str, *, sequences: Sequence[str], keys: Sequence[tuple[str, st
     return [*told, *((key, what) for key, what in keys if not typed)][: MOST_OFFERS * 3]
 
 
-class Prompt(ModalScreen[str | None]):
+class Prompt(Sturdy, ModalScreen[str | None]):
     """Answers the line, or None; `changed` hears of every keystroke."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -21,6 +21,7 @@ from tui.columns import LISTS
 from tui.freshness import Freshness
 from tui.lines import ChangeLine, DomainLine, Line
 from tui.look import Glyphs, Ink, Piece
+from tui.sturdy import Sturdy
 from tui.widgets.figures import Figures
 from tui.widgets.panel import Head, Panel
 from tui.widgets.standing import Standing
@@ -49,7 +50,7 @@ def shift_at(seconds: float) -> tuple[int, int]:
     return ((0, 0), (1, 0), (1, 1), (0, 1))[int(seconds // SHIFT) % 4]
 
 
-class WallScreen(Screen[None]):
+class WallScreen(Sturdy, Screen[None]):
     """The board for people who pass by."""
 
     AUTO_FOCUS: ClassVar[str] = ""
@@ -61,6 +62,7 @@ class WallScreen(Screen[None]):
         self._began = began
         self._board: Board | None = None
         self._beats = 0
+        self._notices: tuple[str, ...] = ()
         self.view = VIEWS[0]
         self.top = TopLine(glyphs=glyphs, notice=notice)
         self.banner = Banner(glyphs=glyphs)
@@ -119,13 +121,14 @@ class WallScreen(Screen[None]):
         }
         for name, (lines, source) in shown.items():
             self.panels[name].show(lines, stamp=board.stamps.get(source), now=now)
-        self.tick(now, alarms=alarms)
+        self.tick(now, alarms=alarms, notices=self._notices)
 
-    def tick(self, now: datetime, *, alarms: Sequence[str] = ()) -> None:
+    def tick(self, now: datetime, *, alarms: Sequence[str] = (), notices: Sequence[str] = ()) -> None:
         """A second has passed."""
+        self._notices = tuple(notices)
         seconds = max(0.0, (now - self._began) / timedelta(seconds=1))
         self.top.say(board=self._board, workspace=self._workspace, beats=self._beats, now=now)
-        self.banner.say(self._board.trouble if self._board else None, alarms=alarms, now=now)
+        self.banner.say(self._board.trouble if self._board else None, alarms=alarms, notices=notices, now=now)
         for panel in self.panels.values():
             panel.tick(now)
         wanted = view_at(seconds, trouble=self._in_trouble(alarms))

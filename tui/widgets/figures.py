@@ -13,6 +13,7 @@ from shared.reports import show_change, show_count, show_rate
 from tui import drawing, wording
 from tui.board import Figure
 from tui.look import PALETTES, Glyphs, Ink, Piece
+from tui.sturdy import Sturdy
 from tui.widgets import paint
 
 BIG = 6
@@ -30,7 +31,7 @@ def rates(figure: Figure, *, glyphs: Glyphs) -> list[Piece]:
     return pieces
 
 
-class Figures(Widget):
+class Figures(Sturdy, Widget):
     """Sends, replies, positive replies and meetings."""
 
     DEFAULT_CSS = "Figures { height: 5; background: $o-panel; padding: 0; }"

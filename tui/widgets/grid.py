@@ -23,13 +23,14 @@ from tui.columns import GAP, Column, Placed, place
 from tui.freshness import Freshness
 from tui.lines import Line
 from tui.look import PALETTES, Glyphs, Ink, Palette, Piece
+from tui.sturdy import Sturdy
 from tui.widgets import paint
 
 MARGIN = 1
 """Cells left and right of a line."""
 
 
-class Grid(ScrollView, can_focus=True):
+class Grid(Sturdy, ScrollView, can_focus=True):
     """Lines under titles, with a cursor, marks, a filter and an order."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -16,11 +16,12 @@ from tui.columns import Column
 from tui.freshness import Freshness, Stamp
 from tui.lines import Line
 from tui.look import PALETTES, Glyphs, Ink, Piece
+from tui.sturdy import Sturdy
 from tui.widgets import paint
 from tui.widgets.grid import Grid
 
 
-class Head(Widget):
+class Head(Sturdy, Widget):
     """One line: something on the left, something on the right, in any inks."""
 
     DEFAULT_CSS = "Head { height: 1; }"
@@ -59,7 +60,7 @@ class Head(Widget):
         return Strip(paint.strip(pieces, palette=palette, ground=ground)).adjust_cell_length(width)
 
 
-class Panel(Vertical):
+class Panel(Sturdy, Vertical):
     """A head over a grid."""
 
     DEFAULT_CSS = """
@@ -89,6 +90,10 @@ class Panel(Vertical):
         self._stamp, self._aside = stamp, aside
         self.grid.show(lines)
         self.tick(now)
+
+    def rename(self, title: str) -> None:
+        """Another title, for another kind of lines."""
+        self._title = title
 
     def tick(self, now: datetime) -> None:
         """Say the age again."""

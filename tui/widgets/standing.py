@@ -13,13 +13,14 @@ from shared.reports import show_count
 from tui import drawing
 from tui.board import Spread
 from tui.look import PALETTES, Glyphs, Ink, Piece
+from tui.sturdy import Sturdy
 from tui.widgets import paint
 
 LARGE = 8
 """Lines of the form with double numerals: a label, a gap, five of digits, one below."""
 
 
-class Standing(Widget):
+class Standing(Sturdy, Widget):
     """Healthy, at risk, resting, unknown: each with sign, word and number."""
 
     DEFAULT_CSS = "Standing { height: 8; background: $o-panel; }"

@@ -17,6 +17,7 @@ from shared.plain import visible
 from tui import wording
 from tui.board import Board, Spread, Trouble
 from tui.look import TONE_INK, Glyphs, Ink, Piece
+from tui.sturdy import Sturdy
 from tui.widgets.panel import Head
 
 TRACK = 5
@@ -75,7 +76,7 @@ class TopLine(Head):
         self.show(left, right)
 
 
-class Verdict(Vertical):
+class Verdict(Sturdy, Vertical):
     """The first thing to read, in one line, and the spread of the inboxes under it."""
 
     DEFAULT_CSS = "Verdict { height: auto; padding: 0 1; background: $o-panel; }"
@@ -154,15 +155,23 @@ class Banner(Head):
         super().__init__(id="banner", ground="alarm")
         self._glyphs = glyphs
 
-    def say(self, trouble: Trouble | None, *, now: datetime, alarms: Sequence[str] = ()) -> None:
-        """Say the alarms that nobody has seen yet, else the trouble, for this second."""
-        self.set_class(trouble is not None or bool(alarms), "-on")
+    def say(
+        self,
+        trouble: Trouble | None,
+        *,
+        now: datetime,
+        alarms: Sequence[str] = (),
+        notices: Sequence[str] = (),
+    ) -> None:
+        """Say the alarms that nobody has seen yet, else the trouble, else what is amiss with the dashboard."""
+        self.set_class(trouble is not None or bool(alarms) or bool(notices), "-on")
         if alarms:
-            more = f"  (and {len(alarms) - 1} more)" if len(alarms) > 1 else ""
-            said = f" {self._glyphs.bad} ALARM  {visible(alarms[0])}{more}"
+            said = f" {self._glyphs.bad} ALARM  {_first(alarms)}"
             self.show([(said, Ink.STRONG)], [("a: seen ", Ink.TEXT)])
         elif trouble:
             self.show(self._trouble(trouble, now))
+        elif notices:
+            self.show([(f" {self._glyphs.warn} {_first(notices)}", Ink.STRONG)], [("a: seen ", Ink.TEXT)])
 
     def _trouble(self, trouble: Trouble, now: datetime) -> list[Piece]:
         lasting = wording.span((now - trouble.since).total_seconds())
@@ -181,6 +190,10 @@ class Banner(Head):
             (f" {self._glyphs.warn} {what} {since}; {shown}.  ", Ink.STRONG),
             (visible(trouble.reason), Ink.TEXT),
         ]
+
+
+def _first(told: Sequence[str]) -> str:
+    return visible(told[0]) + (f"  (and {len(told) - 1} more)" if len(told) > 1 else "")
 
 
 def _more(rest: Sequence[str]) -> str:

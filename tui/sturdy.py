@@ -1,0 +1,35 @@
+"""A part of the screen that outlives its own mistakes.
+
+Left to itself the framework ends a widget's message loop, and then the app, at the first exception of a
+handler. Here the message that failed is dropped, the app is told, and the next one is handled as ever.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from textual.geometry import Region
+from textual.message import Message
+from textual.message_pump import MessagePump
+from textual.strip import Strip
+
+
+class Sturdy(MessagePump):
+    """To be named first among the bases of an app, a screen or a widget."""
+
+    async def _dispatch_message(self, message: Message) -> None:
+        try:
+            await super()._dispatch_message(message)
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:  # noqa: BLE001 # whatever it is, the screen goes on
+            self.app._handle_exception(error)  # noqa: SLF001 # the framework's one place for it
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """What cannot be painted stays blank; the rest of the screen is painted."""
+        try:
+            painted: list[Strip] = super().render_lines(crop)  # type: ignore[misc] # a widget has it
+        except Exception as error:  # noqa: BLE001 # likewise
+            self.app._handle_exception(error)  # noqa: SLF001 # likewise
+            return [Strip.blank(crop.width)] * crop.height
+        return painted
