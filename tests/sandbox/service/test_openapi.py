@@ -56,16 +56,32 @@ def api_schema(running: Service) -> Any:
     return loaded
 
 
+def thorough(examples: int) -> settings:
+    """So many requests of each kind for each endpoint."""
+    return settings(
+        max_examples=examples,
+        deadline=None,
+        phases=[Phase.explicit, Phase.generate],
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
+        database=None,
+    )
+
+
 @schema.parametrize()
-@settings(
-    max_examples=10,
-    deadline=None,
-    phases=[Phase.explicit, Phase.generate],
-    derandomize=True,
-    suppress_health_check=list(HealthCheck),
-    database=None,
-)
+@thorough(4)
 def test_no_request_is_answered_otherwise_than_documented(case: Any, running: Service) -> None:
+    validate(case, running)
+
+
+@pytest.mark.soak
+@schema.parametrize()
+@thorough(60)
+def test_nor_is_any_of_a_thousand(case: Any, running: Service) -> None:
+    validate(case, running)
+
+
+def validate(case: Any, running: Service) -> None:
     beyond_schema = (case.method, case.path) in {("GET", "/v1/stats"), ("POST", "/v1/webhooks")}
     case.call_and_validate(
         headers={"Authorization": f"Bearer {running.api_keys['acme']}"},
