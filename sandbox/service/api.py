@@ -15,6 +15,7 @@ from starlette.types import ASGIApp
 from sandbox.service import accounting, leads, shapes
 from sandbox.service.dialect import Dialect
 from sandbox.service.gate import endpoint_of
+from sandbox.service.manual import add_manual
 from sandbox.service.refusals import Json, Refusal, error_response, invalid, response_of
 from sandbox.service.storage import Storage
 from sandbox.service.subscribing import check_url
@@ -58,6 +59,7 @@ def create_api(ledger: Ledger) -> tuple[FastAPI, ASGIApp]:
         title="Outreach Service REST API (sandbox)",
         version="1",
         description=_DESCRIPTION,
+        docs_url=None,
         redoc_url=None,
         separate_input_output_schemas=False,
     )
@@ -73,6 +75,7 @@ def create_api(ledger: Ledger) -> tuple[FastAPI, ASGIApp]:
     _add_other_changes(changes, ledger)
     app.include_router(readings)
     app.include_router(changes)
+    add_manual(app, "/docs")
     app.add_exception_handler(Refusal, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _unrouted)

@@ -18,6 +18,7 @@ from sandbox.service.dialect import Dialect
 from sandbox.service.dials import Dials, EventWish, KeyChange, LimiterChange, TimeChange
 from sandbox.service.faults import Fault
 from sandbox.service.ids import decode
+from sandbox.service.manual import add_manual
 from sandbox.service.refusals import BadRequest, NotFound, Refusal, response_of
 from sandbox.service.shapes import EventKind
 from sandbox.service.staging import Wish, grant
@@ -36,7 +37,7 @@ def create_control(dials: Dials) -> FastAPI:
         title="Sandbox control",
         version="1",
         description=_DESCRIPTION,
-        docs_url="/control/docs",
+        docs_url=None,
         openapi_url="/control/openapi.json",
         redoc_url=None,
     )
@@ -46,6 +47,7 @@ def create_control(dials: Dials) -> FastAPI:
     _add_dial_routes(router, dials)
     _add_delivery_routes(router, dials)
     app.include_router(router)
+    add_manual(app, "/control/docs")
     app.add_exception_handler(Refusal, _refused)
     return app
 

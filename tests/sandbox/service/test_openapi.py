@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, settings
@@ -54,6 +57,27 @@ def api_schema(running: Service) -> Any:
     loaded.config.update(base_url=running.origin)
     loaded.config.generation.update(modes=[GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
     return loaded
+
+
+async def test_the_manual_needs_no_network(service: Service) -> None:
+    async with httpx.AsyncClient(base_url=service.origin) as client:
+        for path, endpoints in (("/docs", 8), ("/control/docs", 18)):
+            page = await client.get(path)
+            assert page.status_code == 200
+            assert "default-src 'none'" in page.headers["Content-Security-Policy"]
+            assert page.text.count("<section>") == endpoints
+            assert "<script" not in page.text
+            [source] = re.findall(r'href="(?!#)([^"]+)"', page.text)
+            assert (await client.get(source)).json()["info"]["title"] in page.text
+
+
+async def test_every_dial_is_written_down(service: Service) -> None:
+    told = (Path(__file__).parents[3] / "docs" / "sandbox.md").read_text("utf-8")
+    async with httpx.AsyncClient(base_url=service.origin) as client:
+        paths = (await client.get("/control/openapi.json")).json()["paths"]
+        index = (await client.get("/control")).json()
+    assert [path for path in paths if path != "/control" and path not in told] == []
+    assert [path for path in index.values() if path not in told] == []
 
 
 def thorough(examples: int) -> settings:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import aiohttp
 import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from sandbox.slack import seed
+from sandbox.slack.api.calls import METHODS
+from sandbox.slack.control import ACTING, READING
 from sandbox.slack.standin import SlackStandIn
 from tests.sandbox.slack.driving import Json, Person, section
 
@@ -226,3 +230,20 @@ async def test_a_response_address_can_be_cut_too(
         await session.post(url, json={"text": "once"})
     found = (await person.see("messages", channel=seed.ALERTS))["messages"]
     assert [one["text"] for one in found if one["by_app"]] == said
+
+
+def test_every_act_is_written_down() -> None:
+    told = (Path(__file__).parents[3] / "docs" / "slack-stand-in.md").read_text("utf-8")
+    assert [name for name in (*ACTING, *READING) if f"| `{name}` |" not in told] == []
+    assert [
+        name for name in METHODS if f"`{name}`" not in told and f"`.{name.rpartition('.')[2]}`" not in told
+    ] == []
+
+
+async def test_people_react_take_it_back_and_read(client: AsyncWebClient, person: Person) -> None:
+    ts = (await client.chat_postMessage(channel=seed.ALERTS, text="x"))["ts"]
+    for added in (True, False, True):
+        assert (await person.do("reaction", ts=ts, name=":eyes:", user="ben"))["added"] is added
+    [shown] = (await person.see("messages", channel=seed.ALERTS))["messages"]
+    assert shown["reactions"] == [{"name": "eyes", "users": [seed.BEN.id], "count": 1}]
+    assert (await person.do("read", user="ben"))["read_until"] == ts
