@@ -77,7 +77,7 @@ def _bodies(one: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
 
 
 def _answers(one: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    for status, answer in one.get("responses", {}).items():
+    for status, answer in sorted(one.get("responses", {}).items()):
         content: dict[str, Any] = next(iter(answer.get("content", {}).values()), {})
         yield status, _said(content.get("schema", {})), html.escape(answer["description"])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -69,6 +70,19 @@ async def test_the_manual_needs_no_network(service: Service) -> None:
             assert "<script" not in page.text
             [source] = re.findall(r'href="(?!#)([^"]+)"', page.text)
             assert (await client.get(source)).json()["info"]["title"] in page.text
+
+
+async def test_the_document_promises_no_status_that_is_never_answered(service: Service) -> None:
+    async with httpx.AsyncClient(base_url=service.origin) as client:
+        spec = (await client.get("/openapi.json")).json()
+    answers = {
+        status
+        for methods in spec["paths"].values()
+        for one in methods.values()
+        for status in one["responses"]
+    }
+    assert answers == {"200", "201", "400", "401", "404", "429"}
+    assert "ValidationError" not in json.dumps(spec)
 
 
 async def test_every_dial_is_written_down(service: Service) -> None:
