@@ -58,6 +58,11 @@ def complain(text: str) -> None:
     print(f"outreach: {text}", file=sys.stderr)
 
 
+def said(fault: OSError) -> str:
+    """What the machine refused, without its numbers."""
+    return f"{fault.filename}: {fault.strerror}" if fault.filename and fault.strerror else str(fault)
+
+
 def _reader_left() -> int:
     """`outreach leads | head` had enough: nothing failed, and the interpreter must not complain at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

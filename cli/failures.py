@@ -44,7 +44,7 @@ def _admit(fault: Exception) -> int:
     if os.environ.get("OUTREACH_LOG_LEVEL", "").upper() == "DEBUG":
         traceback.print_exception(fault)
     if isinstance(fault, OSError):
-        endings.complain(str(fault))
+        endings.complain(endings.said(fault))
         return endings.FAILED
     endings.complain(
         f"this should not have happened ({type(fault).__name__}); OUTREACH_LOG_LEVEL=DEBUG shows where"

@@ -69,10 +69,11 @@ def _path(text: str) -> Path:
 
 
 def _port(text: str) -> int:
-    number = int(text)
-    if not 0 <= number <= 65535:
-        raise ValueError(text)
-    return number
+    if not (text.isascii() and text.isdigit() and int(text) <= 65535):
+        from argparse import ArgumentTypeError
+
+        raise ArgumentTypeError(f"{text!r} is no port: 0 to 65535")
+    return int(text)
 
 
 def _doctor(parser: ArgumentParser) -> None:

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any, cast
 
+from cli.endings import said
 from shared.records import Records, RecordsUnavailable
 from shared.settings import Settings
 
@@ -40,5 +41,7 @@ async def opened(settings: Settings) -> AsyncIterator[Records]:
 
 
 def _reason(fault: Exception) -> str:
+    if isinstance(fault, OSError):
+        return f"The bot's database cannot be opened: {said(fault)}"
     told = str(getattr(fault, "orig", None) or fault).partition("\n")[0]
     return f"The bot's database cannot be opened: {told}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import getpass
 import re
 import sys
@@ -15,6 +16,10 @@ from cli import endings, terminal
 from shared.card import Card
 from shared.commands import Command, Invocation, parse
 from shared.words import quote
+
+SEARCHING = {"lead", "remove"}
+PAGES_SEARCHED = 500
+"""About a minute at the key's rate, seen and stopped by who waits for it."""
 
 
 def run(command: Command, options: Namespace) -> int:
@@ -47,6 +52,7 @@ def _can_be_asked() -> bool:
 
 
 async def _answer(invocation: Invocation, options: Namespace) -> Card:
+    from cli.bulk.progress import Mark, gauge
     from cli.records import opened
     from shared import operations
     from shared.desk import Desk, open_client
@@ -63,12 +69,19 @@ async def _answer(invocation: Invocation, options: Namespace) -> Card:
             records=records,
             now=lambda: datetime.now(UTC),
             confirmed=getattr(options, "yes", False),
+            pages_searched=PAGES_SEARCHED,
         )
-        card = await operations.run(invocation, desk)
+        with gauge() if invocation.command.name in SEARCHING else contextlib.nullcontext(_unseen) as show:
+            seen = replace(desk, progress=lambda count: show(Mark(count=count, what="leads looked at")))
+            card = await operations.run(invocation, seen)
         if not operations.asks(card):
             return card
         _ask(card)
         return await operations.run(invocation, replace(desk, confirmed=True))
+
+
+def _unseen(_mark: object) -> None:
+    """Nothing takes long."""
 
 
 def _ask(card: Card) -> None:

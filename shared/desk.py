@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from shared.api.client import OutreachClient
 from shared.budget import SharedBudget, name_of
-from shared.commands.table import Role
+from shared.commands.table import Command, Role
 from shared.records import Actor, Records
 from shared.settings import Settings, Workspace
 
@@ -29,8 +29,18 @@ class Desk:
     now: Callable[[], datetime]
     confirmed: bool = False
     """The face has asked already."""
+    pages_searched: int = 20
+    """How many pages are gone through for one lead: the document offers no search, so each is a request."""
+    progress: Callable[[int], None] = lambda _count: None
+    """Told how many leads a search has looked at."""
     role: Role = Role.ADMIN
     """Who sits at the machine may do everything; Slack says who its people are."""
+    may: Callable[[Command], bool] | None = None
+    """Where the settings say more than roles."""
+
+    def allows(self, command: Command) -> bool:
+        """Whether this person may give the command here."""
+        return self.role.includes(command.role) if self.may is None else self.may(command)
 
 
 @asynccontextmanager

@@ -22,7 +22,7 @@ SAID: tuple[tuple[type[Exception], str, str], ...] = (
     (
         Unauthorized,
         "The service refuses the API key",
-        "Put a valid OUTREACH_API_KEY in place; `outreach doctor` checks it.",
+        "`outreach doctor` checks it.",
     ),
     (NotFound, "The service does not know this", "It may be gone, or belong to another workspace."),
     (InvalidRequest, "The service refuses what was asked", "Mend the value that it names."),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from shared.api.errors import NotFound
-from shared.api.models import LEAD_STATUSES, AddResult, Lead
+from shared.api.models import LEAD_STATUSES, AddResult, Lead, Page
 from shared.api.pacing import Priority
 from shared.card import Button, Card, Column, Fact, Row, Table, Tone
 from shared.commands import CONFIRMED, Invocation, aimed_at, join
@@ -19,8 +19,8 @@ from shared.reports import show_number
 from shared.resolve import Ambiguous, Missing, Picked, pick_sequence
 
 PAGE = 100
-PAGES_SEARCHED = 20
-"""The document offers no search: looking further would take the key's whole rate for seconds."""
+PAGES_FIRST = 20
+"""So many pages of a search go before other things; the rest must not hold everybody up."""
 NAMED = ("id", "email", "status", "first_name", "last_name", "company")
 MOST_OTHER_FIELDS = 12
 TONES = {
@@ -106,12 +106,25 @@ class Search:
 async def search(who: str, *, desk: Desk) -> Search:
     """Look for an address or an id through the newest pages; ends with the page that has it."""
     looked_at, pages = 0, 0
-    async for page in desk.client.iter_pages(page_size=PAGE, priority=Priority.INTERACTIVE):
+    async for page in _pages(desk):
         found = tuple(lead for lead in page.items if _is(lead, who))
         looked_at, pages = looked_at + len(page.items), pages + 1
-        if found or pages == PAGES_SEARCHED:
+        desk.progress(looked_at)
+        if found or pages == desk.pages_searched:
             return Search(found=found, looked_at=looked_at, complete=page.next_cursor is None)
     return Search(found=(), looked_at=looked_at, complete=True)
+
+
+async def _pages(desk: Desk) -> AsyncIterator[Page[Lead]]:
+    left, cursor = PAGES_FIRST, None
+    async for page in desk.client.iter_pages(page_size=PAGE, priority=Priority.INTERACTIVE):
+        left, cursor = left - 1, page.next_cursor
+        yield page
+        if not left:
+            break
+    if cursor is not None:
+        async for page in desk.client.iter_pages(page_size=PAGE, cursor=cursor, priority=Priority.NORMAL):
+            yield page
 
 
 def _is(lead: Lead, who: str) -> bool:

@@ -23,6 +23,8 @@ from shared.reports import show_count, show_span, totals
 from shared.snapshot import service_day
 
 T = TypeVar("T")
+ASKED = 3
+"""Things that the service is asked for; where it answers none of them, there is no status to show."""
 COUNTED = ("healthy", "at_risk", "resting", "unknown")
 
 
@@ -86,6 +88,7 @@ async def status(_: Invocation, desk: Desk) -> Card:
         buttons=tuple(Button(label=name, command=name) for name in ("sequences", "inboxes", "stats", "open")),
         footer=f"{desk.now():%Y-%m-%d %H:%M:%S} UTC",
         data=(_data(seen, domains, desk),),
+        refused=len(seen.service_errors) == ASKED,
     )
 
 
@@ -113,7 +116,7 @@ def _service(seen: Overview) -> Fact:
     errors = seen.service_errors
     if not errors:
         return Fact(label="Service", value="reachable", tone=Tone.GOOD)
-    said = "answers in part" if len(errors) < 3 else "not available"
+    said = "answers in part" if len(errors) < ASKED else "not available"
     return Fact(label="Service", value=f"{said}: {errors[0]}", tone=Tone.BAD)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import time
 from typing import Any
 
 import pytest
@@ -218,3 +219,28 @@ def test_init_writes_a_private_file_once(offline: Shell) -> None:
 def test_main_takes_its_words_as_arguments(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out.startswith("outreach ")
+
+
+@pytest.mark.parametrize(
+    "words", [("leads", "Nobody's"), ("inboxes", "nowhere.example"), ("lead", "no@one.x")]
+)
+def test_what_names_nothing_is_refused(shell: Shell, sandbox: dict[str, Any], words: tuple[str, ...]) -> None:
+    shell.set("OUTREACH_API_KEY", sandbox["api_keys"]["globex"])
+    told = shell.run(*words)
+    assert (told.code, told.out) == (1, "")
+    assert words[1] in told.err
+
+
+def test_a_status_of_which_nothing_can_be_read_is_a_failure(shell: Shell) -> None:
+    shell.set("OUTREACH_API_KEY", "live_revoked")
+    told = shell.run("status", "--json")
+    assert (told.code, told.data[0]["reachable"]) == (1, False)
+    assert "not available" in told.err
+
+
+def test_a_person_learns_soon_that_nobody_is_there(offline: Shell) -> None:
+    started = time.monotonic()
+    told = offline.run("pause", "sq_1")
+    assert (told.code, time.monotonic() - started < 5.0) == (1, True)
+    assert told.err.count("nothing was changed") == 1
+    assert "Nothing was changed" not in told.err

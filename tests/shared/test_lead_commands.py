@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import httpx
 import pytest
 
 from shared.api.errors import OutreachError
 from shared.card import Tone
 from shared.commands import parse
-from shared.operations import asks
+from shared.operations import asks, run
 from tests.shared.doubles import Office, facts, text
 
 
@@ -66,6 +68,18 @@ async def test_the_search_stops_and_says_where(office: Office) -> None:
     card = await office.say("lead p2050@acme.com")
     assert "Only the newest 2,000 leads" in text(card)
     assert card.tone is Tone.UNKNOWN
+
+
+async def test_who_has_time_looks_further_and_sees_how_far(office: Office) -> None:
+    office.service.leads = [
+        {"id": f"ld_{n}", "email": f"p{n}@acme.com", "status": "active"} for n in range(2100)
+    ]
+    counts: list[int] = []
+    desk = replace(office.desk, pages_searched=30, progress=counts.append)
+    card = await run(parse("lead p2050@acme.com"), desk)
+    assert facts(card)["Address"] == "p2050@acme.com"
+    assert counts == list(range(100, 2101, 100))
+    assert "All 2,100 leads" in text(await run(parse("lead p9@b.com"), desk))
 
 
 async def test_add_adds_with_fields(office: Office) -> None:
