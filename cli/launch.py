@@ -7,6 +7,7 @@ import contextlib
 import errno
 import json
 from argparse import Namespace
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
 from cli import endings
@@ -14,6 +15,7 @@ from cli.signals import stopping
 from shared import lifeline
 
 if TYPE_CHECKING:
+    from shared.records import Records
     from shared.settings import Settings
 
 
@@ -34,19 +36,11 @@ def bot(options: Namespace) -> int:
 
 def dashboard(options: Namespace) -> int:
     """The dashboard in front, or with `--once` one snapshot on stdout."""
-    from shared.settings import Need, load
-
     if (options.json or options.svg) and not options.once:
         raise endings.Misused("--json and --svg belong to --once: `outreach dashboard --once --json`")
-    settings = load(config=options.config, needs=(Need.API,))
-    settings.workspace(options.workspace)
     if options.once:
-        from tui.once import print_once
-
-        return asyncio.run(
-            print_once(settings, as_json=options.json, svg=options.svg, workspace=options.workspace)
-        )
-    return asyncio.run(_front(options, settings))
+        return _once(options)
+    return asyncio.run(_front(options))
 
 
 def sandbox(options: Namespace) -> int:
@@ -60,12 +54,40 @@ def sandbox(options: Namespace) -> int:
     return endings.DONE
 
 
-async def _front(options: Namespace, settings: Settings) -> int:
+def _once(options: Namespace) -> int:
+    from tui.once import print_once
+
+    return asyncio.run(
+        print_once(_settings(options), as_json=options.json, svg=options.svg, workspace=options.workspace)
+    )
+
+
+def _settings(options: Namespace) -> Settings:
+    """Settings whose named workspace exists."""
+    from shared.settings import Need, load
+
+    settings = load(config=options.config, needs=(Need.API,))
+    settings.workspace(options.workspace)
+    return settings
+
+
+def _records(settings: Settings) -> AbstractAsyncContextManager[Records]:
     from cli.records import opened
+
+    return opened(settings)
+
+
+async def _front(options: Namespace) -> int:
+    """The settings are read in full once the screen stands, where they are plain (targets, row 7)."""
     from tui.app import run_dashboard
 
-    async with opened(settings) as records:
-        return await run_dashboard(settings, records=records, wall=options.wall, workspace=options.workspace)
+    return await run_dashboard(
+        lambda: _settings(options),
+        open_records=_records,
+        config=options.config,
+        wall=options.wall,
+        workspace=options.workspace,
+    )
 
 
 async def _serve_sandbox(options: Namespace) -> None:

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
-import logging
+import os
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from shared.database import beside
-from shared.history import History
-from shared.records import Records
-from shared.settings import Settings, Workspace
 from tui.collector import calm
 from tui.dashboard import DashboardApp, utc_now
 from tui.faults import Faults
+from tui.glimpse import Glimpse, look
 from tui.hands import Hands
 from tui.logfile import logging_to
 from tui.look import ASCII, UNICODE, Glyphs
-from tui.memory import Memory
-from tui.opening import Opening
+from tui.opening import Opening, OpenRecords
 from tui.terminal import watched
 
-logger = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from shared.settings import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,46 +45,56 @@ class Wishes:
 
 
 async def run_dashboard(
-    settings: Settings,
+    load: Callable[[], Settings],
     *,
-    records: Records | None = None,
+    open_records: OpenRecords | None = None,
+    config: Path | None = None,
+    environ: Mapping[str, str] = os.environ,
     wall: bool = False,
     notice: str = "",
     workspace: str | None = None,
 ) -> int:
-    """Show the dashboard until somebody leaves it, or its terminal is gone; returns the exit code."""
-    place = settings.workspace(workspace)
-    wishes = Wishes.of(settings.dashboard)
-    with logging_to(settings.state_dir / "dashboard.log", level=settings.log_level):
-        async with _remembering(settings, place) as memory:
-            opening = Opening(settings, place, memory=memory, records=records, now=utc_now)
-            app = DashboardApp(
-                workspace=place.name,
-                feed=opening,
-                hands=None if wishes.read_only else Hands(opening.run, now=utc_now),
-                memory=memory,
-                notice=notice,
-                glyphs=_glyphs(wishes),
-                wall=wall,
-                folder=settings.state_dir / "exports",
-                thresholds=place.thresholds,
-                faults=Faults(),
-            )
-            app.wear(wishes.theme)
-            if wishes.keys:
-                app.set_keymap({f"board.{name}": keys for name, keys in wishes.keys.items()})
-            with calm():
-                async with watched(lambda: app.exit(return_code=1)):
-                    await app.run_async()
+    """Show the dashboard until somebody leaves it, or its terminal is gone; returns the exit code.
+
+    Raises what `load` raises: before the first paint where a glimpse of `config` and `environ` does not do.
+    """
+    glimpse = look(config=config, environ=environ, workspace=workspace) or _seen_in(load(), workspace)
+    wishes = Wishes.of(glimpse.section)
+    level = environ.get("OUTREACH_LOG_LEVEL", "").strip() or "INFO"
+    with logging_to(glimpse.state / "dashboard.log", level=level):
+        opening = Opening(load, glimpse=glimpse, open_records=open_records, now=utc_now)
+        app = DashboardApp(
+            workspace=glimpse.workspace,
+            feed=opening,
+            hands=None if wishes.read_only else Hands(opening.run, now=utc_now),
+            notice=notice,
+            glyphs=_glyphs(wishes),
+            wall=wall,
+            folder=glimpse.state / "exports",
+            faults=Faults(),
+        )
+        opening.station, opening.leave = app.here, app.exit
+        app.wear(wishes.theme)
+        if wishes.keys:
+            app.set_keymap({f"board.{name}": keys for name, keys in wishes.keys.items()})
+        with calm():
+            async with watched(lambda: app.exit(return_code=1)):
+                await app.run_async()
+    if opening.failure:
+        raise opening.failure
     return app.return_code or 0
+
+
+def _seen_in(settings: Settings, workspace: str | None) -> Glimpse:
+    """The same, from settings that had to be read as a whole."""
+    return Glimpse(
+        workspace=settings.workspace(workspace).name,
+        state=settings.state_dir,
+        poll_seconds=settings.poll_seconds,
+        section=settings.dashboard,
+    )
 
 
 def _glyphs(wishes: Wishes) -> Glyphs:
     speaks = (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
     return ASCII if wishes.ascii or not speaks else UNICODE
-
-
-@contextlib.asynccontextmanager
-async def _remembering(settings: Settings, place: Workspace) -> AsyncIterator[Memory]:
-    async with History(beside(settings.database, "history"), thresholds=place.thresholds) as history:
-        yield Memory(history, workspace=place.name)

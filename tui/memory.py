@@ -9,11 +9,14 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from shared.card import Tone
-from shared.history import History, HistoryUnavailable, Sample, Transition
 from shared.snapshot import SOURCES, Snapshot
 from tui.lines import ChangeLine
+
+if TYPE_CHECKING:
+    from shared.history import History, HistoryUnavailable, Sample, Transition
 
 logger = logging.getLogger(__name__)
 
@@ -47,6 +50,9 @@ class Memory:
     """The history of one workspace; every failure is logged and told by `notice`."""
 
     def __init__(self, history: History, *, workspace: str) -> None:
+        from shared.history import HistoryUnavailable
+
+        self._unavailable = HistoryUnavailable  # known late: what it takes to know it loads slowly
         self._history = history
         self._workspace = workspace
         self.notice = ""
@@ -57,7 +63,7 @@ class Memory:
             snapshot = await self._history.snapshot_at(self._workspace, now)
             trends = await self._trends(now)
             told = await self._history.transitions(self._workspace, start=now - timedelta(days=2), limit=100)
-        except HistoryUnavailable as error:
+        except self._unavailable as error:
             self._fail(error)
             return Recollection()
         self.notice = self._history.notice
@@ -69,7 +75,7 @@ class Memory:
         """Keep a snapshot; what it changed, in words."""
         try:
             return tuple(map(in_words, await self._history.add(snapshot, now=now)))
-        except HistoryUnavailable as error:
+        except self._unavailable as error:
             self._fail(error)
             return ()
 
@@ -77,7 +83,7 @@ class Memory:
         """The rows' charts as they are now."""
         try:
             return await self._trends(now)
-        except HistoryUnavailable as error:
+        except self._unavailable as error:
             self._fail(error)
             return {}
 
@@ -97,15 +103,27 @@ class Memory:
                 values = evenly(samples, start=now - span, end=now, points=CHART)
                 if len(values) > 2:
                     return Course(span=span, samples=samples, values=values)
-        except HistoryUnavailable as error:
+        except self._unavailable as error:
             self._fail(error)
         return Course()
+
+    async def samples(
+        self, *, kind: str, key: str, metric: str, start: datetime, end: datetime, points: int
+    ) -> Sequence[Sample]:
+        """One value over time; nothing where the history has none."""
+        try:
+            return await self._history.series(
+                self._workspace, kind=kind, key=key, metric=metric, start=start, end=end, points=points
+            )
+        except self._unavailable as error:
+            self._fail(error)
+            return ()
 
     async def moments(self, *, start: datetime, end: datetime) -> tuple[datetime, ...]:
         """When snapshots were kept."""
         try:
             return await self._history.moments(self._workspace, start=start, end=end)
-        except HistoryUnavailable as error:
+        except self._unavailable as error:
             self._fail(error)
             return ()
 
@@ -113,7 +131,7 @@ class Memory:
         """What was known then."""
         try:
             return await self._history.snapshot_at(self._workspace, at)
-        except HistoryUnavailable as error:
+        except self._unavailable as error:
             self._fail(error)
             return None
 

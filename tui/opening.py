@@ -6,53 +6,64 @@ The client, the scheduler and the commands take longer to load than the first sc
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import getpass
 import importlib
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from shared.card import Card
 from shared.records import Actor, Records
-from shared.settings import Settings, Workspace
+from shared.snapshot import Snapshot
 from tui.board import compose
+from tui.glimpse import Glimpse
 from tui.hands import run_at
-from tui.memory import Memory, Recollection
+from tui.memory import Memory, as_remembered
 from tui.tick import Tick, intervals
 
 if TYPE_CHECKING:
     from shared.desk import Desk
+    from shared.settings import Settings
     from tui.poller import Poller
+    from tui.station import Station
 
 logger = logging.getLogger(__name__)
 
-BEHIND = ("shared.desk", "tui.poller", "shared.operations")
+BEHIND = ("shared.settings", "shared.history", "shared.desk", "tui.poller", "shared.operations")
 FIRST_PAINT = 0.05
 """Seconds that the screen has for itself."""
+OpenRecords = Callable[["Settings"], AbstractAsyncContextManager[Records]]
 
 
 class Opening:
-    """The real dashboard's feed, and where its command lines are run."""
+    """The real dashboard's feed, and where its command lines are run.
+
+    `load` reads all the settings and may fail: then the screen is left by `leave`, and `failure` says why.
+    """
 
     def __init__(
         self,
-        settings: Settings,
-        place: Workspace,
+        load: Callable[[], Settings],
         *,
-        memory: Memory,
-        records: Records | None,
+        glimpse: Glimpse,
+        open_records: OpenRecords | None,
         now: Callable[[], datetime],
     ) -> None:
-        self._settings = settings
-        self._place = place
-        self._memory = memory
-        self._records = records
+        self._load = load
+        self._glimpse = glimpse
+        self._open_records = open_records
         self._now = now
         self._poller: Poller | None = None
         self._desk: Desk | None = None
         self._open = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self.station: Station | None = None
+        """Whose memory and thresholds are filled in as soon as they are known."""
+        self.leave: Callable[[], object] = lambda: None
+        self.failure: Exception | None = None
 
     def start(self, deliver: Callable[[Tick], object]) -> None:
         """Begin; `deliver` is called in the event loop."""
@@ -76,53 +87,79 @@ class Opening:
         return await run_at(self._desk, line)
 
     async def _run(self, deliver: Callable[[Tick], object]) -> None:
-        past = await self._memory.recall(now=self._now())
-        await self._show(past, deliver)
+        await self._show(await asyncio.to_thread(self._glimpse.last), deliver)
         await asyncio.sleep(FIRST_PAINT)
-        for name in BEHIND:
-            await asyncio.to_thread(importlib.import_module, name)
         try:
-            await self._work(deliver, past)
-        except Exception:
+            for name in BEHIND:
+                await asyncio.to_thread(importlib.import_module, name)
+            settings = await asyncio.to_thread(self._load)
+            async with self._remembering(settings) as memory, self._recording(settings) as records:
+                await self._work(deliver, settings, memory=memory, records=records)
+        except Exception as error:
             logger.exception("the way to the service could not be opened")
-            raise
+            self.failure = error
+            self.leave()
 
-    async def _show(self, past: Recollection, deliver: Callable[[Tick], object]) -> None:
-        if past.snapshot is None:
+    async def _show(self, last: Snapshot | None, deliver: Callable[[Tick], object]) -> None:
+        """What was kept last, before anything else is loaded."""
+        if last is None:
             return
-        board = await asyncio.to_thread(
-            compose,
-            past.snapshot,
-            intervals=intervals(self._settings.poll_seconds),
-            trends=past.trends,
-            thresholds=self._place.thresholds,
-        )
-        deliver(Tick(snapshot=past.snapshot, board=board, changes=(), beats=0))
+        pace = intervals(self._glimpse.poll_seconds)
+        snapshot = as_remembered(last)
+        board = await asyncio.to_thread(compose, snapshot, intervals=pace)
+        deliver(Tick(snapshot=snapshot, board=board, changes=(), beats=0))
 
-    async def _work(self, deliver: Callable[[Tick], object], past: Recollection) -> None:
+    @contextlib.asynccontextmanager
+    async def _remembering(self, settings: Settings) -> AsyncIterator[Memory]:
+        from shared.history import History
+
+        place = settings.workspace(self._glimpse.workspace)
+        async with History(settings.history_database, thresholds=place.thresholds) as history:
+            memory = Memory(history, workspace=place.name)
+            if self.station:
+                self.station.memory, self.station.thresholds = memory, place.thresholds
+            yield memory
+
+    @contextlib.asynccontextmanager
+    async def _recording(self, settings: Settings) -> AsyncIterator[Records | None]:
+        if self._open_records is None:
+            yield None
+            return
+        async with self._open_records(settings) as records:
+            yield records
+
+    async def _work(
+        self,
+        deliver: Callable[[Tick], object],
+        settings: Settings,
+        *,
+        memory: Memory,
+        records: Records | None,
+    ) -> None:
         """Read until cancelled."""
         from shared.desk import Desk, open_client
         from tui.poller import Poller
 
-        async with open_client(self._settings, self._place) as client:
+        place = settings.workspace(self._glimpse.workspace)
+        async with open_client(settings, place) as client:
             self._desk = Desk(
-                workspace=self._place,
+                workspace=place,
                 client=client,
                 actor=Actor(name=getpass.getuser(), face="dashboard"),
-                records=self._records,
+                records=records,
                 now=self._now,
                 confirmed=True,
             )
             self._poller = Poller(
                 client=client,
-                workspace=self._place.name,
-                poll_seconds=self._settings.poll_seconds,
+                workspace=place.name,
+                poll_seconds=settings.poll_seconds,
                 now=self._now,
-                thresholds=self._place.thresholds,
-                memory=self._memory,
+                thresholds=place.thresholds,
+                memory=memory,
             )
             self._open.set()
-            self._poller.start(deliver, past=past)
+            self._poller.start(deliver, past=await memory.recall(now=self._now()))
             try:
                 await asyncio.Event().wait()
             finally:

@@ -72,10 +72,12 @@ async def _dashboard(stage: Stage) -> None:
     from shared import settings
     from tui.app import run_dashboard
 
-    loaded = settings.load(environ=stage.environ)
-    async with open_ledger(loaded.database) as ledger:
-        notice = f"Slack: {stage.announcement['slack_page']}"
-        await run_dashboard(loaded, records=ledger, notice=notice)
+    await run_dashboard(
+        lambda: settings.load(environ=stage.environ),
+        open_records=lambda loaded: open_ledger(loaded.database),
+        environ=stage.environ,
+        notice=f"Slack: {stage.announcement['slack_page']}",
+    )
 
 
 @contextlib.contextmanager
