@@ -35,7 +35,7 @@ class Standing:
 
 
 def health_tomorrow(health: float, record: Record, *, key: tuple[object, ...]) -> float:
-    """The score after a daily review: a third of the way to what the last week's record deserves, and some noise."""
+    """The score after a daily review: a third of the way to what the last days' record deserves, and some noise."""
     noise = (roll("health", *key) - 0.5) * 2.4
     if record.sends < 5:
         deserved = min(92.0, health + 4.0)  # rest heals slowly

@@ -16,7 +16,7 @@ from sandbox.service.publishing import publish
 from sandbox.service.schema import domains, inboxes, sequences, tallies
 
 NEVER = 1e12
-_WEEK = 7
+_RECENT_DAYS = 5
 
 _STAND = (
     update(inboxes)
@@ -57,9 +57,9 @@ _OF_DOMAIN = (
 
 
 def review(connection: Connection, *, seed: int, at: float) -> None:
-    """The daily review at the start of a UTC day: scores follow the last week, warm-up raises limits."""
+    """The daily review at the start of a UTC day: scores follow the last days, warm-up raises limits."""
     day = day_of(at)
-    records = _records(connection, first=day - _WEEK, last=day - 1)
+    records = _records(connection, first=day - _RECENT_DAYS, last=day - 1)
     rows = [
         _reviewed(inbox, records[inbox.pk], seed=seed, at=at)
         for inbox in connection.execute(_WITH_WINDOWS.order_by(inboxes.c.pk)).all()

@@ -48,7 +48,7 @@ class Replies:
     def say(self, reply: Reply, body: Json) -> None:
         """Answer, change or delete as `body` asks; does not count as a use."""
         channel = self._world.channels[reply.channel]
-        source = channel.find(reply.message_ts) if reply.message_ts else None
+        source = self._source(reply, channel, body)
         if source is not None and _yes(body.get("delete_original")):
             self._world.delete(source)
         # Without a word about it, an answer to a click takes the place of the message that was clicked.
@@ -56,6 +56,13 @@ class Replies:
             self._change(source, body)
         else:
             self._post(reply, channel, body)
+
+    def _source(self, reply: Reply, channel: Channel, body: Json) -> Message | None:
+        """The message that was clicked; after a slash command, when it is asked for, the answer before this one."""
+        if reply.message_ts:
+            return channel.find(reply.message_ts)
+        asked = _yes(body.get("replace_original")) or _yes(body.get("delete_original"))
+        return channel.find(reply.answers[-1]) if asked and reply.answers else None
 
     def _change(self, source: Message, body: Json) -> None:
         said = content(body)
