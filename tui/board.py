@@ -123,6 +123,11 @@ def compose(
     )
 
 
+def unread(workspace: str) -> Board:
+    """The board of a workspace of which nothing has been read yet."""
+    return compose(Snapshot(workspace=workspace), intervals={})
+
+
 class _InboxLines:
     """Worst first; lines that say the same as before are the same objects."""
 

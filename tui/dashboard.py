@@ -2,64 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from textual import on, work
 
+from shared.api.models import Sequence as SequenceModel
 from shared.card import Card, Tone
 from shared.plain import visible
-from tui import details, export
+from tui import details, export, guide
 from tui.hands import Wish, wishes_for
-from tui.lines import InboxLine, SequenceLine
+from tui.lines import SequenceLine
+from tui.pages import page, spot_of
 from tui.screens.board import BoardScreen, names
 from tui.screens.card import CardScreen
 from tui.screens.confirm import Ask
+from tui.screens.page import PageScreen
 from tui.screens.prompt import Prompt, offers
-from tui.showing import THEMES, ShowingApp, utc_now
+from tui.showing import THEMES, utc_now
+from tui.station import Station
+from tui.travelling import TravellingApp
 
 __all__ = ["DashboardApp", "utc_now"]
 
 SEVERITY = {Tone.BAD: "error", Tone.WARN: "warning"}
 
 
-class DashboardApp(ShowingApp):
+class DashboardApp(TravellingApp):
     """One method for each thing that a key, a click or a typed line can want."""
 
     @on(BoardScreen.Wanted)
-    def _wanted(self, message: BoardScreen.Wanted) -> None:
+    @on(PageScreen.Wanted)
+    def _wanted(self, message: BoardScreen.Wanted | PageScreen.Wanted) -> None:
         getattr(self, f"_want_{message.what}")()
 
     def _want_refresh(self) -> None:
-        if self._feed:
-            self._feed.hurry()
+        if self.here.feed:
+            self.here.feed.hurry()
 
     def _want_theme(self) -> None:
         at = THEMES.index(self.theme) if self.theme in THEMES else -1
         self.theme = THEMES[(at + 1) % len(THEMES)]
 
     def _want_toggle(self) -> None:
-        if self._replay:
-            self.notify("This is the past; esc goes back to now.", severity="warning")
-            return
-        if self._hands is None:
-            self.notify("This dashboard only reads.", severity="warning")
-            return
         chosen = self.board_screen.panels["sequences"].grid.chosen
-        wishes = wishes_for(line.sequence for line in chosen if isinstance(line, SequenceLine))
-        if wishes:
-            self._ask(wishes)
+        self._toggle(line.sequence for line in chosen if isinstance(line, SequenceLine))
+
+    def _want_toggle_here(self) -> None:
+        """The sequence whose page is seen."""
+        screen = self.screen
+        spot = screen.spot if isinstance(screen, PageScreen) else None
+        board = self.here.board
+        lines = board.sequences if board and spot and spot.kind == "sequence" else ()
+        self._toggle(line.sequence for line in lines if spot and line.key == spot.key)
+
+    def _toggle(self, sequences: Iterable[SequenceModel]) -> None:
+        if self._may_not():
+            return
+        if wishes := wishes_for(sequences):
+            self._ask(wishes, self.here)
         else:
             self.notify("Select a sequence that is active or paused (key 2).", severity="warning")
 
+    def _may_not(self) -> bool:
+        """Whether nothing can be changed from here; says why."""
+        hands = self.here.hands
+        if self._replay:
+            self.notify("This is the past; esc goes back to now.", severity="warning")
+        elif hands is None or hands.read_only:
+            self.notify("This dashboard only reads.", severity="warning")
+        else:
+            return False
+        return True
+
     def _want_undo(self) -> None:
-        wishes = self._hands.undo() if self._hands else ()
+        wishes = self.here.hands.undo() if self.here.hands else ()
         if wishes:
-            self._carry_out(wishes)
+            self._carry_out(wishes, self.here)
         else:
             self.notify("There is nothing to take back.", severity="warning")
 
     @work(exclusive=True, group="ask", exit_on_error=False)
-    async def _ask(self, wishes: Sequence[Wish]) -> None:
+    async def _ask(self, wishes: Sequence[Wish], station: Station) -> None:
         verb = "Pause" if wishes[0].status == "paused" else "Resume"
         labels = tuple(wish.sequence.label for wish in wishes)
         what = f"“{labels[0]}”" if len(labels) == 1 else f"{len(labels)} sequences"
@@ -71,19 +94,20 @@ class DashboardApp(ShowingApp):
         text = (effect,) if len(labels) == 1 else (*labels[:12], *(("…",) if len(labels) > 12 else ()))
         if await self.push_screen_wait(Ask(title=f"{verb} {what}?", text=text, yes=verb)):
             self.board_screen.panels["sequences"].grid.unmark()
-            self._carry_out(wishes)
+            self._carry_out(wishes, station)
 
     @work(group="acts", exit_on_error=False)
-    async def _carry_out(self, wishes: Sequence[Wish]) -> None:
-        if self._hands is None:
+    async def _carry_out(self, wishes: Sequence[Wish], station: Station) -> None:
+        """In the workspace that was seen when it was asked for, whichever is seen by now."""
+        if station.hands is None:
             return
-        work = self._hands.carry_out(wishes)
+        work = station.hands.carry_out(wishes)
         self.call_later(self._show)
         for card in await work:
             if card.tone in SEVERITY:
                 self._tell(card)
-        if self._feed:
-            self._feed.hurry("sequences")
+        if station.feed:
+            station.feed.hurry("sequences")
         self._show()
 
     def _tell(self, card: Card) -> None:
@@ -125,25 +149,35 @@ class DashboardApp(ShowingApp):
 
     @work(group="commands", exit_on_error=False)
     async def _run_line(self, line: str) -> None:
-        while line and self._hands:
-            asked = details.question(line)
+        station = self.here
+        while line and station.hands:
+            asked = None if station.hands.refuses(line) else details.question(line)
             if asked and not await self.push_screen_wait(asked):
                 return
-            card = await self._hands.run(line)
-            if self._feed and asked:
-                self._feed.hurry()
+            card = await station.hands.run(line)
+            if station.feed and asked:
+                station.feed.hurry()
             answer = await self.push_screen_wait(CardScreen(card, glyphs=self._glyphs))
             line = answer or ""
 
-    @work(exclusive=True, group="details", exit_on_error=False)
-    async def _want_details(self) -> None:
+    def _want_help(self) -> None:
+        """What the focused panel shows, and which keys there are."""
+        card = guide.panel(self.board_screen.active, remapped=self.remapped.get("board"))
+        self.push_screen(CardScreen(card, glyphs=self._glyphs))
+
+    def _want_help_page(self) -> None:
+        self.push_screen(CardScreen(guide.page(remapped=self.remapped.get("page")), glyphs=self._glyphs))
+
+    def _want_details(self) -> None:
         line, board = self.board_screen.grid.line, self.board_screen.board
         if line is None or board is None:
             return
-        card = details.card_of(line, board=board, changes=tuple(self._changes))
-        if self._memory and isinstance(line, InboxLine):
-            course = await self._memory.health_of(line.inbox.email, now=self.now())
-            card = details.with_health(card, course, bad=self._bad, glyphs=self._glyphs)
+        grouping = self.board_screen.grouping if self.board_screen.active == "stats" else ""
+        spot = spot_of(line, grouping=grouping)
+        if spot and page(spot, board=board, changes=()):
+            self.travel(spot)
+            return
+        card = details.card_of(line, board=board, changes=self.board_screen.changes)
         self.push_screen(CardScreen(card, glyphs=self._glyphs), self._typed)
 
     def _want_copy(self) -> None:

@@ -8,11 +8,12 @@ from dataclasses import replace
 from shared import reports
 from shared.api.models import StatsRow
 from shared.card import Button, Card, Column, Fact, Row, Table, Tone
-from shared.commands import UsageError, parse
+from shared.commands import parse
 from shared.words import join
 from tui import drawing
 from tui.arrange import Arrangement
 from tui.board import Board
+from tui.hands import changes
 from tui.keys import BOARD
 from tui.lines import ChangeLine, InboxLine, LeadLine, Line, SequenceLine, StatsLine
 from tui.look import Glyphs
@@ -29,12 +30,9 @@ def finding(arrangement: Arrangement, text: str) -> Arrangement:
 
 def question(line: str) -> Ask | None:
     """What to ask before a command that changes something; None for one that reads, or is none."""
-    try:
-        command = parse(line).command
-    except UsageError:
+    if not changes(line):
         return None
-    if not command.changes:
-        return None
+    command = parse(line).command
     return Ask(title=f"{command.summary}?", text=(line,), yes="Do it")
 
 
@@ -45,7 +43,7 @@ def card_of(line: Line, *, board: Board, changes: Sequence[ChangeLine]) -> Card:
     if isinstance(line, SequenceLine):
         return _sequence(line, changes=changes)
     if isinstance(line, StatsLine):
-        return Card(title=line.name, tone=line.tone, facts=_counts(line.stats))
+        return Card(title=line.name, tone=line.tone, facts=counts(line.stats))
     if isinstance(line, LeadLine):
         return _lead(line)
     assert isinstance(line, ChangeLine)
@@ -68,14 +66,13 @@ def with_health(card: Card, course: Course, *, bad: float, glyphs: Glyphs) -> Ca
 def _inbox(line: InboxLine, *, board: Board, changes: Sequence[ChangeLine]) -> Card:
     inbox = line.inbox
     domain = next((d for d in board.domains if d.domain == inbox.domain), None)
-    health = "unknown" if inbox.health_score is None else f"{inbox.health_score:g} of 100"
     facts = (
         Fact(label="Verdict", value=line.verdict.word, tone=line.verdict.tone),
-        Fact(label="Health", value=health, tone=line.tone),
+        Fact(label="Health", value=score(inbox.health_score), tone=line.tone),
         Fact(label="Status", value=inbox.status or "unknown"),
         Fact(label="Daily limit", value=reports.show_count(inbox.daily_limit)),
         *((Fact(label="Lately", value=reports.sparkline(line.trend)),) if len(line.trend) > 1 else ()),
-        *(_counts(line.stats) if line.stats else ()),
+        *(counts(line.stats) if line.stats else ()),
     )
     text = (f"{inbox.domain}: {'; '.join(domain.reasons) or 'all well'}.",) if domain else ()
     return Card(
@@ -107,6 +104,11 @@ def _siblings(line: InboxLine, board: Board) -> Table:
     return Table(columns=columns, rows=rows, total=len(others))
 
 
+def score(health: float | None) -> str:
+    """`73 of 100`."""
+    return "unknown" if health is None else f"{health:g} of 100"
+
+
 def _whole(score: float | None) -> int | None:
     """Rounded down, as in the list."""
     return None if score is None else int(score)
@@ -117,7 +119,7 @@ def _sequence(line: SequenceLine, *, changes: Sequence[ChangeLine]) -> Card:
     facts = (
         Fact(label="Status", value=line.pending or sequence.status or "unknown", tone=line.tone),
         Fact(label="Steps", value=reports.show_count(sequence.steps)),
-        *(_counts(line.stats) if line.stats else ()),
+        *(counts(line.stats) if line.stats else ()),
     )
     verb = {"active": "Pause", "paused": "Resume"}.get(sequence.status or "")
     act = (Button(label=verb, command=join(verb.lower(), sequence.id)),) if verb else ()
@@ -144,7 +146,9 @@ def _lead(line: LeadLine) -> Card:
     return Card(title=line.name, tone=Tone.GOOD, facts=(status, *facts), buttons=(more,))
 
 
-def _counts(stats: StatsRow) -> tuple[Fact, ...]:
+def counts(stats: StatsRow) -> tuple[Fact, ...]:
+    """The four counts of 30 days, with their share of the sends."""
+
     def said(name: str) -> str:
         value = getattr(stats, name)
         share = reports.rate(value, stats.sends)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from shared.api.models import Sequence
 from shared.card import Card, Tone
-from shared.commands import parse
+from shared.commands import UsageError, parse
 from shared.snapshot import Snapshot
 from shared.words import join
 from tui.board import Board
@@ -64,6 +64,21 @@ def wishes_for(sequences: Iterable[Sequence]) -> tuple[Wish, ...]:
     return ()
 
 
+ONLY_READS = Card(
+    title="This dashboard only reads",
+    tone=Tone.WARN,
+    text=("Nothing was changed. Use a shell or Slack, or a dashboard without read_only.",),
+)
+
+
+def changes(line: str) -> bool:
+    """Whether a command line changes something; one that is no command changes nothing."""
+    try:
+        return parse(line).command.changes
+    except UsageError:
+        return False
+
+
 async def run_at(desk: Desk, line: str) -> Card:
     """Carry out a command line; every failure is a card too."""
     from shared import operations  # late: nobody acts before there is something to see
@@ -79,12 +94,27 @@ async def run_at(desk: Desk, line: str) -> Card:
 class Hands:
     """Runs command lines, and remembers wishes until they are proven."""
 
-    def __init__(self, run: Callable[[str], Awaitable[Card]], *, now: Callable[[], datetime]) -> None:
-        self.run = run
+    def __init__(
+        self,
+        run: Callable[[str], Awaitable[Card]],
+        *,
+        now: Callable[[], datetime],
+        read_only: bool = False,
+    ) -> None:
+        self._run = run
         self._now = now
+        self.read_only = read_only
         self._wishes: dict[str, Wish] = {}
         self._done: tuple[Wish, ...] = ()
         self._done_at: datetime | None = None
+
+    async def run(self, line: str) -> Card:
+        """Carry out a command line; where this only reads, one that changes something is refused."""
+        return ONLY_READS if self.refuses(line) else await self._run(line)
+
+    def refuses(self, line: str) -> bool:
+        """Whether the line would change something, and nothing may be changed from here."""
+        return self.read_only and changes(line)
 
     @property
     def pending(self) -> Mapping[str, Wish]:

@@ -47,8 +47,11 @@ class Replay:
         """As near as possible to so much earlier or later."""
         if not self.moments:
             return self
-        wanted = self.at + by
-        if wanted > self.moments[-1]:
+        return self.seek(self.at + by)
+
+    def seek(self, wanted: datetime) -> Replay:
+        """As near as possible to a time; now, when that is later than all that was kept."""
+        if not self.moments or wanted > self.moments[-1]:
             return replace(self, place=len(self.moments))
         distances = [abs((moment - wanted).total_seconds()) for moment in self.moments]
         return replace(self, place=distances.index(min(distances)))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
-from textual import on, work
+from textual import on
 from textual.app import App
 from textual.binding import BindingType
 from textual.message import Message
@@ -19,36 +19,28 @@ from textual.worker import Worker, WorkerState
 from shared.health import DEFAULT, Thresholds
 from shared.plain import visible
 from tui import alarms
+from tui.board import unread
+from tui.faults import Faults, OwnFault
 from tui.hands import Hands, Proof
-from tui.lines import ChangeLine
 from tui.look import PALETTES, UNICODE, Glyphs, theme
 from tui.memory import Memory
 from tui.replay import Replay
 from tui.screens.board import BoardScreen
+from tui.screens.everything import EverythingScreen
+from tui.screens.page import PageScreen
 from tui.screens.wall import WallScreen
+from tui.station import Feed, Station
+from tui.sturdy import Sturdy
 from tui.tick import Tick
 
 logger = logging.getLogger(__name__)
 
-REMEMBERED = 200
-"""Changes that are kept for the list of what changed."""
+STAGGER = 1.0
+"""Seconds between the beginnings of workspaces, so that they do not begin at once."""
 MOST_ALARMS = 20
 NIGHT_FROM, NIGHT_UNTIL = 22, 6
 """Hours of the day where the wall hangs."""
 THEMES = ("night", "day", "contrast")
-
-
-class Feed(Protocol):
-    """Where ticks come from."""
-
-    def start(self, deliver: Callable[[Tick], object]) -> None:
-        """Begin."""
-
-    def hurry(self, *names: str) -> None:
-        """Read now."""
-
-    async def aclose(self) -> None:
-        """End."""
 
 
 def utc_now() -> datetime:
@@ -56,7 +48,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class ShowingApp(App[int]):
+class ShowingApp(Sturdy, App[int]):
     """What is seen: boards as they come, the wall, alarms, other moments; `feed` and `hands` may be missing."""
 
     CSS_PATH: ClassVar[Path] = Path(__file__).with_name("app.tcss")
@@ -65,9 +57,10 @@ class ShowingApp(App[int]):
 
     @dataclass
     class Ticked(Message):
-        """A new board."""
+        """A new board, and whose; the first workspace's where nothing is said."""
 
         tick: Tick
+        station: Station | None = None
 
     def __init__(
         self,
@@ -82,19 +75,21 @@ class ShowingApp(App[int]):
         wall: bool = False,
         folder: Path | None = None,
         thresholds: Thresholds = DEFAULT,
+        others: Sequence[Station] = (),
+        faults: Faults | None = None,
     ) -> None:
         super().__init__()
         self.now = now
-        self._feed = feed
-        self._hands = hands
+        self.here = Station(workspace=workspace, feed=feed, hands=hands, memory=memory, thresholds=thresholds)
+        self.stations = (self.here, *others)
         self._glyphs = glyphs
-        self._memory = memory
         self._wall_first = wall
         self._folder = folder
-        self._bad = thresholds.bad
+        self._faults = faults
+        self._own_fault: OwnFault | None = None
+        self._seen = ""
         self._replay: Replay | None = None
-        self._changes: deque[ChangeLine] = deque(maxlen=REMEMBERED)
-        self.last: Tick | None = None
+        self.remapped: Mapping[str, Mapping[str, str]] = {}
         self._alarms: tuple[str, ...] = ()
         self._day_theme = THEMES[0]
         self.board_screen = BoardScreen(glyphs=glyphs, workspace=workspace, notice=notice)
@@ -110,48 +105,75 @@ class ShowingApp(App[int]):
         if self._wall_first:
             self._want_wall()
         self.set_interval(1.0, self._second, name="clock")
-        if self._feed:
-            self._feed.start(lambda tick: self.post_message(self.Ticked(tick)))
+        for number, station in enumerate(self.stations):
+            self.set_timer(number * STAGGER, partial(self._start, station)) if number else self._start(
+                station
+            )
+
+    def _start(self, station: Station) -> None:
+        if station.feed:
+            station.feed.start(lambda tick: self.post_message(self.Ticked(tick, station)))
 
     async def on_unmount(self) -> None:
         """Nothing of ours runs on after the screen is gone."""
-        if self._feed:
-            await self._feed.aclose()
+        for station in self.stations:
+            if station.feed:
+                await station.feed.aclose()
 
     # -- ticks in --------------------------------------------------------------------------------------
 
     @on(Ticked)
     def _ticked(self, message: Ticked) -> None:
-        tick = message.tick
-        self._raise_alarms(tick)
-        self.last = tick
-        self._changes.extendleft(reversed(tick.changes))
-        if self._hands:
-            for proof in self._hands.settle(tick.snapshot):
-                self._prove(proof)
-        self._show()
+        tick, station = message.tick, message.station or self.stations[0]
+        self._raise_alarms(tick, station)
+        station.take(tick)
+        if station.hands:
+            for proof in station.hands.settle(tick.snapshot):
+                self._prove(proof, station)
+        if station is self.here:
+            self._show()
+        self._show_everything()
+
+    def _show_everything(self) -> None:
+        """The screen of all workspaces, where it is the one that is seen."""
 
     def _show(self) -> None:
         """The live board, unless another moment is being looked at."""
-        tick = self.last
-        if tick is None or self._replay or not self.board_screen.is_mounted:
+        if self._replay or not self.board_screen.is_mounted:
             return
-        board = self._hands.mark(tick.board) if self._hands else tick.board
-        changed = tuple(self._changes)
+        board = self.here.board or unread(self.here.workspace)
+        beats = self.here.last.beats if self.here.last else 0
+        changed = tuple(self.here.changes)
         with self.batch_update():
-            self.board_screen.show(board, changes=changed, beats=tick.beats, now=self.now())
+            self.board_screen.show(board, changes=changed, beats=beats, now=self.now())
             if isinstance(self.screen, WallScreen) and self.screen.is_mounted:
-                self.screen.show(
-                    board, changes=changed, beats=tick.beats, alarms=self._alarms, now=self.now()
-                )
+                self.screen.show(board, changes=changed, beats=beats, alarms=self._alarms, now=self.now())
+            elif isinstance(self.screen, PageScreen) and self.screen.is_mounted:
+                self.screen.show(board, changes=changed, beats=beats, now=self.now())
 
     def _second(self) -> None:
         """Ages and clocks; only of what can be seen."""
         if isinstance(self.screen, WallScreen) and self.screen.is_mounted:
-            self.screen.tick(self.now(), alarms=self._alarms)
+            self.screen.tick(self.now(), alarms=self._alarms, notices=self._notices())
             self._dim()
+        elif isinstance(self.screen, EverythingScreen) and self.screen.is_mounted:
+            self.screen.tick(self.now(), alarms=self._alarms)
+        elif isinstance(self.screen, PageScreen) and self.screen.is_mounted and not self._replay:
+            self.screen.tick(self.now(), beats=self.here.last.beats if self.here.last else 0)
         elif self.board_screen.is_mounted:
-            self.board_screen.tick(self._replay.at if self._replay else self.now(), alarms=self._alarms)
+            at = self._replay.at if self._replay else self.now()
+            self.board_screen.tick(at, alarms=self._alarms, notices=self._notices())
+
+    def remap(self, keys: Mapping[str, str]) -> None:
+        """Other keys, by `undo` (the board's) or `page.hours`; the foot line follows."""
+        full = {name if "." in name else f"board.{name}": key for name, key in keys.items()}
+        self.set_keymap(full)
+        groups: dict[str, dict[str, str]] = {}
+        for name, key in full.items():
+            group, _, own = name.partition(".")
+            groups.setdefault(group, {})[own] = key
+        self.remapped = groups
+        self.board_screen.remapped = groups.get("board", {})
 
     def wear(self, name: str) -> None:
         """Another theme, where there is one of that name."""
@@ -161,16 +183,20 @@ class ShowingApp(App[int]):
     # -- alarms and the wall ---------------------------------------------------------------------------
 
     def acknowledge(self) -> None:
-        """Somebody has seen the alarms."""
+        """Somebody has seen the alarms, or what is amiss with the dashboard itself."""
+        if not self._alarms:
+            self._own_fault, self._seen = None, self.here.memory.notice if self.here.memory else ""
         self._alarms = ()
         self._second()
 
     def _want_seen(self) -> None:
         self.acknowledge()
 
-    def _raise_alarms(self, tick: Tick) -> None:
+    def _raise_alarms(self, tick: Tick, station: Station) -> None:
         """On the edge only: once told, it stays until seen, and is not told again."""
-        found = alarms.edges(self.last.board if self.last else None, tick.board)
+        found = alarms.edges(station.last.board if station.last else None, tick.board)
+        if len(self.stations) > 1:
+            found = tuple(f"{station.workspace}: {one}" for one in found)
         if found:
             self._alarms = (*found, *self._alarms)[:MOST_ALARMS]
             self.bell()
@@ -188,51 +214,29 @@ class ShowingApp(App[int]):
         if self.theme != wanted:
             self.theme = wanted
 
-    def _prove(self, proof: Proof) -> None:
-        label = visible(proof.wish.sequence.label)
+    def _prove(self, proof: Proof, station: Station) -> None:
+        whose = "" if station is self.here else f"{station.workspace}: "
+        label = whose + visible(proof.wish.sequence.label)
         if proof.holds:
             self.notify(f"{label} is {proof.status}; u takes it back", timeout=8, markup=False)
             return
         what = proof.status or "gone"
         self.notify(f"{label} is {what}, not {proof.wish.status}", severity="error", timeout=20, markup=False)
 
-    # -- other moments ---------------------------------------------------------------------------------
-
-    def _want_earlier(self) -> None:
-        self._look(lambda replay: replay.step(-1))
-
-    def _want_later(self) -> None:
-        self._look(lambda replay: replay.step(1))
-
-    def _want_hour_earlier(self) -> None:
-        self._look(lambda replay: replay.leap(-timedelta(hours=1)))
-
-    def _want_hour_later(self) -> None:
-        self._look(lambda replay: replay.leap(timedelta(hours=1)))
-
-    @work(exclusive=True, group="replay", exit_on_error=False)
-    async def _look(self, move: Callable[[Replay], Replay]) -> None:
-        if self._memory is None:
-            self.notify("There is no history here.", severity="warning")
-            return
-        replay = self._replay or await Replay.open(self._memory, now=self.now())
-        replay = move(replay)
-        board = None if replay.live else await replay.board(self._memory, like=self.last)
-        if board is None:
-            self._want_live()
-            return
-        self._replay = replay
-        self.board_screen.replay(replay.words(self.now()))
-        self.board_screen.show(board, changes=(), beats=0, now=replay.at)
-
-    def _want_live(self) -> None:
-        """Back to now."""
-        if self._replay or self.board_screen.replaying:
-            self._replay = None
-            self.board_screen.replay("")
-            self._show()
-
     # -- faults of our own -----------------------------------------------------------------------------
+
+    def _notices(self) -> tuple[str, ...]:
+        """What is amiss with the dashboard itself, until somebody has seen it."""
+        own = self._own_fault.words(self.now()) if self._own_fault else ""
+        history = self.here.memory.notice if self.here.memory else ""
+        return tuple(said for said in (own, history if history != self._seen else "") if said)
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Once the screen stands, an exception costs one message, not the dashboard; before that it ends it."""
+        if self._faults is None or not self.board_screen.is_mounted:
+            super()._handle_exception(error)
+            return
+        self._own_fault = self._faults.note(error, now=self.now())
 
     @on(Worker.StateChanged)
     def _worker_ended(self, event: Worker.StateChanged) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -34,6 +34,9 @@ class FakeFeed:
 
     def hurry(self, *names: str) -> None:
         self.hurried.append(names)
+
+    async def sent_today(self) -> Mapping[str, int | None]:
+        return {"person08@useacme.example": 19}
 
     async def aclose(self) -> None:
         self.closed = True
@@ -287,8 +290,8 @@ async def test_enter_shows_what_is_behind_a_line_and_escape_goes_back(clock: Clo
     async with staged(clock) as stage:
         await stage.see(account())
         await stage.press("enter")
-        assert isinstance(stage.app.screen, CardScreen)
-        assert stage.app.screen.card.title.endswith("@useacme.example")
+        assert stage.app.shown_page
+        assert stage.app.shown_page.name.endswith("@useacme.example")
         await stage.press("escape")
         assert stage.screen.is_current
 
@@ -296,7 +299,7 @@ async def test_enter_shows_what_is_behind_a_line_and_escape_goes_back(clock: Clo
 async def test_a_typed_command_runs_and_its_card_is_shown(clock: Clock) -> None:
     async with staged(clock) as stage:
         await stage.see(account())
-        await stage.press("question_mark", *"whoami", "enter")
+        await stage.press("colon", *"whoami", "enter")
         await stage.pilot.pause()
         assert stage.service.lines == ["whoami"]
         assert isinstance(stage.app.screen, CardScreen)
@@ -305,7 +308,7 @@ async def test_a_typed_command_runs_and_its_card_is_shown(clock: Clock) -> None:
 async def test_a_typed_command_that_changes_something_is_asked(clock: Clock) -> None:
     async with staged(clock) as stage:
         await stage.see(account())
-        await stage.press("question_mark", *"pause sq_1", "enter")
+        await stage.press("colon", *"pause sq_1", "enter")
         await stage.pilot.pause()
         assert isinstance(stage.app.screen, Ask)
         await stage.press("n")

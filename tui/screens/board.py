@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import ClassVar
@@ -21,7 +21,7 @@ from tui.arrange import Arrangement
 from tui.board import Board
 from tui.columns import INBOXES, LISTS, UNCHARTED
 from tui.freshness import Freshness
-from tui.keys import BOARD, bindings
+from tui.keys import BOARD, bindings, foot_of
 from tui.lines import ChangeLine
 from tui.look import Glyphs
 from tui.sturdy import Sturdy
@@ -59,6 +59,7 @@ class BoardScreen(Sturdy, Screen[None]):
         super().__init__()
         self._glyphs = glyphs
         self._workspace = workspace
+        self.remapped: Mapping[str, str] = {}
         self.board: Board | None = None
         self.active = "inboxes"
         self.grouping = GROUPINGS[0]
@@ -154,6 +155,17 @@ class BoardScreen(Sturdy, Screen[None]):
         self.panels["changes"].show(self._changes, stamp=None, now=now)
 
     @property
+    def changes(self) -> tuple[ChangeLine, ...]:
+        """What changed, as it is listed."""
+        return self._changes
+
+    def move_to(self, workspace: str) -> None:
+        """Another workspace; nothing of the last one stays."""
+        self._workspace = workspace
+        for panel in self.panels.values():
+            panel.grid.forget()
+
+    @property
     def grid(self) -> Grid:
         """The list that keys go to."""
         return self.panels[self.active].grid
@@ -176,7 +188,7 @@ class BoardScreen(Sturdy, Screen[None]):
         self.call_after_refresh(self._say_keys)
 
     def _say_keys(self) -> None:
-        self.foot.say([(key.shown, key.word) for key in sorted(BOARD, key=lambda k: k.foot) if key.foot])
+        self.foot.say(foot_of(BOARD, remapped=self.remapped))
         if self.board:
             self.tick(self.app.now(), alarms=self._alarms, notices=self._notices)  # type: ignore[attr-defined] # the app's clock
 

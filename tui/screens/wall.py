@@ -123,6 +123,10 @@ class WallScreen(Sturdy, Screen[None]):
             self.panels[name].show(lines, stamp=board.stamps.get(source), now=now)
         self.tick(now, alarms=alarms, notices=self._notices)
 
+    def move_to(self, workspace: str) -> None:
+        """Another workspace."""
+        self._workspace = workspace
+
     def tick(self, now: datetime, *, alarms: Sequence[str] = (), notices: Sequence[str] = ()) -> None:
         """A second has passed."""
         self._notices = tuple(notices)

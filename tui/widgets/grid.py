@@ -155,6 +155,13 @@ class Grid(Sturdy, ScrollView, can_focus=True):
         self._marked = frozenset()
         self.refresh()
 
+    def forget(self) -> None:
+        """No lines, no marks, no filter, and the cursor at the top: what comes is of something else."""
+        self._marked, self._moved, self._key = frozenset(), False, ""
+        self._all, self._arrangement = (), Arrangement()
+        self._settle(())
+        self.scroll_to(y=0, animate=False)
+
     # -- lines in and out ------------------------------------------------------------------------------
 
     def _settle(self, shown: Sequence[Line]) -> None:

@@ -1,0 +1,65 @@
+"""A plot: painted when there is another one, never by the clock."""
+
+from __future__ import annotations
+
+from textual.strip import Strip
+from textual.widget import Widget
+
+from tui import plotting
+from tui.look import PALETTES, Glyphs, Ink, Piece
+from tui.plotting import Plot
+from tui.widgets import paint
+
+
+class PlotArea(Widget):
+    """The columns and their axes, or a sentence where there is nothing to draw."""
+
+    DEFAULT_CSS = "PlotArea { height: 1fr; background: $o-panel; }"
+
+    def __init__(self, *, glyphs: Glyphs) -> None:
+        super().__init__(id="plot")
+        self._glyphs = glyphs
+        self._plot: Plot | None = None
+        self._empty = ""
+        self._drawn: list[list[Piece]] = []
+
+    @property
+    def plot(self) -> Plot | None:
+        """What is drawn."""
+        return self._plot
+
+    @property
+    def columns(self) -> int:
+        """How many values have a column of their own."""
+        return max(1, self.size.width - plotting.GUTTER - 2)
+
+    def say(self, plot: Plot | None, *, empty: str) -> None:
+        """Another plot."""
+        if (plot, empty) != (self._plot, self._empty):
+            self._plot, self._empty = plot, empty
+            self._draw()
+
+    def on_resize(self) -> None:
+        """As large as there is room."""
+        self._draw()
+
+    def _draw(self) -> None:
+        self._drawn = []
+        if self._plot and self.size.height > 1:
+            self._drawn = plotting.draw(
+                self._plot, width=self.size.width - 2, height=self.size.height, glyphs=self._glyphs
+            )
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """One line of it."""
+        palette = PALETTES[self.app.theme]
+        pieces: list[Piece] = []
+        if y < len(self._drawn):
+            pieces = self._drawn[y]
+        elif self._plot is None and y == self.size.height // 2:
+            pieces = [("  " + self._empty, Ink.MUTED)]
+        segments = paint.strip([(" ", Ink.TEXT), *pieces], palette=palette, ground=palette.panel)
+        return Strip(segments).adjust_cell_length(
+            self.size.width, paint.style(palette, Ink.TEXT, palette.panel)
+        )
