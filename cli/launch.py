@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import gc
 import json
 from argparse import Namespace
 from contextlib import AbstractAsyncContextManager
@@ -79,6 +80,7 @@ def _records(settings: Settings) -> AbstractAsyncContextManager[Records]:
 
 async def _front(options: Namespace) -> int:
     """The settings are read in full once the screen stands, where they are plain (targets, row 7)."""
+    gc.disable()  # what is being loaded is no garbage; the dashboard collects once it stands
     from tui.app import run_dashboard
 
     return await run_dashboard(

@@ -20,6 +20,7 @@ def calm() -> Iterator[None]:
     before = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(*THRESHOLDS)
+    gc.enable()  # while the program loads it may be off
     try:
         yield
     finally:
