@@ -20,7 +20,7 @@ from sandbox.service.ids import encode
 Row = tuple[str, float, str, str, bool]
 
 _CONNECTIONS = 16
-_SECONDS = 3.0
+_SECONDS = 2.0
 _DELIVERIES = 5_000
 
 _SERVE = """
@@ -141,9 +141,11 @@ async def _requests() -> AsyncIterator[Row]:
         async with httpx.AsyncClient() as client:
             await client.put(f"{service[0]}/control/limiter", json={"form": "off"})
         before = await _rate(empty[0], ["/v1/empty"], "")
-        rates = {name: await _rate(service[0], paths, service[1]) for name, paths in _paths().items()}
-        baseline = (before + await _rate(empty[0], ["/v1/empty"], "")) / 2
-        for name, rate in rates.items():
+        for name, paths in _paths().items():
+            rate = await _rate(service[0], paths, service[1])
+            after = await _rate(empty[0], ["/v1/empty"], "")
+            # What else the machine does changes from second to second: each rate has neighbours of its own.
+            baseline, before = (before + after) / 2, after
             target = f">= 0.5 of an empty FastAPI route ({baseline:,.0f}/s)"
             note = f"of the baseline ({rate:,.0f}/s)"
             yield f"{name}, limiter off", rate / baseline, note, target, rate >= baseline / 2
