@@ -17,6 +17,7 @@ from tui.hands import Hands
 from tui.logfile import logging_to
 from tui.look import ASCII, UNICODE, Glyphs
 from tui.opening import Opening, OpenRecords
+from tui.station import Station
 from tui.terminal import watched
 
 if TYPE_CHECKING:
@@ -58,25 +59,28 @@ async def run_dashboard(
 
     Raises what `load` raises: before the first paint where a glimpse of `config` and `environ` does not do.
     """
-    glimpse = look(config=config, environ=environ, workspace=workspace) or _seen_in(load(), workspace)
+    glimpse, *others = _glimpses(load, look(config=config, environ=environ, workspace=workspace), workspace)
     wishes = Wishes.of(glimpse.section)
     level = environ.get("OUTREACH_LOG_LEVEL", "").strip() or "INFO"
     with logging_to(glimpse.state / "dashboard.log", level=level):
-        opening = Opening(load, glimpse=glimpse, open_records=open_records, now=utc_now)
+        opening, *more = (
+            Opening(load, glimpse=one, open_records=open_records, now=utc_now) for one in (glimpse, *others)
+        )
         app = DashboardApp(
             workspace=glimpse.workspace,
             feed=opening,
-            hands=None if wishes.read_only else Hands(opening.run, now=utc_now),
+            hands=Hands(opening.run, now=utc_now, read_only=wishes.read_only),
             notice=notice,
             glyphs=_glyphs(wishes),
             wall=wall,
             folder=glimpse.state / "exports",
+            others=[_station(one, feed, wishes=wishes) for one, feed in zip(others, more, strict=True)],
             faults=Faults(),
         )
-        opening.station, opening.leave = app.here, app.exit
+        for feed, station in zip((opening, *more), app.stations, strict=True):
+            feed.station, feed.leave = station, app.exit
         app.wear(wishes.theme)
-        if wishes.keys:
-            app.set_keymap({f"board.{name}": keys for name, keys in wishes.keys.items()})
+        app.remap(wishes.keys or {})
         with calm():
             async with watched(lambda: app.exit(return_code=1)):
                 await app.run_async()
@@ -85,14 +89,29 @@ async def run_dashboard(
     return app.return_code or 0
 
 
-def _seen_in(settings: Settings, workspace: str | None) -> Glimpse:
-    """The same, from settings that had to be read as a whole."""
-    return Glimpse(
-        workspace=settings.workspace(workspace).name,
-        state=settings.state_dir,
-        poll_seconds=settings.poll_seconds,
-        section=settings.dashboard,
+def _glimpses(
+    load: Callable[[], Settings], glimpse: Glimpse | None, workspace: str | None
+) -> tuple[Glimpse, ...]:
+    """One for each workspace, that which was named first; from the whole settings where a glimpse does not do."""
+    if glimpse:
+        return (glimpse,)
+    settings = load()
+    here = settings.workspace(workspace)
+    places = (here, *(place for place in settings.workspaces.values() if place is not here))
+    return tuple(
+        Glimpse(
+            workspace=place.name,
+            state=settings.state_dir,
+            poll_seconds=settings.poll_seconds,
+            section=settings.dashboard,
+        )
+        for place in places
     )
+
+
+def _station(glimpse: Glimpse, feed: Opening, *, wishes: Wishes) -> Station:
+    hands = Hands(feed.run, now=utc_now, read_only=wishes.read_only)
+    return Station(workspace=glimpse.workspace, feed=feed, hands=hands)
 
 
 def _glyphs(wishes: Wishes) -> Glyphs:

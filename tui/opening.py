@@ -10,9 +10,9 @@ import contextlib
 import getpass
 import importlib
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from shared.card import Card
@@ -38,6 +38,22 @@ FIRST_PAINT = 0.05
 OpenRecords = Callable[["Settings"], AbstractAsyncContextManager[Records]]
 
 
+KEPT_TODAY = timedelta(minutes=1)
+
+
+async def _sent(desk: Desk, *, now: datetime) -> Mapping[str, int | None]:
+    from shared.api.errors import OutreachError
+    from shared.snapshot import service_day
+
+    day = service_day(desk.client, now=now)
+    try:
+        rows = await desk.client.stats(group_by="inbox", start=day, end=day)
+    except OutreachError as error:
+        logger.warning("today's sends by inbox: %s", error)
+        return {}
+    return {row.group: row.sends for row in rows}
+
+
 class Opening:
     """The real dashboard's feed, and where its command lines are run.
 
@@ -60,6 +76,9 @@ class Opening:
         self._desk: Desk | None = None
         self._open = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._today = asyncio.Lock()
+        self._sent: Mapping[str, int | None] = {}
+        self._sent_at: datetime | None = None
         self.station: Station | None = None
         """Whose memory and thresholds are filled in as soon as they are known."""
         self.leave: Callable[[], object] = lambda: None
@@ -79,6 +98,14 @@ class Opening:
         if self._task:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+
+    async def sent_today(self) -> Mapping[str, int | None]:
+        """What each inbox has sent today: one request, at most one in a minute, whoever asks."""
+        async with self._today:
+            now = self._now()
+            if self._desk and (self._sent_at is None or now - self._sent_at > KEPT_TODAY):
+                self._sent, self._sent_at = await _sent(self._desk, now=now), now
+            return self._sent
 
     async def run(self, line: str) -> Card:
         """Carry out a command line, as soon as there is a client."""
