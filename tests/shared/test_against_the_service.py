@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import httpx
 import pytest
 
 from sandbox.service import Service
+from shared.api import OutreachClient
 from shared.card import Card, Tone
 from shared.commands import COMMANDS, parse
 from shared.desk import Desk, open_client
@@ -18,20 +20,7 @@ from shared.operations import asks, error_card, run
 from shared.records import Actor, RecordsUnavailable
 from shared.settings import Need, Settings, load
 from shared.snapshot import SOURCES, take
-from tests.shared.doubles import MemoryRecords, facts
-
-
-@pytest.fixture(scope="module")
-def account(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A believable account, founded once."""
-    url = f"sqlite:///{tmp_path_factory.mktemp('account')}/sandbox.db"
-
-    async def found() -> None:
-        async with Service(database=url, speed=0):
-            pass
-
-    asyncio.run(found())
-    return url
+from tests.shared.doubles import MemoryRecords, Unpaced, facts
 
 
 @pytest.fixture
@@ -70,27 +59,37 @@ async def desk(settings: Settings) -> AsyncIterator[Desk]:
         )
 
 
+@pytest.fixture
+async def unhurried(desk: Desk, service: Service) -> AsyncIterator[Desk]:
+    """A desk whose requests wait for no turn, at a service that counts none."""
+    async with httpx.AsyncClient() as control:
+        (await control.put(f"{service.control_url}/limiter", json={"form": "off"})).raise_for_status()
+    key = desk.workspace.api_key.get_secret_value()
+    async with OutreachClient(base_url=service.base_url, api_key=key, pacer=Unpaced()) as client:
+        yield replace(desk, client=client)
+
+
 async def say(desk: Desk, line: str) -> Card:
     return await run(parse(line), desk)
 
 
-async def test_reading_commands_answer_with_the_documents_words(desk: Desk) -> None:
-    sequences = await say(desk, "sequences")
+async def test_reading_commands_answer_with_the_documents_words(unhurried: Desk) -> None:
+    sequences = await say(unhurried, "sequences")
     assert sequences.data
     assert all(
         isinstance(row["steps"], int) and row["status"] in {"active", "paused"} for row in sequences.data
     )
-    inboxes = await say(desk, "inboxes")
+    inboxes = await say(unhurried, "inboxes")
     assert inboxes.data
     assert all(isinstance(row["health_score"], int | float) for row in inboxes.data)
     for grouping in ("sequence", "step", "variant", "inbox"):
-        stats = await say(desk, f"stats by {grouping} 7d")
+        stats = await say(unhurried, f"stats by {grouping} 7d")
         assert stats.data
         assert all(isinstance(row["sends"], int) for row in stats.data)
-    told = facts(await say(desk, "status"))
+    told = facts(await say(unhurried, "status"))
     assert told["Service"] == "reachable"
     assert "active" in told["Sequences"]
-    leads = await say(desk, "leads interested")
+    leads = await say(unhurried, "leads interested")
     assert leads.data
     assert {row["status"] for row in leads.data} == {"interested"}
 
@@ -121,11 +120,11 @@ async def test_a_lead_is_added_found_and_removed(desk: Desk) -> None:
     assert (await say(desk, line)).tone is Tone.WARN
 
 
-async def test_no_command_of_the_table_fails_without_being_understood(desk: Desk) -> None:
+async def test_no_command_of_the_table_fails_without_being_understood(unhurried: Desk) -> None:
     searching = {"lead", "remove"}  # a page at a time, at the service's pace; they have a test of their own
     for command in (known for name, known in COMMANDS.items() if name not in searching):
         for line in command.examples:
-            card = await say(desk, line)
+            card = await say(unhurried, line)
             assert card.title
             assert all(parse(button.command) for button in card.buttons)
 

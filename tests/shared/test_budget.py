@@ -29,7 +29,7 @@ SLOT = 1 / 9.5
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> URL:
     if request.param == "sqlite":
         return make_url(f"sqlite:///{tmp_path / 'budget.db'}")
-    return make_url(request.getfixturevalue("fresh_postgresql")).set(drivername="postgresql+psycopg")
+    return make_url(request.getfixturevalue("postgresql")).set(drivername="postgresql+psycopg")
 
 
 @pytest.fixture
@@ -60,18 +60,17 @@ async def test_several_processes_together_keep_the_limit_and_a_person_comes_firs
     url: URL, stage: Stage
 ) -> None:
     told = await asyncio.gather(
-        worker(url, stage, Priority.BULK, 10),
         worker(url, stage, Priority.BULK, 8),
         worker(url, stage, Priority.NORMAL, 5),
-        worker(url, stage, Priority.INTERACTIVE, 4),
+        worker(url, stage, Priority.INTERACTIVE, 3),
         worker(url, stage, "status", 5),
     )
     moments = [asked.at for asked in stage.asked]
-    assert len(moments) == 32
+    assert len(moments) == 21
     assert worst_second(moments) <= 10, str([round(m - min(moments), 3) for m in sorted(moments)])
-    assert max(moments) - min(moments) >= (31 - BURST) * SLOT
+    assert max(moments) - min(moments) >= (20 - BURST) * SLOT
     # Two slots, and what a machine with two busy cores adds.
-    assert sorted(told[3]["waits"])[-2] <= 2 * SLOT + 0.15
+    assert sorted(told[2]["waits"])[-2] <= 2 * SLOT + 0.15
 
 
 async def test_what_one_command_reads_waits_for_nothing_where_the_key_was_quiet(url: URL) -> None:

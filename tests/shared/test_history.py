@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy.engine import URL
@@ -44,7 +45,13 @@ def snapshot(at: datetime, *, score: float | None = 90, status: str = "active", 
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> URL:
     if request.param == "sqlite":
         return beside(parse_url(f"sqlite:///{tmp_path}/outreach.db"), "history")
-    return parse_url(request.getfixturevalue("fresh_postgresql"))
+    found = parse_url(request.getfixturevalue("postgresql"))
+    engine = sa.create_engine(found)
+    with engine.begin() as connection:
+        connection.execute(sa.text("DROP SCHEMA public CASCADE"))
+        connection.execute(sa.text("CREATE SCHEMA public"))
+    engine.dispose()
+    return found
 
 
 @pytest.fixture

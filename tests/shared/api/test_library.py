@@ -57,14 +57,14 @@ def test_every_endpoint_has_an_example() -> None:
 
 
 async def test_the_examples_run(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, account: str
 ) -> None:
     namespace: dict[str, Any] = {"__name__": "examples"}
     for block in blocks():
         exec(compile(block, "docs/client.md", "exec"), namespace)
     examples = {name: made for name, made in namespace.items() if inspect.iscoroutinefunction(made)}
     assert len(examples) >= 10
-    async with Service(database=f"sqlite:///{tmp_path / 'sandbox.db'}", speed=0) as service:
+    async with Service(database=account, speed=0) as service:
         monkeypatch.setenv("OUTREACH_BASE_URL", service.base_url)
         monkeypatch.setenv("OUTREACH_API_KEY", service.api_keys["acme"])
         await examples.pop("main")()
