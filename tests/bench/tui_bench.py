@@ -10,7 +10,6 @@ import pty
 import random
 import select
 import signal
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -141,16 +140,20 @@ def _stirred(snapshot: Snapshot, dice: random.Random) -> Snapshot:
 
 
 class _Lag:
-    """The longest time for which the event loop did nothing else."""
+    """The longest time for which the event loop did nothing else, by work of this process.
+
+    Where other programs take the core, the clock runs and the process does not: that is not counted.
+    """
 
     def __init__(self) -> None:
         self.worst = 0.0
 
     async def watch(self) -> None:
         while True:
-            began = time.perf_counter()
+            began, worked = time.perf_counter(), time.process_time()
             await asyncio.sleep(0.002)
-            self.worst = max(self.worst, time.perf_counter() - began - 0.002)
+            passed = time.perf_counter() - began - 0.002
+            self.worst = max(self.worst, min(passed, time.process_time() - worked))
 
 
 async def _many() -> list[Row]:
@@ -170,7 +173,7 @@ async def _many() -> list[Row]:
         rewrite = await _rewrite(app)
     return [
         (
-            "10,000 inboxes: loop blocked a tick (median)",
+            "10,000 inboxes: loop blocked, the worst tick",
             block * 1000,
             "ms",
             f"under 20 ms (rewriting: {rewrite * 1000:.0f})",
@@ -189,10 +192,7 @@ async def _idle() -> float:
 
 
 async def _ticks(app: DashboardApp, upcoming: list[Snapshot], board: Board) -> tuple[float, float]:
-    """The usual tick's longest block and the share of a core, composing beside the loop as the poller does.
-
-    The median of the ticks, because other programs of the machine block the loop now and then.
-    """
+    """The longest block of all ticks and the share of a core, composing beside the loop as the poller does."""
     blocks = []
     lag, before = _Lag(), upcoming[0]
     watch = asyncio.create_task(lag.watch(), name="bench-lag")
@@ -209,7 +209,7 @@ async def _ticks(app: DashboardApp, upcoming: list[Snapshot], board: Board) -> t
     share = (time.process_time() - cpu) / (time.perf_counter() - began)
     watch.cancel()
     await asyncio.gather(watch, return_exceptions=True)
-    return statistics.median(blocks), share
+    return max(blocks), share
 
 
 def _work_out(before: Snapshot, after: Snapshot, board: Board) -> tuple[Board, tuple[ChangeLine, ...]]:
