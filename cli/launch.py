@@ -8,8 +8,9 @@ import errno
 import gc
 import json
 from argparse import Namespace
+from collections.abc import Coroutine
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cli import endings
 from cli.signals import stopping
@@ -41,13 +42,20 @@ def dashboard(options: Namespace) -> int:
         raise endings.Misused("--json and --svg belong to --once: `outreach dashboard --once --json`")
     if options.once:
         return _once(options)
+    if options.web:
+        return _serving(_web(options))
     return asyncio.run(_front(options))
 
 
 def sandbox(options: Namespace) -> int:
     """The embedded service and Slack stand-in; announces itself in one line of JSON on stdout."""
+    return _serving(_serve_sandbox(options))
+
+
+def _serving(work: Coroutine[Any, Any, None]) -> int:
+    """Serve; a port that is taken is told in words."""
     try:
-        asyncio.run(_serve_sandbox(options))
+        asyncio.run(work)
     except OSError as fault:
         if fault.errno != errno.EADDRINUSE:
             raise
@@ -90,6 +98,21 @@ async def _front(options: Namespace) -> int:
         wall=options.wall,
         workspace=options.workspace,
     )
+
+
+async def _web(options: Namespace) -> None:
+    from tui.web import serve
+
+    settings = _settings(options)
+    with stopping() as stop:
+        await serve(
+            settings,
+            port=options.port,
+            stop=stop,
+            announce=lambda address: print(f"The dashboard is at {address} (Ctrl+C ends it)", flush=True),
+            workspace=options.workspace,
+            wall=options.wall,
+        )
 
 
 async def _serve_sandbox(options: Namespace) -> None:

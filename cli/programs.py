@@ -49,6 +49,12 @@ def _dashboard(parser: ArgumentParser) -> None:
     parser.add_argument("--once", action="store_true", help="print one snapshot as text and exit")
     parser.add_argument("--json", action="store_true", help="with --once: the snapshot as JSON")
     parser.add_argument("--svg", type=_path, metavar="FILE", help="with --once: a picture of the dashboard")
+    parser.add_argument(
+        "--web", action="store_true", help="in browsers of this machine; all share one poller"
+    )
+    parser.add_argument(
+        "--port", type=_port, default=8014, metavar="N", help="with --web; 0 takes a free one"
+    )
 
 
 def _sandbox(parser: ArgumentParser) -> None:
@@ -148,8 +154,8 @@ _ALL = (
         summary="The terminal dashboard",
         entry="cli.launch:dashboard",
         options=_dashboard,
-        examples=("dashboard", "dashboard --wall", "dashboard --once --json"),
-        usage="[--wall] [--once] [--json] [--svg FILE]",
+        examples=("dashboard", "dashboard --wall", "dashboard --once --json", "dashboard --web"),
+        usage="[--wall] [--once] [--json] [--svg FILE] [--web] [--port N]",
     ),
     Program(
         name="sandbox",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import datetime
 from typing import Any
 
@@ -19,19 +19,26 @@ KEYS: Mapping[type, tuple[str, ...]] = {
 }
 
 
-def to_json(snapshot: Snapshot) -> dict[str, Any]:
-    """The snapshot as plain values; `from_json` reads it back, but for `raw`."""
+def to_json(snapshot: Snapshot, *, since: Snapshot | None = None) -> dict[str, Any]:
+    """The snapshot as plain values; `from_json` reads it back, but for `raw`. With `since`, only what was read after it."""
     budget = snapshot.budget
+    readings = {name: snapshot.reading(source) for name, source in SOURCES.items()}
+    if since:
+        readings = {name: one for name, one in readings.items() if one is not since.reading(SOURCES[name])}
     return {
         "workspace": snapshot.workspace,
-        "readings": {name: _reading(snapshot.reading(source)) for name, source in SOURCES.items()},
+        "readings": {name: _reading(reading) for name, reading in readings.items()},
         "budget": budget and {f.name: getattr(budget, f.name) for f in fields(budget)},
     }
 
 
-def from_json(document: Mapping[str, Any]) -> Snapshot:
-    """The snapshot that `to_json` wrote; what an older or newer version wrote otherwise is left out."""
-    snapshot = Snapshot(workspace=document["workspace"], budget=_budget(document.get("budget")))
+def from_json(document: Mapping[str, Any], *, onto: Snapshot | None = None) -> Snapshot:
+    """The snapshot that `to_json` wrote; what an older or newer version wrote otherwise is left out.
+
+    `onto` is the snapshot since which it was written.
+    """
+    before = onto or Snapshot(workspace=document["workspace"])
+    snapshot = replace(before, budget=_budget(document.get("budget")))
     for name, source in SOURCES.items():
         kept = document["readings"].get(name)
         if kept is not None:

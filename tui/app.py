@@ -95,7 +95,11 @@ def _glimpses(
     """One for each workspace, that which was named first; from the whole settings where a glimpse does not do."""
     if glimpse:
         return (glimpse,)
-    settings = load()
+    return glimpses_of(load(), workspace)
+
+
+def glimpses_of(settings: Settings, workspace: str | None) -> tuple[Glimpse, ...]:
+    """One for each workspace of the settings, that which was named first, or else the default."""
     here = settings.workspace(workspace)
     places = (here, *(place for place in settings.workspaces.values() if place is not here))
     return tuple(

@@ -1,0 +1,100 @@
+"""The dashboard in browsers: real connections, real viewers, a real service that counts what it is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from sandbox.service import Service
+from shared.settings import Settings, load
+from shared.snapshot import SOURCES
+from tui import web
+
+ESCAPES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+def settings_of(service: Service, folder: Path) -> Settings:
+    (folder / "outreach.toml").touch()
+    key = next(iter(service.api_keys.values()))
+    return load(
+        config=folder / "outreach.toml",
+        environ={
+            "OUTREACH_BASE_URL": service.base_url,
+            "OUTREACH_API_KEY": key,
+            "OUTREACH_DATABASE_URL": f"sqlite:///{folder}/outreach.db",
+            "OUTREACH_POLL_SECONDS": "3600",
+        },
+    )
+
+
+@asynccontextmanager
+async def served(settings: Settings) -> AsyncIterator[str]:
+    """The address of a dashboard in the web, until the end of the block."""
+    stop, told = asyncio.Event(), asyncio.get_running_loop().create_future()
+    task = asyncio.create_task(web.serve(settings, port=0, stop=stop, announce=told.set_result), name="web")
+    try:
+        async with asyncio.timeout(10):
+            await asyncio.wait({task, told}, return_when=asyncio.FIRST_COMPLETED)
+        assert told.done(), await task
+        yield told.result()
+    finally:
+        stop.set()
+        async with asyncio.timeout(20):
+            await task
+
+
+async def see(socket: aiohttp.ClientWebSocketResponse, wanted: bytes) -> None:
+    """Wait until a viewer's screen has shown some words."""
+    seen = b""
+    async with asyncio.timeout(30):
+        while wanted not in ESCAPES.sub(b"", seen):
+            message = await socket.receive()
+            assert message.type is aiohttp.WSMsgType.BINARY, seen[-400:]
+            seen += message.data
+
+
+async def test_two_viewers_cost_the_service_no_more_than_one_poller(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    async with AsyncExitStack() as stack:
+        service = await stack.enter_async_context(Service(port=0))
+        address = await stack.enter_async_context(served(settings_of(service, tmp_path)))
+        browser = await stack.enter_async_context(aiohttp.ClientSession())
+        viewers = [await browser.ws_connect(f"{address}ws?width=160&height=48") for _ in range(2)]
+        await asyncio.gather(*(see(viewer, b"risk") for viewer in viewers))
+        async with asyncio.timeout(20), browser.get(f"{service.control_url}/summary") as answer:
+            told = await answer.json()
+        assert 1 <= told["requests"] <= len(SOURCES)
+        assert max(told["worst_second"].values()) <= 10
+        for viewer in viewers:
+            await viewer.close()
+
+
+async def test_the_page_is_complete_and_only_its_own_may_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    async with AsyncExitStack() as stack:
+        service = await stack.enter_async_context(Service(port=0))
+        address = await stack.enter_async_context(served(settings_of(service, tmp_path)))
+        browser = await stack.enter_async_context(aiohttp.ClientSession())
+        async with browser.get(f"{address}?fontsize=28") as answer:
+            page = await answer.text()
+            assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+        assert 'data-font-size="28"' in page
+        assert not re.findall(r"https?://", page), "nothing comes from outside"
+        for asset in re.findall(r'"(/static/[^"]+)"', page):
+            async with browser.get(f"{address.rstrip('/')}{asset}") as answer:
+                assert answer.status == 200, asset
+        async with browser.get(address, headers={"Host": "rebound.example"}) as answer:
+            assert answer.status == 403
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            await browser.ws_connect(f"{address}ws", origin="http://elsewhere.example")
+        assert refused.value.status == 403
