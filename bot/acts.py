@@ -6,21 +6,34 @@ Knows nothing of how Slack is spoken to: the listeners hand in who, where and wh
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 import structlog
 
-from bot import roles
+from bot import bulk, roles
 from bot.attention import ALERT, VERBS, Attention
+from bot.blocks import Block
+from bot.bulk import Bulk
 from bot.desks import Desks
+from bot.ledger.interaction import Interaction
+from bot.ledger.questions import Answered, Question, Verdict
+from bot.people import People
+from bot.pictures import Pictures
 from bot.roles import Person
 from shared import commands, operations
-from shared.card import Card
-from shared.commands import Invocation, UsageError
+from shared.card import Button, Card, Tone
+from shared.commands import CONFIRMED, Command, Invocation, Role, UsageError
+from shared.desk import Desk
 from shared.records import Actor, AuditEntry
 from shared.rhythm import zone_of
+from shared.settings.roles import CLAIM
+
+FORMS = ("pause", "subscribe", "add")
+"""The commands that can be filled in instead of typed."""
+CONFIRM_SECONDS = 600.0
+_ANSWERS = frozenset({"yes", "undo"})
 
 log = structlog.get_logger("acts")
 
@@ -31,45 +44,187 @@ class Answer:
 
     card: Card | None
     public: bool = False
+    picture: Block | None = None
+    """Of the card's chart, where the token may upload files."""
+    items: tuple[Card, ...] = ()
+    """Listed under the card, each with buttons of its own."""
+    settles: bool = False
+    """The question that was clicked is answered and may go."""
+    workspace: str = ""
+
+
+Own = Callable[[Desk, Person], Awaitable[Answer]]
+"""A command that only the bot can answer."""
 
 
 class Acts:
     """`perform` a line for a person."""
 
-    def __init__(self, desks: Desks, *, changed: Callable[[], None]) -> None:
-        self._desks = desks
+    def __init__(
+        self,
+        desks: Desks,
+        people: People,
+        *,
+        changed: Callable[[], None],
+        acted: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._desks, self._people, self._acted = desks, people, acted
+        self.own: dict[str, Own] = {}
+        self._rules = desks.settings.roles
+        self.pictures: Pictures | None = None
+        """Who draws the charts of answers; without, they are answered as they are."""
+        self._interaction = Interaction(desks.ledger.store)
+        self._bulk = Bulk(desks.ledger, self._interaction)
         self._attention = Attention(
             desks.ledger, changed=changed, zone=zone_of(desks.settings.routes.zone) or UTC
         )
 
     async def perform(self, line: str, person: Person, *, channel: str) -> Answer:
         """Parse, check the role, run; what a person did for all to see is signed with their name."""
+        seated = roles.seated(person, rules=self._rules, channel=channel)
         try:
-            verb, _, rest = line.partition(" ")
-            if verb in VERBS and rest.startswith(ALERT):
-                return Answer(card=await self._attention.perform(verb, rest, person, _actor(person, channel)))
-            return await self._command(commands.parse(line), person, channel=channel)
+            return await self._perform(line.strip(), seated, channel=channel)
         except UsageError as error:
-            return Answer(card=error.card)
+            return Answer(card=_with_form(error.card, line))
         except Exception as error:  # noqa: BLE001 # whatever it is, the person gets an answer and a reference
             return Answer(card=failure(error))
 
+    async def _perform(self, line: str, person: Person, *, channel: str) -> Answer:
+        verb, _, rest = line.partition(" ")
+        if verb in VERBS and rest.startswith(ALERT):
+            return await self._attend(verb, rest, person, channel=channel)
+        if verb in _ANSWERS and rest.startswith("q_"):
+            return await self._settle(rest, person, channel=channel)
+        if line == "no":
+            return Answer(card=_CANCELLED, settles=True)
+        return await self._command(commands.parse(line), person, channel=channel)
+
+    async def _attend(self, verb: str, rest: str, person: Person, *, channel: str) -> Answer:
+        if not roles.may(person, CLAIM, needed=Role.OPERATOR, rules=self._rules, channel=channel):
+            return Answer(card=await self._refusal(CLAIM, verb, Role.OPERATOR, person, channel=channel))
+        granted = replace(person, role=Role.ADMIN if role_is_less(person) else person.role)
+        card = await self._attention.perform(verb, rest, granted, _actor(person, channel))
+        return Answer(card=card, settles=verb == "snooze" and " " in rest)
+
     async def _command(self, invocation: Invocation, person: Person, *, channel: str) -> Answer:
         command = invocation.command
-        workspace = self._desks.workspace(invocation.workspace, channel=channel)
-        actor = _actor(person, channel)
-        if not roles.may(person, command):
-            await self._refused(invocation.line, workspace.name, actor)
-            return Answer(card=roles.refusal(person, f"“{command.name}”", needed=command.role))
-        card = await operations.run(invocation, self._desks.at(workspace, actor, role=roles.role_of(person)))
-        done = command.changes and not card.refused and operations.asks(card) is None
-        return Answer(card=_signed(card, person) if done else card, public=done)
+        desk = self._desk(invocation.workspace, person, channel=channel)
+        if not self._may(person, command, channel=channel):
+            await self._refused(invocation.line, desk)
+            return Answer(
+                card=await self._refusal(command.name, command.name, command.role, person, channel=channel)
+            )
+        if command.name in self.own:
+            return await self.own[command.name](desk, person)
+        if bulk.scope(invocation) and (question := await self._bulk.ask(invocation, person, desk=desk)):
+            return Answer(card=question)
+        return await self._run(_unconfirmed(invocation), person, desk=desk)
 
-    async def _refused(self, line: str, workspace: str, actor: Actor) -> None:
+    async def _run(self, invocation: Invocation, person: Person, *, desk: Desk) -> Answer:
+        card = await operations.run(invocation, desk)
+        if line := operations.asks(card):
+            return Answer(card=await self._asked(card, line, person, desk=desk))
+        done = invocation.command.changes and not card.refused
+        card, picture = await self.pictures.illustrate(card) if self.pictures else (card, None)
+        answer = self._done(card, person, desk=desk) if done else Answer(card=card)
+        return replace(answer, picture=picture)
+
+    def _done(self, card: Card, person: Person, *, desk: Desk) -> Answer:
+        self._acted()  # cards show what was changed
+        return Answer(card=_signed(card, person), public=True, settles=True, workspace=desk.workspace.name)
+
+    def _desk(self, workspace: str | None, person: Person, *, channel: str) -> Desk:
+        desk = self._desks.at(
+            self._desks.workspace(workspace, channel=channel),
+            _actor(person, channel),
+            role=roles.role_of(person),
+        )
+        return replace(desk, may=lambda command: self._may(person, command, channel=channel))
+
+    def _may(self, person: Person, command: Command, *, channel: str) -> bool:
+        return roles.allowed(person, command, rules=self._rules, channel=channel)
+
+    async def _asked(self, card: Card, line: str, person: Person, *, desk: Desk) -> Card:
+        """A question whose yes is bound to who was asked, and ends."""
+        question = Question(line=line, person=person.id, workspace=desk.workspace.name)
+        nonce = await self._interaction.ask(question, seconds=CONFIRM_SECONDS)
+        buttons = tuple(
+            replace(b, command=f"yes {nonce}", tone=Tone.BAD) if CONFIRMED in b.command.split() else b
+            for b in card.buttons
+        )
+        said = f"Only @{person.name} can confirm, once, within {CONFIRM_SECONDS / 60:.0f} minutes."
+        footer = " ".join(filter(None, (card.footer, said)))
+        return replace(card, buttons=(*buttons, Button(label="Cancel", command="no")), footer=footer)
+
+    async def _settle(self, nonce: str, person: Person, *, channel: str) -> Answer:
+        """A yes or an undo: the person's role is checked anew, and the answer counts once."""
+        told = await self._interaction.answer(nonce, person.id)
+        if told.question is None or told.verdict is not Verdict.TAKEN:
+            return Answer(card=_uncounted(told), settles=told.verdict is Verdict.LATE)
+        invocation = commands.parse(told.question.line)
+        desk = self._desk(told.question.workspace, person, channel=channel)
+        if not self._may(person, invocation.command, channel=channel):
+            return await self._command(_unconfirmed(invocation), person, channel=channel)
+        if told.question.names:
+            card = await self._bulk.carry_out(told.question, invocation, desk=desk)
+            return self._done(card, person, desk=desk)
+        return await self._run(invocation, person, desk=desk)
+
+    async def _refusal(self, name: str, said: str, needed: Role, person: Person, *, channel: str) -> Card:
+        can = await self._people.said(roles.who_can(name, needed=needed, rules=self._rules))
+        here = roles.may(person, name, needed=needed, rules=self._rules)
+        return roles.refusal(
+            person, f"“{said}”", needed=needed, can=f"Who can: {can}." if can else "", here=here
+        )
+
+    async def _refused(self, line: str, desk: Desk) -> None:
         entry = AuditEntry(
-            at=datetime.now(UTC), actor=actor, workspace=workspace, command=line, result="refused: role"
+            at=datetime.now(UTC),
+            actor=desk.actor,
+            workspace=desk.workspace.name,
+            command=line,
+            result="refused: role",
         )
         await self._desks.ledger.record(entry)
+
+
+def role_is_less(person: Person) -> bool:
+    """Whether the settings let somebody claim whose role alone would not."""
+    return roles.role_of(person) is Role.READER
+
+
+def _unconfirmed(invocation: Invocation) -> Invocation:
+    """In Slack only the button confirms: it knows who was asked, and when."""
+    if not invocation.confirmed:
+        return invocation
+    return replace(invocation, values={**invocation.values, "yes": False})
+
+
+def _uncounted(told: Answered) -> Card:
+    said = {
+        Verdict.LATE: (
+            "That question has run out",
+            "Nothing was changed. Give the command again to be asked anew.",
+        ),
+        Verdict.GIVEN: ("That was answered already", "It counts once; `audit` tells what was done."),
+        Verdict.NOT_YOURS: (
+            "This question is somebody else's",
+            "Give the command yourself to be asked yourself.",
+        ),
+    }.get(told.verdict, ("That question is not known any more", "Give the command again to be asked anew."))
+    return Card(title=said[0], tone=Tone.WARN, text=(said[1],), refused=True)
+
+
+_CANCELLED = Card(title="Nothing was changed")
+
+
+def _with_form(card: Card, line: str) -> Card:
+    """A command that was given without its arguments can be filled in."""
+    words = line.split()
+    if len(words) != 1 or words[0].lower() not in FORMS:
+        return card
+    form = Button(label="Fill in a form", command=f"form {words[0].lower()}", tone=Tone.GOOD)
+    return replace(card, buttons=(form, *card.buttons))
 
 
 def _actor(person: Person, channel: str) -> Actor:

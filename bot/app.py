@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import signal
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -24,27 +27,32 @@ from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot import logs, reconcile, watch
+from bot import logs, reconcile, upkeep, watch
 from bot.acts import Acts
 from bot.courier import Courier
 from bot.desks import Desks, open_desks
+from bot.dialogs import Dialogs
 from bot.ledger import Ledger, Pace, open_ledger, retention
 from bot.ledger.ownership import sole_owner
 from bot.listeners import Listeners
 from bot.messenger import Messenger
+from bot.opened import Opened
 from bot.people import People
+from bot.pictures import Pictures
 from bot.receiver import Intake, Receive, Receiver, Scope, Send
 from bot.reconcile import Reconciler
-from bot.reminders import Reminders
 from bot.reporting import Reports
+from bot.resumption import Resumption
 from bot.routing import Routes
 from bot.schedule import TIMER_SECONDS, Clockwork, Timers
+from bot.selftest import SelfTest
+from bot.signing import Secrets
 from bot.slack_gate import SlackGate
 from bot.socket_mode import Patience, SocketMode
+from bot.surroundings import Surroundings
 from bot.web import SLACK, Web
 from shared.lifeline import parent_gone
-from shared.settings import Settings, UnknownWorkspace
-from shared.subscriptions import SubscriptionBook
+from shared.settings import Settings
 
 GRACE = 3.0
 """Seconds that each stage of the shutdown may take."""
@@ -52,6 +60,8 @@ LOOK_SECONDS = 60.0
 REVIVE_SECONDS = 60.0
 PRUNE_SECONDS = 3600.0
 MOST_PORTIONS = 1000
+SWITCH_SECONDS = 0.0005
+"""How long the event loop may keep a thread waiting that has a commit to begin or to end."""
 
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
@@ -81,9 +91,11 @@ async def open_bot(
             await ledger.inherit()
         desks = await stack.enter_async_context(open_desks(settings, ledger))
         client = await stack.enter_async_context(_slack_client(settings))
-        bot, clockwork = _compose(settings, ledger, desks, client, patience=patience)
+        surroundings = await stack.enter_async_context(upkeep.open_surroundings(ledger, desks))
+        bot, clockwork = _compose(settings, ledger, desks, client, surroundings, patience=patience)
         await stack.enter_async_context(_running(bot.intake.run(), name="intake"))
         await stack.enter_async_context(_running(bot.courier.run(), name="courier"))
+        await stack.enter_async_context(_running(surroundings.run(), name="surroundings"))
         if bot.socket_mode:
             await stack.enter_async_context(_running(bot.socket_mode.run(), name="socket mode"))
         clockwork.start()
@@ -104,7 +116,13 @@ async def _slack_client(settings: Settings) -> AsyncIterator[AsyncWebClient]:
 
 
 def _compose(
-    settings: Settings, ledger: Ledger, desks: Desks, client: AsyncWebClient, *, patience: Patience | None
+    settings: Settings,
+    ledger: Ledger,
+    desks: Desks,
+    client: AsyncWebClient,
+    surroundings: Surroundings,
+    *,
+    patience: Patience | None,
 ) -> tuple[Bot, Clockwork]:
     several = len(settings.workspaces) > 1
     intake = Intake(ledger)
@@ -113,24 +131,32 @@ def _compose(
         Messenger(client, timeout=0.8 * ledger.pace.lease),
         routes=lambda: _routes(settings, ledger),
         reporter=Reports(settings, ledger),
-        busy=lambda: intake.is_busy,
+        stored=lambda: intake.count,
         several=several,
     )
     intake.stored = lambda: courier.wake(news=True)
-    listeners = Listeners(Acts(desks, changed=courier.wake), People(client))
+    surroundings.planned = courier.wake
+    pictures = Pictures(client)
+    people = People(client, groups=settings.roles.groups)
+    dialogs = Dialogs(desks, people, client)
+    acts = Acts(desks, people, changed=courier.wake, acted=surroundings.soon)
+    acts.own["open"] = Opened(links=dialogs.links)
+    acts.pictures = pictures
+    listeners = Listeners(acts, people, dialogs)
     socket_mode = _socket_mode(settings, client, listeners, patience=patience)
+    acts.own["doctor"] = SelfTest(client=client, socket_mode=socket_mode)
     watching = watch.Watch(ledger, desks, client, courier, socket_mode)
     web = Web(
-        receiver=Receiver(intake, secrets_of=_Secrets(settings), now=ledger.store.clock),
+        receiver=Receiver(intake, secrets=Secrets(settings, now=time.monotonic), now=ledger.store.clock),
         slack=_slack_gate(settings, client, listeners),
         default_workspace=settings.default_workspace,
         readiness=watching.readiness,
         measure=watching.measure,
     )
     clockwork = Clockwork()
-    clockwork.every(TIMER_SECONDS, Timers(ledger, desks, planned=courier.wake).fire, name="timers")
-    reminders = Reminders(ledger, settings.attention, settings.routes, planned=courier.wake)
-    clockwork.every(TIMER_SECONDS, reminders.sweep, name="reminders")
+    timers = Timers(ledger, {"resume": Resumption(ledger, desks, planned=courier.wake)})
+    clockwork.every(TIMER_SECONDS, timers.fire, name="timers")
+    upkeep.hang(clockwork, ledger, desks, pictures, planned=courier.wake)
     clockwork.every(LOOK_SECONDS, watching.look, name="watch", at_once=True)
     clockwork.every(REVIVE_SECONDS, ledger.revive, name="revive")
     clockwork.every(PRUNE_SECONDS, lambda: _prune(ledger), name="retention")
@@ -161,23 +187,6 @@ async def _routes(settings: Settings, ledger: Ledger) -> Routes:
         subscriptions={name: await ledger.subscriptions(name, "") for name in names},
         routing=settings.routes,
     )
-
-
-class _Secrets:
-    """The secrets by which a delivery to a workspace may be signed, the settings' and those stored since."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self._book = SubscriptionBook(settings.state_dir / "webhooks.json")
-
-    def __call__(self, name: str) -> Iterable[str] | None:
-        """Those of a workspace; None when there is no such workspace."""
-        try:
-            workspace = self._settings.workspace(name)
-        except UnknownWorkspace:
-            return None
-        own = [secret.get_secret_value() for secret in workspace.webhook_secrets]
-        return [*own, *self._book.secrets(workspace.name)]
 
 
 def _slack_gate(settings: Settings, client: AsyncWebClient, listeners: Listeners) -> SlackGate | None:
@@ -239,9 +248,17 @@ async def serve(settings: Settings, *, pace: Pace | None = None) -> None:
         server = Server(server_config(bot.web))
         await stack.enter_async_context(_stopping(server))
         host, port = listener.getsockname()[:2]
+        _settle_down()
         log.info("listening", url=f"http://{host}:{port}", workspaces=list(settings.workspaces))
         await server.serve(sockets=[listener])
     log.info("stopped")
+
+
+def _settle_down() -> None:
+    """What stays until the end is no business of the garbage collector's, and commits get the interpreter soon."""
+    gc.collect()
+    gc.freeze()
+    sys.setswitchinterval(SWITCH_SECONDS)
 
 
 def server_config(web: Application) -> uvicorn.Config:
@@ -256,6 +273,7 @@ def server_config(web: Application) -> uvicorn.Config:
         access_log=False,
         server_header=False,
         date_header=False,
+        proxy_headers=False,
         timeout_graceful_shutdown=int(GRACE),
     )
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bot import spans
 from shared.card import Button, Card, Confirm, Fact, Table, Tone
 from shared.plain import visible, visible_lines
 
@@ -23,6 +24,7 @@ HEADER, SECTION, QUOTE, CONTEXT, FALLBACK = 150, 2_800, 1_500, 1_000, 2_000
 LABEL, VALUE, OPTION_VALUE, CELL = 75, 2_000, 150, 80
 CONFIRM_TITLE, CONFIRM_TEXT, CONFIRM_ANSWER = 100, 300, 30
 ROW_OF_BUTTONS, MENU, TABLE_ROWS, FACTS, PARAGRAPHS = 10, 5, 60, 20, 10
+MOST_BLOCKS = 50
 ITEM_BUTTON = 100
 """Characters of a button in a list, as they travel: `claim al_…` and its label."""
 RUN = "run"
@@ -30,7 +32,7 @@ RUN = "run"
 PICK = f"{RUN}_at:"
 """Begins the `action_id` of an element that picks a time; the line before the time follows."""
 
-_MARKS = {Tone.GOOD: "🟢 ", Tone.WARN: "🟠 ", Tone.BAD: "🔴 ", Tone.UNKNOWN: "⚪ ", Tone.INFO: ""}
+MARKS = {Tone.GOOD: "🟢 ", Tone.WARN: "🟠 ", Tone.BAD: "🔴 ", Tone.UNKNOWN: "⚪ ", Tone.INFO: ""}
 _STYLES = {Tone.GOOD: "primary", Tone.BAD: "danger"}
 
 
@@ -50,6 +52,30 @@ def render(card: Card) -> Message:
     return Message(text=message.text, blocks=_shrunk(card))
 
 
+def render_blocks(card: Card) -> list[Block]:
+    """The Card's blocks, for a modal, whose title is elsewhere."""
+    return render(card).blocks
+
+
+def render_with(card: Card, items: Sequence[Card]) -> Message:
+    """The Card, and a paragraph with buttons for each of the items, as many as fit."""
+    head = render(card)
+    drawn = list(head.blocks)
+    for number, item in enumerate(items):
+        more = _entry(item, number)
+        rest = _context(f"and {len(items) - number} more")
+        if len(drawn) + len(more) >= MOST_BLOCKS or size([*drawn, *more]) > TOTAL - 200:
+            return Message(text=head.text, blocks=[*drawn, *([rest] if rest else [])])
+        drawn += more
+    return Message(text=head.text, blocks=drawn)
+
+
+def _entry(item: Card, number: int) -> list[Block]:
+    lines = _item(replace(item, buttons=()), number, sizes=_LIST_SIZES[0])
+    elements = [draw_button(button, n) for n, button in enumerate(item.buttons[:ROW_OF_BUTTONS])]
+    return [*lines, *([{"type": "actions", "elements": elements}] if elements else [])]
+
+
 def _shrunk(card: Card) -> list[Block]:
     for rows, letters in ((20, 600), (10, 300), (5, 120), (0, 60)):
         blocks = _draw(_trimmed(card, rows=rows, letters=letters))
@@ -61,12 +87,12 @@ def _shrunk(card: Card) -> list[Block]:
 def _trimmed(card: Card, *, rows: int, letters: int) -> Card:
     return replace(
         card,
-        text=tuple(_cut(text, letters) for text in card.text[:rows]),
-        facts=tuple(replace(fact, value=_cut(fact.value, letters)) for fact in card.facts[:rows]),
-        quote=_cut(card.quote, letters),
+        text=tuple(cut(text, letters) for text in card.text[:rows]),
+        facts=tuple(replace(fact, value=cut(fact.value, letters)) for fact in card.facts[:rows]),
+        quote=cut(card.quote, letters),
         table=card.table and _fewer(card.table, rows),
         buttons=card.buttons[:rows],
-        footer=_cut(card.footer, letters),
+        footer=cut(card.footer, letters),
     )
 
 
@@ -81,7 +107,7 @@ def size(blocks: Sequence[Block]) -> int:
 
 def fallback(card: Card) -> str:
     """What notifications and screen readers say; Slack parses it, so it is escaped."""
-    return escape(_cut(visible(card.summary), FALLBACK)) or "Outreach"
+    return escape(cut(visible(spans.bare(card.summary)), FALLBACK)) or "Outreach"
 
 
 def escape(text: str) -> str:
@@ -104,7 +130,7 @@ def _draw(card: Card) -> list[Block]:
 
 
 def _header(card: Card) -> Block:
-    title = _cut(_MARKS[card.tone] + (visible(card.title).strip() or "Outreach"), HEADER)
+    title = cut(MARKS[card.tone] + (visible(spans.bare(card.title)).strip() or "Outreach"), HEADER)
     return {"type": "header", "text": plain(title)}
 
 
@@ -114,8 +140,8 @@ def plain(text: str) -> dict[str, Any]:
 
 
 def _paragraph(text: str) -> Block | None:
-    shown = _cut(visible_lines(text).strip(), SECTION)
-    return rich({"type": "rich_text_section", "elements": [_words(shown)]}) if shown else None
+    shown = cut(visible_lines(text).strip(), SECTION)
+    return rich({"type": "rich_text_section", "elements": spans.pieces(shown)}) if shown else None
 
 
 def rich(*elements: dict[str, Any]) -> Block:
@@ -123,29 +149,29 @@ def rich(*elements: dict[str, Any]) -> Block:
     return {"type": "rich_text", "elements": list(elements)}
 
 
-def _words(text: str, **style: bool) -> dict[str, Any]:
-    return {"type": "text", "text": text} | ({"style": style} if style else {})
-
-
 def _facts(facts: Iterable[Fact]) -> Block | None:
     lines: list[dict[str, Any]] = []
     for fact in facts:
-        lines += [_words(f"{_cut(visible(fact.label), LABEL)}  ", bold=True), _value(fact), _words("\n")]
+        lines += [
+            spans.text(f"{cut(visible(fact.label), LABEL)}  ", bold=True),
+            _value(fact),
+            spans.text("\n"),
+        ]
     return rich({"type": "rich_text_section", "elements": lines[:-1]}) if lines else None
 
 
 def _value(fact: Fact) -> dict[str, Any]:
     """A moment in the zone of whoever reads it; Slack asks for a fallback."""
-    said = _MARKS[fact.tone] + (_cut(visible(fact.value).strip(), 300) or "unknown")
+    said = MARKS[fact.tone] + (cut(visible(fact.value).strip(), 300) or "unknown")
     if fact.at is None:
-        return _words(said)
+        return spans.text(said)
     form = "{date_short_pretty}, {time}"
     return {"type": "date", "timestamp": int(fact.at.timestamp()), "format": form, "fallback": said}
 
 
 def _quote(quote: str) -> Block | None:
-    shown = _cut(visible_lines(quote).strip(), QUOTE)
-    return rich({"type": "rich_text_quote", "elements": [_words(shown)]}) if shown else None
+    shown = cut(visible_lines(quote).strip(), QUOTE)
+    return rich({"type": "rich_text_quote", "elements": [spans.text(shown)]}) if shown else None
 
 
 def _table(table: Table | None) -> Block | None:
@@ -154,7 +180,7 @@ def _table(table: Table | None) -> Block | None:
     titles = [_cell(column.title or "\u00a0") for column in table.columns]
     rows = [
         [
-            _cell(_shown(cell, bar=column.bar), mark=_MARKS[row.tone] if n == 0 else "")
+            _cell(_shown(cell, bar=column.bar), mark=MARKS[row.tone] if n == 0 else "")
             for n, (cell, column) in enumerate(zip(row.cells, table.columns, strict=False))
         ]
         for row in table.rows[:TABLE_ROWS]
@@ -172,7 +198,7 @@ def _rest(table: Table | None) -> str:
 
 
 def _cell(text: str, *, mark: str = "") -> dict[str, Any]:
-    return {"type": "raw_text", "text": mark + (_cut(visible(text).strip(" "), CELL) or "–")}
+    return {"type": "raw_text", "text": mark + (cut(visible(text).strip(" "), CELL) or "–")}
 
 
 def _shown(cell: str | float | None, *, bar: bool) -> str:
@@ -189,7 +215,7 @@ def _shown(cell: str | float | None, *, bar: bool) -> str:
 def _actions(buttons: Sequence[Button]) -> Block | None:
     row = [b for b in buttons if not _in_menu(b)][:ROW_OF_BUTTONS]
     menu = [b for b in buttons if _in_menu(b)][:MENU]
-    elements = [_button(button, n) for n, button in enumerate(row) if len(button.command) <= VALUE]
+    elements = [draw_button(button, n) for n, button in enumerate(row) if len(button.command) <= VALUE]
     if menu:
         elements.append(_overflow(menu))
     return {"type": "actions", "elements": elements} if elements else None
@@ -200,15 +226,18 @@ def _in_menu(button: Button) -> bool:
     return button.menu and button.confirm is None and len(button.command) <= OPTION_VALUE
 
 
-def _button(button: Button, number: int) -> dict[str, Any]:
+def draw_button(button: Button, number: int) -> dict[str, Any]:
+    """A button as an element; `number` tells it from its neighbours."""
     if button.picks:
         return {"type": "datetimepicker", "action_id": f"{PICK}{button.command}"}
     element: dict[str, Any] = {
         "type": "button",
-        "text": plain(_cut(visible(button.label), LABEL) or "…"),
+        "text": plain(cut(visible(button.label), LABEL) or "…"),
         "action_id": f"{RUN}_{number}",
         "value": button.command,
     }
+    if button.url:
+        return {**{key: element[key] for key in ("type", "text", "action_id")}, "url": button.url}
     if button.tone in _STYLES:
         element["style"] = _STYLES[button.tone]
     if button.confirm:
@@ -218,25 +247,36 @@ def _button(button: Button, number: int) -> dict[str, Any]:
 
 def _confirm(confirm: Confirm) -> dict[str, Any]:
     return {
-        "title": plain(_cut(visible(confirm.title), CONFIRM_TITLE) or "Sure?"),
-        "text": plain(_cut(visible(confirm.text), CONFIRM_TEXT) or "Sure?"),
-        "confirm": plain(_cut(visible(confirm.yes), CONFIRM_ANSWER) or "Yes"),
-        "deny": plain(_cut(visible(confirm.no), CONFIRM_ANSWER) or "No"),
+        "title": plain(cut(visible(confirm.title), CONFIRM_TITLE) or "Sure?"),
+        "text": plain(cut(visible(confirm.text), CONFIRM_TEXT) or "Sure?"),
+        "confirm": plain(cut(visible(confirm.yes), CONFIRM_ANSWER) or "Yes"),
+        "deny": plain(cut(visible(confirm.no), CONFIRM_ANSWER) or "No"),
     }
 
 
 def _overflow(buttons: Sequence[Button]) -> dict[str, Any]:
-    options = [{"text": plain(_cut(visible(b.label), LABEL) or "…"), "value": b.command} for b in buttons]
+    options = [{"text": plain(cut(visible(b.label), LABEL) or "…"), "value": b.command} for b in buttons]
     return {"type": "overflow", "action_id": f"{RUN}_menu", "options": options}
 
 
 def _context(footer: str) -> Block | None:
-    shown = _cut(visible(footer).strip(), CONTEXT)
+    shown = cut(visible(spans.bare(footer)).strip(), CONTEXT)
     return {"type": "context", "elements": [plain(shown)]} if shown else None
 
 
-def _cut(text: str, most: int) -> str:
+def cut(text: str, most: int) -> str:
+    """The text, or its beginning with an ellipsis."""
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def illustrated(message: Message, picture: Block | None) -> Message:
+    """The message with a picture above its buttons, where that leaves it short enough."""
+    if picture is None or size([*message.blocks, picture]) > TOTAL:
+        return message
+    at = next(
+        (n for n, block in enumerate(message.blocks) if block["type"] == "actions"), len(message.blocks)
+    )
+    return Message(text=message.text, blocks=[*message.blocks[:at], picture, *message.blocks[at:]])
 
 
 def render_line(card: Card) -> Message:
@@ -253,7 +293,7 @@ def render_list(cards: Sequence[Card]) -> Message:
         if size(drawn) <= TOTAL:
             break
     text = f"{len(cards)} alerts: {'; '.join(card.title for card in cards)}"
-    return Message(text=escape(_cut(visible(text), FALLBACK)), blocks=drawn)
+    return Message(text=escape(cut(visible(text), FALLBACK)), blocks=drawn)
 
 
 _LIST_SIZES = ((120, 200, 160), (100, 120, 80), (80, 60, 40), (60, 30, 0), (20, 0, 0))
@@ -265,9 +305,12 @@ def _item(card: Card, number: int, *, sizes: tuple[int, int, int]) -> list[Block
     facts = " · ".join(
         visible(part) for part in (*card.text, *(fact.value for fact in card.facts[:3])) if part
     )
-    words = [_words(_MARKS[card.tone] + (_cut(visible(card.title).strip(), title) or "…"), bold=True)]
-    words += [_words(f"\n{_cut(facts, said)}")] if facts and said else []
-    words += [_words(f"\n“{_cut(visible(card.quote), quoted)}”")] if card.quote and quoted else []
-    item = rich({"type": "rich_text_section", "elements": words})
+    shown = [spans.text(MARKS[card.tone] + (cut(visible(card.title).strip(), title) or "…"), bold=True)]
+    shown += [spans.text(f"\n{cut(facts, said)}")] if facts and said else []
+    shown += [spans.text(f"\n“{cut(visible(card.quote), quoted)}”")] if card.quote and quoted else []
+    item = rich({"type": "rich_text_section", "elements": shown})
     acts = [b for b in card.buttons[:1] if len(json.dumps((b.label, b.command))) <= ITEM_BUTTON]
-    return [item, *([{"type": "actions", "elements": [_button(b, number) for b in acts]}] if acts else [])]
+    return [
+        item,
+        *([{"type": "actions", "elements": [draw_button(b, number) for b in acts]}] if acts else []),
+    ]

@@ -1,6 +1,6 @@
-"""What Slack sends: slash commands, clicks, mentions. Acknowledged on the first line, answered after.
+"""What Slack sends: slash commands, clicks, mentions, modals, Home. Acknowledged on the first line, answered after.
 
-One act for all: the line is performed, and its Card goes back by the response address, to the person alone or,
+One act for all: the line is performed, and its Card goes back to where it was asked for, to the person alone or,
 when something was changed, to the channel. A refusal never replaces the card that was clicked.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,23 +17,27 @@ import structlog
 from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncRespond
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot import acts, blocks
+from bot import acts, blocks, forms
 from bot.acts import Acts, Answer
+from bot.dialogs import Dialogs
+from bot.manifest import LEAD_OF_ALERT, PAUSE_OF_ALERT, SHORTCUTS
 from bot.naming import named
-from bot.people import People
-from shared.card import Card, Tone
-from shared.words import from_slack
+from bot.people import NOT_ANSWERED, People
+from bot.replying import Address, Place, Thread, give
+from shared.card import Button, Card, Tone
+from shared.words import from_slack, join
 
 log = structlog.get_logger("listeners")
 
 _ANYTHING = re.compile(".*", re.DOTALL)
+_CALLED = re.compile(r"^\s*<@[^>]+>\s*")
 
 
 class Listeners:
     """The callbacks; `register` hangs them into Bolt."""
 
-    def __init__(self, performing: Acts, people: People) -> None:
-        self._acts, self._people = performing, people
+    def __init__(self, performing: Acts, people: People, dialogs: Dialogs) -> None:
+        self._acts, self._people, self._dialogs = performing, people, dialogs
         self._busy: set[asyncio.Task[Any]] = set()
 
     async def drain(self, seconds: float) -> None:
@@ -51,75 +55,293 @@ class Listeners:
         finally:
             self._busy.discard(task)
 
-    async def _perform(self, line: str, user: str, *, name: str, channel: str) -> Answer:
-        person = await self._people.find(user, name=name)
-        return await self._acts.perform(line, person, channel=channel)
-
     def register(self, app: AsyncApp) -> None:
         """Commands and runnable buttons first, then whatever else may come."""
         app.command("/outreach")(self.command)
-        app.action(re.compile(rf"{blocks.RUN}_.*"))(self.click)
+        app.action(re.compile(rf"{blocks.RUN}_.*", re.DOTALL))(self.click)
         app.event("app_mention")(self.mention)
+        app.event("message")(self.message)
+        app.event("member_joined_channel")(self.joined)
+        app.event("app_home_opened")(self.home)
+        app.shortcut(re.compile("|".join(SHORTCUTS)))(self.shortcut)
+        app.view(re.compile(rf"{forms.FORM}:.*", re.DOTALL))(self.submitted)
+        app.options(forms.SEQUENCE)(self.choices)
         app.command(_ANYTHING)(self.unknown)
-        app.action(_ANYTHING)(self.unknown)
-        app.shortcut(_ANYTHING)(self.unknown)
-        app.view(_ANYTHING)(self.acknowledge)
+        app.action(_ANYTHING)(self.unknown_click)
+        app.shortcut(_ANYTHING)(self.unknown_click)
+        app.view(_ANYTHING)(self.late)
         app.view_closed(_ANYTHING)(self.acknowledge)
-        app.options(_ANYTHING)(self.acknowledge)
+        app.options(_ANYTHING)(self.no_choices)
         app.event(_ANYTHING)(self.acknowledge)
         app.error(self.failed)
 
-    async def command(self, ack: AsyncAck, respond: AsyncRespond, body: Mapping[str, Any]) -> None:
+    async def _perform(self, line: str, user: str, *, name: str, channel: str, place: str = "") -> Answer:
+        person = await self._people.find(user, name=name)
+        line = await self._people.with_channels(line)
+        answer = await self._acts.perform(line, person, channel=channel)
+        return _named(answer, channel, place)
+
+    async def command(
+        self, ack: AsyncAck, respond: AsyncRespond, client: AsyncWebClient, body: Mapping[str, Any]
+    ) -> None:
         """`/outreach …`."""
         await ack()
         with self._under_way():
-            answer = await self._perform(
-                from_slack(body.get("text", "")),
-                body["user_id"],
+            user, channel = body["user_id"], body.get("channel_id", "")
+            line = from_slack(body.get("text", ""))
+            work = self._perform(
+                line,
+                user,
                 name=body.get("user_name", ""),
-                channel=body.get("channel_id", ""),
+                channel=channel,
+                place=body.get("channel_name", ""),
             )
-            await reply(respond, _named(answer, body.get("channel_id", ""), body.get("channel_name", "")))
+            place = Address(respond, client, person=user, channel=channel, command=True)
+            await give(work, place)
 
-    async def click(self, ack: AsyncAck, respond: AsyncRespond, body: Mapping[str, Any]) -> None:
+    async def click(
+        self, ack: AsyncAck, respond: AsyncRespond, client: AsyncWebClient, body: Mapping[str, Any]
+    ) -> None:
         """A button or a menu's entry: its value is the line."""
         await ack()
-        user, place = body["user"], body.get("channel") or {}
-        channel = place.get("id", "")
         with self._under_way():
-            line = line_of(body["actions"][0])
-            answer = await self._perform(line, user["id"], name=user.get("username", ""), channel=channel)
-            await reply(respond, _named(answer, channel, place.get("name", "")))
+            if "url" in body["actions"][0]:
+                return None  # the click has led where it was to lead
+            line, user = line_of(body["actions"][0]), body["user"]
+            view = body.get("view") or {}
+            channel = (body.get("channel") or {}).get("id", "") or forms.channel_of(view)
+            if line.startswith(f"{forms.FORM} "):
+                return await self._open_form(line, body, channel=channel)
+            at_home = view.get("type") == "home"
+            place = await self._place(body, respond, client, channel=channel, line=line)
+            if place is not None:
+                name = (body.get("channel") or {}).get("name", "")
+                work = self._perform(
+                    line, user["id"], name=user.get("username", ""), channel=channel, place=name
+                )
+                await give(work, place)
+            if at_home:
+                await self._dialogs.show_home(user["id"])
+        return None
+
+    async def _open_form(self, line: str, body: Mapping[str, Any], *, channel: str) -> None:
+        verb = line.removeprefix(f"{forms.FORM} ")
+        if verb in acts.FORMS:
+            await self._dialogs.open_form(verb, body["trigger_id"], channel=channel)
+
+    async def _place(
+        self,
+        body: Mapping[str, Any],
+        respond: AsyncRespond,
+        client: AsyncWebClient,
+        *,
+        channel: str,
+        line: str,
+    ) -> Place | None:
+        """Where a click is answered; None: Home itself is the answer."""
+        user, view = body["user"]["id"], body.get("view") or {}
+        if view.get("type") == "modal":
+            return self._dialogs.modal(view["id"], person=user, channel=channel)
+        if view.get("type") == "home":
+            if line == "home":
+                return None
+            if line.partition(" ")[0] in _SHOWN_AT_HOME:
+                return _Silent(client, user)
+            return await self._dialogs.open_answer(body["trigger_id"], person=user, channel=channel)
+        ephemeral = bool((body.get("container") or {}).get("is_ephemeral"))
+        return Address(respond, client, person=user, channel=channel, ephemeral=ephemeral)
 
     async def mention(self, ack: AsyncAck, event: Mapping[str, Any], client: AsyncWebClient) -> None:
         """`@outreach …`, which works in threads, where slash commands do not."""
         await ack()
-        line = from_slack(re.sub(r"^\s*<@[^>]+>\s*", "", event.get("text", "")))
-        with self._under_way():
-            answer = await self._perform(line, event["user"], name="", channel=event["channel"])
-            await _say(client, event, answer)
+        line = from_slack(_CALLED.sub("", event.get("text", "")))
+        await self._converse(line, event, client, thread=event.get("thread_ts") or event["ts"])
 
-    async def unknown(self, ack: AsyncAck, respond: AsyncRespond) -> None:
-        """A button of an older version, a command of another name."""
+    async def message(self, ack: AsyncAck, event: Mapping[str, Any], client: AsyncWebClient) -> None:
+        """What somebody writes to the bot directly; anything else that is said is none of its business."""
         await ack()
-        await reply(respond, Answer(card=_UNKNOWN))
+        if event.get("channel_type") != "im" or event.get("bot_id") or event.get("subtype"):
+            return
+        line = from_slack(_CALLED.sub("", event.get("text", "")))
+        await self._converse(line, event, client, thread=event.get("thread_ts") or "")
+
+    async def _converse(
+        self, line: str, event: Mapping[str, Any], client: AsyncWebClient, *, thread: str
+    ) -> None:
+        with self._under_way():
+            work = self._perform(line, event["user"], name="", channel=event["channel"])
+            await give(work, Thread(client, channel=event["channel"], thread_ts=thread))
+
+    async def joined(self, ack: AsyncAck, event: Mapping[str, Any], client: AsyncWebClient) -> None:
+        """The bot came into a channel: it says what it is good for, once."""
+        await ack()
+        with self._under_way():
+            if event.get("user") == await self._people.own_id():
+                await Thread(client, channel=event["channel"]).say(Answer(card=GREETING))
+
+    async def home(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
+        """Somebody looks at the Home tab."""
+        await ack()
+        with self._under_way():
+            if event.get("tab", "home") == "home":
+                await self._dialogs.show_home(event["user"])
+
+    async def shortcut(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
+        """A global shortcut, or one of a message's menu: answered in a modal."""
+        await ack()
+        with self._under_way():
+            user, trigger = body["user"]["id"], body["trigger_id"]
+            wanted, channel = body["callback_id"], (body.get("channel") or {}).get("id", "")
+            if wanted == "pause_form":
+                return await self._dialogs.open_form("pause", trigger, channel=channel)
+            modal = await self._dialogs.open_answer(trigger, person=user, channel=channel)
+            line = self._line_for(wanted, body)
+            await give(self._of_shortcut(line, body, channel=channel), modal)
+        return None
+
+    async def _of_shortcut(self, line: Awaitable[str], body: Mapping[str, Any], *, channel: str) -> Answer:
+        said = await line
+        if not said:
+            return Answer(card=_NO_ALERT)
+        user = body["user"]
+        return await self._perform(said, user["id"], name=user.get("username", ""), channel=channel)
+
+    async def _line_for(self, wanted: str, body: Mapping[str, Any]) -> str:
+        """The line of a shortcut; empty where the message shows no single alert."""
+        if wanted not in {PAUSE_OF_ALERT, LEAD_OF_ALERT}:
+            return "status"
+        event = await self._dialogs.event_at((body.get("channel") or {}).get("id", ""), body["message_ts"])
+        if event is None:
+            return ""
+        if wanted == PAUSE_OF_ALERT:
+            return join("pause", event.sequence) if event.sequence else ""
+        return join("lead", event.lead.email) if event.lead.email else ""
+
+    async def submitted(self, ack: AsyncAck, body: Mapping[str, Any], view: Mapping[str, Any]) -> None:
+        """A form, however late: its line runs, and the modal shows the answer."""
+        filled = forms.filled(view)
+        if filled is None:
+            return await self.late(ack)
+        if filled.errors:
+            return await _refuse(ack, filled.errors)
+        await ack(response_action="update", view=forms.answer(_ON_ITS_WAY, channel=filled.channel))
+        with self._under_way():
+            user = body["user"]
+            work = self._perform(
+                filled.line, user["id"], name=user.get("username", ""), channel=filled.channel
+            )
+            modal = self._dialogs.modal(view["id"], person=user["id"], channel=filled.channel)
+            await give(work, modal)
+            await self._dialogs.show_home(user["id"])
+        return None
+
+    async def choices(self, ack: AsyncAck, payload: Mapping[str, Any]) -> None:
+        """Somebody types into a menu of sequences."""
+        await ack(options=await self._dialogs.choices(str(payload.get("value") or "")))
+
+    async def no_choices(self, ack: AsyncAck) -> None:
+        """A menu of an older version."""
+        await ack(options=[])
+
+    async def unknown(
+        self, ack: AsyncAck, respond: AsyncRespond, client: AsyncWebClient, body: Mapping[str, Any]
+    ) -> None:
+        """A command of another name."""
+        await ack()
+        place = Address(respond, client, person=body.get("user_id", ""), channel=body.get("channel_id", ""))
+        await place.say(Answer(card=_UNKNOWN))
+
+    async def unknown_click(
+        self, ack: AsyncAck, respond: AsyncRespond, client: AsyncWebClient, body: Mapping[str, Any]
+    ) -> None:
+        """A button of an older version."""
+        await ack()
+        user, channel = (body.get("user") or {}).get("id", ""), (body.get("channel") or {}).get("id", "")
+        if body.get("response_url"):
+            return await Address(respond, client, person=user, channel=channel).say(Answer(card=_UNKNOWN))
+        await called_quietly(self._dialogs, body, user=user)
+        return None
+
+    async def late(self, ack: AsyncAck) -> None:
+        """A modal of an older version."""
+        await ack(response_action="update", view=forms.answer(_UNKNOWN))
 
     async def acknowledge(self, ack: AsyncAck) -> None:
         """What needs no answer."""
         await ack()
 
-    async def failed(self, error: Exception, respond: AsyncRespond, body: Mapping[str, Any]) -> None:
+    async def failed(
+        self, error: Exception, client: AsyncWebClient, respond: AsyncRespond, body: Mapping[str, Any]
+    ) -> None:
         """Whatever a listener let through: the person is told, with a reference."""
-        card = acts.failure(error)
+        answer = Answer(card=acts.failure(error))
+        user = body.get("user") or {}
+        person = body.get("user_id") or (user.get("id", "") if isinstance(user, dict) else "")
+        channel = body.get("channel_id") or (body.get("channel") or {}).get("id", "")
         if body.get("response_url"):
-            await reply(respond, Answer(card=card))
+            await Address(respond, client, person=person, channel=channel).say(answer)
+        elif person:
+            await Thread(client, channel=person).say(answer)
 
 
+_SHOWN_AT_HOME = frozenset({"claim", "release", "handled"})
 _UNKNOWN = Card(
     title="This button is from an older version",
     tone=Tone.WARN,
     text=("It does nothing any more. `/outreach help` lists what there is.",),
+    buttons=(Button(label="help", command="help"),),
 )
+_NO_ALERT = Card(
+    title="This message shows no single alert",
+    tone=Tone.WARN,
+    text=("The shortcut works on the cards of interested replies and of other leads.",),
+    buttons=(Button(label="What waits", command="open"), Button(label="Sequences", command="sequences")),
+)
+_ON_ITS_WAY = Card(title="Working …", text=("The answer follows here.",))
+GREETING = Card(
+    title="Hello, here is outreach",
+    text=(
+        "I can tell this channel of interested replies and paused domains, with buttons to claim and to pause.",
+        "It is told of nothing yet, unless it is the alert channel. `/outreach subscribe` changes that.",
+        "In a thread, mention me and say the command.",
+    ),
+    buttons=(
+        Button(label="Subscribe this channel", command="form subscribe", tone=Tone.GOOD),
+        Button(label="Status", command="status"),
+        Button(label="Help", command="help"),
+    ),
+    footer="Guests and people of other organisations can read here, and change nothing.",
+)
+
+
+class _Silent:
+    """Home shows what came of it; only a refusal is said."""
+
+    def __init__(self, client: AsyncWebClient, person: str) -> None:
+        self._client, self._person = client, person
+
+    async def working(self) -> None:
+        """Home is painted anew in any case."""
+
+    async def say(self, answer: Answer) -> None:
+        """To the person, directly."""
+        if answer.card is not None:
+            await Thread(self._client, channel=self._person).say(answer)
+
+
+async def called_quietly(dialogs: Dialogs, body: Mapping[str, Any], *, user: str) -> None:
+    """An unknown act in a view: said in a modal, where its trigger still counts."""
+    if not body.get("trigger_id"):
+        return
+    try:
+        modal = await dialogs.open_answer(body["trigger_id"], person=user, channel="")
+        await modal.say(Answer(card=_UNKNOWN))
+    except NOT_ANSWERED as error:
+        log.info("nothing could be said", error=str(error)[:100])
+
+
+async def _refuse(ack: AsyncAck, errors: Mapping[str, str]) -> None:
+    await ack(response_action="errors", errors=dict(errors))
 
 
 def _named(answer: Answer, channel: str, name: str) -> Answer:
@@ -132,33 +354,3 @@ def line_of(action: Mapping[str, Any]) -> str:
         return f"{str(action['action_id']).removeprefix(blocks.PICK)} {action['selected_date_time']}"
     option = action.get("selected_option") or {}
     return str(option.get("value") or action.get("value") or "help")
-
-
-async def _say(client: AsyncWebClient, event: Mapping[str, Any], answer: Answer) -> None:
-    """Into the thread of the mention."""
-    if answer.card is None:
-        return
-    message = blocks.render(answer.card)
-    await client.chat_postMessage(
-        channel=event["channel"],
-        thread_ts=event.get("thread_ts") or event["ts"],
-        text=message.text,
-        blocks=message.blocks,
-        unfurl_links=False,
-        unfurl_media=False,
-    )
-
-
-async def reply(respond: AsyncRespond, answer: Answer) -> None:
-    """Say it; the card that was clicked stays."""
-    if answer.card is None:
-        return
-    message = blocks.render(answer.card)
-    await respond(
-        text=message.text,
-        blocks=message.blocks,
-        response_type="in_channel" if answer.public else "ephemeral",
-        replace_original=False,
-        unfurl_links=False,
-        unfurl_media=False,
-    )

@@ -25,9 +25,19 @@ SCOPES = {
     "channels:read": "tell channels by name in answers about subscriptions",
     "groups:read": "the same for private channels",
     "users:read": "tell members from guests before anything is changed, and name who did it",
+    "usergroups:read": "let user groups be named in the settings of who may do what",
+    "im:history": "answer what is written to the bot directly",
+    "files:write": "show charts as pictures; without it they are lines of text",
     "app_mentions:read": "understand commands in threads, where slash commands do not work",
 }
-EVENTS = ("app_mention",)
+EVENTS = ("app_home_opened", "app_mention", "member_joined_channel", "message.im")
+PAUSE_OF_ALERT, LEAD_OF_ALERT = "pause_of_alert", "lead_of_alert"
+SHORTCUTS = {
+    "status": ("global", "Outreach status", "How sequences, inboxes and alerts stand"),
+    "pause_form": ("global", "Pause a sequence", "Choose a sequence, for how long, and why"),
+    PAUSE_OF_ALERT: ("message", "Pause its sequence", "Pause the sequence that this alert is about"),
+    LEAD_OF_ALERT: ("message", "Show its lead", "Show the lead that this alert is about"),
+}
 
 
 def manifest() -> dict[str, Any]:
@@ -42,7 +52,7 @@ def manifest() -> dict[str, Any]:
         },
         "features": {
             "app_home": {
-                "home_tab_enabled": False,
+                "home_tab_enabled": True,
                 "messages_tab_enabled": True,
                 "messages_tab_read_only_enabled": False,
             },
@@ -55,6 +65,10 @@ def manifest() -> dict[str, Any]:
                     "usage_hint": usage_hint(),
                     "should_escape": True,
                 }
+            ],
+            "shortcuts": [
+                {"name": name, "type": kind, "callback_id": callback, "description": said}
+                for callback, (kind, name, said) in SHORTCUTS.items()
             ],
         },
         "oauth_config": {"scopes": {"bot": list(SCOPES)}},

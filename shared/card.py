@@ -81,6 +81,19 @@ class Button:
     """Under the card's overflow menu instead of in its row of buttons."""
     picks: bool = False
     """A date and time are chosen first, and follow the command as Unix seconds; for faces that can."""
+    url: str = ""
+    """Leads to a page instead of running the command, for faces that can."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """Values over time or by group, for faces that draw: each series has a value, or None, per label."""
+
+    title: str
+    labels: tuple[str, ...]
+    series: tuple[tuple[str, tuple[float | None, ...]], ...]
+    bars: bool = False
+    """By group; else over time, as lines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +108,7 @@ class Card:
     quote: str = ""
     """What somebody else wrote, quoted line by line."""
     table: Table | None = None
+    chart: Chart | None = None
     buttons: tuple[Button, ...] = ()
     footer: str = ""
     data: tuple[dict[str, object], ...] | None = None

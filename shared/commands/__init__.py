@@ -146,20 +146,23 @@ def _anyone(_: Command) -> bool:
     return True
 
 
-def help_card(name: str | None = None, *, allowed: Callable[[Command], bool] = _anyone) -> Card:
-    """All commands, or one; those that `allowed` refuses are marked, not hidden."""
-    return _help_of(COMMANDS[name], allowed=allowed) if name else _overview(allowed)
+def help_card(
+    name: str | None = None, *, allowed: Callable[[Command], bool] = _anyone, face: str = Face.SLACK
+) -> Card:
+    """All commands of a face, or one; those that `allowed` refuses are marked, not hidden."""
+    return _help_of(COMMANDS[name], allowed=allowed) if name else _overview(allowed, face=face)
 
 
-def _overview(allowed: Callable[[Command], bool]) -> Card:
+def _overview(allowed: Callable[[Command], bool], *, face: str) -> Card:
+    here = [command for command in COMMANDS.values() if face in command.faces or face not in set(Face)]
     rows = tuple(
         Row(
             cells=(command.synopsis, command.summary),
             tone=Tone.INFO if allowed(command) else Tone.UNKNOWN,
         )
-        for command in COMMANDS.values()
+        for command in here
     )
-    refused = [command.name for command in COMMANDS.values() if not allowed(command)]
+    refused = [command.name for command in here if not allowed(command)]
     footer = (
         f"Not for you: {', '.join(refused)}."
         if refused

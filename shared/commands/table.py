@@ -79,6 +79,7 @@ VERBS = (
     "digest",
     "audit",
     "whoami",
+    "doctor",
 )
 _TABLE = (
     Command(
@@ -201,5 +202,12 @@ _TABLE = (
     ),
     Command(name="audit", summary="Who changed what, when and where", examples=("audit",)),
     Command(name="whoami", summary="Your role, and what it may do", examples=("whoami",)),
+    Command(
+        name="doctor",
+        summary="Whether the bot reaches the service, Slack, its channels and its database",
+        role=Role.ADMIN,
+        examples=("doctor",),
+        faces=frozenset({Face.SLACK}),  # in a shell it is a program of its own, which checks more
+    ),
 )
 COMMANDS: Mapping[str, Command] = {name: next(c for c in _TABLE if c.name == name) for name in VERBS}

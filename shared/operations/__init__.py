@@ -19,7 +19,12 @@ __all__ = ["asks", "error_card", "run"]
 
 
 async def _help(invocation: Invocation, desk: Desk) -> Card:
-    return help_card(invocation.values["command"], allowed=lambda command: desk.role.includes(command.role))
+    return help_card(invocation.values["command"], allowed=desk.allows, face=desk.actor.face)
+
+
+async def _doctor(_: Invocation, __: Desk) -> Card:
+    """The bot examines itself; elsewhere the program of that name does."""
+    return Card(title="`outreach doctor` in a shell checks everything", refused=True)
 
 
 READING: Mapping[str, Callable[[Invocation, Desk], Awaitable[Card]]] = {
@@ -34,6 +39,7 @@ READING: Mapping[str, Callable[[Invocation, Desk], Awaitable[Card]]] = {
     "subscriptions": routing.subscriptions,
     "audit": people.audit,
     "whoami": people.whoami,
+    "doctor": _doctor,
 }
 CHANGING: Mapping[str, Callable[[Invocation, Desk], Awaitable[Outcome]]] = {
     "pause": sequences.pause,

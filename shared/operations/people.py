@@ -79,7 +79,7 @@ def where(actor: Actor) -> str:
 
 async def whoami(_: Invocation, desk: Desk) -> Card:
     """`whoami`: the role and what it may do."""
-    may = [command.name for command in COMMANDS.values() if desk.role.includes(command.role)]
+    may = [command.name for command in COMMANDS.values() if desk.allows(command)]
     changing = [name for name in may if COMMANDS[name].changes]
     return Card(
         title=f"You are {desk.actor.name}, {desk.role}",

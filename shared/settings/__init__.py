@@ -22,6 +22,7 @@ from shared.health import DEFAULT as DEFAULT_THRESHOLDS
 from shared.health import Thresholds
 from shared.settings import configuration
 from shared.settings.configuration import BY_NAME, commented_template
+from shared.settings.roles import Roles
 from shared.settings.schema import Given, GivenWorkspace, explain
 
 __all__ = [
@@ -117,7 +118,7 @@ class Settings:
     default_workspace: str
     routes: Routing
     attention: Attention
-    roles: Mapping[str, Any]
+    roles: Roles
     dashboard: Mapping[str, Any]
 
     @property
@@ -244,7 +245,7 @@ def _settle(given: Given, *, file: Path | None) -> Settings:
         default_workspace=default,
         routes=given.routes.settled(),
         attention=given.alerts.settled(),
-        roles=given.roles,
+        roles=given.roles.settled(),
         dashboard=given.dashboard,
     )
     _check_default(settings)

@@ -148,6 +148,7 @@ KEYS_OF: Mapping[str, tuple[str, ...]] = {
     "workspaces": WORKSPACE_KEYS,
     "thresholds": ("healthy", "bad"),
     "fields": ("sequence", "inbox", "stats", "lead"),
+    "roles": ("admin", "operator", "commands", "channels"),
     "routes": ("fallback", "mention", "quiet", "timezone", "rules"),
     "alerts": (
         "remind_after",

@@ -33,6 +33,7 @@ from pydantic_settings import (
 from shared.database import DatabaseUnusable, parse_url
 from shared.settings import configuration
 from shared.settings.alerting import Channel, GivenAlerts, GivenRoutes, wrong
+from shared.settings.roles import GivenRoles
 
 PLAIN_WORDS = {
     "int_parsing": "is no whole number.",
@@ -164,7 +165,7 @@ class Given(BaseSettings):
     slack_api_url: Annotated[str, AfterValidator(_web_address)] | None = None
     routes: GivenRoutes = GivenRoutes()
     alerts: GivenAlerts = GivenAlerts()
-    roles: Section = {}
+    roles: GivenRoles = GivenRoles()
     thresholds: GivenThresholds = GivenThresholds()
     dashboard: Section = {}
 

@@ -19,6 +19,7 @@ def upgrade() -> None:
     _known_leads()
     _lanes()
     _posts()
+    _questions()
     _sightings()
     _spikes()
     _subscriptions()
@@ -76,6 +77,7 @@ def _deliveries() -> None:
         sa.Column("last_at", sa.Double(), nullable=False),
         sa.Column("before_at", sa.Double(), nullable=False),
         sa.Column("seen", sa.BigInteger(), server_default="0", nullable=False),
+        sa.Column("batch_first", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("batch", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("batch_before", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("pending", sa.Boolean(), nullable=False),
@@ -102,6 +104,20 @@ def _digests() -> None:
         sa.Column("at", sa.Text(), server_default="", nullable=False),
         sa.Column("done_until", sa.Double(), nullable=False),
         sa.PrimaryKeyConstraint("workspace", "channel", "every"),
+    )
+
+
+def _questions() -> None:
+    op.create_table(
+        "questions",
+        sa.Column("id", sa.Text(), server_default="", nullable=False),
+        sa.Column("workspace", sa.Text(), server_default="", nullable=False),
+        sa.Column("person", sa.Text(), server_default="", nullable=False),
+        sa.Column("line", sa.Text(), server_default="", nullable=False),
+        sa.Column("names", sa.Text(), server_default="", nullable=False),
+        sa.Column("ends_at", sa.Double(), nullable=False),
+        sa.Column("given_at", sa.Double(), nullable=True),
+        sa.PrimaryKeyConstraint("id"),
     )
 
 

@@ -1,0 +1,63 @@
+"""What the talk with people needs of the database: questions and their answers, whose message it is, who has what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+
+from bot.ledger import claims, questions
+from bot.ledger.claims import Held
+from bot.ledger.questions import Answered, Question
+from bot.ledger.store import Store
+from bot.ledger.tables import alerts, posts
+
+MOST = 50
+
+
+class Interaction:
+    """Beside the ledger, on the same store. Every method raises `RecordsUnavailable`."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def ask(self, question: Question, *, seconds: float) -> str:
+        """Keep a question for so long; returns its nonce."""
+        return await self._store.write(
+            lambda c: questions.ask(c, question, now=self._store.now(c), seconds=seconds)
+        )
+
+    async def answer(self, nonce: str, person: str) -> Answered:
+        """Use a question up; what comes back says whether it counted."""
+        return await self._store.write(lambda c: questions.answer(c, nonce, person, now=self._store.now(c)))
+
+    async def alert_at(self, channel: str, ts: str) -> Held | None:
+        """The alert that a message shows; None where it shows none, or several."""
+        return await self._store.read(lambda c: _alert_at(c, channel, ts))
+
+    async def places(self, names: Sequence[str]) -> dict[str, tuple[str, str]]:
+        """Channel and `ts` of each alert's message, as far as it was posted."""
+        return await self._store.read(lambda c: _places(c, names))
+
+    async def held_by(self, person: str) -> Sequence[Held]:
+        """The alerts that a person has claimed and not handled, the newest first."""
+        return await self._store.read(lambda c: _held_by(c, person))
+
+
+def _alert_at(connection: sa.Connection, channel: str, ts: str) -> Held | None:
+    where = (posts.c.channel == channel) & (posts.c.ts == ts) & (posts.c.alert_id != "")
+    found = connection.scalars(sa.select(posts.c.alert_id).where(where).distinct().limit(2)).all()
+    return claims.read(connection, found[0]) if len(found) == 1 else None
+
+
+def _places(connection: sa.Connection, names: Sequence[str]) -> dict[str, tuple[str, str]]:
+    where = posts.c.alert_id.in_(names) & (posts.c.ts != "") & (posts.c.kind == "alert")
+    query = sa.select(posts.c.alert_id, posts.c.channel, posts.c.ts).where(where).order_by(posts.c.id.desc())
+    return {row.alert_id: (row.channel, row.ts) for row in connection.execute(query)}
+
+
+def _held_by(connection: sa.Connection, person: str) -> Sequence[Held]:
+    where = (alerts.c.claimed_by == person) & alerts.c.handled_at.is_(None)
+    query = sa.select(alerts.c.id).where(where).order_by(alerts.c.claimed_at.desc()).limit(MOST)
+    found = [claims.read(connection, name) for name in connection.scalars(query).all()]
+    return [held for held in found if held]

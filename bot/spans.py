@@ -1,0 +1,33 @@
+"""`code` in sentences of the bot's own, as Slack shows it. Pure.
+
+Sentences may hold words from outside, which are never styled: so only what is one of our commands counts as code,
+and everything else between backticks stays what was written.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from shared.commands import COMMANDS
+
+_VERBS = "|".join(COMMANDS)
+_PROGRAMS = "bot|dashboard|sandbox|doctor|webhooks|import|export|init"
+_ARGUMENT = r"(?: (?:--[a-z-]+|[A-Z@][A-Z_]*|…|now|off|here|all))*"
+_CODE = re.compile(f"`((?:/?outreach (?:{_VERBS}|{_PROGRAMS})|(?:{_VERBS})){_ARGUMENT})`")
+
+
+def text(said: str, **style: bool) -> dict[str, Any]:
+    """Words that Slack does not parse."""
+    return {"type": "text", "text": said} | ({"style": style} if style else {})
+
+
+def pieces(said: str) -> list[dict[str, Any]]:
+    """The sentence's words and code, for a rich text section."""
+    parts = _CODE.split(said)  # words and code in turn
+    return [text(part, code=True) if n % 2 else text(part) for n, part in enumerate(parts) if part]
+
+
+def bare(said: str) -> str:
+    """The sentence without the marks, for places that show no styles."""
+    return _CODE.sub(r"\1", said)
