@@ -32,8 +32,10 @@ PAINTS = 4
 """Messages repainted between two looks at what is due."""
 ROUTED_AT_ONCE = 50
 OUTAGE_PAUSE = 1.0
+MANY = 32
+"""Deliveries stored between two looks that make a burst."""
 YIELD = 0.1
-"""Seconds left to the intake between two looks while deliveries wait for their commit."""
+"""Seconds left to the intake between two looks in a burst; it is the intake that somebody waits for."""
 
 log = structlog.get_logger("courier")
 
@@ -57,12 +59,12 @@ class Courier:
         messenger: Messenger,
         *,
         routes: Callable[[], Awaitable[Routes]],
-        busy: Callable[[], bool],
+        stored: Callable[[], int],
         reporter: Reporter,
         several: bool = False,
     ) -> None:
         self._ledger, self._messenger, self._routes, self._reporter = ledger, messenger, routes, reporter
-        self._busy, self._several = busy, several
+        self._stored, self._several = stored, several
         self._awake = asyncio.Event()
         self._news = True
         self._stopping = False
@@ -79,9 +81,9 @@ class Courier:
         """Serve until stopped or cancelled; what is under way then is given up, its outcome unknown."""
         try:
             while not self._stopping:
-                pause = await self._round()
-                await self._sleep(pause)
-                if self._busy():
+                before = self._stored()
+                await self._sleep(await self._round())
+                if self._stored() - before > MANY and not self._stopping:
                     await asyncio.sleep(YIELD)
         finally:
             await self._give_up()

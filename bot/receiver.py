@@ -7,10 +7,10 @@ the commit; what cannot be stored is answered 503, and the service sends it agai
 from __future__ import annotations
 
 import asyncio
-import secrets
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
+from secrets import randbits
 from typing import Any
 
 import structlog
@@ -18,6 +18,7 @@ import structlog
 from bot import metrics
 from bot.ledger import Ledger
 from bot.ledger.inbox import Arrival
+from bot.signing import Secrets
 from shared.api.events import SIGNATURE_HEADER, signature_matches
 from shared.records import RecordsUnavailable
 
@@ -25,6 +26,8 @@ MOST_BYTES = 1024 * 1024
 MOST_WAITING = 5_000
 BATCH = 256
 RETRY_AFTER = 5
+ANSWERED_WITHIN = 1.0
+"""Seconds after which the ledger learns at the latest that a group was told 200."""
 
 HEADER = SIGNATURE_HEADER.lower().encode()
 Scope = Mapping[str, Any]
@@ -61,15 +64,12 @@ class Intake:
         self._ledger = ledger
         self.stored: Callable[[], None] = lambda: None
         """Called after each commit."""
+        self.count = 0
+        """Deliveries stored since the start."""
         self._waiting: deque[tuple[Arrival, asyncio.Future[Group]]] = deque()
         self._answered: list[int] = []
         self._some = asyncio.Event()
         self.closed = False
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether deliveries wait for a commit that has not begun."""
-        return bool(self._waiting)
 
     async def store(self, arrival: Arrival) -> Group:
         """Return when the arrival is on disk. Raises `Overloaded` or `RecordsUnavailable`."""
@@ -84,25 +84,21 @@ class Intake:
         """One of the group was told 200; when all were, the ledger is to know."""
         group.unanswered -= 1
         if group.unanswered == 0:
+            if not self._answered:
+                asyncio.get_running_loop().call_later(ANSWERED_WITHIN, self._some.set)
             self._answered.append(group.number)
 
     async def run(self) -> None:
         """Commit what waits, until cancelled; then everything that was taken is committed still."""
         try:
             while True:
-                await self._next()
+                await self._some.wait()
+                self._some.clear()
                 await self._commit()
         finally:
             self.closed = True
             while self._waiting or self._answered:
                 await self._commit()
-
-    async def _next(self) -> None:
-        try:
-            await asyncio.wait_for(self._some.wait(), 1.0 if self._answered else None)
-        except TimeoutError:
-            return
-        self._some.clear()
 
     async def _commit(self) -> None:
         taken = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
@@ -111,13 +107,14 @@ class Intake:
         answered, self._answered = self._answered, []
         if not taken and not answered:
             return
-        group = Group(number=secrets.randbits(62), unanswered=len(taken))
+        group = Group(number=randbits(62), unanswered=len(taken))
         try:
             await self._ledger.store_batch([a for a, _ in taken], number=group.number, answered=answered)
         except RecordsUnavailable as error:
             log.warning("not stored", deliveries=len(taken), error=str(error))
             _settle(taken, error)
             return
+        self.count += len(taken)
         metrics.BATCH.observe(len(taken))
         _settle(taken, group)
         if taken:
@@ -134,13 +131,14 @@ def _settle(taken: Iterable[tuple[Arrival, asyncio.Future[Group]]], result: Grou
             future.set_result(result)
 
 
-class Receiver:
-    """`POST /webhooks/outreach[/{workspace}]`; `secrets_of` gives a workspace's current secrets, None: unknown."""
+_COUNTED = {status: metrics.DELIVERIES.labels(str(status)) for status in (200, 401, 404, 413, 503)}
 
-    def __init__(
-        self, intake: Intake, *, secrets_of: Callable[[str], Iterable[str] | None], now: Callable[[], float]
-    ) -> None:
-        self._intake, self._secrets_of, self._now = intake, secrets_of, now
+
+class Receiver:
+    """`POST /webhooks/outreach[/{workspace}]`."""
+
+    def __init__(self, intake: Intake, *, secrets: Secrets, now: Callable[[], float]) -> None:
+        self._intake, self._secrets, self._now = intake, secrets, now
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send, *, workspace: str) -> None:
         """Answer one delivery."""
@@ -153,18 +151,21 @@ class Receiver:
             return
         except (Overloaded, RecordsUnavailable):
             status = 503
-        metrics.DELIVERIES.labels(str(status)).inc()
+        _COUNTED[status].inc()
         await answer(send, status)
         if group is not None:
             self._intake.answered(group)
 
     async def _accept(self, scope: Scope, receive: Receive, workspace: str) -> tuple[int, Group | None]:
-        keys = self._secrets_of(workspace)
+        keys = self._secrets.of(workspace)
         if keys is None:
             return 404, None
         body = await read_body(scope, receive, most=MOST_BYTES)
-        if not signature_matches(body, signature_of(scope["headers"]), keys):
-            return 401, None
+        given = signature_of(scope["headers"])
+        if not signature_matches(body, given, keys):
+            stored_since = self._secrets.anew(workspace) or ()
+            if stored_since == keys or not signature_matches(body, given, stored_since):
+                return 401, None
         return 200, await self._intake.store(Arrival(workspace=workspace, body=body, at=self._now()))
 
 

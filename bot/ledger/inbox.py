@@ -15,7 +15,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from bot.ledger.tables import alerts, answers, arrivals, deliveries, lanes, posts, sightings
+from bot.ledger.tables import alerts, answers, deliveries, lanes, posts, sightings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,53 +102,6 @@ def upsert(connection: sa.Connection, table: sa.Table) -> Any:
 
 def _insert(dialect: str, table: sa.Table) -> Any:
     return (postgresql if dialect == "postgresql" else sqlite).insert(table)
-
-
-def store(connection: sa.Connection, batch: Sequence[Arrival], *, number: int) -> None:
-    """Write the arrivals of one group commit; an identical body raises `seen` of the delivery that is there."""
-    rows = [
-        {"dkey": one.dkey, "workspace": one.workspace, "body": one.body, "at": one.at, "batch": number}
-        for one in batch
-    ]
-    connection.execute(_store_delivery(connection.dialect.name), rows)
-    connection.execute(_STORE_ARRIVAL, rows)
-
-
-@lru_cache
-def _store_delivery(dialect: str) -> Any:
-    new = _insert(dialect, deliveries).values(
-        dkey=sa.bindparam("dkey"),
-        workspace=sa.bindparam("workspace"),
-        body=sa.bindparam("body"),
-        received_at=sa.bindparam("at"),
-        last_at=sa.bindparam("at"),
-        before_at=sa.bindparam("at"),
-        batch=sa.bindparam("batch"),
-        seen=1,
-        pending=True,
-    )
-    return new.on_conflict_do_update(
-        index_elements=["dkey"],
-        set_={
-            "seen": deliveries.c.seen + 1,
-            "last_at": new.excluded.last_at,
-            "before_at": deliveries.c.last_at,
-            "batch_before": deliveries.c.batch,
-            "batch": new.excluded.batch,
-            "pending": True,
-        },
-    )
-
-
-_STORE_ARRIVAL = sa.insert(arrivals).values(
-    dkey=sa.bindparam("dkey"), at=sa.bindparam("at"), batch=sa.bindparam("batch")
-)
-
-
-def mark_answered(connection: sa.Connection, batches: Sequence[int], *, now: float) -> None:
-    """Remember that the senders of these batches were told 200."""
-    if batches:
-        connection.execute(sa.insert(answers), [{"batch": number, "at": now} for number in batches])
 
 
 def route(connection: sa.Connection, decide: Decide, *, now: float, limit: int) -> int:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from bot.ledger import (
+    arriving,
     attention,
     claims,
     holding,
@@ -103,9 +104,9 @@ class Ledger(Records):
     def _store_batch(
         self, connection: sa.Connection, batch: Sequence[Arrival], *, number: int, answered: Sequence[int]
     ) -> None:
-        inbox.mark_answered(connection, answered, now=self.store.now(connection))
+        arriving.mark_answered(connection, answered, now=self.store.now(connection))
         if batch:
-            inbox.store(connection, batch, number=number)
+            arriving.store(connection, batch, number=number)
 
     async def route(self, decide: Decide, *, limit: int = 50) -> int:
         """Turn pending deliveries into alerts and posts; returns how many were looked at."""

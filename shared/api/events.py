@@ -5,7 +5,6 @@ An unknown kind is an Event too: the service may add kinds, and nothing it sends
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -68,7 +67,7 @@ class Unknown:
 
 def sign(body: bytes, secret: str) -> str:
     """The signature of a raw body: HMAC-SHA256, hex (document, Signature)."""
-    return hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+    return hmac.digest(secret.encode(), body, "sha256").hex()
 
 
 def signature_matches(body: bytes, header: str | None, secrets: Iterable[str]) -> bool:

@@ -23,7 +23,7 @@ from hypothesis.stateful import (
 )
 
 from bot import drawing
-from bot.ledger import inbox, migrate, outbox, settling
+from bot.ledger import arriving, inbox, migrate, outbox, settling
 from bot.ledger.outbox import Pace, Turn
 from bot.ledger.settling import Absent, ChannelRefused, NotSent, Outcome, Sent, Unknown, Unpostable
 from bot.ledger.tables import deliveries, posts
@@ -71,7 +71,7 @@ class Pipeline(RuleBasedStateMachine):
         self.batch += 1
         arrival = inbox.Arrival(workspace="default", body=interested(number), at=self.now)
         with self.engine.begin() as connection:
-            inbox.store(connection, [arrival], number=self.batch)
+            arriving.store(connection, [arrival], number=self.batch)
         self.accepted.add(number)
 
     @rule()
