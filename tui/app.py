@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tui.calling import Caller
 from tui.collector import calm
 from tui.dashboard import DashboardApp, utc_now
 from tui.faults import Faults
@@ -17,8 +18,10 @@ from tui.hands import Hands
 from tui.logfile import logging_to
 from tui.look import ASCII, UNICODE, Glyphs
 from tui.opening import Opening, OpenRecords
+from tui.renewal import Resumed, hour, start_anew
 from tui.station import Station
 from tui.terminal import watched
+from tui.watchdog import watched_over
 
 if TYPE_CHECKING:
     from shared.settings import Settings
@@ -32,6 +35,8 @@ class Wishes:
     read_only: bool = False
     ascii: bool = False
     keys: Mapping[str, str] | None = None
+    refresh_at: str = ""
+    alarm_command: str = ""
 
     @classmethod
     def of(cls, section: Mapping[str, Any]) -> Wishes:
@@ -41,6 +46,8 @@ class Wishes:
             theme=str(section.get("theme", "")),
             read_only=section.get("read_only") is True,
             ascii=section.get("ascii") is True,
+            refresh_at=str(section.get("refresh_at", "")),
+            alarm_command=str(section.get("alarm_command", "")),
             keys={str(k): str(v) for k, v in keys.items()} if isinstance(keys, Mapping) else None,
         )
 
@@ -81,11 +88,17 @@ async def run_dashboard(
             feed.station, feed.leave = station, app.exit
         app.wear(wishes.theme)
         app.remap(wishes.keys or {})
+        if resumed := Resumed.of(environ):
+            app.resume(resumed)
+        caller = Caller(wishes.alarm_command)
+        app.alarmed, app.renew_at = caller.call, hour(wishes.refresh_at)
         with calm():
-            async with watched(lambda: app.exit(return_code=1)):
+            async with watched(lambda: app.exit(return_code=1)), watched_over(environ), caller.open():
                 await app.run_async()
     if opening.failure:
         raise opening.failure
+    if app.resumes:
+        start_anew(app.resumes)
     return app.return_code or 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -24,6 +24,8 @@ from tui.faults import Faults, OwnFault
 from tui.hands import Hands, Proof
 from tui.look import PALETTES, UNICODE, Glyphs, theme
 from tui.memory import Memory
+from tui.renewal import CODE as RENEW
+from tui.renewal import Resumed, is_due
 from tui.replay import Replay
 from tui.screens.board import BoardScreen
 from tui.screens.everything import EverythingScreen
@@ -91,6 +93,12 @@ class ShowingApp(Sturdy, App[int]):
         self._replay: Replay | None = None
         self.remapped: Mapping[str, Mapping[str, str]] = {}
         self._alarms: tuple[str, ...] = ()
+        self.alarmed: Callable[[Sequence[str]], object] = lambda _: None
+        """Told of each alarm as it goes off."""
+        self.renew_at: time | None = None
+        self.resumes: Resumed | None = None
+        """What the next process is to begin with, once this one ends for its sake."""
+        self._began = now()
         self._day_theme = THEMES[0]
         self.board_screen = BoardScreen(glyphs=glyphs, workspace=workspace, notice=notice)
         self.wall = WallScreen(glyphs=glyphs, workspace=workspace, notice=notice, began=now())
@@ -153,6 +161,7 @@ class ShowingApp(Sturdy, App[int]):
 
     def _second(self) -> None:
         """Ages and clocks; only of what can be seen."""
+        self._renew()
         if isinstance(self.screen, WallScreen) and self.screen.is_mounted:
             self.screen.tick(self.now(), alarms=self._alarms, notices=self._notices())
             self._dim()
@@ -200,6 +209,22 @@ class ShowingApp(Sturdy, App[int]):
         if found:
             self._alarms = (*found, *self._alarms)[:MOST_ALARMS]
             self.bell()
+            self.alarmed(found)
+
+    def resume(self, state: Resumed) -> None:
+        """Begin as the process before ended."""
+        self._alarms, self._wall_first = state.alarms, state.wall or self._wall_first
+        self.wear(state.theme)
+
+    def _renew(self) -> None:
+        """At the quiet hour make way for a new process, unless somebody is being asked something."""
+        on_wall = self.screen is self.wall
+        if (on_wall or self.screen is self.board_screen) and is_due(
+            self.renew_at, began=self._began, now=self.now()
+        ):
+            theme = self._day_theme if on_wall else self.theme
+            self.resumes = Resumed(wall=on_wall, theme=theme, alarms=self._alarms)
+            self.exit(return_code=RENEW)
 
     def _want_wall(self) -> None:
         self._day_theme = self.theme

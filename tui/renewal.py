@@ -1,0 +1,68 @@
+"""A wall that starts itself anew at a quiet hour: what weeks have gathered is gone, what was on it is there again.
+
+The history paints the first picture of the new process; what else must last goes through its environment.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, time, timedelta
+from typing import NoReturn, Self
+
+VARIABLE = "OUTREACH_DASHBOARD_RESUMES"
+CODE = 75
+"""What the app returns when it wants to be started anew."""
+LEAST = timedelta(hours=1)
+"""A dashboard that is younger than this is new enough."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resumed:
+    """What outlasts the process."""
+
+    wall: bool = False
+    theme: str = ""
+    alarms: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, environ: Mapping[str, str]) -> Self | None:
+        """What the process before left; None where there was none, or it is not understood."""
+        try:
+            told = json.loads(environ.get(VARIABLE, ""))
+            return cls(
+                wall=bool(told["wall"]), theme=str(told["theme"]), alarms=tuple(map(str, told["alarms"]))
+            )
+        except (ValueError, KeyError, TypeError):
+            return None
+
+    def told(self) -> str:
+        """For the environment of the next process."""
+        return json.dumps({"wall": self.wall, "theme": self.theme, "alarms": self.alarms})
+
+
+def hour(text: str) -> time | None:
+    """`04:00`; None for what is no time of day."""
+    try:
+        return time.fromisoformat(text.strip()).replace(tzinfo=None)
+    except ValueError:
+        return None
+
+
+def is_due(at: time | None, *, began: datetime, now: datetime) -> bool:
+    """Whether the hour has come, where the reader is, since the process began; both times are aware."""
+    if at is None or now - began < LEAST:
+        return False
+    local = now.astimezone()
+    today = local.replace(hour=at.hour, minute=at.minute, second=0, microsecond=0)
+    latest = today if today <= local else today - timedelta(days=1)
+    return began < latest
+
+
+def start_anew(state: Resumed, *, words: Sequence[str] = sys.orig_argv) -> NoReturn:
+    """Become a new process of the same program, in the same terminal, with the same number."""
+    os.environ[VARIABLE] = state.told()
+    os.execv(sys.executable, [sys.executable, *words[1:]])  # noqa: S606 # our own words, and no shell
