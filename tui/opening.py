@@ -22,7 +22,8 @@ from tui.board import compose
 from tui.glimpse import Glimpse
 from tui.hands import run_at
 from tui.memory import Memory, as_remembered
-from tui.tick import Tick, intervals
+from tui.rhythm import Rhythm
+from tui.tick import Tick
 
 if TYPE_CHECKING:
     from shared.desk import Desk
@@ -131,7 +132,7 @@ class Opening:
         """What was kept last, before anything else is loaded."""
         if last is None:
             return
-        pace = intervals(self._glimpse.poll_seconds)
+        pace = Rhythm.of(self._glimpse.poll_seconds, self._glimpse.section).seconds
         snapshot = as_remembered(last)
         board = await asyncio.to_thread(compose, snapshot, intervals=pace)
         deliver(Tick(snapshot=snapshot, board=board, changes=(), beats=0))
@@ -181,6 +182,7 @@ class Opening:
                 client=client,
                 workspace=place.name,
                 poll_seconds=settings.poll_seconds,
+                rhythm=Rhythm.of(settings.poll_seconds, settings.dashboard),
                 now=self._now,
                 thresholds=place.thresholds,
                 memory=memory,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -16,13 +17,15 @@ from typing import TYPE_CHECKING, Any
 from apscheduler.events import EVENT_JOB_ERROR, JobExecutionEvent
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
+from shared.card import Tone
 from shared.health import DEFAULT, Thresholds
 from shared.snapshot import SOURCES, Reading, Snapshot, Source, attempt
 from tui import changes
 from tui.board import Board, compose
 from tui.lines import ChangeLine
 from tui.memory import Memory, Recollection, Trends
-from tui.tick import Tick, intervals
+from tui.rhythm import Rhythm
+from tui.tick import Tick
 
 if TYPE_CHECKING:
     from shared.api import OutreachClient
@@ -31,8 +34,6 @@ logger = logging.getLogger(__name__)
 
 APART = 0.2
 """Seconds between the first reads, so that a start is no burst."""
-JITTER = 0.1
-"""Of the interval."""
 PATIENCE = 12.0
 """Seconds for one reading, the client's repetitions included."""
 LOOK_BACK = 60
@@ -53,10 +54,14 @@ class Poller:
         thresholds: Thresholds = DEFAULT,
         memory: Memory | None = None,
         patience: float = PATIENCE,
+        rhythm: Rhythm | None = None,
     ) -> None:
         self._client = client
         self._now = now
-        self._intervals = intervals(poll_seconds)
+        self._rhythm = rhythm or Rhythm.of(poll_seconds)
+        self._intervals = dict(self._rhythm.seconds)
+        self._still: Counter[str] = Counter()
+        self._alarmed = False
         self._thresholds = thresholds
         self._memory = memory
         self._patience = patience
@@ -99,7 +104,7 @@ class Poller:
                 args=[source],
                 id=source.name,
                 seconds=seconds,
-                jitter=seconds * JITTER,
+                jitter=seconds * self._rhythm.jitter,
                 next_run_time=self._now() + timedelta(seconds=number * APART),
                 **CAREFUL,
             )
@@ -108,6 +113,7 @@ class Poller:
     def hurry(self, *names: str) -> None:
         """Read these sources now, or all; one that is being read already is read once more afterwards."""
         for number, name in enumerate(names or tuple(SOURCES)):
+            self._still[name] = 0
             if name in self._reading:
                 self._again.add(name)
             else:
@@ -134,7 +140,9 @@ class Poller:
         try:
             while wanted:
                 self._again.discard(source.name)
+                before = self._snapshot.reading(source).value
                 self._put(source, await self._attempt(source))
+                self._adapt(source, moved=self._snapshot.reading(source).value != before)
                 wanted = source.name in self._again
         finally:
             del self._reading[source.name]
@@ -153,6 +161,16 @@ class Poller:
         self._beats += reading.failed_since is None
         self._snapshot = replace(self._snapshot.having(source, reading), budget=self._client.budget)
         self._changed.set()
+
+    def _adapt(self, source: Source, *, moved: bool) -> None:
+        """Come again sooner in an alarm, later where nothing moved for long."""
+        self._still[source.name] = 0 if moved else self._still[source.name] + 1
+        name = source.grouping or source.name
+        seconds = self._rhythm.interval(name, still=self._still[source.name], alarmed=self._alarmed)
+        if seconds != self._intervals[name] and self._scheduler.running:
+            self._intervals[name] = seconds
+            jitter = seconds * self._rhythm.jitter
+            self._scheduler.reschedule_job(source.name, trigger="interval", seconds=seconds, jitter=jitter)
 
     async def _look_back(self) -> None:
         if self._memory:
@@ -173,6 +191,7 @@ class Poller:
                 logger.exception("an answer that no board could be made of")  # the screen stays, and ages
                 continue
             shown, board = snapshot, made
+            self._alarmed = made.headline.tone is Tone.BAD and made.trouble is None
             deliver(Tick(snapshot=snapshot, board=made, changes=(*changed, *remembered), beats=beats))
             remembered = ()
             if self._memory and beats:
@@ -182,7 +201,11 @@ class Poller:
         self, before: Snapshot, after: Snapshot, board: Board | None
     ) -> tuple[Board, tuple[ChangeLine, ...]]:
         made = compose(
-            after, intervals=self._intervals, before=board, trends=self._trends, thresholds=self._thresholds
+            after,
+            intervals=dict(self._intervals),
+            before=board,
+            trends=self._trends,
+            thresholds=self._thresholds,
         )
         return made, changes.between(before, after, at=self._now())
 

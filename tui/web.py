@@ -27,7 +27,7 @@ from tui.app import Wishes, glimpses_of
 from tui.dashboard import utc_now
 from tui.opening import Opening, OpenRecords
 from tui.relay import Relay
-from tui.tick import intervals
+from tui.rhythm import Rhythm
 
 if TYPE_CHECKING:
     from shared.settings import Settings
@@ -90,7 +90,7 @@ def _greeting(settings: Settings, *, workspace: str | None, wall: bool) -> Mappi
             for place in places
         ],
         "history": settings.history_database.render_as_string(hide_password=False),
-        "intervals": intervals(settings.poll_seconds),
+        "intervals": dict(Rhythm.of(settings.poll_seconds, settings.dashboard).seconds),
         "theme": wishes.theme,
         "ascii": wishes.ascii,
         "keys": dict(wishes.keys or {}),

@@ -250,6 +250,19 @@ _TAIL = """\
 # healthy = 80
 # bad = 60
 
+# The terminal dashboard. Keys by the names on the page docs/dashboard.md; a page's own begin with "page.".
+# [dashboard]
+# theme = "night"
+# read_only = false
+# ascii = false
+# jitter = 0.1
+# [dashboard.intervals]
+# sequences = 30
+# inboxes = 120
+# [dashboard.keys]
+# faults = "x"
+# "page.hours" = "z"
+
 # Where alerts go beside the alert channel. A mention is the id of a user (U…) or a group (S…), here, or none.
 # [routes]
 # fallback = "C0123456789"

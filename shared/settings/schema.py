@@ -99,6 +99,18 @@ def _names(tables: Mapping[str, Any]) -> Mapping[str, Any]:
     return tables
 
 
+def _dashboard(section: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the dashboard reads leniently while it starts is refused here where it cannot be meant."""
+    given = section.get("intervals", {})
+    numbers = given.values() if isinstance(given, Mapping) else (None,)
+    if not all(isinstance(value, int | float) and 1 <= value <= 86_400 for value in numbers):
+        raise wrong("holds an interval that is no time.", "Give seconds by source, from 1 to 86400.")
+    jitter = section.get("jitter", 0)
+    if not isinstance(jitter, int | float) or not 0 <= jitter <= 0.5:
+        raise wrong("holds a jitter that is none.", "Use a share of the interval, from 0 to 0.5.")
+    return section
+
+
 BaseUrl = Annotated[str, AfterValidator(_base_url)]
 Secret = Annotated[SecretStr, AfterValidator(_secret)]
 Secrets = Annotated[tuple[Secret, ...], NoDecode, BeforeValidator(_secrets)]
@@ -167,7 +179,7 @@ class Given(BaseSettings):
     alerts: GivenAlerts = GivenAlerts()
     roles: GivenRoles = GivenRoles()
     thresholds: GivenThresholds = GivenThresholds()
-    dashboard: Section = {}
+    dashboard: Annotated[Section, AfterValidator(_dashboard)] = {}
 
     @classmethod
     def of(cls, *, environment: Mapping[str, str], file: dict[str, Any]) -> Self:

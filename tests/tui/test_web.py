@@ -41,7 +41,7 @@ async def served(settings: Settings) -> AsyncIterator[str]:
     try:
         async with asyncio.timeout(10):
             await asyncio.wait({task, told}, return_when=asyncio.FIRST_COMPLETED)
-        assert told.done(), await task
+        assert told.done(), task.exception()
         yield told.result()
     finally:
         stop.set()

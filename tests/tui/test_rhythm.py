@@ -1,0 +1,71 @@
+"""How often the service is asked, and that it is never asked in a burst."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from sandbox.service import Service
+from shared.desk import open_client
+from shared.settings import SettingsError, load
+from shared.snapshot import SOURCES
+from tests.tui.test_poller import Watcher
+from tests.tui.test_web import settings_of
+from tui.poller import Poller
+from tui.rhythm import Rhythm
+
+
+def test_health_is_read_seldom_and_statuses_often() -> None:
+    rhythm = Rhythm.of(30)
+    assert rhythm.interval("sequences") < rhythm.interval("inboxes") < rhythm.interval("previous")
+
+
+def test_an_alarm_makes_it_faster_and_stillness_slower() -> None:
+    rhythm = Rhythm.of(30)
+    assert rhythm.interval("sequences", alarmed=True) == 15
+    assert rhythm.interval("sequences", still=10) == 45
+    assert rhythm.interval("sequences", still=100) == 60
+    assert Rhythm.of(2).interval("sequences", alarmed=True) == 2, "never slower for an alarm"
+
+
+def test_the_file_says_it_by_source() -> None:
+    rhythm = Rhythm.of(30, {"intervals": {"inboxes": 600, "unheard_of": 1}, "jitter": 0})
+    assert (rhythm.interval("inboxes"), rhythm.interval("sequences"), rhythm.jitter) == (600, 30, 0)
+    assert "unheard_of" not in rhythm.seconds
+
+
+@pytest.mark.parametrize(
+    "line", ["intervals = {inboxes = 0}", "intervals = {inboxes = 'often'}", "jitter = 3"]
+)
+def test_what_cannot_be_meant_is_refused(tmp_path: Path, line: str) -> None:
+    (tmp_path / "outreach.toml").write_text(f"[dashboard]\n{line}\n")
+    with pytest.raises(SettingsError, match="dashboard"):
+        load(config=tmp_path / "outreach.toml", environ={})
+
+
+async def test_a_start_is_no_burst_and_hurrying_all_neither(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    async with Service(port=0) as service:
+        settings, watcher = settings_of(service, tmp_path), Watcher()
+        async with open_client(settings, settings.workspace()) as client:
+            poller = Poller(client=client, workspace="acme", poll_seconds=600, now=lambda: datetime.now(UTC))
+            poller.start(watcher)
+            await watcher.until(lambda tick: tick.beats >= len(SOURCES))
+            poller.hurry()
+            await watcher.until(lambda tick: tick.beats >= 2 * len(SOURCES))
+            await poller.aclose()
+        async with (
+            aiohttp.ClientSession() as browser,
+            browser.get(f"{service.control_url}/summary") as answer,
+        ):
+            told = await answer.json()
+    assert told["requests"] == 2 * len(SOURCES)
+    assert max(told["worst_second"].values()) <= 6, "a fifth of a second apart"
+    assert told["rate_limited"] == 0
+    assert not [task for task in asyncio.all_tasks() if "poller" in task.get_name()]
