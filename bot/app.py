@@ -27,24 +27,29 @@ from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot import logs, reconcile, watch
+from bot import logs, reconcile, upkeep, watch
 from bot.acts import Acts
 from bot.courier import Courier
 from bot.desks import Desks, open_desks
+from bot.dialogs import Dialogs
 from bot.ledger import Ledger, Pace, open_ledger, retention
 from bot.ledger.ownership import sole_owner
 from bot.listeners import Listeners
 from bot.messenger import Messenger
+from bot.opened import Opened
 from bot.people import People
+from bot.pictures import Pictures
 from bot.receiver import Intake, Receive, Receiver, Scope, Send
 from bot.reconcile import Reconciler
-from bot.reminders import Reminders
 from bot.reporting import Reports
+from bot.resumption import Resumption
 from bot.routing import Routes
 from bot.schedule import TIMER_SECONDS, Clockwork, Timers
+from bot.selftest import SelfTest
 from bot.signing import Secrets
 from bot.slack_gate import SlackGate
 from bot.socket_mode import Patience, SocketMode
+from bot.surroundings import Surroundings
 from bot.web import SLACK, Web
 from shared.lifeline import parent_gone
 from shared.settings import Settings
@@ -86,9 +91,11 @@ async def open_bot(
             await ledger.inherit()
         desks = await stack.enter_async_context(open_desks(settings, ledger))
         client = await stack.enter_async_context(_slack_client(settings))
-        bot, clockwork = _compose(settings, ledger, desks, client, patience=patience)
+        surroundings = await stack.enter_async_context(upkeep.open_surroundings(ledger, desks))
+        bot, clockwork = _compose(settings, ledger, desks, client, surroundings, patience=patience)
         await stack.enter_async_context(_running(bot.intake.run(), name="intake"))
         await stack.enter_async_context(_running(bot.courier.run(), name="courier"))
+        await stack.enter_async_context(_running(surroundings.run(), name="surroundings"))
         if bot.socket_mode:
             await stack.enter_async_context(_running(bot.socket_mode.run(), name="socket mode"))
         clockwork.start()
@@ -109,7 +116,13 @@ async def _slack_client(settings: Settings) -> AsyncIterator[AsyncWebClient]:
 
 
 def _compose(
-    settings: Settings, ledger: Ledger, desks: Desks, client: AsyncWebClient, *, patience: Patience | None
+    settings: Settings,
+    ledger: Ledger,
+    desks: Desks,
+    client: AsyncWebClient,
+    surroundings: Surroundings,
+    *,
+    patience: Patience | None,
 ) -> tuple[Bot, Clockwork]:
     several = len(settings.workspaces) > 1
     intake = Intake(ledger)
@@ -122,8 +135,16 @@ def _compose(
         several=several,
     )
     intake.stored = lambda: courier.wake(news=True)
-    listeners = Listeners(Acts(desks, changed=courier.wake), People(client))
+    surroundings.planned = courier.wake
+    pictures = Pictures(client)
+    people = People(client, groups=settings.roles.groups)
+    dialogs = Dialogs(desks, people, client)
+    acts = Acts(desks, people, changed=courier.wake, acted=surroundings.soon)
+    acts.own["open"] = Opened(links=dialogs.links)
+    acts.pictures = pictures
+    listeners = Listeners(acts, people, dialogs)
     socket_mode = _socket_mode(settings, client, listeners, patience=patience)
+    acts.own["doctor"] = SelfTest(client=client, socket_mode=socket_mode)
     watching = watch.Watch(ledger, desks, client, courier, socket_mode)
     web = Web(
         receiver=Receiver(intake, secrets=Secrets(settings, now=time.monotonic), now=ledger.store.clock),
@@ -133,9 +154,9 @@ def _compose(
         measure=watching.measure,
     )
     clockwork = Clockwork()
-    clockwork.every(TIMER_SECONDS, Timers(ledger, desks, planned=courier.wake).fire, name="timers")
-    reminders = Reminders(ledger, settings.attention, settings.routes, planned=courier.wake)
-    clockwork.every(TIMER_SECONDS, reminders.sweep, name="reminders")
+    timers = Timers(ledger, {"resume": Resumption(ledger, desks, planned=courier.wake)})
+    clockwork.every(TIMER_SECONDS, timers.fire, name="timers")
+    upkeep.hang(clockwork, ledger, desks, pictures, planned=courier.wake)
     clockwork.every(LOOK_SECONDS, watching.look, name="watch", at_once=True)
     clockwork.every(REVIVE_SECONDS, ledger.revive, name="revive")
     clockwork.every(PRUNE_SECONDS, lambda: _prune(ledger), name="retention")

@@ -59,7 +59,7 @@ pending = sa.Index(
 )
 sa.Index("ix_deliveries_received_at", deliveries.c.received_at)
 
-arrivals = sa.Table(
+arrivals = sa.Table(  # those after the first, which the delivery's own row tells of
     "arrivals",
     metadata,
     _serial(),
@@ -219,6 +219,18 @@ spikes = sa.Table(  # so much of one kind at once that it is said; one card each
     _moment("since", nullable=False),
     _moment("last_at", nullable=False),
     _text("dedupe"),
+)
+
+questions = sa.Table(  # what waits for one person's yes, or for somebody's undo
+    "questions",
+    metadata,
+    _text("id", primary_key=True),
+    _text("workspace"),
+    _text("person"),
+    _text("line"),
+    _text("names"),
+    _moment("ends_at", nullable=False),
+    _moment("given_at"),
 )
 
 timers = sa.Table(

@@ -19,6 +19,7 @@ def upgrade() -> None:
     _known_leads()
     _lanes()
     _posts()
+    _questions()
     _sightings()
     _spikes()
     _subscriptions()
@@ -103,6 +104,20 @@ def _digests() -> None:
         sa.Column("at", sa.Text(), server_default="", nullable=False),
         sa.Column("done_until", sa.Double(), nullable=False),
         sa.PrimaryKeyConstraint("workspace", "channel", "every"),
+    )
+
+
+def _questions() -> None:
+    op.create_table(
+        "questions",
+        sa.Column("id", sa.Text(), server_default="", nullable=False),
+        sa.Column("workspace", sa.Text(), server_default="", nullable=False),
+        sa.Column("person", sa.Text(), server_default="", nullable=False),
+        sa.Column("line", sa.Text(), server_default="", nullable=False),
+        sa.Column("names", sa.Text(), server_default="", nullable=False),
+        sa.Column("ends_at", sa.Double(), nullable=False),
+        sa.Column("given_at", sa.Double(), nullable=True),
+        sa.PrimaryKeyConstraint("id"),
     )
 
 
