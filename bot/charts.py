@@ -18,6 +18,8 @@ PAPER, INK, FAINT, GRID = "#ffffff", "#1d1c1d", "#77767a", "#e8e6e1"
 COLOURS = ("#3b6fb6", "#1f7a63", "#d08a1d")
 BAR_ROW, NAMES = 30, 230
 LONGEST_NAME = 32
+_GLYPHS = str.maketrans({"–": "-", "—": "-", "’": "'", "“": '"', "”": '"'})
+"""What the library's own font lacks, which is on every machine alike."""
 
 
 def as_text(chart: Chart) -> tuple[Fact, ...]:
@@ -25,7 +27,10 @@ def as_text(chart: Chart) -> tuple[Fact, ...]:
     if chart.bars:
         return ()
     return tuple(
-        Fact(label=f"{name}, {len(values)} days", value=f"{sparkline(values)}  {show_count(min(known))}–{show_count(max(known))}")
+        Fact(
+            label=f"{name}, {len(values)} days",
+            value=f"{sparkline(values)}  {show_count(min(known))}–{show_count(max(known))}",
+        )
         for name, values in chart.series
         if (known := [value for value in values if value is not None])
     )
@@ -65,7 +70,9 @@ class Pen:
     ) -> None:
         """Words; `anchor` as Pillow has it (la: left, ascender)."""
         font = ImageFont.load_default(size * SCALE)
-        self._draw.text((at[0] * SCALE, at[1] * SCALE), text, font=font, fill=colour, anchor=anchor)
+        self._draw.text(
+            (at[0] * SCALE, at[1] * SCALE), text.translate(_GLYPHS), font=font, fill=colour, anchor=anchor
+        )
 
     def line(self, points: Sequence[tuple[float, float]], *, colour: str, width: float) -> None:
         """A line through the points; a single one is a dot."""

@@ -61,7 +61,9 @@ def message(posts: Sequence[Post], *, several: bool, tally: StormTally | None = 
     if len(posts) == 1 and not posts[0].bundle:
         card = card_of(posts[0], several=several, tally=tally)
         drawn = blocks.render_line(card) if posts[0].condensed else blocks.render(card)
-        return called(drawn, posts[0].mention)
+        drawn = blocks.illustrated(drawn, picture_of(posts[0].note))
+        calls = posts[0].kind != "alert" or posts[0].waiting_since is not None
+        return called(drawn, posts[0].mention if calls else "")
     cards = [card_of(post, several=several) for post in posts]
     return blocks.render_list(cards)
 
@@ -71,13 +73,13 @@ def called(drawn: blocks.Message, mention: str) -> blocks.Message:
     if not mention:
         return drawn
     call = {"here": "<!here>"}.get(mention, f"<!subteam^{mention}>" if mention[0] == "S" else f"<@{mention}>")
-    section = {"type": "section", "text": {"type": "mrkdwn", "text": call}}
-    return blocks.Message(text=f"{call} {drawn.text}", blocks=[section, *drawn.blocks])
+    context = {"type": "context", "elements": [{"type": "mrkdwn", "text": call}]}
+    return blocks.Message(text=f"{call} {drawn.text}", blocks=[*drawn.blocks, context])
 
 
 def broadcasts(posts: Sequence[Post]) -> bool:
     """Whether a message of a thread is shown in the channel too: what is new there for everybody."""
-    return posts[0].kind in {"again", "escalation", "back"}
+    return posts[0].kind in {"again", "escalation", "back", "recovered"}
 
 
 def payload(posts: Sequence[Post]) -> dict[str, Any]:
@@ -119,7 +121,12 @@ def storm(tally: StormTally | None) -> Card:
     )
 
 
-def write_note(card: Card) -> str:
+def picture_of(note: str) -> blocks.Block | None:
+    """The picture that a note was given."""
+    return json.loads(note).get("picture") if note else None
+
+
+def write_note(card: Card, *, picture: blocks.Block | None = None) -> str:
     """A Card of the bot's own, for the ledger."""
     table = card.table and {
         "columns": [[column.title, column.numeric, column.bar] for column in card.table.columns],
@@ -128,7 +135,7 @@ def write_note(card: Card) -> str:
     facts = [[fact.label, fact.value, fact.tone, fact.at and fact.at.timestamp()] for fact in card.facts]
     buttons = [[button.label, button.command, button.tone] for button in card.buttons]
     words = {"title": card.title, "tone": card.tone, "text": card.text, "footer": card.footer}
-    return json.dumps({**words, "facts": facts, "buttons": buttons, "table": table})
+    return json.dumps({**words, "facts": facts, "buttons": buttons, "table": table, "picture": picture})
 
 
 def read_note(note: str) -> Card:

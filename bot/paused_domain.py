@@ -24,7 +24,7 @@ COLUMNS = (
     Column(title="Status"),
 )
 MOST_INBOXES, MOST_SEQUENCES = 12, 5
-_TONES = {"resting": Tone.BAD, "warming": Tone.WARN, "active": Tone.GOOD}
+_TONES = {"warming": Tone.WARN, "active": Tone.GOOD}
 
 
 def card(alert: Alert) -> Card:
@@ -104,21 +104,18 @@ def _sequences(names: Sequence[str]) -> str:
 def _inboxes(rows: Sequence[Mapping[str, Any]]) -> Table | None:
     if not rows:
         return None
+    past = any(row.get("health_before") is not None for row in rows)
+    shown = [n for n, column in enumerate(COLUMNS) if past or column.title != "Yesterday"]
     drawn = tuple(
-        Row(
-            cells=(
-                row["address"],
-                row.get("health"),
-                row.get("health_before"),
-                row.get("limit"),
-                row.get("limit_before"),
-                row.get("status") or UNKNOWN,
-            ),
-            tone=_TONES.get(row.get("status") or "", Tone.UNKNOWN),
-        )
+        Row(cells=tuple(_cells(row)[n] for n in shown), tone=_TONES.get(row.get("status") or "", Tone.INFO))
         for row in rows[:MOST_INBOXES]
     )
-    return Table(columns=COLUMNS, rows=drawn, total=len(rows))
+    return Table(columns=tuple(COLUMNS[n] for n in shown), rows=drawn, total=len(rows))
+
+
+def _cells(row: Mapping[str, Any]) -> tuple[str | float | None, ...]:
+    figures = (row.get(name) for name in ("health", "health_before", "limit", "limit_before"))
+    return row["address"], *figures, row.get("status") or UNKNOWN
 
 
 def _buttons(alert: Alert) -> tuple[Button, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 
@@ -51,6 +51,15 @@ class OpenReply:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimTime:
+    """How long an interested reply waited until somebody took it."""
+
+    name: str
+    sequence: str
+    waited: timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Subscription:
     """What one channel wants to be told. Empty `sequence` and `inbox` mean all."""
 
@@ -87,6 +96,7 @@ class Records(Protocol):
 
     async def summary(self, workspace: str) -> AlertsSummary: ...
     async def open_replies(self, workspace: str) -> Sequence[OpenReply]: ...
+    async def claim_times(self, workspace: str, since: datetime) -> Sequence[ClaimTime]: ...
     async def subscriptions(self, workspace: str, channel: str) -> Sequence[Subscription]: ...
     async def subscribe(self, workspace: str, subscriptions: Sequence[Subscription]) -> None: ...
     async def unsubscribe(self, workspace: str, subscriptions: Sequence[Subscription]) -> int: ...

@@ -103,14 +103,14 @@ def sweep(
 
 
 def _woken(connection: sa.Connection, *, now: float) -> list[tuple[sa.Row[Any], str]]:
-    which = sa.select(alerts.c.id, alerts.c.snoozed_name).where(alerts.c.snoozed_until <= now)
-    rows = connection.execute(which.limit(AT_ONCE).with_for_update(skip_locked=True)).all()
-    by = {row.id: row.snoozed_name for row in rows}
-    if not by:
-        return []
-    woken = sa.update(alerts).where(alerts.c.id.in_(by)).values(**AWAKE, waiting_since=now)
-    changed = connection.execute(woken.returning(*_SAID)).all()
-    return [(row._replace(snoozed_name=by[row.id]), "back") for row in changed]
+    """End the snoozes that have run out; by whom they were stays written."""
+    which = sa.select(alerts.c.id).where(alerts.c.snoozed_until <= now)
+    woken = (
+        sa.update(alerts)
+        .where(alerts.c.id.in_(which.limit(AT_ONCE).with_for_update(skip_locked=True)))
+        .values(snoozed_until=None, nudges=0, waiting_since=now)
+    )
+    return [(row, "back") for row in connection.execute(woken.returning(*_SAID)).all()]
 
 
 def _nudged(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from bot.ledger import inbox
 from bot.ledger.posts import State
 from bot.ledger.tables import alerts, audit, deliveries, digests, posts, subscriptions
-from shared.records import Actor, AlertsSummary, AuditEntry, Subscription
+from shared.records import Actor, AlertsSummary, AuditEntry, ClaimTime, Subscription
 from shared.rhythm import MORNING, Rhythm, read_rhythm
 
 DAY = 86_400.0
@@ -81,6 +81,23 @@ def open_alerts(connection: sa.Connection, workspace: str, *, limit: int = 200) 
         .limit(limit)
     )
     return connection.execute(query).all()
+
+
+def claim_times(connection: sa.Connection, workspace: str, *, since: float) -> Sequence[ClaimTime]:
+    """How long the replies claimed since then had waited, the first claimed first."""
+    query = (
+        sa.select(alerts)
+        .where(alerts.c.workspace == workspace, alerts.c.claimed_at >= since)
+        .order_by(alerts.c.claimed_at)
+    )
+    return [
+        ClaimTime(
+            name=row.claimed_name,
+            sequence=row.sequence,
+            waited=timedelta(seconds=max(0.0, row.claimed_at - row.received_at)),
+        )
+        for row in connection.execute(query)
+    ]
 
 
 def select_subscriptions(

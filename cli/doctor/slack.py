@@ -14,7 +14,7 @@ from shared.plain import visible
 from shared.settings import Settings, SlackSettings
 
 SECONDS = 10
-CONVENIENT = {"chat:write.public"}
+CONVENIENT = {"chat:write.public", "files:write"}
 """Scopes that spare somebody an invitation."""
 
 

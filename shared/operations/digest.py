@@ -1,60 +1,148 @@
-"""The day in one message, for `digest now` and for the bot's daily digest."""
+"""The day or the week in one message, for `digest now` and for the bot's digests."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from datetime import timedelta
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import UTC, date, datetime, timedelta
+from statistics import median
 
 from shared.api.models import Inbox, StatsRow
-from shared.card import Button, Card, Fact, Tone
+from shared.api.pacing import Priority
+from shared.card import Button, Card, Chart, Fact, Tone
 from shared.desk import Desk
 from shared.health import DomainHealth, roll_up, worst
 from shared.operations.outcome import need_records
 from shared.operations.overview import Part, alerts_summary, read_part
 from shared.operations.stats import total_facts
-from shared.records import AlertsSummary, OpenReply
-from shared.reports import show_span, totals
+from shared.records import AlertsSummary, ClaimTime, OpenReply
+from shared.reports import rate, show_number, show_rate, show_span, totals
 from shared.snapshot import service_day
 
+DAYS = {"day": 1, "week": 7}
+CHARTED = 14
+"""Days that the chart shows: the period and what it is compared with, at least."""
+LEAST_SENDS = 20
+"""Sends of a sequence from which its rate says something."""
 
-async def digest_card(desk: Desk) -> Card:
-    """Yesterday against the day before, what came in 24 hours, what waits, which domains are in trouble."""
-    day = service_day(desk.client, now=desk.now()) - timedelta(days=1)
-    yesterday, before, inboxes, alerts, replies = await asyncio.gather(
-        read_part(_total(desk, days_ago=1)),
-        read_part(_total(desk, days_ago=2)),
+
+async def digest_card(desk: Desk, *, every: str = "day") -> Card:
+    """The period that ended yesterday against the one before, the best and the worst, who waited, what waits."""
+    last = service_day(desk.client, now=desk.now()) - timedelta(days=1)
+    length = DAYS[every]
+    first = last - timedelta(days=length - 1)
+    days, sequences, inboxes, alerts, replies, claims = await asyncio.gather(
+        read_part(_days(desk, last=last)),
+        read_part(_by_sequence(desk, first=first, last=last)),
         read_part(desk.client.list_inboxes()),
         read_part(alerts_summary(desk)),
         read_part(_open(desk)),
+        read_part(_claims(desk, since=datetime.combine(first, datetime.min.time(), UTC))),
     )
     domains = roll_up(inboxes.value or (), thresholds=desk.workspace.thresholds)
+    period = str(last) if length == 1 else f"{first} to {last}"
     return Card(
-        title=f"Digest of {desk.workspace.name} for {day}",
+        title=f"Digest of {desk.workspace.name} for {period}",
         tone=worst(domain.tone for domain in domains),
         facts=(
-            *_numbers(yesterday, before),
+            *_numbers(days, length=length),
+            *_extremes(sequences),
             _came(alerts),
+            *_times(claims),
             _waiting(replies, desk=desk),
             _domains(inboxes, domains),
         ),
+        chart=_chart(days, last=last),
         buttons=tuple(Button(label=word, command=word) for word in ("open", "stats", "inboxes unhealthy")),
     )
 
 
-async def _total(desk: Desk, *, days_ago: int) -> StatsRow:
-    day = service_day(desk.client, now=desk.now()) - timedelta(days=days_ago)
-    return totals(await desk.client.stats(start=day, end=day))
+async def _days(desk: Desk, *, last: date) -> tuple[StatsRow, ...]:
+    """One total per day, the oldest first."""
+    days = [last - timedelta(days=back) for back in range(CHARTED - 1, -1, -1)]
+    read = (desk.client.stats(start=day, end=day, priority=Priority.BULK) for day in days)
+    return tuple(totals(rows) for rows in await asyncio.gather(*read))
+
+
+async def _by_sequence(desk: Desk, *, first: date, last: date) -> tuple[tuple[str, StatsRow], ...]:
+    rows, known = await asyncio.gather(desk.client.stats(start=first, end=last), desk.client.list_sequences())
+    names = {sequence.id: sequence.label for sequence in known}
+    return tuple((names.get(row.group, row.group), row) for row in rows)
+
+
+async def _claims(desk: Desk, *, since: datetime) -> Sequence[ClaimTime]:
+    return await need_records(desk).claim_times(desk.workspace.name, since)
 
 
 async def _open(desk: Desk) -> Sequence[OpenReply]:
     return await need_records(desk).open_replies(desk.workspace.name)
 
 
-def _numbers(yesterday: Part[StatsRow], before: Part[StatsRow]) -> tuple[Fact, ...]:
-    if yesterday.value is None:
-        return (yesterday.unknown("Numbers"),)
-    return total_facts(yesterday.value, before=before.value)
+def _numbers(part: Part[tuple[StatsRow, ...]], *, length: int) -> tuple[Fact, ...]:
+    if part.value is None:
+        return (part.unknown("Numbers"),)
+    now, before = part.value[-length:], part.value[-2 * length : -length]
+    return total_facts(totals(now), before=totals(before))
+
+
+def _extremes(part: Part[tuple[tuple[str, StatsRow], ...]]) -> tuple[Fact, ...]:
+    """The sequences with the highest and the lowest positive rate, of those that sent enough to tell."""
+    rated = [
+        (share, name)
+        for name, row in part.value or ()
+        if (row.sends or 0) >= LEAST_SENDS and (share := rate(row.positive_replies, row.sends)) is not None
+    ]
+    if len(rated) < 2:
+        return ()
+    (low, worst_one), (high, best_one) = min(rated), max(rated)
+    return (
+        Fact(label="Best", value=f"{best_one} · {show_rate(high)} positive"),
+        Fact(label="Worst", value=f"{worst_one} · {show_rate(low)} positive"),
+    )
+
+
+def _times(part: Part[Sequence[ClaimTime]]) -> tuple[Fact, ...]:
+    """The median time to claim, of all, per person and per sequence."""
+    if not part.value:
+        return ()
+    everybody = f"median {_median(part.value)} over {show_number(len(part.value), 'claim')}"
+    by_person = _medians((f"@{one.name}", one) for one in part.value)
+    by_sequence = _medians((one.sequence or "no sequence", one) for one in part.value)
+    return (
+        Fact(label="Time to claim", value=everybody),
+        Fact(label="By person", value=by_person),
+        Fact(label="By sequence", value=by_sequence),
+    )
+
+
+def _medians(named: Iterable[tuple[str, ClaimTime]]) -> str:
+    """The fastest first, five at most."""
+    groups: defaultdict[str, list[ClaimTime]] = defaultdict(list)
+    for name, one in named:
+        groups[name].append(one)
+    order = sorted(groups, key=lambda name: median(one.waited.total_seconds() for one in groups[name]))
+    more = f", and {len(order) - 5} more" if len(order) > 5 else ""
+    return ", ".join(f"{name} {_median(groups[name])}" for name in order[:5]) + more
+
+
+def _median(claims: Sequence[ClaimTime]) -> str:
+    return show_span(timedelta(seconds=median(one.waited.total_seconds() for one in claims)))
+
+
+def _chart(part: Part[tuple[StatsRow, ...]], *, last: date) -> Chart | None:
+    if part.value is None or not any(row.sends for row in part.value):
+        return None
+    days = [last - timedelta(days=back) for back in range(len(part.value) - 1, -1, -1)]
+    return Chart(
+        title=f"The last {len(days)} days",
+        labels=tuple(f"{day:%-d %b}" for day in days),
+        series=(
+            ("Sends", tuple(row.sends for row in part.value)),
+            ("Replies", tuple(row.replies for row in part.value)),
+            ("Positive", tuple(row.positive_replies for row in part.value)),
+        ),
+    )
 
 
 def _came(part: Part[AlertsSummary]) -> Fact:

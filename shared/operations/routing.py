@@ -156,14 +156,21 @@ async def digest(invocation: Invocation, desk: Desk) -> Outcome:
         )
     at = invocation.values["at"]
     await records.set_digest(desk.workspace.name, channel, at)
-    card = _digest_times(at, channel=channel)
+    card = _digest_times(await records.digest_at(desk.workspace.name, channel), channel=channel)
     return Outcome(
         card=replace(card, tone=Tone.GOOD), result=f"{channel}: digest {f'at {at}' if at else 'off'}"
     )
 
 
+def _often(rhythm: str) -> str:
+    """`every day at 09:00`, `on mondays at 09:00 Europe/Berlin`."""
+    day, _, rest = rhythm.partition(" ")
+    return f"every day at {rhythm}" if day[:1].isdigit() else f"on {day} at {rest}"
+
+
 def _digest_times(at: str | None, *, channel: str) -> Card:
-    said = f"{_said(channel)} has its digest every day at {at}" if at else f"{_said(channel)} has no digest"
+    times = " and ".join(_often(one) for one in at.split(" and ")) if at else ""
+    said = f"{_said(channel)} has its digest {times}" if at else f"{_said(channel)} has no digest"
     off = Invocation(command=COMMANDS["digest"], values={"action": "off", "at": None, "channel": channel})
     after = (Button(label="End it", command=render(off)),) if at else ()
     return Card(title=said, buttons=(Button(label="Show it now", command="digest now"), *after))

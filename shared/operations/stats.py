@@ -10,7 +10,7 @@ from datetime import date, timedelta
 from shared.api.errors import OutreachError
 from shared.api.models import StatsRow
 from shared.api.pacing import Priority
-from shared.card import Button, Card, Column, Fact, Row, Table
+from shared.card import Button, Card, Chart, Column, Fact, Row, Table
 from shared.commands import Invocation
 from shared.desk import Desk
 from shared.reports import change, rate, show_change, show_count, show_rate, totals
@@ -26,6 +26,8 @@ COLUMNS = (
     Column(title="Positive rate", numeric=True),
     Column(title="Meetings", numeric=True),
 )
+MOST_CHARTED = 10
+"""Groups that a chart shows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,8 +80,9 @@ async def stats(invocation: Invocation, desk: Desk) -> Card:
         title=f"Stats by {by}, {asked.said}",
         facts=total_facts(total, before=before),
         table=_table(rows, total, names, by=by) if rows else None,
+        chart=_chart(rows, names, by=by),
         text=() if rows else ("Nothing was counted in this time.",),
-        buttons=_buttons(by),
+        buttons=_buttons(by, asked),
         data=tuple(_data(row) for row in rows),
     )
 
@@ -141,6 +144,27 @@ def _table(rows: tuple[StatsRow, ...], total: StatsRow, names: Mapping[str, str]
     return Table(columns=COLUMNS, rows=tuple(lines))
 
 
+def _chart(rows: tuple[StatsRow, ...], names: Mapping[str, str], *, by: str) -> Chart | None:
+    """The reply and positive rates by group, of the groups with most sends."""
+    sent = sorted((row for row in rows if row.sends), key=lambda row: -(row.sends or 0))[:MOST_CHARTED]
+    if not sent:
+        return None
+    return Chart(
+        title=f"Rates by {by}, in per cent",
+        labels=tuple(names.get(row.group) or _label(row.group, by) for row in sent),
+        series=(
+            ("Replies", tuple(_percent(row.replies, row.sends) for row in sent)),
+            ("Positive", tuple(_percent(row.positive_replies, row.sends) for row in sent)),
+        ),
+        bars=True,
+    )
+
+
+def _percent(part: int | None, whole: int | None) -> float | None:
+    share = rate(part, whole)
+    return None if share is None else round(share * 100, 1)
+
+
 def _label(group: str, by: str) -> str:
     """A bare number or letter says what it counts: `Step 1`."""
     return f"{by.capitalize()} {group}" if len(group) < 3 else group
@@ -162,10 +186,11 @@ def _row(row: StatsRow, *, label: str, best: float) -> Row:
     )
 
 
-def _buttons(by: str) -> tuple[Button, ...]:
+def _buttons(by: str, asked: Range) -> tuple[Button, ...]:
     others = [grouping for grouping in ("sequence", "step", "variant", "inbox") if grouping != by]
     links = (Button(label=f"by {grouping}", command=f"stats by {grouping}") for grouping in others)
-    return (Button(label="Last 7 days", command=f"stats by {by} 7d"), *links)
+    week = Button(label="Last 7 days", command=f"stats by {by} 7d")
+    return (*(() if asked.said == "last 7 days" else (week,)), *links)
 
 
 def _data(row: StatsRow) -> dict[str, object]:

@@ -23,6 +23,7 @@ from shared.records import (
     Actor,
     AlertsSummary,
     AuditEntry,
+    ClaimTime,
     OpenReply,
     RecordsUnavailable,
     Subscription,
@@ -128,6 +129,7 @@ class MemoryRecords:
     replies: list[OpenReply] = field(default_factory=list)
     routes: set[Subscription] = field(default_factory=set)
     digests: dict[str, str] = field(default_factory=dict)
+    claims: list[ClaimTime] = field(default_factory=list)
     entries: list[AuditEntry] = field(default_factory=list)
     planned: dict[tuple[str, str], Timer] = field(default_factory=dict)
     broken: bool = False
@@ -143,6 +145,9 @@ class MemoryRecords:
     async def open_replies(self, workspace: str) -> Sequence[OpenReply]:
         self._look()
         return self.replies
+
+    async def claim_times(self, workspace: str, since: datetime) -> Sequence[ClaimTime]:
+        return self.claims
 
     async def subscriptions(self, workspace: str, channel: str) -> Sequence[Subscription]:
         self._look()

@@ -1,0 +1,66 @@
+"""What alerts do over time, hung into the clock: reminders, spikes, digests, and looks at what cards are about."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import datetime
+
+import structlog
+
+from bot import digests, spikes
+from bot.desks import Desks
+from bot.digests import Digests
+from bot.ledger import Ledger
+from bot.pictures import Pictures
+from bot.reminders import Reminders
+from bot.schedule import TIMER_SECONDS, Clockwork
+from bot.spikes import SpikeWatch
+from bot.surroundings import Surroundings
+from shared.history import History, HistoryUnavailable
+
+log = structlog.get_logger("upkeep")
+
+
+def hang(
+    clockwork: Clockwork, ledger: Ledger, desks: Desks, pictures: Pictures, *, planned: Callable[[], None]
+) -> None:
+    """Have the clock ring what is done at intervals."""
+    settings = desks.settings
+    reminders = Reminders(ledger, settings.attention, settings.routes, planned=planned)
+    clockwork.every(TIMER_SECONDS, reminders.sweep, name="reminders")
+    watch = SpikeWatch(ledger, desks, settings.attention.spike, settings.routes, planned=planned)
+    clockwork.every(spikes.EVERY, watch.look, name="spikes")
+    giving = Digests(ledger, desks, pictures, planned=planned)
+    clockwork.every(digests.EVERY, giving.give, name="digests")
+
+
+@asynccontextmanager
+async def open_surroundings(ledger: Ledger, desks: Desks) -> AsyncIterator[Surroundings]:
+    """Who keeps cards true to what happens elsewhere; the caller runs it."""
+    async with AsyncExitStack() as stack:
+        history = await stack.enter_async_context(History(desks.settings.history_database))
+        yield Surroundings(ledger, desks, yesterday=Yesterday(history))
+
+
+class Yesterday:
+    """How inboxes stood at a moment, as far as the history has it."""
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+
+    async def __call__(self, workspace: str, at: datetime) -> Mapping[str, tuple[float | None, float | None]]:
+        """Health and limit by address; empty when the history does not answer."""
+        try:
+            health = await self._held(workspace, "health_score", at)
+            limit = await self._held(workspace, "daily_limit", at)
+        except HistoryUnavailable as error:
+            log.warning("history not read", error=type(error).__name__)
+            return {}
+        return {address: (health.get(address), limit.get(address)) for address in {*health, *limit}}
+
+    async def _held(self, workspace: str, metric: str, at: datetime) -> dict[str, float | None]:
+        found = await self._history.all_series(
+            workspace, kind="inbox", metric=metric, start=at, end=at, points=1
+        )
+        return {address: values[-1].value for address, values in found.items() if values}
