@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
 import structlog
 from apscheduler.executors.asyncio import AsyncIOExecutor
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
-from bot import drawing
-from bot.desks import Desks
 from bot.ledger import Ledger
-from bot.ledger.inbox import Planned
 from bot.ledger.timers import Firing
-from shared import commands, operations
-from shared.api.errors import NotFound, OutreachError
-from shared.card import Card, Tone
+from shared.api.errors import OutreachError
 from shared.records import Actor, RecordsUnavailable
-from shared.words import join
 
 BOT = Actor(name="outreach", face="bot")
 TIMER_SECONDS = 1.0
@@ -27,6 +21,8 @@ RETRY_SECONDS = 30.0
 
 log = structlog.get_logger("schedule")
 Job = Callable[[], Awaitable[object]]
+Act = Callable[[Firing], Awaitable[None]]
+"""Carries out a timer. Raises `OutreachError` or `RecordsUnavailable` when it is to be tried again."""
 
 
 class Clockwork:
@@ -68,44 +64,31 @@ class Clockwork:
 
 
 class Timers:
-    """Carries out the ledger's timers, each once over all processes."""
+    """Carries out the ledger's timers, each once over all processes and restarts.
 
-    def __init__(self, ledger: Ledger, desks: Desks, *, planned: Callable[[], None]) -> None:
-        self._ledger, self._desks, self._planned = ledger, desks, planned
+    `kinds` holds one entry for each kind of timer. Timers of other kinds, set by a newer version, are left as
+    they are for it, and told of. An act may be repeated when its process dies before it is written down.
+    """
+
+    def __init__(self, ledger: Ledger, kinds: Mapping[str, Act]) -> None:
+        self._ledger, self._kinds = ledger, kinds
+        self.strange: Sequence[str] = ()
+        """Kinds that are due and unknown."""
 
     async def fire(self) -> None:
         """What is due now."""
-        for firing in await self._ledger.claim_timers():
-            if firing.timer.kind != "resume":
-                await self._ledger.postpone_timer(firing, seconds=3600)
-                continue
-            await self._resume(firing)
+        for firing in await self._ledger.claim_timers(self._kinds):
+            await self._carry_out(firing)
+        strange = await self._ledger.strange_timers(self._kinds)
+        if strange != self.strange:
+            self.strange = strange
+            log.warning("timers of unknown kinds are due", kinds=strange)
 
-    async def _resume(self, firing: Firing) -> None:
+    async def _carry_out(self, firing: Firing) -> None:
         try:
-            card = await self._run(firing)
-        except NotFound as error:
-            card = Card(title="A paused sequence is gone", tone=Tone.WARN, text=(str(error),))
+            await self._kinds[firing.timer.kind](firing)
+            await self._ledger.timer_done(firing)
         except (OutreachError, RecordsUnavailable) as error:
-            log.warning("timer postponed", key=firing.timer.key, error=type(error).__name__)
+            told = {"kind": firing.timer.kind, "key": firing.timer.key}
+            log.warning("timer postponed", **told, error=type(error).__name__)
             await self._ledger.postpone_timer(firing, seconds=RETRY_SECONDS)
-            return
-        await self._announce(firing, card)
-        await self._ledger.timer_done(firing)
-
-    async def _run(self, firing: Firing) -> Card:
-        workspace = self._desks.settings.workspace(firing.workspace)
-        invocation = commands.parse(join("resume", firing.timer.key))
-        return await operations.run(invocation, self._desks.at(workspace, BOT))
-
-    async def _announce(self, firing: Firing, card: Card) -> None:
-        channel = (
-            firing.timer.payload.get("channel")
-            or self._desks.settings.workspace(firing.workspace).alert_channel
-        )
-        if channel:
-            said = Card(title=card.title, tone=card.tone, text=(*card.text, "Its pause has run out."))
-            dedupe = f"note:resume:{firing.id}:{firing.timer.due_at.timestamp()}"
-            note = Planned(dedupe=dedupe, channel=channel, kind="note", note=drawing.write_note(said))
-            await self._ledger.note(firing.workspace, note)
-            self._planned()

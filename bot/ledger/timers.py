@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -50,14 +50,16 @@ def select(connection: sa.Connection, workspace: str, kind: str) -> Sequence[Tim
     return [_read(row) for row in connection.execute(query.order_by(timers.c.due_at))]
 
 
-def claim(connection: sa.Connection, *, now: float, limit: int = 20) -> Sequence[Firing]:
-    """Lease what is due."""
+def claim(
+    connection: sa.Connection, kinds: Collection[str], *, now: float, limit: int = 20
+) -> Sequence[Firing]:
+    """Lease what is due of these kinds."""
     free = sa.or_(
         timers.c.lease_until.is_(None), timers.c.lease_until <= now, timers.c.lease_until > now + LEASE
     )
     due = (
         sa.select(timers.c.id)
-        .where(timers.c.due_at <= now, free)
+        .where(timers.c.due_at <= now, free, timers.c.kind.in_(kinds))
         .order_by(timers.c.due_at)
         .limit(limit)
         .with_for_update(skip_locked=True)
@@ -68,6 +70,12 @@ def claim(connection: sa.Connection, *, now: float, limit: int = 20) -> Sequence
         .values(lease_until=now + LEASE, token=timers.c.token + 1, attempts=timers.c.attempts + 1)
     )
     return [_firing(row) for row in connection.execute(taken.returning(timers))]
+
+
+def strange(connection: sa.Connection, kinds: Collection[str], *, now: float) -> Sequence[str]:
+    """The kinds besides these of which something is due."""
+    due = sa.select(timers.c.kind).where(timers.c.due_at <= now, timers.c.kind.not_in(kinds))
+    return connection.execute(due.distinct().order_by(timers.c.kind)).scalars().all()
 
 
 def done(connection: sa.Connection, firing: Firing) -> bool:

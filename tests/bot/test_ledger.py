@@ -222,15 +222,23 @@ async def test_a_timer_is_leased_to_one_and_survives_a_process_that_died_with_it
 ) -> None:
     due = datetime.fromtimestamp(hands.now, UTC) + timedelta(minutes=1)
     await ledger.set_timer("default", Timer(kind="resume", key="sq_1", due_at=due, payload={"by": "ann"}))
-    assert await ledger.claim_timers() == []
+    assert await ledger.claim_timers(["resume"]) == []
     hands.now += 61
-    (firing,) = await ledger.claim_timers()
-    assert await ledger.claim_timers() == []
+    (firing,) = await ledger.claim_timers(["resume"])
+    assert await ledger.claim_timers(["resume"]) == []
     hands.now += 61
-    (again,) = await ledger.claim_timers()
+    (again,) = await ledger.claim_timers(["resume"])
     assert not await ledger.timer_done(firing), "its lease had run out"
     assert await ledger.timer_done(again)
     assert await ledger.timers("default", "resume") == []
+
+
+async def test_a_timer_of_an_unknown_kind_is_kept_as_it_is_and_told_of(ledger: Ledger, hands: Hands) -> None:
+    due = datetime.fromtimestamp(hands.now, UTC)
+    await ledger.set_timer("default", Timer(kind="brew", key="tea", due_at=due, payload={}))
+    assert await ledger.claim_timers(["resume"]) == []
+    assert await ledger.strange_timers(["resume"]) == ["brew"]
+    assert [timer.due_at for timer in await ledger.timers("default", "brew")] == [due]
 
 
 async def test_subscriptions_are_exactly_what_was_asked_for(ledger: Ledger) -> None:
