@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from bot.ledger.tables import alerts, answers, arrivals, audit, deliveries, posts
+from bot.ledger.tables import alerts, answers, arrivals, audit, deliveries, posts, sightings
 
 BODIES = 30 * 86_400.0
 """Seconds that what leads wrote is kept."""
@@ -29,7 +29,12 @@ def prune(connection: sa.Connection, *, bodies_before: float, hashes_before: flo
     """Forget one portion."""
     bodies = _forget_words(connection, before=bodies_before)
     gone = _forget_deliveries(connection, before=hashes_before)
-    for table, at in ((arrivals, arrivals.c.at), (answers, answers.c.at), (audit, audit.c.at)):
+    for table, at in (
+        (arrivals, arrivals.c.at),
+        (answers, answers.c.at),
+        (audit, audit.c.at),
+        (sightings, sightings.c.at),
+    ):
         key = next(iter(table.primary_key.columns))
         old = sa.select(key).where(at < hashes_before).limit(AT_ONCE)
         connection.execute(sa.delete(table).where(key.in_(old)))
