@@ -1,4 +1,4 @@
-"""The bot against targets.md, rows 1 to 4, each beside its baseline in the same run."""
+"""The bot against targets.md, rows 1 to 4 and 11, each beside its baseline in the same run."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pathlib import Path
 import uvloop
 from aiohttp import web
 
+from tests.bench import lanes
 from tests.bench.intake_server import SECRET
 from tests.bench.load import Load, deliveries, fire
 from tests.bot.house import House, bot_process, free_port, interested, open_house
@@ -27,7 +28,12 @@ SINGLE_COUNT = 600
 def run() -> list[Row]:
     """All rows."""
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return [*runner.run(intake()), *runner.run(latency()), *runner.run(commands())]
+        return [
+            *runner.run(intake()),
+            *runner.run(latency()),
+            *runner.run(commands()),
+            *runner.run(sharing()),
+        ]
 
 
 async def intake() -> list[Row]:
@@ -182,6 +188,18 @@ async def _slow_service() -> AsyncIterator[str]:
         yield f"http://127.0.0.1:{port}/v1"
     finally:
         await runner.cleanup()
+
+
+async def sharing() -> list[Row]:
+    """Row 11: forty channels full of alerts on PostgreSQL."""
+    told = await lanes.measure()
+    most, limit = max(told.one_core, *told.two_cores), float(lanes.CHANNELS)
+    return [
+        ("40 channels, one process", told.one, "/s", "40, within 5 %", told.one >= 0.95 * limit),
+        ("40 channels, two processes", told.two, "/s", "40, within 5 %", told.two >= 0.95 * limit),
+        ("of a core for each of them, at most", most, "cores", "under 0.5", most < 0.5),
+        ("silence of a channel after one was killed", told.gap, "s", "at most 10", told.gap <= 10),
+    ]
 
 
 def _at(figures: list[float], share: float) -> float:

