@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from shared.api.models import Inbox
 from shared.card import Tone
 from shared.snapshot import Snapshot
+from tui import wording
 from tui.lines import ChangeLine
 
 NOTABLE = 5.0
@@ -20,6 +21,16 @@ def between(before: Snapshot, after: Snapshot, *, at: datetime) -> tuple[ChangeL
     """The changes, at most `MOST`; nothing where there was nothing to compare with."""
     found = (*_sequences(before, after, at), *_inboxes(before, after, at), *_interested(before, after, at))
     return found[:MOST]
+
+
+def news(lines: Iterable[ChangeLine], *, since: datetime | None, now: datetime) -> str:
+    """`3 changes since 13:40, 2 for the worse`; nothing where there were none, or nobody has looked before."""
+    found = [line for line in lines if since and line.at > since]
+    if not found or since is None:
+        return ""
+    worse = sum(line.tone in {Tone.WARN, Tone.BAD} for line in found)
+    how = f", {worse:,} for the worse" if worse else ""
+    return f"{wording.plural(len(found), 'change')} since {wording.moment(since, now=now)}{how}"
 
 
 def _sequences(before: Snapshot, after: Snapshot, at: datetime) -> Iterator[ChangeLine]:

@@ -247,7 +247,7 @@ INTERESTED = (
 
 
 def _when(line: ChangeLine, _: int, __: Glyphs) -> Sequence[Piece]:
-    return ((line.at.astimezone().strftime("%H:%M"), Ink.MUTED),)
+    return ((line.at.astimezone().strftime("%a %H:%M"), Ink.MUTED),)
 
 
 def _what(line: ChangeLine, _: int, __: Glyphs) -> Sequence[Piece]:
@@ -256,7 +256,7 @@ def _what(line: ChangeLine, _: int, __: Glyphs) -> Sequence[Piece]:
 
 CHANGES = (
     Column(title="", width=1, say=_sign),
-    Column(title="At", width=5, say=_when),
+    Column(title="At", width=9, say=_when),
     Column(title="What", width=30, say=_what, grow=1),
 )
 

@@ -164,4 +164,4 @@ def counts(stats: StatsRow) -> tuple[Fact, ...]:
 
 def _lately(subject: str, changes: Sequence[ChangeLine]) -> str:
     seen = [change for change in changes if change.subject == subject][:5]
-    return "\n".join(f"{change.at.astimezone():%H:%M}  {change.text}" for change in seen)
+    return "\n".join(f"{change.at.astimezone():%d %b %H:%M}  {change.text}" for change in seen)

@@ -225,9 +225,8 @@ def _within(line: StatsLine, steps: int | None) -> bool:
 
 def _plain(card: Card, *more: str) -> Card:
     """A card without what the page shows in another form."""
-    return Card(
-        title=card.title, tone=card.tone, text=(*card.text, *more), facts=card.facts, footer=card.footer
-    )
+    facts = tuple(fact for fact in card.facts if fact.label != "Lately")
+    return Card(title=card.title, tone=card.tone, text=(*card.text, *more), facts=facts, footer=card.footer)
 
 
 def _sum(numbers: Iterable[int | None]) -> str:

@@ -83,14 +83,17 @@ def share_of(part: Sequence[float | None], whole: Sequence[float | None]) -> tup
 def axis(
     values: Sequence[float], *, health: bool = False, thresholds: Thresholds = DEFAULT
 ) -> tuple[float, float]:
-    """The lowest and the highest value of the axis: round, and for health never far from the thresholds."""
+    """The lowest and the highest value of the axis: from nothing, so that no small change looks large, to a round number.
+
+    Health begins below the thresholds, where nothing is worth telling apart.
+    """
     if health:
         return min(math.floor(min((*values, thresholds.bad)) / 10) * 10 - 10, 50), 100
-    low, high = min(values, default=0), max(values, default=0)
-    if high == low:
-        return (0, high * 2) if high > 0 else (0, 1)
-    step = 10 ** math.floor(math.log10(high - low))
-    return math.floor(low / step) * step, math.ceil(high / step) * step
+    high = max(values, default=0)
+    if high <= 0:
+        return 0, 1
+    step = 10 ** math.floor(math.log10(high)) / 2
+    return 0, math.ceil(high / step) * step
 
 
 def draw(plot: Plot, *, width: int, height: int, glyphs: Glyphs) -> list[list[Piece]]:
@@ -152,8 +155,10 @@ def _row(
             here: Piece = (glyphs.rest if y == rows - 1 else blank, Ink.FAINT)
         elif level <= floor:
             here = (blank, Ink.FAINT)
+        elif level - floor > len(parts):
+            here = (":" if glyphs.ascii else "░", ink)
         else:
-            here = (parts[min(level - floor, len(parts)) - 1], ink)
+            here = (parts[level - floor - 1], ink)
         if pieces[-1][1] is here[1] and len(pieces) > 1:
             pieces[-1] = (pieces[-1][0] + here[0], here[1])
         else:

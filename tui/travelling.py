@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
 
-from textual import on, work
+from textual import events, on, work
 
 from tui import changes, seeking
 from tui.curves import Curves
@@ -19,9 +19,30 @@ from tui.screens.prompt import Prompt
 from tui.showing import ShowingApp
 from tui.station import Station
 
+AWAY = timedelta(minutes=2)
+"""Who presses nothing for so long has looked away."""
+
 
 class TravellingApp(ShowingApp):
     """Each journey shows what is known at once, and what must be read for it when it has been."""
+
+    _looked_at: datetime | None = None
+
+    async def on_event(self, event: events.Event) -> None:
+        """A key or a button pressed is a look; who comes back after a while is told what is new since."""
+        if isinstance(event, events.Key | events.MouseDown):
+            now = self.now()
+            if self._looked_at and now - self._looked_at > AWAY:
+                self.board_screen.since = self._looked_at
+            self._looked_at = now
+        await super().on_event(event)
+
+    @on(ShowingApp.Ticked)
+    def _recalled(self, message: ShowingApp.Ticked) -> None:
+        """What is remembered from before the start was seen when it was read."""
+        if message.tick.beats == 0 and self.board_screen.since is None:
+            read = [stamp.read_at for stamp in message.tick.board.stamps.values() if stamp.read_at]
+            self.board_screen.since = max(read, default=None)
 
     # -- down into a line ------------------------------------------------------------------------------
 
@@ -32,7 +53,11 @@ class TravellingApp(ShowingApp):
             return
         screen = PageScreen(glyphs=self._glyphs, foot=foot_of(PAGE, remapped=self.remapped.get("page")))
         self.push_screen(screen)
-        screen.call_after_refresh(lambda: screen.open(spot, board=board, changes=self.board_screen.changes))
+        screen.call_after_refresh(
+            lambda: screen.open(
+                spot, board=board, changes=self.board_screen.changes, beats=self.board_screen.beats
+            )
+        )
 
     def _want_domains(self) -> None:
         self.travel(Spot(kind="domains"))

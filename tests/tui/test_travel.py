@@ -12,13 +12,14 @@ import pytest
 from textual.pilot import Pilot
 
 from shared.api.models import Inbox
-from shared.card import Card
+from shared.card import Card, Tone
 from shared.database import parse_url
 from shared.history import History
 from shared.snapshot import Reading, Snapshot
 from tests.tui.accounts import NOW, Clock, account, tick_of
 from tui.dashboard import DashboardApp
 from tui.hands import Hands
+from tui.lines import ChangeLine
 from tui.memory import Memory
 from tui.screens.card import CardScreen
 from tui.screens.everything import EverythingScreen
@@ -311,6 +312,19 @@ async def test_a_lines_address_is_copied(clock: Clock) -> None:
         await see(app, pilot, 0, account())
         await press(pilot, "c")
         assert app.clipboard == "person00@useacme.example"
+
+
+async def test_who_comes_back_is_told_what_changed_since(clock: Clock) -> None:
+    async with open_app([station("acme", clock=clock)], clock=clock) as (app, pilot):
+        await see(app, pilot, 0, account())
+        await press(pilot, "down")
+        clock.pass_by(1800)
+        worse = ChangeLine(clock() - timedelta(minutes=9), "ann@x.example", "active → resting", Tone.WARN)
+        app.post_message(app.Ticked(tick_of(account(now=clock()), changes=(worse,))))
+        await press(pilot, "down")
+        clock.pass_by(1)
+        app.board_screen.tick(clock())
+        assert "1 change since 14:32, 1 for the worse" in app.board_screen.verdict.words.text
 
 
 # -- another moment ------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from shared.api.models import GROUPINGS
 from tui import layout
 from tui.arrange import Arrangement
 from tui.board import Board
+from tui.changes import news
 from tui.columns import INBOXES, LISTS, UNCHARTED
 from tui.freshness import Freshness
 from tui.keys import BOARD, bindings, foot_of
@@ -64,6 +65,8 @@ class BoardScreen(Sturdy, Screen[None]):
         self.active = "inboxes"
         self.grouping = GROUPINGS[0]
         self._changes: tuple[ChangeLine, ...] = ()
+        self.since: datetime | None = None
+        """When somebody looked last, before they came back."""
         self._beats = 0
         self._mode = ""
         self._alarms: tuple[str, ...] = ()
@@ -115,7 +118,7 @@ class BoardScreen(Sturdy, Screen[None]):
         """Another board; each widget paints what differs."""
         self.board, self._changes, self._beats = board, changes, beats
         self.figures.say(board.figures, doubtful=self._doubtful("sequence", now))
-        self.verdict.say(board, doubtful=self._doubtful("inboxes", now))
+        self.verdict.say(board, doubtful=self._doubtful("inboxes", now), news=self._news(now))
         self._show_panels(now)
         self.tick(now, alarms=self._alarms, notices=self._notices)
 
@@ -127,10 +130,13 @@ class BoardScreen(Sturdy, Screen[None]):
         self.banner.say(trouble, now=now, alarms=self._alarms, notices=self._notices)
         if self.board is None:
             return
-        self.verdict.say(self.board, doubtful=self._doubtful("inboxes", now))
+        self.verdict.say(self.board, doubtful=self._doubtful("inboxes", now), news=self._news(now))
         self.figures.say(self.board.figures, doubtful=self._doubtful("sequence", now))
         for panel in self.panels.values():
             panel.tick(now)
+
+    def _news(self, now: datetime) -> str:
+        return "" if self._mode else news(self._changes, since=self.since, now=now)
 
     def _doubtful(self, source: str, now: datetime) -> bool:
         stamp = self.board.stamps.get(source) if self.board else None
@@ -158,6 +164,11 @@ class BoardScreen(Sturdy, Screen[None]):
     def changes(self) -> tuple[ChangeLine, ...]:
         """What changed, as it is listed."""
         return self._changes
+
+    @property
+    def beats(self) -> int:
+        """How many reads have succeeded."""
+        return self._beats
 
     def move_to(self, workspace: str) -> None:
         """Another workspace; nothing of the last one stays."""

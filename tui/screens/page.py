@@ -159,11 +159,12 @@ class PageScreen(Screen[None]):
         metrics = self._page.metrics if self._page else ()
         return metrics[self._metric % len(metrics)] if metrics else None
 
-    def open(self, spot: Spot, *, board: Board, changes: Sequence[ChangeLine]) -> None:
+    def open(self, spot: Spot, *, board: Board, changes: Sequence[ChangeLine], beats: int) -> None:
         """Begin at a spot."""
         self._board, self._changes = board, changes
         self._way = []
         self._go(spot)
+        self.tick(self.app.now(), beats=beats)  # type: ignore[attr-defined] # the app's clock
 
     def show(self, board: Board, *, changes: Sequence[ChangeLine], beats: int, now: datetime) -> None:
         """Another board: the same spot as it is now."""

@@ -92,8 +92,8 @@ class Verdict(Sturdy, Vertical):
         yield self.words
         yield self.spread
 
-    def say(self, board: Board, *, doubtful: bool) -> None:
-        """The verdict; a doubtful one is not painted as a good one."""
+    def say(self, board: Board, *, doubtful: bool, news: str = "") -> None:
+        """The verdict, and what is new since the last look; a doubtful verdict is not painted as a good one."""
         headline = board.headline
         ink = Ink.MUTED if doubtful else TONE_INK[headline.tone]
         left: list[Piece] = [
@@ -104,7 +104,7 @@ class Verdict(Sturdy, Vertical):
             left.append(("  as last read", Ink.WARN))
         if headline.detail:
             left.append((f"   {visible(headline.detail)}", Ink.MUTED))
-        self.words.show(left)
+        self.words.show(left, [(f"  {news} ", Ink.ACCENT)] if news and self.size.width >= 80 else ())
         width = 36 if self.size.width >= 100 else max(10, self.size.width - 52)
         self.spread.show(spread(board.spread, glyphs=self._glyphs, width=width, doubtful=doubtful))
 
