@@ -21,6 +21,10 @@ from shared.reports import show_number
 
 TOGETHER = 5
 """More than so many in one channel at once are said in one message."""
+STORM_SECONDS = 900.0
+"""Such a message is posted once in so long: what comes on meanwhile is in `open`."""
+EVERY = 5.0
+"""Seconds between two sweeps."""
 
 
 class Reminders:
@@ -48,7 +52,8 @@ class Reminders:
             grouped[one.workspace, one.channel, one.what].append(one)
         said: list[tuple[str, Planned]] = []
         for (workspace, _, _), ones in grouped.items():
-            planned = [self._many(ones, now)] if len(ones) > TOGETHER else [self._one(x, now) for x in ones]
+            together = len(ones) > TOGETHER or any(one.bundled for one in ones)
+            planned = [self._many(ones, now)] if together else [self._one(x, now) for x in ones]
             said += [(workspace, one) for one in [*planned, *self._elsewhere(ones, now)]]
         return said
 
@@ -67,7 +72,7 @@ class Reminders:
     def _many(self, ones: Sequence[Due], now: float) -> Planned:
         first = ones[0]
         return Planned(
-            dedupe=f"{first.what}:{first.channel}:{now}",
+            dedupe=f"{first.what}:{first.channel}:{now // STORM_SECONDS:.0f}",
             channel=first.channel,
             kind="note",
             urgency=2,

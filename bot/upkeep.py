@@ -8,13 +8,13 @@ from datetime import datetime
 
 import structlog
 
-from bot import digests, spikes
+from bot import digests, reminders, spikes
 from bot.desks import Desks
 from bot.digests import Digests
 from bot.ledger import Ledger
 from bot.pictures import Pictures
 from bot.reminders import Reminders
-from bot.schedule import TIMER_SECONDS, Clockwork
+from bot.schedule import Clockwork
 from bot.spikes import SpikeWatch
 from bot.surroundings import Surroundings
 from shared.history import History, HistoryUnavailable
@@ -27,8 +27,8 @@ def hang(
 ) -> None:
     """Have the clock ring what is done at intervals."""
     settings = desks.settings
-    reminders = Reminders(ledger, settings.attention, settings.routes, planned=planned)
-    clockwork.every(TIMER_SECONDS, reminders.sweep, name="reminders")
+    nudging = Reminders(ledger, settings.attention, settings.routes, planned=planned)
+    clockwork.every(reminders.EVERY, nudging.sweep, name="reminders")
     watch = SpikeWatch(ledger, desks, settings.attention.spike, settings.routes, planned=planned)
     clockwork.every(spikes.EVERY, watch.look, name="spikes")
     giving = Digests(ledger, desks, pictures, planned=planned)

@@ -39,6 +39,8 @@ class Due:
     """How often it was said before, for all time."""
     by: str
     body: bytes | None
+    bundled: bool
+    """Its card shares a message with others: a storm."""
 
 
 def snooze(connection: sa.Connection, alert: str, actor: Actor, *, until: float, now: float) -> Held | None:
@@ -148,7 +150,14 @@ def _cards(connection: sa.Connection, names: Sequence[str]) -> defaultdict[str, 
     source = posts.join(alerts, alerts.c.id == posts.c.alert_id).join(
         deliveries, deliveries.c.id == alerts.c.delivery_id
     )
-    columns = (posts.c.alert_id, posts.c.channel, posts.c.mention, posts.c.version, deliveries.c.body)
+    columns = (
+        posts.c.alert_id,
+        posts.c.channel,
+        posts.c.mention,
+        posts.c.version,
+        posts.c.bundle,
+        deliveries.c.body,
+    )
     query = sa.select(*columns).select_from(source).where(which).order_by(posts.c.id)
     for card in connection.execute(query) if names else ():
         found[card.alert_id].append(card)
@@ -167,4 +176,5 @@ def _due(row: sa.Row[Any], what: str, card: Any) -> Due:
         round=card.version,
         by=row.snoozed_name,
         body=card.body,
+        bundled=card.bundle != "",
     )

@@ -373,3 +373,17 @@ async def test_a_digest_is_given_once_at_its_time_and_not_for_what_is_long_past(
     hands.now += 47 * HOUR
     assert await ledger.due_digests("default") == []
     assert digests.EVERY < HOUR
+
+
+async def test_what_a_storm_left_waiting_is_said_once_in_a_quarter_of_an_hour(
+    ledger: Ledger, hands: Hands
+) -> None:
+    said: list[Post] = []
+    await arrive(ledger, *(interested(number) for number in range(100)))
+    await post_all(ledger, hands)
+    hands.now = (hands.now // 900 + 1) * 900
+    for _ in range(20):
+        said += await swept(ledger, hands, rules=Attention(escalate_after=None))
+        hands.now += 10
+    assert 1 <= sum(post.kind == "note" for post in said) <= 2
+    assert all(post.kind in {"note", "reminder"} for post in said)
