@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from apscheduler.events import EVENT_JOB_ERROR, JobExecutionEvent
@@ -36,6 +37,8 @@ APART = 0.2
 """Seconds between the first reads, so that a start is no burst."""
 PATIENCE = 12.0
 """Seconds for one reading, the client's repetitions included."""
+STEP = 5.0
+"""Seconds between wall clock and steady clock, within one look, that mean that somebody set the clock."""
 LOOK_BACK = 60
 """Seconds between readings of the history."""
 CAREFUL: Mapping[str, Any] = {"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
@@ -70,6 +73,7 @@ class Poller:
         self._scheduler = AsyncIOScheduler(timezone="UTC", logger=logger)
         self._changed = asyncio.Event()
         self._composer: asyncio.Task[None] | None = None
+        self._minder: asyncio.Task[None] | None = None
         self._reading: dict[str, asyncio.Task[object]] = {}
         self._again: set[str] = set()
         self._beats = 0
@@ -95,7 +99,7 @@ class Poller:
 
     def _schedule(self) -> None:
         self._scheduler.add_listener(self._failed, EVENT_JOB_ERROR)
-        self._scheduler.add_job(self._look_back, "interval", seconds=LOOK_BACK, **CAREFUL)
+        self._scheduler.add_job(self._look_back, "interval", id="look-back", seconds=LOOK_BACK, **CAREFUL)
         for number, source in enumerate(SOURCES.values()):
             seconds = self._intervals[source.grouping or source.name]
             self._scheduler.add_job(
@@ -105,10 +109,23 @@ class Poller:
                 id=source.name,
                 seconds=seconds,
                 jitter=seconds * self._rhythm.jitter,
-                next_run_time=self._now() + timedelta(seconds=number * APART),
+                next_run_time=_in(number * APART),
                 **CAREFUL,
             )
         self._scheduler.start()
+        self._minder = asyncio.create_task(self._mind_the_clock(), name="dashboard-clock")
+
+    async def _mind_the_clock(self) -> None:
+        """The scheduler waits for times of day: an hour set back would be an hour without reads."""
+        before = self._now().timestamp() - time.monotonic()
+        while True:
+            await asyncio.sleep(1.0)
+            ahead = self._now().timestamp() - time.monotonic()
+            if abs(ahead - before) > STEP:
+                logger.warning("the clock was set by %+.0f s; everything is read anew", ahead - before)
+                self._scheduler.modify_job("look-back", next_run_time=_in(0))
+                self.hurry()
+            before = ahead
 
     def hurry(self, *names: str) -> None:
         """Read these sources now, or all; one that is being read already is read once more afterwards."""
@@ -121,13 +138,13 @@ class Poller:
 
     def _due(self, name: str, *, after: float = 0.0) -> None:
         if self._scheduler.running:
-            self._scheduler.modify_job(name, next_run_time=self._now() + timedelta(seconds=after))
+            self._scheduler.modify_job(name, next_run_time=_in(after))
 
     async def aclose(self) -> None:
         """Stop reading, and wait until nothing runs any more."""
         if self._scheduler.running:
             self._scheduler.shutdown(wait=False)
-        tasks = [*self._reading.values(), *([self._composer] if self._composer else [])]
+        tasks = [*self._reading.values(), *filter(None, (self._composer, self._minder))]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -211,3 +228,8 @@ class Poller:
 
     def _failed(self, event: JobExecutionEvent) -> None:
         logger.error("reading %s failed", event.job_id, exc_info=event.exception)
+
+
+def _in(seconds: float) -> datetime:
+    """So many seconds from now by the machine's clock, which is the scheduler's."""
+    return datetime.now(UTC) + timedelta(seconds=seconds)

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -67,20 +67,27 @@ class Screen:
     """The dashboard in a tmux of its own."""
 
     def __init__(
-        self, sandbox: Sandbox, *, folder: Path, size: tuple[int, int] = (160, 50), words: str = ""
+        self,
+        sandbox: Sandbox,
+        *,
+        folder: Path,
+        size: tuple[int, int] = (160, 50),
+        words: str = "",
+        environ: Mapping[str, str] | None = None,
     ) -> None:
         self._socket = str(folder / "tmux")
         (folder / "outreach.toml").touch()
-        environ = {
+        settings = {
             "OUTREACH_CONFIG": str(folder / "outreach.toml"),
             "OUTREACH_BASE_URL": sandbox.told["base_url"],
             "OUTREACH_API_KEY": sandbox.key,
             "OUTREACH_DATABASE_URL": f"sqlite:///{folder}/outreach.db",
             "OUTREACH_POLL_SECONDS": "1",
             "XDG_STATE_HOME": str(folder),
+            **(environ or {}),
         }
-        settings = [f"{name}={value}" for name, value in environ.items()]
-        command = ["env", *settings, sys.executable, "-m", "cli.main", "dashboard", *words.split()]
+        given = [f"{name}={value}" for name, value in settings.items()]
+        command = ["env", *given, sys.executable, "-m", "cli.main", "dashboard", *words.split()]
         self._tmux("-f", "/dev/null", "new-session", "-d", *command)
         self.resize(*size)
         self.pid = int(self._tmux("display-message", "-p", "#{pane_pid}"))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
+
+import pytest
 
 from shared.api.client import OutreachClient
 from shared.api.errors import Unreachable
@@ -81,14 +83,19 @@ class Watcher:
 
 @asynccontextmanager
 async def polled(
-    service: Service, *, seconds: float = 0.3, memory: Memory | None = None, patience: float = 12
+    service: Service,
+    *,
+    seconds: float = 0.3,
+    memory: Memory | None = None,
+    patience: float = 12,
+    now: Any = lambda: datetime.now(UTC),
 ) -> AsyncIterator[tuple[Poller, Watcher]]:
     watcher = Watcher()
     poller = Poller(
         client=cast("OutreachClient", service),
         workspace="acme",
         poll_seconds=seconds,
-        now=lambda: datetime.now(UTC),
+        now=now,
         memory=memory,
         patience=patience,
     )
@@ -157,6 +164,19 @@ async def test_a_hurried_source_is_read_again_even_while_it_is_being_read() -> N
         service.status = "paused"
         service.stalled.set()
         await watcher.until(lambda _: service.calls.count("sequences") == 2)
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+async def test_a_clock_that_is_set_stops_no_reads(hours: int) -> None:
+    service, step = Service(), [timedelta()]
+    async with polled(service, seconds=3600, now=lambda: datetime.now(UTC) + step[0]) as (poller, watcher):
+        await watcher.until(lambda t: t.beats >= 9)
+        step[0] = timedelta(hours=hours)
+        tick = await watcher.until(lambda t: t.beats >= 18)
+        assert tick.board.trouble is None
+        read_at = [stamp.read_at for stamp in tick.board.stamps.values() if stamp.read_at]
+        assert all(abs((at - datetime.now(UTC) - step[0]).total_seconds()) < 20 for at in read_at)
+        assert poller.snapshot.sequences.error is None
 
 
 async def test_what_was_known_is_shown_before_anything_is_read(tmp_path: Path) -> None:

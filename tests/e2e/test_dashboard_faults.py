@@ -1,0 +1,109 @@
+"""The real dashboard in a real terminal, under the faults of an unkind world, in their short form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.e2e.test_dashboard_terminal import Sandbox, Screen
+
+pytestmark = pytest.mark.e2e
+
+
+@contextmanager
+def shown(
+    folder: Path, *, scenario: str = "calm-week", size: tuple[int, int] = (160, 50), words: str = ""
+) -> Iterator[tuple[Sandbox, Screen]]:
+    """A sandbox and a dashboard before it."""
+    sandbox = Sandbox(scenario)
+    try:
+        screen = Screen(sandbox, folder=folder, size=size, words=words)
+        try:
+            yield sandbox, screen
+        finally:
+            screen.close()
+    finally:
+        sandbox.end()
+
+
+def test_a_service_that_answers_in_forty_seconds_is_told_and_the_keys_still_work(tmp_path: Path) -> None:
+    with shown(tmp_path) as (sandbox, screen):
+        screen.until("at risk|healthy")
+        sandbox.control("faults", {"delay": 40.0, "times": None})
+        screen.until("late:", seconds=40)
+        said = screen.until("cannot be reached since|Not answered", seconds=60)
+        assert re.search(r"no answer within|did not answer|took", said)
+        screen.press("3")
+        screen.press("g")
+        screen.until("by step", seconds=5)
+        sandbox.control("faults", method="DELETE")
+        screen.until("cannot be reached since|Not answered", seconds=60, absent=True)
+
+
+def test_a_service_that_wants_silence_is_obeyed_and_the_seconds_are_counted_down(tmp_path: Path) -> None:
+    with shown(tmp_path) as (sandbox, screen):
+        screen.until("at risk|healthy")
+        sandbox.control("faults", {"status": 429, "retry_after": "9", "times": None})
+        said = screen.until(r"429: silent for \d+ s")
+        first = int(re.findall(r"429: silent for (\d+) s", said)[0])
+        screen.until(rf"429: silent for (?!{first} )\d+ s")
+        sandbox.control("faults", method="DELETE")
+        screen.until("429: silent", seconds=60, absent=True)
+        screen.until("late:|out of date", seconds=60, absent=True)
+
+
+def test_ten_thousand_inboxes_are_shown_walked_through_and_filtered(tmp_path: Path) -> None:
+    with shown(tmp_path, scenario="huge") as (_, screen):
+        screen.until("INBOXES 10,000", seconds=60)
+        screen.press("End")
+        before = screen.until("INBOXES 10,000")
+        screen.press("Home")
+        screen.until(re.escape(before), absent=True, seconds=5)
+        screen.press("f")
+        screen.until("faults only", seconds=5)
+        assert psutil.Process(screen.pid).memory_info().rss < 200 * 2**20
+
+
+def test_a_damaged_history_is_set_aside_said_and_begun_anew(tmp_path: Path) -> None:
+    (tmp_path / "outreach-history.db").write_bytes(b"this is no database\n" * 1000)
+    with shown(tmp_path) as (_, screen):
+        screen.until("was set aside as outreach-history.db.damaged-")
+        screen.until("at risk|healthy")
+        screen.press("a")
+        screen.until("was set aside", absent=True)
+    assert (tmp_path / "outreach-history.db").read_bytes().startswith(b"SQLite format 3")
+    assert list(tmp_path.glob("*.damaged-*"))
+
+
+@pytest.mark.parametrize("kind", ["TERM=linux", "TERM=xterm-16color", "NO_COLOR=1", "LC_ALL=C PYTHONUTF8=0"])
+def test_poorer_terminals_show_the_same_words(tmp_path: Path, kind: str) -> None:
+    sandbox = Sandbox()
+    try:
+        screen = Screen(sandbox, folder=tmp_path, environ=dict(pair.split("=") for pair in kind.split()))
+        try:
+            said = screen.until("at risk|healthy")
+            assert "INBOXES" in said
+            assert "SEQUENCES" in said
+            if "LC_ALL" in kind:
+                assert said.isascii()
+            assert psutil.Process(screen.pid).is_running()
+        finally:
+            screen.close()
+    finally:
+        sandbox.end()
+
+
+def test_a_window_that_is_drawn_about_wildly_ends_up_right(tmp_path: Path) -> None:
+    with shown(tmp_path) as (_, screen):
+        screen.until("SEQUENCES")
+        for number in range(60):
+            screen.resize(1 + number * 53 % 250, 1 + number * 31 % 70)
+        screen.resize(160, 50)
+        said = screen.until("CHANGES")
+        assert "error of its own" not in said
+        assert "Traceback" not in (tmp_path / "dashboard.log").read_text()
