@@ -114,7 +114,7 @@ class Acts:
             return Answer(
                 card=await self._refusal(command.name, command.name, command.role, person, channel=channel)
             )
-        if command.name in self.own:
+        if command.name in self.own and not any(invocation.values.values()):
             return await self.own[command.name](desk, person)
         if bulk.scope(invocation) and (question := await self._bulk.ask(invocation, person, desk=desk)):
             return Answer(card=question)

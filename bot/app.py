@@ -27,7 +27,7 @@ from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot import logs, reconcile, upkeep, watch
+from bot import helping, logs, reconcile, upkeep, watch
 from bot.acts import Acts
 from bot.courier import Courier
 from bot.desks import Desks, open_desks
@@ -144,6 +144,7 @@ def _compose(
     acts.pictures = pictures
     listeners = Listeners(acts, people, dialogs)
     socket_mode = _socket_mode(settings, client, listeners, patience=patience)
+    acts.own["help"] = helping.overview
     acts.own["doctor"] = SelfTest(client=client, socket_mode=socket_mode)
     watching = watch.Watch(ledger, desks, client, courier, socket_mode)
     web = Web(

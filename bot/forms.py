@@ -36,6 +36,7 @@ _LENGTHS = (
     ("1w", "1 week"),
 )
 _EVENTS = {
+    "lead.replied": "Somebody answered",
     "reply.interested": "Somebody is interested",
     "reply.ooo": "Somebody is out of office",
     "lead.bounced": "A message bounced",
@@ -58,7 +59,7 @@ class Filled:
 
 def form(verb: str, *, channel: str = "", sequence: Campaign | None = None) -> View:
     """The empty form of a command; `channel` is where it was asked for, `sequence` what it is about."""
-    drawn = {"pause": _pause, "subscribe": _subscribe, "add": _add}[verb](sequence)
+    drawn = {"pause": _pause, "subscribe": _subscribe, "add": _add}[verb](sequence, channel)
     return {
         "type": "modal",
         "callback_id": f"{FORM}:{verb}",
@@ -91,7 +92,7 @@ def channel_of(view: Mapping[str, Any]) -> str:
     return str(told.get("channel") or "") if isinstance(told, dict) else ""
 
 
-def _pause(sequence: Campaign | None) -> list[Block]:
+def _pause(sequence: Campaign | None, _: str) -> list[Block]:
     lengths = [_option(label, value or "none") for value, label in _LENGTHS]
     return [
         _asked(SEQUENCE, "Sequence", _which(sequence)),
@@ -109,7 +110,7 @@ def _pause(sequence: Campaign | None) -> list[Block]:
     ]
 
 
-def _subscribe(sequence: Campaign | None) -> list[Block]:
+def _subscribe(sequence: Campaign | None, channel: str) -> list[Block]:
     kinds = [_option(_EVENTS.get(kind, kind), kind) for kind in EVENT_KINDS]
     forms = [_option("A whole card each", "full"), _option("One line each", "condensed")]
     return [
@@ -120,7 +121,8 @@ def _subscribe(sequence: Campaign | None) -> list[Block]:
             {
                 "type": "conversations_select",
                 "action_id": "channel",
-                "default_to_current_conversation": True,
+                "placeholder": plain("Choose a channel"),
+                **({"initial_conversation": channel} if channel[:1] in {"C", "G"} else {}),
                 "filter": {"include": ["public", "private"], "exclude_bot_users": True},
             },
         ),
@@ -134,7 +136,7 @@ def _subscribe(sequence: Campaign | None) -> list[Block]:
     ]
 
 
-def _add(sequence: Campaign | None) -> list[Block]:
+def _add(sequence: Campaign | None, _: str) -> list[Block]:
     return [
         _asked("email", "E-mail address", _line(254)),
         _asked(SEQUENCE, "Sequence", _which(sequence)),

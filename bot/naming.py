@@ -11,7 +11,11 @@ def named(card: Card, *, channel: str, name: str) -> Card:
     """The Card with this one channel's reference as `#name`; commands of buttons keep the reference."""
     if not channel or not name:
         return card
-    reference, shown = f"<#{channel}>", f"#{name}"
+    card = _replaced(card, f"<#{channel}>", f"#{name}")
+    return _replaced(card, f"slack {channel}", f"Slack #{name}")
+
+
+def _replaced(card: Card, reference: str, shown: str) -> Card:
     return replace(
         card,
         title=card.title.replace(reference, shown),

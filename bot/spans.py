@@ -13,8 +13,11 @@ from shared.commands import COMMANDS
 
 _VERBS = "|".join(COMMANDS)
 _PROGRAMS = "bot|dashboard|sandbox|doctor|webhooks|import|export|init"
-_ARGUMENT = r"(?: (?:--[a-z-]+|[A-Z@][A-Z_]*|…|now|off|here|all))*"
-_CODE = re.compile(f"`((?:/?outreach (?:{_VERBS}|{_PROGRAMS})|(?:{_VERBS})){_ARGUMENT})`")
+_ARGUMENT = rf"(?: (?:--[a-z-]+|[A-Z@][A-Z_]*|…|now|off|here|all|(?:{_VERBS})))*"
+_WHOLE = "|".join(re.escape(command.synopsis) for command in COMMANDS.values())
+_CODE = re.compile(
+    f"`({_WHOLE}|all|pause domain:[a-z]+|(?:/?outreach (?:{_VERBS}|{_PROGRAMS})|(?:{_VERBS})){_ARGUMENT})`"
+)
 
 
 def text(said: str, **style: bool) -> dict[str, Any]:
