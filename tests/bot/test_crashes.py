@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import signal
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -15,6 +16,7 @@ import pytest
 import sqlalchemy as sa
 
 from tests.bot.house import HASTE, House, bot_inside, bot_process, free_port, interested, open_house, until
+from tests.bot.siege import restart
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -122,6 +124,30 @@ async def test_postgresql_that_cuts_every_connection_loses_no_delivery(
 
         await until(taken)
         assert set((await house.until_posted(2)).values()) == {1}
+
+
+async def test_a_postgresql_that_is_restarted_under_a_running_bot_loses_no_delivery(
+    fresh_postgresql: str, tmp_path: Path
+) -> None:
+    async with open_house(tmp_path, database=fresh_postgresql) as house, bot_inside(house, pace=HASTE):
+        await house.control("settings", messages_per_second=0)
+        sending = asyncio.create_task(patient_burst(house, range(30)))
+        await house.until_posted(1)
+        await asyncio.to_thread(restart, fresh_postgresql)
+        await sending
+        assert set((await house.until_posted(30)).values()) == {1}
+        ready = json.loads((await house.get("/readyz"))[1])
+        assert ready["database"] == "ok"
+
+
+async def patient_burst(house: House, numbers: range) -> None:
+    """Each until it is accepted, one after the other."""
+    for number in numbers:
+
+        async def taken(body: bytes = interested(number)) -> bool:
+            return await house.deliver(body) == 200
+
+        await until(taken)
 
 
 def cut_everybody(url: str) -> None:

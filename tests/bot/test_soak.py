@@ -1,0 +1,31 @@
+"""The long form of the fault tests: `make soak`, an hour unless OUTREACH_SOAK_SECONDS says otherwise."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.bot.house import open_house
+from tests.bot.siege import Siege
+from tests.bot.test_crashes import second_door
+
+SECONDS = float(os.environ.get("OUTREACH_SOAK_SECONDS", "3600"))
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(SECONDS + 900)
+async def test_random_faults_lose_nothing_and_double_nothing(fresh_postgresql: str, tmp_path: Path) -> None:
+    seed = int(time.time())
+    async with open_house(tmp_path, database=fresh_postgresql) as house, second_door(house) as other:
+        await house.control("settings", messages_per_second=0)
+        siege = Siege(doors=(house, other), database=fresh_postgresql, dice=random.Random(seed))
+        await siege.lay(SECONDS)
+        report = await siege.report()
+    print(json.dumps({"seconds": SECONDS, "seed": seed, **report}, indent=2))  # noqa: T201 the report is for whoever waited for it
+    assert report["accepted"]
+    assert (report["doubled"], report["lost"]) == (0, 0)
