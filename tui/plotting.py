@@ -131,9 +131,12 @@ def _ink(plot: Plot, value: float | None) -> Ink:
 
 def _marked_rows(plot: Plot, rows: int) -> set[int]:
     marks = (plot.judged.healthy, plot.judged.bad) if plot.judged else ()
-    return {
-        rows - 1 - int((mark - plot.low) / (plot.high - plot.low) * rows) for mark in marks if mark > plot.low
-    }
+    return {_row_of(plot, mark, rows) for mark in marks if mark > plot.low}
+
+
+def _row_of(plot: Plot, value: float, rows: int) -> int:
+    """The row from the top in which a value lies."""
+    return rows - 1 - int((value - plot.low) / (plot.high - plot.low) * rows)
 
 
 def _row(
@@ -169,8 +172,10 @@ def _row(
 def _label(plot: Plot, y: int, rows: int) -> str:
     """At the top, the middle and the bottom."""
     at = {0: plot.high, rows - 1: plot.low}
-    if rows >= 5:
+    if rows >= 5 and not plot.judged:
         at[rows // 2] = plot.high - (plot.high - plot.low) * (rows // 2) / (rows - 1)
+    for mark in (plot.judged.healthy, plot.judged.bad) if plot.judged else ():
+        at.setdefault(_row_of(plot, mark, rows), mark)
     if y not in at:
         return " " * GUTTER
     value = at[y]
