@@ -19,6 +19,7 @@ from shared.api.errors import Uncertain
 from shared.api.models import EVENT_KINDS, Subscription
 from shared.card import Card, Column, Fact, Row, Table, Tone
 from shared.desk import open_client
+from shared.reports import show_number
 from shared.settings import Need, Settings, Workspace, load
 from shared.subscriptions import FILE_NAME, BookUnreadable, SubscriptionBook
 
@@ -48,7 +49,7 @@ def _list(book: SubscriptionBook, workspace: Workspace, options: Namespace) -> i
     rows = tuple(Row(cells=(s.id, s.url, ", ".join(s.events))) for s in kept)
     columns = (Column(title="Id"), Column(title="URL"), Column(title="Events"))
     card = Card(
-        title=f"{len(kept)} webhook subscriptions were made here",
+        title=f"{show_number(len(kept), 'webhook subscription')} made here",
         text=(f"{set_here} more secrets come from the settings.",) if set_here else (),
         table=Table(columns=columns, rows=rows) if rows else None,
         footer="The service cannot be asked for its own list.",

