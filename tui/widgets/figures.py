@@ -16,6 +16,8 @@ from tui.look import PALETTES, Glyphs, Ink, Piece
 from tui.sturdy import Sturdy
 from tui.widgets import paint
 
+BRIEF = {"Replies": "Repl.", "Positive": "Pos.", "Meetings": "Meet."}
+"""Labels where the columns are narrow: a number without a name says nothing."""
 BIG = 6
 """Lines of the large form: label, a gap, three of digits, the rates."""
 
@@ -108,7 +110,9 @@ class Figures(Sturdy, Widget):
         label: Piece = (f"{figure.label} ", Ink.MUTED)
         long: Piece = (show_count(figure.value), Ink.STRONG)
         short: Piece = (wording.short_count(figure.value), Ink.STRONG)
-        fitting = [pair for pair in ([label, long], [label, short]) if _whole(pair, room) == pair]
+        brief: Piece = (f"{BRIEF.get(figure.label, figure.label)} ", Ink.MUTED)
+        pairs = ([label, long], [label, short], [brief, short])
+        fitting = [pair for pair in pairs if _whole(pair, room) == pair]
         return (fitting[0] if fitting else [short]), _whole(rates(figure, glyphs=self._glyphs), room)
 
 
