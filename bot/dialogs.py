@@ -34,6 +34,7 @@ from shared.settings import Workspace
 KEPT = 15.0
 """Seconds for which a menu's sequences are believed."""
 PATIENCE = 5.0
+MOST_VISITORS = 2_000
 WORKING = Card(title="Working …", text=("The answer follows here.",))
 
 log = structlog.get_logger("dialogs")
@@ -68,6 +69,7 @@ class Dialogs:
     def __init__(self, desks: Desks, people: People, client: AsyncWebClient) -> None:
         self._desks, self._people, self._client = desks, people, client
         self._interaction = Interaction(desks.ledger.store)
+        self._visitors: set[str] = set()
         self._menus: dict[str, tuple[float, Sequence[Campaign]]] = {}
 
     def channel_for(self, channel: str) -> str:
@@ -114,6 +116,9 @@ class Dialogs:
 
     async def show_home(self, user: str) -> None:
         """Publish the Home tab of one person as things stand."""
+        if len(self._visitors) >= MOST_VISITORS:
+            self._visitors.clear()
+        self._visitors.add(user)
         person = await self._people.find(user)
         standing = await self._standing(person, self._desks.workspace(None))
         try:
@@ -121,14 +126,20 @@ class Dialogs:
         except NOT_ANSWERED as error:
             log.warning("home not shown", error=str(error)[:200])
 
+    async def refresh_home(self, user: str) -> None:
+        """Publish it anew for somebody who has looked at it since the start."""
+        if user in self._visitors:
+            await self.show_home(user)
+
     async def _standing(self, person: Person, workspace: Workspace) -> home.Standing:
         self._menus.pop(workspace.name, None)
         seated = roles.seated(person, rules=self._desks.settings.roles, channel="")
         parts = await asyncio.gather(
             self._waiting(workspace), self._claims(person), self._health(workspace), self._sequences(workspace),
+            self._paused(workspace),
             return_exceptions=True,
         )  # fmt: skip
-        waiting, claims, domains, sequences = (
+        waiting, claims, domains, sequences, paused = (
             None if isinstance(part, BaseException) else part for part in parts
         )
         pause = COMMANDS["pause"]
@@ -137,6 +148,7 @@ class Dialogs:
             workspace=workspace.name,
             waiting=waiting,  # type: ignore[arg-type] # gather forgets which is which
             claims=claims,  # type: ignore[arg-type] # likewise
+            paused=paused or (),  # type: ignore[arg-type] # likewise
             domains=domains,  # type: ignore[arg-type] # likewise
             sequences=sequences,  # type: ignore[arg-type] # likewise
             may_change=roles.allowed(seated, pause, rules=self._desks.settings.roles, channel=""),
@@ -156,6 +168,14 @@ class Dialogs:
             )
             for reply in replies
         ]
+
+    async def _paused(self, workspace: Workspace) -> Sequence[tuple[str, datetime]]:
+        watched = await self._desks.ledger.watched(workspace.name)
+        since: dict[str, datetime] = {}
+        for one in watched:
+            if one.kind == "domain.paused" and one.domain:
+                since.setdefault(one.domain, datetime.fromtimestamp(one.received_at, UTC))
+        return list(since.items())
 
     async def _claims(self, person: Person) -> Sequence[home.Waiting]:
         held = await self._interaction.held_by(person.id)

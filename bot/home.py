@@ -43,6 +43,8 @@ class Standing:
     workspace: str
     waiting: Sequence[Waiting] | None = None
     claims: Sequence[Waiting] | None = None
+    paused: Sequence[tuple[str, datetime]] = ()
+    """Domains that the service paused and that have not recovered, and since when."""
     domains: Sequence[DomainHealth] | None = None
     sequences: Sequence[Campaign] | None = None
     may_change: bool = True
@@ -55,6 +57,7 @@ def view(standing: Standing) -> dict[str, Any]:
         *_head(standing),
         *_waiting("Waiting for somebody", standing.waiting, standing, most=WAITING, mine=False),
         *_waiting("Yours", standing.claims, standing, most=CLAIMS, mine=True),
+        *_paused(standing),
         *_domains(standing),
         *_sequences(standing),
     ]
@@ -113,6 +116,21 @@ def _waiting(
     return [*drawn, *_more(len(items) - most, "`open` lists them all.")]
 
 
+def _paused(standing: Standing) -> list[Block]:
+    if not standing.paused:
+        return []
+    drawn: list[Block] = [_divider(), _header(f"Paused domains · {len(standing.paused)}")]
+    for domain, since in standing.paused[:DOMAINS]:
+        drawn.append(
+            _entry(f"🔴 {visible(domain)}", f"paused {show_span(standing.now - since)} ago", bold=True)
+        )
+        look = [Button(label="Its inboxes", command=join("inboxes", domain))]
+        if standing.may_change:
+            look.append(Button(label="Pause its sequences …", command=f"pause domain:{domain}"))
+        drawn.append(_acts(f"paused_{domain}", look))
+    return [*drawn, *_more(len(standing.paused) - DOMAINS, "")]
+
+
 def _domains(standing: Standing) -> list[Block]:
     domains = standing.domains
     if domains is None:
@@ -145,7 +163,7 @@ def _sequences(standing: Standing) -> list[Block]:
 def _sequence(one: Campaign, *, may_change: bool) -> Block:
     mark = {"active": "🟢", "paused": "🟠"}.get(one.status or "", "⚪")
     steps = f" · {show_number(one.steps, 'step')}" if one.steps is not None else ""
-    said = f"{mark} {cut(visible(one.label).strip(), NAME)}\n{visible(one.status or 'unknown')}{steps}"
+    said = f"{mark} {cut(visible(one.label).strip(), NAME)} · {visible(one.status or 'unknown')}{steps}"
     block: Block = {"type": "section", "text": plain(said)}
     verb = {"active": "pause", "paused": "resume"}.get(one.status or "")
     if verb and may_change:

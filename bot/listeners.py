@@ -97,7 +97,8 @@ class Listeners:
                 place=body.get("channel_name", ""),
             )
             place = Address(respond, client, person=user, channel=channel, command=True)
-            await give(work, place)
+            if (await give(work, place)).public:
+                await self._dialogs.refresh_home(user)
 
     async def click(
         self, ack: AsyncAck, respond: AsyncRespond, client: AsyncWebClient, body: Mapping[str, Any]
@@ -120,8 +121,7 @@ class Listeners:
                     line, user["id"], name=user.get("username", ""), channel=channel, place=name
                 )
                 await give(work, place)
-            if at_home:
-                await self._dialogs.show_home(user["id"])
+            await (self._dialogs.show_home if at_home else self._dialogs.refresh_home)(user["id"])
         return None
 
     async def _open_form(self, line: str, body: Mapping[str, Any], *, channel: str) -> None:

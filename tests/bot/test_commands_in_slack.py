@@ -34,8 +34,8 @@ class Floor:
 
 
 @pytest.fixture
-async def floor(tmp_path: Path) -> AsyncIterator[Floor]:
-    async with Service(speed=0) as service:
+async def floor(tmp_path: Path, account: str) -> AsyncIterator[Floor]:
+    async with Service(speed=0, database=account) as service:
         key = next(iter(service.api_keys.values()))
         where = {"OUTREACH_BASE_URL": service.base_url, "OUTREACH_API_KEY": key}
         async with open_house(tmp_path, **where) as house, bot_inside(house, pace=HASTE):

@@ -31,9 +31,9 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
 
 
 @pytest.fixture
-async def floor(house: House) -> AsyncIterator[Floor]:
+async def floor(house: House, account: str) -> AsyncIterator[Floor]:
     """A bot that speaks to a service, installed from its manifest."""
-    async with Service(speed=0) as service:
+    async with Service(speed=0, database=account) as service:
         key = next(iter(service.api_keys.values()))
         house.environ |= {"OUTREACH_BASE_URL": service.base_url, "OUTREACH_API_KEY": key}
         await house.control("manifest", **manifest())
@@ -184,10 +184,14 @@ async def test_a_channel_is_named_by_its_name(floor: Floor) -> None:
 async def test_home_shows_how_things_stand_and_its_buttons_change_them(floor: Floor) -> None:
     assert await floor.house.deliver(interested(1)) == 200
     await floor.house.until_posted(1)
+    paused = {"event": "domain.paused", "domain": "mail.example", "inbox": "sam@mail.example"}
+    assert await floor.house.deliver(json.dumps(paused).encode()) == 200
+    await floor.house.until_posted(2)
     view = (await floor.house.control("home/open", user=seed.BEN.id, wait=5))["view"]
     shown = json.dumps(view, ensure_ascii=False)
     assert "Ada 1 at Acme" in shown
     assert "Inbox health" in shown
+    assert "Paused domains · 1" in shown
     assert len(view["blocks"]) <= 100
     await floor.house.control("click", home=True, text="Claim", user=seed.BEN.id, wait=5)
 

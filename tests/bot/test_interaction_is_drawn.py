@@ -71,7 +71,13 @@ def test_home_is_inside_every_limit_whatever_the_account(known: Any, replies: An
     checked(
         home.view(
             Standing(
-                now=NOW, workspace="w", waiting=replies, claims=replies, domains=domains, sequences=known
+                now=NOW,
+                workspace="w",
+                waiting=replies,
+                claims=replies,
+                domains=domains,
+                sequences=known,
+                paused=[(f"{n}.example", NOW) for n in range(len(replies or ()))],
             )
         )
     )
