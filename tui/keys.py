@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from textual.binding import Binding
 
@@ -85,6 +85,14 @@ BOARD = (
 )  # fmt: skip
 
 
+REPLAY = tuple(
+    replace(key, foot=place, word=word)
+    for place, (name, word) in enumerate(
+        (("earlier", "earlier"), ("later", "later"), ("hour-earlier", "hour back"), ("hour-later", "hour on"),
+         ("seek", "seek a time"), ("difference", "difference to now"), ("back", "now"), ("help", "help")), start=1)
+    for key in BOARD if key.id == name
+)  # fmt: skip
+"""What the foot line says while another moment is looked at."""
 PAGE = (
     Key(id="back", keys="escape,backspace,q", action="back", word="back", summary="Back to where one came from", foot=1),
     Key(id="above", keys="o", action="above", word="its domain", summary="What this is part of: an inbox's domain", foot=2),

@@ -110,6 +110,9 @@ class History:
 
     async def snapshot_at(self, workspace: str, at: datetime) -> Snapshot | None:
         """The last snapshot that was kept until then."""
-        return await asyncio.to_thread(
+        found = await asyncio.to_thread(
             self._store.run, lambda c: reading.snapshot_at(c, workspace, at=at), reads=True
         )
+        if found:
+            self._writer.recognise(found)
+        return found

@@ -73,6 +73,12 @@ class Writer:
         self._seen |= {(workspace, name): one.read_at for name, one in fresh.items() if one.read_at}
         return told
 
+    def recognise(self, snapshot: Snapshot) -> None:
+        """What was read out of the history is no news to it, when a dashboard that just started hands it back."""
+        for name, one in measuring.readings(snapshot):
+            if one.read_at:
+                self._seen.setdefault((snapshot.workspace, name), one.read_at)
+
     def _is_fresh(self, workspace: str, name: str, reading: Reading[Any]) -> bool:
         return reading.read_at is not None and self._seen.get((workspace, name)) != reading.read_at
 

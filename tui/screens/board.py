@@ -22,7 +22,7 @@ from tui.board import Board
 from tui.changes import news
 from tui.columns import INBOXES, LISTS, UNCHARTED
 from tui.freshness import Freshness
-from tui.keys import BOARD, bindings, foot_of
+from tui.keys import BOARD, REPLAY, bindings, foot_of
 from tui.lines import ChangeLine
 from tui.look import Glyphs
 from tui.sturdy import Sturdy
@@ -190,6 +190,7 @@ class BoardScreen(Sturdy, Screen[None]):
         """Say which other moment is shown, with a frame that nobody takes for now; empty is now."""
         self._mode = mode
         self.set_class(bool(mode), "-replay")
+        self._say_keys()
 
     # -- the size --------------------------------------------------------------------------------------
 
@@ -199,7 +200,7 @@ class BoardScreen(Sturdy, Screen[None]):
         self.call_after_refresh(self._say_keys)
 
     def _say_keys(self) -> None:
-        self.foot.say(foot_of(BOARD, remapped=self.remapped))
+        self.foot.say(foot_of(REPLAY if self._mode else BOARD, remapped=self.remapped))
         if self.board:
             self.tick(self.app.now(), alarms=self._alarms, notices=self._notices)  # type: ignore[attr-defined] # the app's clock
 
