@@ -111,7 +111,7 @@ class ShowingApp(Sturdy, App[int]):
         self.push_screen(self.board_screen)
         self.install_screen(self.wall, "wall")
         if self._wall_first:
-            self._want_wall()
+            self._begin_on_the_wall()
         self.set_interval(1.0, self._second, name="clock")
         for number, station in enumerate(self.stations):
             self.set_timer(number * STAGGER, partial(self._start, station)) if number else self._start(
@@ -167,6 +167,8 @@ class ShowingApp(Sturdy, App[int]):
             self._dim()
         elif isinstance(self.screen, EverythingScreen) and self.screen.is_mounted:
             self.screen.tick(self.now(), alarms=self._alarms)
+            if self.screen.is_wall:
+                self._dim()
         elif isinstance(self.screen, PageScreen) and self.screen.is_mounted and not self._replay:
             self.screen.tick(self.now(), beats=self.here.last.beats if self.here.last else 0)
         elif self.board_screen.is_mounted:
@@ -225,6 +227,9 @@ class ShowingApp(Sturdy, App[int]):
             theme = self._day_theme if on_wall else self.theme
             self.resumes = Resumed(wall=on_wall, theme=theme, alarms=self._alarms)
             self.exit(return_code=RENEW)
+
+    def _begin_on_the_wall(self) -> None:
+        self._want_wall()
 
     def _want_wall(self) -> None:
         self._day_theme = self.theme

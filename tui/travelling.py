@@ -130,8 +130,20 @@ class TravellingApp(ShowingApp):
 
     def _open_everything(self, *, wall: bool) -> None:
         screen = EverythingScreen(glyphs=self._glyphs, began=self.now(), wall=wall)
-        self.push_screen(screen)
+        self._day_theme = self.theme
+        self.push_screen(screen, lambda _: self.wear(self._day_theme))
         screen.call_after_refresh(self._show_everything)
+
+    @on(EverythingScreen.WallWanted)
+    def _all_on_a_wall(self) -> None:
+        self._open_everything(wall=True)
+
+    def _begin_on_the_wall(self) -> None:
+        """Several workspaces share a wall; `w` on a board is that workspace's own."""
+        if len(self.stations) > 1:
+            self._open_everything(wall=True)
+        else:
+            self._want_wall()
 
     def _show_everything(self) -> None:
         if isinstance(self.screen, EverythingScreen) and self.screen.is_mounted:

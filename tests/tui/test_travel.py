@@ -261,6 +261,21 @@ async def test_all_workspaces_are_on_one_screen_the_worst_inbox_first(clock: Clo
         assert names(app).startswith("beta › ops@beta.example")
 
 
+async def test_several_workspaces_share_a_wall_that_any_key_leaves(clock: Clock) -> None:
+    others = [station("beta", clock=clock)]
+    app = DashboardApp(workspace="acme", now=clock, others=others, wall=True)
+    async with app.run_test(size=(160, 48)) as pilot:
+        await pilot.pause()
+        assert isinstance(app.screen, EverythingScreen)
+        await see(app, pilot, 1, other_account())
+        await see(app, pilot, 0, account())
+        assert "ops@beta.example" in app.screen.inboxes.grid.render_line(1).text
+        assert not app.screen.foot.display
+        await pilot.press("x")
+        await pilot.pause()
+        assert app.board_screen.is_current
+
+
 # -- reading only, keys, help --------------------------------------------------------------------------
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import ClassVar
 
@@ -24,7 +24,14 @@ from tui.widgets.grid import Grid
 from tui.widgets.panel import Head, Panel
 from tui.widgets.top import Banner, Foot, heartbeat
 
-KEYS = (("enter", "its board"), ("tab", "other list"), ("s", "sort"), ("f", "faults"), ("esc", "back"))
+KEYS = (
+    ("enter", "its board"),
+    ("tab", "other list"),
+    ("s", "sort"),
+    ("f", "faults"),
+    ("w", "wall"),
+    ("esc", "back"),
+)
 
 
 class EverythingScreen(Screen[None]):
@@ -35,6 +42,7 @@ class EverythingScreen(Screen[None]):
         Binding("tab", "other_list", show=False, priority=True),
         Binding("s", "sort", show=False, id="everything.sort"),
         Binding("f", "faults", show=False, id="everything.faults"),
+        Binding("w", "wall", show=False, id="everything.wall"),
         Binding("a", "seen", show=False, id="everything.seen"),
     ]
 
@@ -44,6 +52,9 @@ class EverythingScreen(Screen[None]):
 
         station: Station
         spot: Spot | None = None
+
+    class WallWanted(Message):
+        """The same without keys, for a wall."""
 
     def __init__(self, *, glyphs: Glyphs, began: datetime, wall: bool) -> None:
         super().__init__()
@@ -148,9 +159,17 @@ class EverythingScreen(Screen[None]):
 
     def action_faults(self) -> None:
         """Only what is not well, or all again."""
-        from dataclasses import replace
-
         self.grid.ask(replace(self.grid.arrangement, faults=not self.grid.arrangement.faults))
+
+    @property
+    def is_wall(self) -> bool:
+        """Whether it is for people who pass by."""
+        return self._wall
+
+    def action_wall(self) -> None:
+        """Instead of this, a wall."""
+        self.dismiss(None)
+        self.app.post_message(self.WallWanted())
 
     def action_seen(self) -> None:
         """An alarm has been seen."""
