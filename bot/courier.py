@@ -16,6 +16,7 @@ import structlog
 from bot import drawing, metrics
 from bot.blocks import Message
 from bot.ledger import Ledger
+from bot.ledger.inbox import Decision, Pending
 from bot.ledger.outbox import Turn
 from bot.ledger.painting import StormTally
 from bot.ledger.posts import Post
@@ -121,7 +122,9 @@ class Courier:
             self._news = False
             routes = await self._routes()
             routed = await self._ledger.route(routes.decide, limit=ROUTED_AT_ONCE)
-            if routed == ROUTED_AT_ONCE:
+            for pending, decision in routed:
+                _note(pending, decision)
+            if len(routed) == ROUTED_AT_ONCE:
                 self.wake(news=True)
 
     async def _start_turns(self) -> float:
@@ -219,6 +222,27 @@ def backed_off(outcome: Outcome, *, attempts: int) -> Outcome:
 
 def _pause_of(outcome: Outcome) -> float:
     return outcome.after if isinstance(outcome, NotSent | ChannelRefused) else 5.0
+
+
+def _note(pending: Pending, decision: Decision) -> None:
+    """Count a delivery, and log it by the name that its messages carry."""
+    log.info(
+        "delivery",
+        alerts=[pending.alert_id],
+        workspace=pending.workspace,
+        kind=decision.kind,
+        problem=decision.problem,
+        seen=pending.seen,
+        found=pending.found,
+        acknowledged_before=pending.acknowledged_before,
+        posts=len(decision.posts),
+    )
+    if not pending.is_new:
+        metrics.REPEATS.labels(pending.workspace).inc()
+        return
+    # What a sender calls an event is no label: labels stay in memory for good.
+    kind = "found late" if pending.found else "unreadable" if decision.problem else decision.kind
+    metrics.EVENTS.labels(pending.workspace, kind).inc()
 
 
 def _count(turn: Turn) -> None:

@@ -24,6 +24,9 @@ PAGES = 5
 CURE_PAUSE = 30.0
 """Seconds until a channel that refused is tried again; doubled with each attempt up to ten minutes."""
 
+GATEWAY_TIMEOUT = 504
+"""The one answer after which the request may still be under way."""
+
 _UNKNOWN = {"internal_error", "fatal_error", "service_unavailable", "request_timeout", "team_added_to_org"}
 _CHANNEL = {
     "channel_not_found",
@@ -162,7 +165,7 @@ def _refusal(error: SlackApiError) -> Outcome:
         metrics.SLACK_THROTTLED.inc()
         return NotSent(after=_retry_after(error.response), error="ratelimited")
     if status >= 500 or not code or code in _UNKNOWN:
-        return Unknown(error=code or f"HTTP {status}")
+        return Unknown(error=code or f"HTTP {status}", answered=status != GATEWAY_TIMEOUT)
     if code in _CHANNEL | _TOKEN:
         return ChannelRefused(error=code, after=CURE_PAUSE)
     return Unpostable(error=code)

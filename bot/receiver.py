@@ -69,6 +69,7 @@ class Intake:
         self._waiting: deque[tuple[Arrival, asyncio.Future[Group]]] = deque()
         self._answered: list[int] = []
         self._some = asyncio.Event()
+        metrics.INTAKE_WAITING.set_function(lambda: len(self._waiting))
         self.closed = False
 
     async def store(self, arrival: Arrival) -> Group:

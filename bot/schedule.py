@@ -80,9 +80,9 @@ class Timers:
         for firing in await self._ledger.claim_timers(self._kinds):
             await self._carry_out(firing)
         strange = await self._ledger.strange_timers(self._kinds)
-        if strange != self.strange:
-            self.strange = strange
+        if strange and strange != self.strange:
             log.warning("timers of unknown kinds are due", kinds=strange)
+        self.strange = strange
 
     async def _carry_out(self, firing: Firing) -> None:
         try:

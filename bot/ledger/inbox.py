@@ -104,8 +104,10 @@ def _insert(dialect: str, table: sa.Table) -> Any:
     return (postgresql if dialect == "postgresql" else sqlite).insert(table)
 
 
-def route(connection: sa.Connection, decide: Decide, *, now: float, limit: int) -> int:
-    """Decide on up to `limit` pending deliveries and write what follows; returns how many were looked at."""
+def route(
+    connection: sa.Connection, decide: Decide, *, now: float, limit: int
+) -> Sequence[tuple[Pending, Decision]]:
+    """Decide on up to `limit` pending deliveries and write what follows; returns what was decided."""
     rows = connection.execute(
         sa.select(deliveries, answers.c.batch.label("answered"), alerts.c.id.label("known"))
         .outerjoin(answers, answers.c.batch == deliveries.c.batch_before)
@@ -115,8 +117,10 @@ def route(connection: sa.Connection, decide: Decide, *, now: float, limit: int) 
         .limit(limit)
         .with_for_update(skip_locked=True, of=deliveries)
     ).all()
-    _settle(connection, [(row, decide(_pending(row))) for row in rows], now=now)
-    return len(rows)
+    news = [_pending(row) for row in rows]
+    decisions = [decide(one) for one in news]
+    _settle(connection, list(zip(rows, decisions, strict=True)), now=now)
+    return list(zip(news, decisions, strict=True))
 
 
 def _pending(row: sa.Row[Any]) -> Pending:

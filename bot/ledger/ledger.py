@@ -18,7 +18,7 @@ from bot.ledger import (
     settling,
     timers,
 )
-from bot.ledger.inbox import Arrival, Decide, Planned
+from bot.ledger.inbox import Arrival, Decide, Decision, Pending, Planned
 from bot.ledger.outbox import Pace
 from bot.ledger.over_time import OverTime
 from bot.ledger.posts import Post
@@ -48,8 +48,8 @@ class Ledger(OverTime):
         if batch:
             arriving.store(connection, batch, number=number)
 
-    async def route(self, decide: Decide, *, limit: int = 50) -> int:
-        """Turn pending deliveries into alerts and posts; returns how many were looked at."""
+    async def route(self, decide: Decide, *, limit: int = 50) -> Sequence[tuple[Pending, Decision]]:
+        """Turn pending deliveries into alerts and posts; returns what was decided on each."""
         return await self.stamped(lambda c, now: inbox.route(c, decide, now=now, limit=limit))
 
     async def note(self, workspace: str, planned: Planned) -> None:

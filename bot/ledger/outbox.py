@@ -40,6 +40,8 @@ class Pace:
     """More waiting than a channel takes in a minute."""
     read_pause: float = 2.0
     """Between look-ups of an uncertain message: what was accepted is in the history by then."""
+    doubt: float = 10.0
+    """How long after its lease an attempt that was never answered may still turn up."""
 
     def opens_at(self, tat: float) -> float:
         """When a channel whose next message is due at `tat` may have it, its burst considered."""
@@ -204,7 +206,13 @@ def _take(
     if not items:
         return None
     thread = thread_ts or _thread_of(connection, items[0])
-    values = {"bundle": bundle, "thread_ts": thread, "storm": storm, "token": lane.token}
+    values = {
+        "bundle": bundle,
+        "thread_ts": thread,
+        "storm": storm,
+        "token": lane.token,
+        "tried_until": lane.lease_until,
+    }
     connection.execute(
         sa.update(posts)
         .where(posts.c.id.in_([item.id for item in items]))

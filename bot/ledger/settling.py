@@ -35,9 +35,10 @@ class NotSent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unknown:
-    """No answer came: it may be there."""
+    """It may be there. `answered`: Slack has said something, so that nothing is under way any more."""
 
     error: str = ""
+    answered: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +86,7 @@ def settle(connection: sa.Connection, turn: Turn, outcome: Outcome, *, now: floa
     if isinstance(outcome, ChannelRefused):
         return _break(connection, turn, lane, outcome, now=now)
     if not isinstance(outcome, Sent):
-        after = _keep(connection, turn, outcome, pace=pace)
+        after = _keep(connection, turn, outcome, now=now, pace=pace)
         if after is not None:
             release(connection, turn.channel, turn.token, due_at=now + min(after, FARTHEST))
             return Settled(held=True)
@@ -93,7 +94,12 @@ def settle(connection: sa.Connection, turn: Turn, outcome: Outcome, *, now: floa
 
 
 def _keep(
-    connection: sa.Connection, turn: Turn, outcome: NotSent | Unknown | Absent | Unpostable, *, pace: Pace
+    connection: sa.Connection,
+    turn: Turn,
+    outcome: NotSent | Unknown | Absent | Unpostable,
+    *,
+    now: float,
+    pace: Pace,
 ) -> float | None:
     """Mark what is not sent; returns the lane's pause, None when it goes on as after a message."""
     match outcome:
@@ -103,10 +109,11 @@ def _keep(
             )
             return outcome.after
         case Unknown():
-            _mark(connection, turn, state=State.UNCERTAIN, unsure=True, error=outcome.error)
+            over = {"tried_until": None} if outcome.answered else {}
+            _mark(connection, turn, state=State.UNCERTAIN, unsure=True, error=outcome.error, **over)
             return pace.read_pause / 2
         case Absent():
-            _mark_absent(connection, turn)
+            _mark_absent(connection, turn, now=now, pace=pace)
             return pace.read_pause
         case Unpostable():
             _mark(connection, turn, state=State.DEAD, unsure=outcome.unsure, error=outcome.error)
@@ -135,8 +142,11 @@ def _mark_sent(connection: sa.Connection, turn: Turn, ts: str, *, now: float) ->
     )
 
 
-def _mark_absent(connection: sa.Connection, turn: Turn) -> None:
-    enough = posts.c.lookups + 1 >= READS
+def _mark_absent(connection: sa.Connection, turn: Turn, *, now: float, pace: Pace) -> None:
+    """To be sent again after enough look-ups, once the attempt before can no longer arrive."""
+    until = posts.c.tried_until
+    late = sa.or_(until.is_(None), until + pace.doubt <= now, until > now + pace.lease)
+    enough = (posts.c.lookups + 1 >= READS) & late
     _mark(
         connection,
         turn,

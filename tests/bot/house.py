@@ -30,7 +30,7 @@ from shared import settings as shared_settings
 
 SECRET = "whsec-of-the-tests"
 CHANNEL = seed.ALERTS
-HASTE = Pace(period=0.05, burst=1, lease=1.5, storm_at=60, read_pause=0.2)
+HASTE = Pace(period=0.05, burst=1, lease=1.5, storm_at=60, read_pause=0.2, doubt=1.2)
 RUN = """
 import sys
 from bot.app import run
@@ -130,7 +130,7 @@ class House:
 
     async def say(self, text: str, **more: Any) -> list[dict[str, Any]]:
         """Type `/outreach TEXT` and return what the bot answered."""
-        done = await self.control("command", text=f"/outreach {text}", **{"wait": 5, **more})
+        done = await self.control("command", text=f"/outreach {text}", **{"wait": 15, **more})
         return list(done["answers"])
 
 

@@ -109,15 +109,22 @@ async def test_whoever_lost_its_lease_changes_nothing(ledger: Ledger, hands: Han
     assert (await ledger.settle(now, Absent())).held
 
 
-async def test_an_uncertain_post_is_tried_again_only_after_two_look_ups(ledger: Ledger, hands: Hands) -> None:
+@pytest.mark.parametrize(
+    ("outcome", "look_ups"),
+    [(Unknown(answered=True), 2), (Unknown(), 4)],
+    ids=["answered with an error", "never answered: it may be under way for twenty seconds"],
+)
+async def test_an_uncertain_post_is_looked_up_twice_or_until_it_cannot_arrive_any_more(
+    ledger: Ledger, hands: Hands, outcome: Unknown, look_ups: int
+) -> None:
     await arrive(ledger, interested(1))
-    outcomes = []
-    for _ in range(4):
+    done = []
+    for _ in range(look_ups + 2):
         (turn,) = (await ledger.claim_turns(limit=5)).turns
-        outcomes.append(turn.lookup)
-        await ledger.settle(turn, Absent() if turn.lookup else Unknown())
+        done.append(turn.lookup)
+        await ledger.settle(turn, Absent() if turn.lookup else outcome)
         hands.now += 5
-    assert outcomes == [False, True, True, False]
+    assert done == [False, *[True] * look_ups, False]
 
 
 async def test_a_channel_speaks_once_a_second_after_a_short_burst(ledger: Ledger, hands: Hands) -> None:

@@ -199,6 +199,7 @@ def _posts() -> None:
         sa.Column("held_until", sa.Double(), nullable=True),
         sa.Column("attempts", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("lookups", sa.BigInteger(), server_default="0", nullable=False),
+        sa.Column("tried_until", sa.Double(), nullable=True),
         sa.Column("version", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("repaint_at", sa.Double(), nullable=True),
         sa.Column("created_at", sa.Double(), nullable=False),
