@@ -16,6 +16,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot import forms, home, metrics, roles
 from bot.acts import Answer
+from bot.courtesy import ON_ITS_WAY
 from bot.desks import Desks
 from bot.ledger.interaction import Interaction
 from bot.people import NOT_ANSWERED, People
@@ -35,7 +36,6 @@ KEPT = 15.0
 """Seconds for which a menu's sequences are believed."""
 PATIENCE = 5.0
 MOST_VISITORS = 2_000
-WORKING = Card(title="Working …", text=("The answer follows here.",))
 
 log = structlog.get_logger("dialogs")
 
@@ -74,7 +74,14 @@ class Dialogs:
 
     def channel_for(self, channel: str) -> str:
         """Where it is told what changed: where it was asked for, else the alert channel."""
-        return channel or self._desks.workspace(None).alert_channel or ""
+        private = not channel or channel.startswith("D")
+        return (self._desks.workspace(None).alert_channel or "") if private else channel
+
+    async def announce(self, answer: Answer, channel: str) -> None:
+        """What somebody changed in a conversation with the bot alone is told to the others, too."""
+        shared = self.channel_for(channel)
+        if answer.public and shared and shared != channel:
+            await Thread(self._client, channel=shared).say(answer)
 
     async def open_form(self, verb: str, trigger: str, *, channel: str) -> None:
         """A command's empty form."""
@@ -82,7 +89,7 @@ class Dialogs:
 
     async def open_answer(self, trigger: str, *, person: str, channel: str) -> Modal:
         """A modal that says that the answer is on its way."""
-        view = forms.answer(WORKING, channel=channel)
+        view = forms.answer(ON_ITS_WAY, channel=channel)
         opened = await called(self._client, "views.open", trigger_id=trigger, view=view)
         return self.modal(str(opened["view"]["id"]), person=person, channel=channel)
 

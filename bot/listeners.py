@@ -19,12 +19,12 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot import acts, blocks, forms
 from bot.acts import Acts, Answer
+from bot.courtesy import GREETING, NO_ALERT, ON_ITS_WAY, UNKNOWN
 from bot.dialogs import Dialogs
 from bot.manifest import LEAD_OF_ALERT, PAUSE_OF_ALERT, SHORTCUTS
 from bot.naming import named
 from bot.people import NOT_ANSWERED, People
 from bot.replying import Address, Place, Thread, give
-from shared.card import Button, Card, Tone
 from shared.words import from_slack, join
 
 log = structlog.get_logger("listeners")
@@ -97,7 +97,9 @@ class Listeners:
                 place=body.get("channel_name", ""),
             )
             place = Address(respond, client, person=user, channel=channel, command=True)
-            if (await give(work, place)).public:
+            answer = await give(work, place)
+            await self._dialogs.announce(answer, channel)
+            if answer.public:
                 await self._dialogs.refresh_home(user)
 
     async def click(
@@ -120,7 +122,9 @@ class Listeners:
                 work = self._perform(
                     line, user["id"], name=user.get("username", ""), channel=channel, place=name
                 )
-                await give(work, place)
+                answer = await give(work, place)
+                if not view:
+                    await self._dialogs.announce(answer, channel)
             await (self._dialogs.show_home if at_home else self._dialogs.refresh_home)(user["id"])
         return None
 
@@ -170,7 +174,8 @@ class Listeners:
     ) -> None:
         with self._under_way():
             work = self._perform(line, event["user"], name="", channel=event["channel"])
-            await give(work, Thread(client, channel=event["channel"], thread_ts=thread))
+            answer = await give(work, Thread(client, channel=event["channel"], thread_ts=thread))
+            await self._dialogs.announce(answer, event["channel"])
 
     async def joined(self, ack: AsyncAck, event: Mapping[str, Any], client: AsyncWebClient) -> None:
         """The bot came into a channel: it says what it is good for, once."""
@@ -202,7 +207,7 @@ class Listeners:
     async def _of_shortcut(self, line: Awaitable[str], body: Mapping[str, Any], *, channel: str) -> Answer:
         said = await line
         if not said:
-            return Answer(card=_NO_ALERT)
+            return Answer(card=NO_ALERT)
         user = body["user"]
         return await self._perform(said, user["id"], name=user.get("username", ""), channel=channel)
 
@@ -224,7 +229,7 @@ class Listeners:
             return await self.late(ack)
         if filled.errors:
             return await _refuse(ack, filled.errors)
-        await ack(response_action="update", view=forms.answer(_ON_ITS_WAY, channel=filled.channel))
+        await ack(response_action="update", view=forms.answer(ON_ITS_WAY, channel=filled.channel))
         with self._under_way():
             user = body["user"]
             work = self._perform(
@@ -249,7 +254,7 @@ class Listeners:
         """A command of another name."""
         await ack()
         place = Address(respond, client, person=body.get("user_id", ""), channel=body.get("channel_id", ""))
-        await place.say(Answer(card=_UNKNOWN))
+        await place.say(Answer(card=UNKNOWN))
 
     async def unknown_click(
         self, ack: AsyncAck, respond: AsyncRespond, client: AsyncWebClient, body: Mapping[str, Any]
@@ -258,13 +263,13 @@ class Listeners:
         await ack()
         user, channel = (body.get("user") or {}).get("id", ""), (body.get("channel") or {}).get("id", "")
         if body.get("response_url"):
-            return await Address(respond, client, person=user, channel=channel).say(Answer(card=_UNKNOWN))
+            return await Address(respond, client, person=user, channel=channel).say(Answer(card=UNKNOWN))
         await called_quietly(self._dialogs, body, user=user)
         return None
 
     async def late(self, ack: AsyncAck) -> None:
         """A modal of an older version."""
-        await ack(response_action="update", view=forms.answer(_UNKNOWN))
+        await ack(response_action="update", view=forms.answer(UNKNOWN))
 
     async def acknowledge(self, ack: AsyncAck) -> None:
         """What needs no answer."""
@@ -285,33 +290,6 @@ class Listeners:
 
 
 _SHOWN_AT_HOME = frozenset({"claim", "release", "handled"})
-_UNKNOWN = Card(
-    title="This button is from an older version",
-    tone=Tone.WARN,
-    text=("It does nothing any more. `/outreach help` lists what there is.",),
-    buttons=(Button(label="help", command="help"),),
-)
-_NO_ALERT = Card(
-    title="This message shows no single alert",
-    tone=Tone.WARN,
-    text=("The shortcut works on the cards of interested replies and of other leads.",),
-    buttons=(Button(label="What waits", command="open"), Button(label="Sequences", command="sequences")),
-)
-_ON_ITS_WAY = Card(title="Working …", text=("The answer follows here.",))
-GREETING = Card(
-    title="Hello, here is outreach",
-    text=(
-        "I can tell this channel of interested replies and paused domains, with buttons to claim and to pause.",
-        "It is told of nothing yet, unless it is the alert channel. `/outreach subscribe` changes that.",
-        "In a thread, mention me and say the command.",
-    ),
-    buttons=(
-        Button(label="Subscribe this channel", command="form subscribe", tone=Tone.GOOD),
-        Button(label="Status", command="status"),
-        Button(label="Help", command="help"),
-    ),
-    footer="Guests and people of other organisations can read here, and change nothing.",
-)
 
 
 class _Silent:
@@ -335,7 +313,7 @@ async def called_quietly(dialogs: Dialogs, body: Mapping[str, Any], *, user: str
         return
     try:
         modal = await dialogs.open_answer(body["trigger_id"], person=user, channel="")
-        await modal.say(Answer(card=_UNKNOWN))
+        await modal.say(Answer(card=UNKNOWN))
     except NOT_ANSWERED as error:
         log.info("nothing could be said", error=str(error)[:100])
 

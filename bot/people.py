@@ -23,6 +23,8 @@ KEPT = 600.0
 MOST, PAGES = 5_000, 20
 TIMEOUT = 5
 NOT_ANSWERED = (SlackApiError, SlackClientError, aiohttp.ClientError, TimeoutError, OSError)
+_NAMING = frozenset({"subscribe", "unsubscribe", "subscriptions", "digest"})
+"""The commands that name channels; elsewhere a `#` may belong to a sequence's name."""
 _NAMED = re.compile(r"(?<![\w<&])#([^\s#<>&,|\"]{1,80})")
 
 log = structlog.get_logger("people")
@@ -92,7 +94,7 @@ class People:
 
     async def with_channels(self, line: str) -> str:
         """The line with every `#name` that is a channel written as Slack writes it when it knows the id."""
-        if not _NAMED.search(line):
+        if line.partition(" ")[0].lower() not in _NAMING or not _NAMED.search(line):
             return line
         known = await self._ask("channels", "", self._channels) or {}
         return _NAMED.sub(lambda m: f"<#{known[m[1].lower()]}>" if m[1].lower() in known else m[0], line)

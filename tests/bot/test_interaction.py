@@ -163,6 +163,14 @@ async def test_the_bot_is_mentioned_in_a_thread_and_answers_there(floor: Floor) 
 async def test_the_bot_is_written_to_directly(floor: Floor) -> None:
     told = await floor.house.control("message", text="status", channel="dm", user=seed.BEN.id, wait=5)
     assert "sequences" in json.dumps(told["answers"])
+    sequence = next(s for s in await floor.sequences() if s["status"] == "active")
+    line = f"pause {sequence['id']} reason it's late"
+    await floor.house.control("message", text=line, channel="dm", user=seed.BEN.id, wait=5)
+
+    async def told_to_all() -> list[dict[str, Any]]:
+        return [m for m in await floor.house.messages() if f"{sequence['name']} is paused" in m["text"]]
+
+    assert "by @ben" in json.dumps(await until(told_to_all))
 
 
 async def test_the_bot_greets_a_channel_that_it_joins(floor: Floor) -> None:
@@ -240,10 +248,11 @@ async def test_a_shortcut_on_an_alert_pauses_its_sequence_and_on_other_messages_
     at = {"channel": CHANNEL, "ts": card["ts"], "user": seed.BEN.id}
     await floor.house.control("shortcut", callback_id="pause_of_alert", **at)
 
-    async def paused() -> bool:
-        return await floor.status(sequence["id"]) == "paused"
+    async def said_so() -> bool:
+        return any(f"{sequence['name']} is paused" in m["text"] for m in await floor.house.messages())
 
-    await until(paused)
+    await until(said_so)
+    assert await floor.status(sequence["id"]) == "paused"
     said = await floor.house.control("message", text="hello", channel=CHANNEL, user=seed.ANN.id)
     other = {"channel": CHANNEL, "ts": said["message"]["ts"], "user": seed.ANN.id}
     await floor.house.control("shortcut", callback_id="lead_of_alert", **other)
@@ -270,7 +279,7 @@ async def test_what_takes_long_is_announced_and_replaced(floor: Floor) -> None:
 
 async def test_buttons_and_modals_of_older_versions_are_answered(floor: Floor) -> None:
     token = floor.house.slack.credentials.bot_token
-    old = {
+    old: dict[str, Any] = {
         "channel": CHANNEL,
         "text": "old",
         "blocks": [
@@ -289,6 +298,19 @@ async def test_buttons_and_modals_of_older_versions_are_answered(floor: Floor) -
     assert "older version" in answer["text"]
     (gone,) = await floor.house.say("claim al_0000000000")
     assert "not known" in gone["text"]
+    late: dict[str, Any] = {"type": "modal", "callback_id": "of_last_year", "title": {"type": "plain_text", "text": "Old"}}
+    late |= {"submit": {"type": "plain_text", "text": "Go"}, "blocks": old["blocks"]}
+    (answer,) = await floor.house.say("pause", user=seed.BEN.id)
+    opened = (
+        await floor.house.control(
+            "click", channel=CHANNEL, ts=answer["ts"], text="Fill in a form", user=seed.BEN.id, wait=5
+        )
+    )["view"]
+    for view in floor.house.slack.workspace.world.views.values():
+        view["callback_id"] = late["callback_id"] if view["id"] == opened["id"] else view["callback_id"]
+        view["blocks"] = late["blocks"] if view["id"] == opened["id"] else view["blocks"]
+    told = await floor.house.control("view/submit", user=seed.BEN.id)
+    assert "older version" in json.dumps(told["view"])
 
 
 async def test_doctor_is_for_admins_and_names_what_fails(floor: Floor) -> None:
