@@ -5,6 +5,7 @@ Ten thousand inboxes arrive with every poll and almost all are as before: their 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -170,10 +171,15 @@ def _rank(line: InboxLine) -> tuple[int, float, str]:
 def _sequence_lines(
     snapshot: Snapshot, *, stats: Mapping[str, Sequence[StatsRow]]
 ) -> tuple[SequenceLine, ...]:
-    rows = {row.group: row for row in stats.get("sequence", ())}
+    """With the counts by id, or by a name that only one sequence has: whose a shared one is, nobody can tell."""
+    found = stats.get("sequence", ())
+    sequences = snapshot.sequences.value or ()
+    given = (Counter(row.group for row in found), Counter(s.label for s in sequences))
+    shared = {name for counted in given for name, times in counted.items() if times > 1}
+    rows = {row.group: row for row in found}
     return tuple(
-        SequenceLine(sequence, rows.get(sequence.id) or rows.get(sequence.label))
-        for sequence in snapshot.sequences.value or ()
+        SequenceLine(s, rows.get(s.id) or (None if s.label in shared else rows.get(s.label)))
+        for s in sequences
     )
 
 

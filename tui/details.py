@@ -7,17 +7,14 @@ from dataclasses import replace
 
 from shared import reports
 from shared.api.models import StatsRow
-from shared.card import Button, Card, Column, Fact, Row, Table, Tone
+from shared.card import Button, Card, Fact, Tone
 from shared.commands import parse
 from shared.words import join
-from tui import drawing
 from tui.arrange import Arrangement
 from tui.board import Board
 from tui.hands import changes
 from tui.keys import BOARD
 from tui.lines import ChangeLine, InboxLine, LeadLine, Line, SequenceLine, StatsLine
-from tui.look import Glyphs
-from tui.memory import Course
 from tui.screens.confirm import Ask
 
 KEYS = tuple((key.shown, key.summary) for key in BOARD)
@@ -51,18 +48,6 @@ def card_of(line: Line, *, board: Board, changes: Sequence[ChangeLine]) -> Card:
     return Card(title=line.subject, tone=line.tone, text=text)
 
 
-def with_health(card: Card, course: Course, *, bad: float, glyphs: Glyphs) -> Card:
-    """The card of an inbox with its health over time, and where that leads."""
-    if not course.values:
-        return card
-    known = [(sample.at, sample.value) for sample in course.samples if sample.value is not None]
-    falls = reports.below_in(known, threshold=bad)
-    facts = (Fact(label=f"Below {bad:g}", value=f"in {reports.show_span(falls)}"),) if falls else ()
-    drawn = "\n".join(drawing.chart(course.values, glyphs=glyphs))
-    said = f"\nHealth, the last {reports.show_span(course.span)}\n{drawn}"
-    return replace(card, text=(*card.text, said), facts=(*card.facts, *facts))
-
-
 def _inbox(line: InboxLine, *, board: Board, changes: Sequence[ChangeLine]) -> Card:
     inbox = line.inbox
     domain = next((d for d in board.domains if d.domain == inbox.domain), None)
@@ -80,38 +65,14 @@ def _inbox(line: InboxLine, *, board: Board, changes: Sequence[ChangeLine]) -> C
         tone=line.tone,
         text=(*line.verdict.reasons, *text),
         facts=facts,
-        table=_siblings(line, board),
         buttons=(Button(label=f"Inboxes of {inbox.domain}", command=join("inboxes", inbox.domain)),),
         footer=_lately(inbox.email, changes),
     )
 
 
-def _siblings(line: InboxLine, board: Board) -> Table:
-    others = [other for other in board.inboxes if other.inbox.domain == line.inbox.domain]
-    columns = (
-        Column(title="Same domain"),
-        Column(title="Health", numeric=True),
-        Column(title="Status"),
-        Column(title="Limit", numeric=True),
-    )
-    rows = tuple(
-        Row(
-            cells=(o.inbox.email, _whole(o.inbox.health_score), o.inbox.status, o.inbox.daily_limit),
-            tone=o.tone,
-        )
-        for o in others[:12]
-    )
-    return Table(columns=columns, rows=rows, total=len(others))
-
-
 def score(health: float | None) -> str:
     """`73 of 100`."""
     return "unknown" if health is None else f"{health:g} of 100"
-
-
-def _whole(score: float | None) -> int | None:
-    """Rounded down, as in the list."""
-    return None if score is None else int(score)
 
 
 def _sequence(line: SequenceLine, *, changes: Sequence[ChangeLine]) -> Card:

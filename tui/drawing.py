@@ -51,34 +51,6 @@ def numeral(text: str, *, scale: int = 1) -> tuple[str, ...]:
     )
 
 
-def chart(values: Sequence[float | None], *, height: int = 6, glyphs: Glyphs) -> list[str]:
-    """Columns of a chart, line by line, with the highest and lowest value beside it; a gap where unknown."""
-    known = [value for value in values if value is not None]
-    if not known or height < 1:
-        return []
-    low, high = min(known), max(known)
-    steps = "▁▂▃▄▅▆▇█" if not glyphs.ascii else "_:|#"
-    levels = [None if v is None else _level(v, low, high, height * len(steps)) for v in values]
-    lines = []
-    for row in range(height):
-        floor = (height - 1 - row) * len(steps)
-        drawn = "".join(_block(level, floor, steps) for level in levels)
-        label = f"{high:5.0f} " if row == 0 else f"{low:5.0f} " if row == height - 1 else " " * 6
-        lines.append(label + drawn)
-    return lines
-
-
-def _level(value: float, low: float, high: float, most: int) -> int:
-    """At least 1, so that the lowest value is seen too."""
-    return most // 2 if high == low else 1 + round((value - low) / (high - low) * (most - 1))
-
-
-def _block(level: int | None, floor: int, steps: str) -> str:
-    if level is None or level <= floor:
-        return " "
-    return steps[min(level - floor, len(steps)) - 1]
-
-
 def fit(pieces: Sequence[Piece], width: int, *, right: bool = False, more: str = "…") -> list[Piece]:
     """The pieces in exactly so many cells: cut with a sign that says so, or filled up."""
     total = sum(cell_len(text) for text, _ in pieces)

@@ -23,8 +23,6 @@ logger = logging.getLogger(__name__)
 SPANS = (timedelta(days=14), timedelta(days=1), timedelta(hours=1))
 """How far charts go back: as far as there is something to see."""
 POINTS = 10
-CHART = 56
-"""Columns of the large chart."""
 Trends = Mapping[str, tuple[float, ...]]
 
 
@@ -35,15 +33,6 @@ class Recollection:
     snapshot: Snapshot | None = None
     trends: Trends = field(default_factory=dict)
     changes: tuple[ChangeLine, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Course:
-    """A value over time: what was sampled, and evenly spaced for a chart; empty where too little is known."""
-
-    span: timedelta = SPANS[0]
-    samples: Sequence[Sample] = ()
-    values: tuple[float, ...] = ()
 
 
 class Memory:
@@ -86,26 +75,6 @@ class Memory:
         except self._unavailable as error:
             self._fail(error)
             return {}
-
-    async def health_of(self, email: str, *, now: datetime) -> Course:
-        """An inbox's health, over the longest time of which something is known."""
-        try:
-            for span in SPANS:
-                samples = await self._history.series(
-                    self._workspace,
-                    kind="inbox",
-                    key=email,
-                    metric="health_score",
-                    start=now - span,
-                    end=now,
-                    points=CHART,
-                )
-                values = evenly(samples, start=now - span, end=now, points=CHART)
-                if len(values) > 2:
-                    return Course(span=span, samples=samples, values=values)
-        except self._unavailable as error:
-            self._fail(error)
-        return Course()
 
     async def samples(
         self, *, kind: str, key: str, metric: str, start: datetime, end: datetime, points: int

@@ -16,14 +16,16 @@ from shared.api.models import Inbox, Sequence, StatsRow
 from shared.card import Button, Card, Column, Fact, Row, Table, Tone
 from shared.health import verdict
 from shared.history import Sample, Transition
+from shared.snapshot import Reading
 from tests.tui.accounts import NOW, account, board_of, failing
-from tui import alarms, details, drawing, layout, memory, rich_card, sheet, wording
+from tui import alarms, drawing, layout, memory, rich_card, sheet, wording
 from tui.arrange import Arrangement, arrange
 from tui.board import Board
 from tui.columns import LISTS, place
 from tui.keys import BOARD, bindings
 from tui.lines import InboxLine, Line, SequenceLine, StatsLine
 from tui.look import ASCII, PALETTES, UNICODE, Ink
+from tui.plotting import Plot, draw
 from tui.screens.prompt import offers
 from tui.screens.wall import TURN, VIEWS, shift_at, view_at
 
@@ -242,26 +244,22 @@ def test_samples_hold_until_the_next() -> None:
     assert memory.evenly((), start=NOW, end=end, points=5) == ()
 
 
-@given(st.lists(st.one_of(st.none(), st.floats(0, 100)), max_size=40), st.integers(1, 9))
-def test_a_chart_has_a_column_for_every_value(values: list[float | None], height: int) -> None:
-    for glyphs in (UNICODE, ASCII):
-        lines = drawing.chart(values, height=height, glyphs=glyphs)
-        if any(value is not None for value in values):
-            assert [len(line) for line in lines] == [6 + len(values)] * height
-            for column, value in enumerate(values):
-                assert (lines[-1][6 + column] == " ") == (value is None)
-        else:
-            assert lines == []
-
-
-def test_an_inbox_card_tells_where_its_health_leads() -> None:
-    falling = tuple(
-        Sample(at=NOW - timedelta(days=9 - n), value=90.0 - 2 * n, low=0, high=0) for n in range(10)
+@given(st.lists(st.one_of(st.none(), st.floats(0, 100)), max_size=40), st.integers(2, 9), st.integers(9, 90))
+def test_a_plot_fills_its_place_exactly(values: list[float | None], height: int, width: int) -> None:
+    plot = Plot(
+        title="", values=tuple(values), start=NOW, end=NOW + timedelta(days=1), times="%H:%M", low=0, high=100
     )
-    course = memory.Course(samples=falling, values=tuple(s.value or 0 for s in falling))
-    card = details.with_health(Card(title="a@x.example"), course, bad=60, glyphs=UNICODE)
-    assert "Health, the last 14 days" in card.text[-1]
-    assert [(fact.label, fact.value) for fact in card.facts] == [("Below 60", "in 6 days")]
+    for glyphs in (UNICODE, ASCII):
+        drawn = draw(plot, width=width, height=height, glyphs=glyphs)
+        assert [sum(len(text) for text, _ in line) for line in drawn] == [width] * height
+
+
+def test_counts_under_a_name_that_two_sequences_share_are_nobodys() -> None:
+    twins = tuple(Sequence(id=f"sq_{n}", name="Webinar", status="active", steps=2) for n in (1, 2))
+    rows = tuple(StatsRow(group="Webinar", sends=n) for n in (10, 20))
+    stats = {**account().stats, "sequence": Reading(value=rows, read_at=NOW)}
+    board = board_of(account(sequences=Reading(value=twins, read_at=NOW), stats=stats))
+    assert [line.stats for line in board.sequences] == [None, None]
 
 
 def test_a_transition_is_said_in_words() -> None:
