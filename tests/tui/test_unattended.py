@@ -189,3 +189,17 @@ async def test_a_wall_makes_way_at_its_hour_and_the_next_one_begins_as_it_ended(
         await pilot.pause()
     assert app.return_code == renewal.CODE
     assert app.resumes == Resumed(wall=True, theme="day", alarms=("a.example: resting",))
+
+
+@pytest.mark.soak
+async def test_a_month_takes_no_memory_and_no_widget() -> None:
+    code = "import asyncio; from tests.bench.tui_bench import month; print(*asyncio.run(month(240.0)))"
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", code, stdout=asyncio.subprocess.PIPE, env={**os.environ, "PYTHONPATH": "."}
+    )
+    told, _ = await child.communicate()
+    largest, slope, widgets, ticks, _lag = (float(word) for word in told.split())
+    assert ticks > 200
+    assert largest < 150
+    assert slope < 1
+    assert widgets == 0
