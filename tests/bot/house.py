@@ -178,7 +178,7 @@ async def bot_inside(
             house.bot = bot
             yield bot
         finally:
-            server.should_exit = True
+            server.stop()
             await serving
             listener.close()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
 import sqlalchemy as sa
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -196,5 +197,13 @@ class Pipeline(RuleBasedStateMachine):
 
 TestPipeline = Pipeline.TestCase
 TestPipeline.settings = settings(
-    max_examples=60, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=25, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
 )
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1800)
+class TestPipelineAtLength(Pipeline.TestCase):  # type: ignore[misc, valid-type]  # made at run time
+    """The same with a thousand examples."""
+
+    settings = settings(TestPipeline.settings, max_examples=1_000, stateful_step_count=50)
