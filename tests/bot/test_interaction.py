@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from bot.ledger.interaction import Interaction
 from bot.manifest import manifest
 from sandbox.service import Service
 from sandbox.slack import seed
@@ -245,6 +246,9 @@ async def test_a_shortcut_on_an_alert_pauses_its_sequence_and_on_other_messages_
     assert await floor.house.deliver(interested(1, sequence=sequence["name"])) == 200
     await floor.house.until_posted(1)
     card = (await floor.house.messages())[0]
+    assert floor.house.bot is not None
+    known = Interaction(floor.house.bot.ledger.store)
+    await until(lambda: known.alert_at(CHANNEL, card["ts"]))  # Slack has it a moment before the ledger knows
     at = {"channel": CHANNEL, "ts": card["ts"], "user": seed.BEN.id}
     await floor.house.control("shortcut", callback_id="pause_of_alert", **at)
 
