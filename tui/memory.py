@@ -5,6 +5,7 @@ A history that cannot be used costs its charts, not the dashboard; why is said o
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -110,7 +111,7 @@ class Memory:
             found = await self._history.all_series(
                 self._workspace, kind="inbox", metric="health_score", start=start, end=now, points=POINTS
             )
-            courses = {key: evenly(s, start=start, end=now, points=POINTS) for key, s in found.items()}
+            courses = await asyncio.to_thread(_courses, found, start=start, end=now)
             if any(len(values) > 2 for values in courses.values()):
                 return courses
         return {}
@@ -118,6 +119,13 @@ class Memory:
     def _fail(self, error: HistoryUnavailable) -> None:
         logger.warning("history: %s", error)
         self.notice = f"No history: {error}"
+
+
+def _courses(
+    found: Mapping[str, Sequence[Sample]], *, start: datetime, end: datetime
+) -> dict[str, tuple[float, ...]]:
+    """Of ten thousand rows this takes long enough to be seen: to be done beside the event loop."""
+    return {key: evenly(samples, start=start, end=end, points=POINTS) for key, samples in found.items()}
 
 
 def evenly(samples: Sequence[Sample], *, start: datetime, end: datetime, points: int) -> tuple[float, ...]:

@@ -111,7 +111,7 @@ class Grid(Sturdy, ScrollView, can_focus=True):
     @property
     def chosen(self) -> tuple[Line, ...]:
         """The marked lines, or the one under the cursor."""
-        marked = tuple(line for line in self._all if line.key in self._marked)
+        marked = tuple(line for line in self._all if line.key in self._marked) if self._marked else ()
         return marked or ((self.line,) if self.line else ())
 
     def show(self, lines: Sequence[Line]) -> None:
