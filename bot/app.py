@@ -263,13 +263,13 @@ async def serve(settings: Settings, *, pace: Pace | None = None) -> None:
         server = Server(server_config(bot.web))
         await stack.enter_async_context(_stopping(server))
         host, port = listener.getsockname()[:2]
-        _settle_down()
+        settle_down()
         log.info("listening", url=f"http://{host}:{port}", workspaces=list(settings.workspaces))
         await server.serve(sockets=[listener])
     log.info("stopped")
 
 
-def _settle_down() -> None:
+def settle_down() -> None:
     """What stays until the end is no business of the garbage collector's, and commits get the interpreter soon."""
     gc.collect()
     gc.freeze()

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 import uvloop
 
 from bot import receiver
-from bot.app import Server, open_bot, server_config
+from bot.app import Server, open_bot, server_config, settle_down
 from bot.receiver import Receive, Scope, Send, answer, read_body, signature_of
 from shared import settings
 from shared.api.events import signature_matches
@@ -43,6 +43,7 @@ async def serve(mode: str, port: int, database: str) -> None:
     """Until killed."""
     listener = socket.create_server(("127.0.0.1", port), backlog=512)
     if mode == "bare":
+        settle_down()
         await Server(server_config(bare)).serve(sockets=[listener])
         return
     if mode == "single":
@@ -50,6 +51,7 @@ async def serve(mode: str, port: int, database: str) -> None:
     async with open_bot(settings.load(environ=environment(database))) as bot:
         if mode != "bot":
             slow_down(bot.ledger.store.engine)
+        settle_down()
         await Server(server_config(bot.web)).serve(sockets=[listener])
 
 

@@ -10,11 +10,20 @@ from pathlib import Path
 
 import pytest
 
+from tests.bench import memory
 from tests.bot.house import open_house
 from tests.bot.siege import Siege
 from tests.bot.test_crashes import second_door
 
 SECONDS = float(os.environ.get("OUTREACH_SOAK_SECONDS", "3600"))
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1800)
+async def test_memory_is_flat_over_a_million_deliveries() -> None:
+    found = await memory.resident(1_000_000)
+    print(json.dumps({"mebibytes": [round(one, 1) for one in found]}))  # noqa: T201 a report
+    assert memory.slope(found) < 1.0
 
 
 @pytest.mark.soak
