@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -52,6 +53,17 @@ class Wishes:
         )
 
 
+async def _until_left(app: DashboardApp) -> None:
+    """Run the app; who cancels it has it leave in order, or its input thread would read a dead terminal for ever."""
+    running = asyncio.create_task(app.run_async(), name="dashboard-app")
+    try:
+        await asyncio.shield(running)
+    except asyncio.CancelledError:
+        app.exit()
+        await running
+        raise
+
+
 async def run_dashboard(
     load: Callable[[], Settings],
     *,
@@ -94,7 +106,7 @@ async def run_dashboard(
         app.alarmed, app.renew_at = caller.call, hour(wishes.refresh_at)
         with calm():
             async with watched(lambda: app.exit(return_code=1)), watched_over(environ), caller.open():
-                await app.run_async()
+                await _until_left(app)
     if opening.failure:
         raise opening.failure
     if app.resumes:

@@ -116,3 +116,13 @@ def test_quitting_leaves_no_process_behind(terminal: Terminal) -> None:
     terminal.press("q")
     _, alive = psutil.wait_procs(family, timeout=20)
     assert alive == []
+
+
+def test_a_terminal_that_is_taken_away_ends_the_demo(tmp_path: Path) -> None:
+    command = f"cd {shlex.quote(str(HOUSE))} && exec {shlex.quote(sys.executable)} -m cli.main demo"
+    terminal = Terminal(command, folder=tmp_path)
+    seen(terminal, "[0-9]+ healthy")
+    family = [psutil.Process(terminal.pid), *psutil.Process(terminal.pid).children(recursive=True)]
+    terminal.close()
+    _, alive = psutil.wait_procs(family, timeout=20)
+    assert alive == []
