@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 import sqlalchemy as sa
 
@@ -36,7 +37,9 @@ class _Row:
 def store(connection: sa.Connection, batch: Sequence[Arrival], *, number: int) -> None:
     """Write the arrivals of one group commit; an identical body raises `seen` of the delivery that is there."""
     rows = [_Row(dkey=one.dkey, arrival=one) for one in batch]
-    insert = _insert_many if connection.dialect.name == "postgresql" else _insert_in_chunks
+    insert = _insert_in_chunks
+    if connection.dialect.name == "postgresql":  # one order for all processes, lest they lock each other out
+        insert, rows = _insert_many, sorted(rows, key=attrgetter("dkey"))
     if insert(connection, rows, number=number) < len(rows):
         _repeat(connection, rows, number=number)
 

@@ -113,7 +113,7 @@ def route(
         .outerjoin(answers, answers.c.batch == deliveries.c.batch_before)
         .outerjoin(alerts, alerts.c.delivery_id == deliveries.c.id)
         .where(deliveries.c.pending)
-        .order_by(deliveries.c.id)
+        .order_by(deliveries.c.received_at, deliveries.c.id)
         .limit(limit)
         .with_for_update(skip_locked=True, of=deliveries)
     ).all()

@@ -22,6 +22,7 @@ from shared.records import RecordsUnavailable
 S = TypeVar("S")
 T = TypeVar("T")
 Work = Callable[[sa.Connection], T]
+DEADLOCK = "40P01"
 
 
 class Store:
@@ -57,6 +58,15 @@ class Store:
             raise RecordsUnavailable(f"the bot's database: {type(error).__name__}") from error
 
     def _write(self, work: Work[T]) -> T:
+        try:
+            return self._transact(work)
+        except sa.exc.OperationalError as error:
+            # Two processes stored the same deliveries in another order; PostgreSQL let one of them go on.
+            if getattr(error.orig, "sqlstate", "") != DEADLOCK:
+                raise
+            return self._transact(work)
+
+    def _transact(self, work: Work[T]) -> T:
         with self.engine.begin() as connection:
             return work(connection)
 

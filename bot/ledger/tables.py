@@ -53,6 +53,7 @@ deliveries = sa.Table(
 )
 pending = sa.Index(
     "ix_deliveries_pending",
+    deliveries.c.received_at,
     deliveries.c.id,
     sqlite_where=deliveries.c.pending,
     postgresql_where=deliveries.c.pending,

@@ -60,7 +60,8 @@ async def ledger(url: sa.URL, hands: Hands) -> AsyncIterator[Ledger]:
 
 
 async def arrive(ledger: Ledger, *bodies: bytes, number: int = 1, answered: tuple[int, ...] = ()) -> None:
-    batch = [Arrival(workspace="default", body=body, at=ledger.store.clock()) for body in bodies]
+    at = ledger.store.clock()
+    batch = [Arrival(workspace="default", body=body, at=at + n / 1e6) for n, body in enumerate(bodies)]
     await ledger.store_batch(batch, number=number, answered=answered)
     await ledger.route(ROUTES.decide)
 
@@ -96,6 +97,34 @@ async def test_the_database_is_for_its_owner_alone(tmp_path: Path) -> None:
 
 def modes_in(folder: Path) -> dict[str, int]:
     return {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+
+
+async def test_every_arrival_is_recorded_with_the_commit_that_tells_whether_it_was_acknowledged(
+    ledger: Ledger,
+) -> None:
+    await arrive(ledger, interested(1), interested(2), interested(1), number=7)
+    await arrive(ledger, interested(1), number=8, answered=(7,))
+
+    def recorded(connection: sa.Connection) -> tuple[list[object], list[object], list[object]]:
+        first = sa.select(tables.deliveries.c.batch_first, tables.deliveries.c.seen)
+        later = sa.select(tables.arrivals.c.batch)
+        return (
+            [tuple(row) for row in connection.execute(first.order_by(tables.deliveries.c.received_at))],
+            list(connection.execute(later.order_by(tables.arrivals.c.id)).scalars()),
+            list(connection.execute(sa.select(tables.answers.c.batch)).scalars()),
+        )
+
+    assert await ledger.store.read(recorded) == ([(7, 3), (7, 1)], [7, 8], [7])
+
+
+async def test_two_that_lock_each_others_deliveries_both_get_through(ledger: Ledger) -> None:
+    if ledger.store.is_sqlite:
+        return  # one writer: there is nothing to lock
+    batch = [Arrival(workspace="default", body=interested(n), at=1.0) for n in range(200)]
+    groups = [batch if number % 2 else batch[::-1] for number in range(12)]
+    await asyncio.gather(*(ledger.store_batch(group, number=n) for n, group in enumerate(groups, start=1)))
+    seen = await ledger.store.read(lambda c: set(c.execute(sa.select(tables.deliveries.c.seen)).scalars()))
+    assert seen == {12}
 
 
 async def test_whoever_lost_its_lease_changes_nothing(ledger: Ledger, hands: Hands) -> None:

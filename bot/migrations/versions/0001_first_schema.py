@@ -87,7 +87,7 @@ def _deliveries() -> None:
     op.create_index(
         "ix_deliveries_pending",
         "deliveries",
-        ["id"],
+        ["received_at", "id"],
         unique=False,
         sqlite_where=sa.text("pending"),
         postgresql_where=sa.text("pending"),
