@@ -302,7 +302,11 @@ async def test_buttons_and_modals_of_older_versions_are_answered(floor: Floor) -
     assert "older version" in answer["text"]
     (gone,) = await floor.house.say("claim al_0000000000")
     assert "not known" in gone["text"]
-    late: dict[str, Any] = {"type": "modal", "callback_id": "of_last_year", "title": {"type": "plain_text", "text": "Old"}}
+    late: dict[str, Any] = {
+        "type": "modal",
+        "callback_id": "of_last_year",
+        "title": {"type": "plain_text", "text": "Old"},
+    }
     late |= {"submit": {"type": "plain_text", "text": "Go"}, "blocks": old["blocks"]}
     (answer,) = await floor.house.say("pause", user=seed.BEN.id)
     opened = (
