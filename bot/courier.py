@@ -208,11 +208,9 @@ class Courier:
 
 
 def backed_off(outcome: Outcome, *, attempts: int) -> Outcome:
-    """The pause before the next try, grown with the tries that failed: 2 s to 30 s, 30 s to 10 min."""
+    """The pause before the next try, grown with the tries that failed: 2 s to 30 s."""
     factor = 2.0 ** min(attempts, 6)
     match outcome:
-        case ChannelRefused():
-            return ChannelRefused(error=outcome.error, after=min(600.0, outcome.after * factor))
         case NotSent(error="ratelimited"):
             return outcome
         case NotSent():

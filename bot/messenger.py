@@ -22,7 +22,7 @@ EVENT_TYPE = "outreach_alert"
 PAGES = 5
 """Pages of history that a look-up reads at most, a hundred messages each."""
 CURE_PAUSE = 30.0
-"""Seconds until a channel that refused is tried again; doubled with each attempt up to ten minutes."""
+"""Seconds until a channel that refused is tried again, at first; the longer it refuses, the longer, up to ten minutes."""
 
 GATEWAY_TIMEOUT = 504
 """The one answer after which the request may still be under way."""

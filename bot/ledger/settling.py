@@ -14,6 +14,8 @@ from bot.ledger.tables import lanes, posts
 
 READS = 2
 """Look-ups that must find nothing before an uncertain post is tried again."""
+LONGEST_TRIAL = 600.0
+"""Seconds between two tries in a channel that refuses everything, at most."""
 STORM_PAINT = 3.0
 """Seconds between repaints of a storm's summary."""
 
@@ -199,7 +201,9 @@ def _break(
     since = lane.trouble_since if lane.trouble else now
     broken = sa.update(lanes).where(lanes.c.channel == turn.channel)
     connection.execute(broken.values(trouble=outcome.error, trouble_since=since))
-    release(connection, turn.channel, turn.token, due_at=now + min(outcome.after, FARTHEST))
+    # As long again as it has been broken: a channel that broke just now is tried soon, whatever its letters met before.
+    pause = min(LONGEST_TRIAL, max(outcome.after, now - since))
+    release(connection, turn.channel, turn.token, due_at=now + pause)
     return Settled(held=True, broke=not lane.trouble)
 
 
