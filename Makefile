@@ -35,7 +35,7 @@ test: $(DEV)  ## every test that needs only Python
 	@$(BIN)/python -m pytest -n 2 $(ARGS)
 
 test-e2e: $(DEV)  ## the real page in chromium, the real dashboard in tmux
-	@$(BIN)/python -m pytest -m e2e $(ARGS)
+	@$(BIN)/python -m pytest -m "e2e and not soak" $(ARGS)
 
 soak: $(DEV)  ## the fault tests in their long form
 	@$(BIN)/python -m pytest -m soak -s $(ARGS)

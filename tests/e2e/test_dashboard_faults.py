@@ -36,13 +36,13 @@ def test_a_service_that_answers_in_forty_seconds_is_told_and_the_keys_still_work
         screen.until("at risk|healthy")
         sandbox.control("faults", {"delay": 40.0, "times": None})
         screen.until("late:", seconds=40)
-        said = screen.until("cannot be reached since|Not answered", seconds=60)
-        assert re.search(r"no answer within|did not answer|took", said)
+        said = screen.until("cannot be reached", seconds=60)
+        assert "no answer within" in said
         screen.press("3")
         screen.press("g")
         screen.until("by step", seconds=5)
         sandbox.control("faults", method="DELETE")
-        screen.until("cannot be reached since|Not answered", seconds=60, absent=True)
+        screen.until("out of date|late:", seconds=60, absent=True)
 
 
 def test_a_service_that_wants_silence_is_obeyed_and_the_seconds_are_counted_down(tmp_path: Path) -> None:
