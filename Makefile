@@ -32,7 +32,7 @@ run: $(RUN)  ## any outreach command (ARGS="status")
 	@exec $(BIN)/outreach $(ARGS)
 
 test: $(DEV)  ## every test that needs only Python
-	@$(BIN)/python -m pytest -n 2 $(ARGS)
+	@$(BIN)/python -m pytest -n 3 $(ARGS)
 
 test-e2e: $(DEV)  ## the real page in chromium, the real dashboard in tmux
 	@$(BIN)/python -m pytest -m "e2e and not soak" $(ARGS)
