@@ -53,8 +53,8 @@ class Demo:
 
     def type(self, text: str) -> str:
         """Type a slash command and return the text of the answer."""
-        # Where no alert comes between the command and its answer.
-        place = {"user": "ben", "channel": "sales"}
+        # Where no alert and nobody else's answer comes between.
+        place = {"user": "ann", "channel": "sales"}
         done = self.slack("command", {"text": text, "wait": 10, "answers": 1, **place})
         return json.dumps(done["answers"], ensure_ascii=False)
 
