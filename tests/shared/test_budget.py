@@ -115,6 +115,8 @@ async def test_workspaces_do_not_wait_for_one_another(url: URL) -> None:
     async with SharedBudget(url, key="a") as one, SharedBudget(url, key="b") as other:
         await one.throttled(30.0)
         await asyncio.wait_for(other.reserve(priority=Priority.NORMAL, deadline=None), 2.0)
+        assert one.state().resumes_at is not None
+        assert other.state().resumes_at is None
 
 
 async def test_the_file_is_for_its_owner_alone_and_holds_no_key(tmp_path: Path) -> None:

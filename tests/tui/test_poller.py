@@ -164,6 +164,7 @@ async def test_a_hurried_source_is_read_again_even_while_it_is_being_read() -> N
         service.status = "paused"
         service.stalled.set()
         await watcher.until(lambda _: service.calls.count("sequences") == 2)
+    assert service.calls.count("sequences") == 2
 
 
 @pytest.mark.parametrize("hours", [-1, 1])

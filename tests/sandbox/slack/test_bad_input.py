@@ -134,13 +134,15 @@ def test_no_second_holds_more_than_the_burst_and_one(gaps: list[float], burst: i
 @given(st.floats(min_value=0.1, max_value=50), st.integers(min_value=1, max_value=5))
 def test_who_waits_as_long_as_told_is_let_through(rate: float, burst: int) -> None:
     buckets = Buckets()
-    now = 0.0
+    now, refused = 0.0, 0
     for _ in range(burst * 3):
         try:
             buckets.take("C", rate=rate, burst=burst, now=now)
         except Refusal as refusal:
+            refused += 1
             now += refusal.retry_after or 0
             buckets.take("C", rate=rate, burst=burst, now=now)
+    assert refused
 
 
 def test_every_tier_is_of_a_method_that_there_is() -> None:
