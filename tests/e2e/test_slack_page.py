@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, FilePayload, Page, async_playwright, expect
+from playwright.async_api import Browser, FilePayload, Page, Route, async_playwright, expect
 from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
@@ -103,6 +103,10 @@ def listen(app: AsyncApp, got: list[Any]) -> None:
         else:
             await ack()
             got.append((values["sequence"]["sequence"]["selected_option"]["value"], reason))
+
+    @app.view("list")
+    async def chosen(ack: Any) -> None:
+        await ack()
 
     @app.event("app_home_opened")
     async def home(event: Json, client: AsyncWebClient) -> None:
@@ -392,7 +396,9 @@ async def test_a_file_is_chosen_in_a_modal(page: Page, client: AsyncWebClient, s
     done = await slack.workspace.people.command(
         "/outreach status", user=seed.ANN, channel=slack.workspace.world.channel(seed.ALERTS)
     )
-    view = modal(asked("list", {"type": "file_input", "action_id": "csv", "max_files": 2}))
+    view = modal(
+        asked("list", {"type": "file_input", "action_id": "csv", "max_files": 2}), callback_id="list"
+    )
     await client.views_open(trigger_id=done["trigger_id"], view=view)
     await page.get_by_test_id("file-input").set_input_files(
         [FilePayload(name=f"{name}.csv", mimeType="text/csv", buffer=b"a,b\n") for name in "xyz"]
@@ -404,6 +410,47 @@ async def test_a_file_is_chosen_in_a_modal(page: Page, client: AsyncWebClient, s
         await page.get_by_test_id("modal-submit").click()
     [kept] = json.loads((await request.value).post_data or "{}")["values"]["list"]["csv"]
     assert (kept["name"], kept["size"]) == ("y.csv", 4)
+    await expect(page.get_by_test_id("modal")).to_have_count(0)
+
+
+async def test_a_modal_whose_app_fails_says_so_and_keeps_what_was_typed(
+    page: Page, client: AsyncWebClient, slack: SlackStandIn
+) -> None:
+    done = await slack.workspace.people.command(
+        "/outreach status", user=seed.ANN, channel=slack.workspace.world.channel(seed.ALERTS)
+    )
+    view = modal(asked("why", {"type": "plain_text_input", "action_id": "why"}), callback_id="unknown")
+    await client.views_open(trigger_id=done["trigger_id"], view=view)
+    typed = page.get_by_test_id("modal").get_by_role("textbox")
+    await typed.fill("too many bounces")
+    await page.get_by_test_id("modal-submit").click()
+    await expect(page.get_by_test_id("modal-error")).to_be_visible()
+    await expect(typed).to_have_value("too many bounces")
+
+
+async def test_what_arrives_while_a_channel_is_being_opened_is_shown(
+    page: Page, client: AsyncWebClient
+) -> None:
+    """The history is read before the message is posted, and shown after it was heard of."""
+    read, posted = asyncio.Event(), asyncio.Event()
+
+    async def late(route: Route) -> None:
+        answer = await route.fetch()
+        read.set()
+        await posted.wait()
+        await route.fulfill(response=answer)
+
+    await page.route("**/control/messages?**", late)
+    await page.keyboard.press("Alt+ArrowDown")
+    await read.wait()
+    await client.chat_postMessage(channel=seed.SALES, text="in between")
+    message = page.get_by_test_id("message").filter(has_text="in between")
+    await expect(message).to_be_visible()
+    async with page.expect_response("**/control/messages?**"):
+        posted.set()
+    await page.unroute("**/control/messages?**")
+    await expect(page.get_by_test_id("composer")).to_be_focused()
+    await expect(message).to_be_visible()
 
 
 async def test_a_film_is_a_card_that_plays_elsewhere(page: Page, client: AsyncWebClient) -> None:

@@ -132,14 +132,14 @@ class App {
   async drawChannel() {
     const channel = this.channel;
     this.homeView = null;
-    this.timeline = new Timeline(this, { empty: () => el("div", { class: "empty" }, icon(channel.is_private ? "lock" : "hash"), el("h3", {}, channel.is_im ? "A conversation with Outreach" : `This is #${channel.name}`), el("p", {}, channel.is_member === false ? "You are not a member." : "Nothing was said here yet. Type / to talk to the bot.")) });
+    const timeline = this.timeline = new Timeline(this, { empty: () => el("div", { class: "empty" }, icon(channel.is_private ? "lock" : "hash"), el("h3", {}, channel.is_im ? "A conversation with Outreach" : `This is #${channel.name}`), el("p", {}, channel.is_member === false ? "You are not a member." : "Nothing was said here yet. Type / to talk to the bot.")) });
     const title = channel.is_im ? el("h1", {}, icon("bolt"), "Outreach") : el("h1", {}, icon(channel.is_archived ? "box" : channel.is_private ? "lock" : "hash"), channel.name);
     const count = channel.is_im ? null : el("span", { class: "members", title: channel.members.map((id) => this.users.get(id)?.real_name).join(", ") }, `${channel.members.length} members`);
     const footer = this.footer(channel);
-    fill($("main"), this.header(title, channel.topic?.value || (channel.is_im ? "Direct messages with the app" : ""), count), this.banner(), this.timeline.node, footer.node);
+    fill($("main"), this.header(title, channel.topic?.value || (channel.is_im ? "Direct messages with the app" : ""), count), this.banner(), timeline.node, footer.node);
     const found = await this.guarded(() => read("/control/messages", { channel: channel.id, user: this.me, limit: 300 }));
-    if (this.channel !== channel) return;
-    this.timeline.show((found?.messages || []).filter((one) => one.in_channel));
+    if (this.timeline !== timeline) return;
+    timeline.show((found?.messages || []).filter((one) => one.in_channel));
     footer.focus?.();
     this.seen();
   }
@@ -191,14 +191,14 @@ class App {
   async openThread(ts) {
     this.thread = ts;
     const channel = this.channel;
-    this.threadTimeline = new Timeline(this, { inThread: true });
+    const timeline = this.threadTimeline = new Timeline(this, { inThread: true });
     const composer = new Composer(this, { place: () => channel.id, thread: () => ts, hint: "Reply…" });
     this.showPanel("thread", el("div", { class: "panel-in", data: { testid: "thread-panel" } },
       el("header", {}, el("h2", {}, "Thread", el("small", {}, channel.is_im ? "Outreach" : `#${channel.name}`)), el("button", { class: "tool", "aria-label": "Close", onclick: () => this.closePanel() }, icon("close"))),
-      this.threadTimeline.node, channel.is_archived || channel.is_member === false ? null : composer.node));
+      timeline.node, channel.is_archived || channel.is_member === false ? null : composer.node));
     const found = await this.guarded(() => read("/control/messages", { channel: channel.id, user: this.me, thread_ts: ts }));
-    if (this.thread !== ts || !found) return;
-    this.threadTimeline.show(found.messages);
+    if (this.threadTimeline !== timeline || !found) return;
+    timeline.show(found.messages);
     composer.focus();
   }
 

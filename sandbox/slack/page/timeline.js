@@ -16,12 +16,13 @@ export class Timeline {
     this.nodes = new Map();
     this.marks = new Map();
     this.drawing = null;
+    this.gone = new Set();
   }
 
+  // What was read, beneath what was heard while it was being read.
   show(messages) {
-    this.messages = new Map(messages.slice(-MOST).map((one) => [one.ts, one]));
-    this.nodes.clear();
-    this.marks.clear();
+    const read = messages.slice(-MOST).filter((one) => !this.gone.has(one.ts)).map((one) => [one.ts, one]);
+    this.messages = new Map([...read, ...this.messages]);
     this.redraw();
     this.toEnd();
   }
@@ -78,6 +79,7 @@ export class Timeline {
   }
 
   drop(ts) {
+    this.gone.add(ts);
     this.forget(ts);
     this.soon();
   }

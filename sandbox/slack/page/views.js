@@ -62,7 +62,7 @@ export class Modal {
           view.submit ? el("button", { class: "button primary", type: "submit", data: { testid: "modal-submit" } }, text(view.submit, app.names)) : null)));
     if (!this.dialog.open) this.dialog.showModal();
     const again = held && [...this.dialog.querySelectorAll("[data-action]")].find((node) => node.dataset.action === held);
-    const first = this.dialog.querySelector(".wrong .field, .wrong .select") || again || (changed && this.dialog.querySelector("[autofocus], .scroll-body input, .scroll-body textarea, .scroll-body select, .scroll-body button"));
+    const first = this.dialog.querySelector(".wrong .field, .wrong .select") || again || (changed ? this.dialog.querySelector("[autofocus], .scroll-body input, .scroll-body textarea, .scroll-body select, .scroll-body button") : null);
     first?.focus();
   }
 
