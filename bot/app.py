@@ -216,7 +216,7 @@ def bolt_app(signing_secret: str, client: AsyncWebClient) -> AsyncApp:
     async def authorize(enterprise_id: str | None, team_id: str | None) -> AuthorizeResult:
         return AuthorizeResult(enterprise_id=enterprise_id, team_id=team_id, bot_token=client.token)
 
-    return AsyncApp(signing_secret=signing_secret, client=client, authorize=authorize)
+    return AsyncApp(signing_secret=signing_secret, client=client, authorize=authorize, logger=logs.BOLT)
 
 
 @asynccontextmanager

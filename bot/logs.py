@@ -7,6 +7,8 @@ import sys
 
 import structlog
 
+# Handed to Bolt, which otherwise gives each of its own loggers the root's level.
+BOLT = logging.getLogger("bot.bolt")
 _QUIET = ("slack_sdk", "apscheduler", "alembic", "uvicorn", "aiohttp", "httpx")
 
 
@@ -38,4 +40,4 @@ def set_up(level: str) -> None:
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     for name in _QUIET:
         logging.getLogger(name).setLevel(logging.WARNING)
-    logging.getLogger("slack_bolt").setLevel(logging.ERROR)  # it warns of a token that is given in two places
+    BOLT.setLevel(logging.ERROR)  # it warns of a token that is given in two places, and of every stray request
