@@ -11,7 +11,7 @@ from bot import alerts, blocks
 from bot.alerts import Alert
 from bot.interested import Mark
 from bot.ledger.painting import StormTally
-from bot.ledger.posts import Post
+from bot.ledger.posts import NUDGES, Post
 from shared.api.events import Event, read_event
 from shared.card import Button, Card, Column, Fact, Row, Table, Tone
 
@@ -49,11 +49,27 @@ def card_of(post: Post, *, several: bool, tally: StormTally | None = None) -> Ca
     if post.kind == "storm":
         return storm(tally)
     if post.note:
-        return read_note(post.note)
+        return settled(read_note(post.note), post) if is_settled(post) else read_note(post.note)
     alert = alert_of(post, several=several)
     if post.kind == "again":
         return alerts.again(alert, at=moment(post.created_at))
     return alerts.condensed(alert) if post.condensed else alerts.card(alert)
+
+
+def is_settled(post: Post) -> bool:
+    """Whether a message called for somebody, and nobody is called for any more."""
+    return post.kind in NUDGES and post.waiting_since is None
+
+
+def settled(card: Card, post: Post) -> Card:
+    """What is left of a reminder when somebody has taken, done or put off what it reminded of."""
+    if post.handled_at is not None:
+        said = f"✓ Handled by @{post.handled_name}."
+    elif post.claimed_at is not None:
+        said = f"✓ Claimed by @{post.claimed_name}."
+    else:
+        said = f"Snoozed by @{post.snoozed_name}." if post.snoozed_until else "Nobody is waited for any more."
+    return Card(title=card.title, text=(said,))
 
 
 def message(posts: Sequence[Post], *, several: bool, tally: StormTally | None = None) -> blocks.Message:
@@ -62,7 +78,7 @@ def message(posts: Sequence[Post], *, several: bool, tally: StormTally | None = 
         card = card_of(posts[0], several=several, tally=tally)
         drawn = blocks.render_line(card) if posts[0].condensed else blocks.render(card)
         drawn = blocks.illustrated(drawn, picture_of(posts[0].note))
-        calls = posts[0].kind != "alert" or posts[0].waiting_since is not None
+        calls = posts[0].kind not in {"alert", *NUDGES} or posts[0].waiting_since is not None
         return called(drawn, posts[0].mention if calls else "")
     cards = [card_of(post, several=several) for post in posts]
     return blocks.render_list(cards)

@@ -6,7 +6,7 @@ What is due stands in the ledger and is planned there in the transaction that ma
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime, timedelta
 
 from bot import drawing
@@ -50,11 +50,13 @@ class Reminders:
         grouped: defaultdict[tuple[str, str, str], list[Due]] = defaultdict(list)
         for one in due:
             grouped[one.workspace, one.channel, one.what].append(one)
+        shown = {(one.alert_id, one.channel) for one in due}
         said: list[tuple[str, Planned]] = []
         for (workspace, _, _), ones in grouped.items():
             together = len(ones) > TOGETHER or any(one.bundled for one in ones)
             planned = [self._many(ones, now)] if together else [self._one(x, now) for x in ones]
-            said += [(workspace, one) for one in [*planned, *self._elsewhere(ones, now)]]
+            planned += self._elsewhere(ones, now, shown=shown)
+            said += [(workspace, one) for one in planned]
         return said
 
     def _one(self, due: Due, now: float) -> Planned:
@@ -80,22 +82,25 @@ class Reminders:
             mention=self._mention(first, now),
         )
 
-    def _elsewhere(self, ones: Sequence[Due], now: float) -> list[Planned]:
-        """An escalation goes to the channel that is named for it, too."""
-        channel = self._attention.escalate_to
-        if channel is None or ones[0].what != "escalate" or channel == ones[0].channel:
+    def _elsewhere(
+        self, ones: Sequence[Due], now: float, *, shown: Collection[tuple[str, str]]
+    ) -> list[Planned]:
+        """An escalation goes to the channel that is named for it, too, unless it is said there in any case."""
+        channel, first = self._attention.escalate_to, ones[0]
+        if channel is None or first.what != "escalate" or (first.alert_id, channel) in shown:
             return []
-        card = many(ones, now=now) if len(ones) > 1 else said(ones[0], now=now)
+        alone = len(ones) == 1
         return [
             Planned(
-                dedupe=f"escalate:{channel}:{one.alert_id}",
+                dedupe=f"escalate:{channel}:{first.alert_id}:{first.waiting_since:.0f}",
                 channel=channel,
-                kind="note",
+                kind="escalation" if alone else "note",
                 urgency=2,
-                note=drawing.write_note(card),
-                mention=self._mention(one, now),
+                note=drawing.write_note(said(first, now=now) if alone else many(ones, now=now)),
+                condensed=alone,
+                mention=self._mention(first, now),
+                alert_id=first.alert_id if alone else "",
             )
-            for one in ones[:1]
         ]
 
     def _mention(self, due: Due, now: float) -> str:
@@ -126,7 +131,7 @@ def said(due: Due, *, now: float) -> Card:
     if due.what == "escalate":
         text = "Escalated; nothing more is said of it here. `open` lists what waits."
         return Card(title=f"{who} has waited for {waited}", tone=Tone.BAD, text=(text,), buttons=buttons)
-    text = "Nobody has taken this reply yet."
+    text = "It waits for somebody to take it."
     return Card(title=f"{who} has waited for {waited}", tone=Tone.WARN, text=(text,), buttons=buttons)
 
 

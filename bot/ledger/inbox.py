@@ -15,6 +15,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
+from bot.ledger.posts import NUDGES
 from bot.ledger.tables import alerts, answers, deliveries, lanes, posts, sightings
 
 
@@ -282,6 +283,6 @@ def repaint(connection: sa.Connection, names: Sequence[str], *, now: float) -> N
     if names:
         connection.execute(
             sa.update(posts)
-            .where(posts.c.alert_id.in_(names), posts.c.kind == "alert")
+            .where(posts.c.alert_id.in_(names), posts.c.kind.in_(("alert", *NUDGES)))
             .values(version=posts.c.version + 1, repaint_at=now)
         )

@@ -33,8 +33,9 @@ def claim(connection: sa.Connection, *, now: float, limit: int) -> tuple[tuple[P
         .with_for_update(skip_locked=True)
     )
     leased = sa.update(posts).where(posts.c.id.in_(due)).values(repaint_at=now + LEASE)
-    rows = connection.execute(leased.returning(posts.c.channel, posts.c.ts)).all()
-    return tuple(_message(connection, channel, ts) for channel, ts in {(r.channel, r.ts) for r in rows})
+    rows = connection.execute(leased.returning(posts.c.id, posts.c.channel, posts.c.ts)).all()
+    first = sorted(rows, key=lambda row: int(row.id))  # a card before what was said of it later
+    return tuple(_message(connection, *place) for place in dict.fromkeys((r.channel, r.ts) for r in first))
 
 
 def _message(connection: sa.Connection, channel: str, ts: str) -> tuple[Post, ...]:

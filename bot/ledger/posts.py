@@ -22,6 +22,10 @@ class State(StrEnum):
     HELD = "held"
 
 
+NUDGES = ("reminder", "escalation", "back")
+"""Kinds of message that call for somebody to take an alert, and say so when somebody has."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Post:
     """A message to one channel, with what is needed to draw it."""

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from bot.ledger import Ledger, open_ledger
 from sandbox.service import Service
-from tests.bot.house import House, bot_inside, open_house
+from shared.database import parse_url
+from tests.bot.house import House, bot_inside, interested, open_house
+from tests.bot.over_time import Hands, arrive, post_all
 
 
 @pytest.fixture
@@ -35,3 +38,22 @@ def founded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def account(founded: Path, tmp_path: Path) -> str:
     """The address of such a database, for one test alone."""
     return f"sqlite:///{shutil.copy(founded, tmp_path / 'service.db')}"
+
+
+@pytest.fixture
+def hands() -> Hands:
+    return Hands()
+
+
+@pytest.fixture
+async def ledger(tmp_path: Path, hands: Hands) -> AsyncIterator[Ledger]:
+    async with open_ledger(parse_url(f"sqlite:///{tmp_path}/bot.db"), clock=hands) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def alert(ledger: Ledger, hands: Hands) -> str:
+    """An interested reply whose card is in the channel."""
+    await arrive(ledger, interested(1))
+    (post,) = await post_all(ledger, hands)
+    return post.alert_id

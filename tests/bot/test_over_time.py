@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
@@ -13,95 +12,19 @@ import pytest
 from bot import attention, digests, drawing, spikes
 from bot.ledger import Ledger, open_ledger
 from bot.ledger import spikes as counted
-from bot.ledger.inbox import Arrival, Planned
+from bot.ledger.inbox import Planned
 from bot.ledger.posts import Post
-from bot.ledger.settling import Sent
 from bot.ledger.spikes import Tally
-from bot.reminders import Reminders
 from bot.routing import Routes
 from bot.surroundings import recovered_note, sequence_standing
 from shared.alerting import Attention, Quiet, Routing, Rule, SpikeRule
 from shared.api.models import Sequence
 from shared.card import Card, Tone
 from shared.database import parse_url
-from shared.records import Actor, Subscription
+from shared.records import Subscription
 from shared.rhythm import Rhythm, read_rhythm
 from tests.bot.house import interested
-
-ANN = Actor(name="ann", id="U1", face="slack")
-CHANNEL = "C1"
-MINUTE, HOUR = 60.0, 3600.0
-
-
-class Hands:
-    """A clock that moves when it is told to; it begins at nine in the morning, UTC."""
-
-    def __init__(self) -> None:
-        self.now = datetime(2026, 11, 20, 9, tzinfo=UTC).timestamp()
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def hands() -> Hands:
-    return Hands()
-
-
-@pytest.fixture
-async def ledger(tmp_path: Path, hands: Hands) -> AsyncIterator[Ledger]:
-    async with open_ledger(parse_url(f"sqlite:///{tmp_path}/bot.db"), clock=hands) as opened:
-        yield opened
-
-
-def routes(**routing: object) -> Routes:
-    return Routes(
-        alert_channels={"default": CHANNEL},
-        subscriptions={},
-        routing=replace(Routing(), **routing),  # type: ignore[arg-type] # its own fields
-    )
-
-
-async def arrive(ledger: Ledger, *bodies: bytes, by: Routes | None = None) -> None:
-    batch = [Arrival(workspace="default", body=body, at=ledger.store.clock()) for body in bodies]
-    await ledger.store_batch(batch, number=1)
-    await ledger.route((by or routes()).decide)
-
-
-async def post_all(ledger: Ledger, hands: Hands) -> list[Post]:
-    """Have everything posted that is due, and return it."""
-    posted: list[Post] = []
-    for _ in range(200):
-        claimed = await ledger.claim_turns(limit=16)
-        for turn in claimed.turns:
-            await ledger.settle(turn, Sent(ts=f"{hands.now}{len(posted)}"))
-            posted += turn.posts
-        if not claimed.turns and claimed.next_in is None:
-            return posted
-        hands.now += claimed.next_in or 0.0
-    raise AssertionError("it never ends")
-
-
-async def swept(ledger: Ledger, hands: Hands, *, rules: Attention | None = None) -> list[Post]:
-    """What a look at what waits has posted."""
-    reminders = Reminders(ledger, rules or Attention(), Routing(mention="S0SALES"), planned=lambda: None)
-    await reminders.sweep()
-    return await post_all(ledger, hands)
-
-
-async def shown(ledger: Ledger) -> Card:
-    """The card of the one alert, as it would be painted now."""
-    messages = await ledger.claim_repaints(limit=10)
-    cards = [message[0] for message in messages if message[0].kind == "alert"]
-    return drawing.card_of(cards[0], several=False)
-
-
-@pytest.fixture
-async def alert(ledger: Ledger, hands: Hands) -> str:
-    """An interested reply whose card is in the channel."""
-    await arrive(ledger, interested(1))
-    (post,) = await post_all(ledger, hands)
-    return post.alert_id
+from tests.bot.over_time import ANN, CHANNEL, HOUR, MINUTE, Hands, arrive, post_all, routes, shown, swept
 
 
 async def test_a_reply_that_nobody_takes_is_said_again_once_then_escalated_then_left_in_peace(
@@ -387,3 +310,30 @@ async def test_what_a_storm_left_waiting_is_said_once_in_a_quarter_of_an_hour(
         hands.now += 10
     assert 1 <= sum(post.kind == "note" for post in said) <= 2
     assert all(post.kind in {"note", "reminder"} for post in said)
+
+
+@pytest.mark.parametrize(
+    ("verb", "left"),
+    [("claim", "✓ Claimed by @ann."), ("handled", "✓ Handled by @ann."), ("snooze", "Snoozed by @ann.")],
+)
+async def test_what_reminded_of_a_reply_says_who_has_it_and_calls_nobody_any_more(
+    ledger: Ledger, hands: Hands, alert: str, verb: str, left: str
+) -> None:
+    hands.now += 6 * MINUTE
+    await swept(ledger, hands)
+    if verb == "claim":
+        await ledger.claim_alert(alert, ANN)
+    elif verb == "handled":
+        await ledger.handle_alert(alert, ANN)
+    else:
+        await ledger.snooze_alert(alert, ANN, until=hands.now + HOUR)
+    card, reminder = await ledger.claim_repaints(limit=10)
+    assert [card[0].kind, reminder[0].kind] == ["alert", "reminder"], "the card is painted first"
+    told = drawing.card_of(reminder[0], several=False)
+    assert (told.text, told.buttons) == ((left,), ())
+    assert "S0SALES" not in json.dumps(drawing.message(reminder, several=False).blocks)
+    await ledger.release_alert(alert)
+    await ledger.reopen_alert(alert)
+    await ledger.wake_alert(alert)
+    (again,) = [m for m in await ledger.claim_repaints(limit=10) if m[0].kind == "reminder"]
+    assert [button.label for button in drawing.card_of(again[0], several=False).buttons] == ["Claim"]
