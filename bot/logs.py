@@ -40,4 +40,5 @@ def set_up(level: str) -> None:
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     for name in _QUIET:
         logging.getLogger(name).setLevel(logging.WARNING)
-    BOLT.setLevel(logging.ERROR)  # it warns of a token that is given in two places, and of every stray request
+    # Bolt warns of a token that is given in two places, and of every stray request.
+    BOLT.setLevel(logging.ERROR)

@@ -83,7 +83,8 @@ class People:
     async def _person(self, user: str) -> Person:
         if not self._team:
             self._team = str((await self._call("auth.test")).get("team_id") or "")
-        return Person.from_user((await self._call("users.info", user=user))["user"], team=self._team)
+        told = (await self._call("users.info", user=user)).get("user") or {}
+        return Person.from_user({"id": user, **told}, team=self._team)
 
     async def _members(self, group: str) -> frozenset[str]:
         return frozenset((await self._call("usergroups.users.list", usergroup=group)).get("users") or ())
@@ -116,14 +117,16 @@ class People:
         return found or ""
 
     async def _channel(self, channel: str) -> str:
-        return str((await self._call("conversations.info", channel=channel))["channel"].get("name") or "")
+        told = (await self._call("conversations.info", channel=channel)).get("channel") or {}
+        return str(told.get("name") or "")
 
     async def permalink(self, channel: str, ts: str) -> str:
         """The address of a message; empty where Slack does not tell."""
         return await self._ask("link", f"{channel} {ts}", lambda: self._permalink(channel, ts)) or ""
 
     async def _permalink(self, channel: str, ts: str) -> str:
-        return str((await self._call("chat.getPermalink", channel=channel, message_ts=ts))["permalink"])
+        told = await self._call("chat.getPermalink", channel=channel, message_ts=ts)
+        return str(told.get("permalink") or "")
 
     async def said(self, who: Iterable[str], *, most: int = 5) -> str:
         """Who can: `@ann, @ben, @sales-aes`, by names; empty where nobody is named."""
