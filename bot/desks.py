@@ -31,6 +31,7 @@ class Desks:
             actor=actor,
             role=role,
             records=self.ledger,
+            settings=self.settings,
             now=lambda: datetime.now(UTC),
         )
 

@@ -70,6 +70,7 @@ async def _answer(invocation: Invocation, options: Namespace) -> Card:
             now=lambda: datetime.now(UTC),
             confirmed=getattr(options, "yes", False),
             pages_searched=PAGES_SEARCHED,
+            settings=settings,
         )
         with gauge() if invocation.command.name in SEARCHING else contextlib.nullcontext(_unseen) as show:
             seen = replace(desk, progress=lambda count: show(Mark(count=count, what="leads looked at")))

@@ -9,6 +9,9 @@ from datetime import UTC, datetime, time, timedelta
 from shared.records import Subscription
 from shared.rhythm import zone_of
 
+UNASKED = ("reply.interested", "domain.paused")
+"""What an alert channel is told of without having subscribed (contract, section 5)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quiet:
@@ -38,6 +41,8 @@ class Rule:
     mention: str = ""
     workspace: str = ""
     """Empty: every workspace."""
+    place: str = ""
+    """Where the file says it: `[[routes.rules]] no. 2`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,6 +37,8 @@ class Desk:
     """Who sits at the machine may do everything; Slack says who its people are."""
     may: Callable[[Command], bool] | None = None
     """Where the settings say more than roles."""
+    settings: Settings | None = None
+    """What is set for all workspaces together; None: nothing is known beside this one."""
 
     def allows(self, command: Command) -> bool:
         """Whether this person may give the command here."""

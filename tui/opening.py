@@ -177,6 +177,7 @@ class Opening:
                 records=records,
                 now=self._now,
                 confirmed=True,
+                settings=settings,
             )
             self._poller = Poller(
                 client=client,

@@ -27,6 +27,7 @@ __all__ = [
     "from_slack",
     "help_card",
     "join",
+    "names_workspace",
     "parse",
     "render",
 ]
@@ -89,6 +90,11 @@ def aimed_at(invocation: Invocation, sequence_id: str) -> str:
     """The same line for the sequence with this id, for the button of a choice."""
     values = {**invocation.values, "target": (sequence_id,)}
     return render(replace(invocation, values=values))
+
+
+def names_workspace(line: str) -> bool:
+    """Whether a line says which workspace it means; raises `UsageError` when it says several."""
+    return _without_workspace(split(line))[1] is not None
 
 
 def _without_workspace(words: tuple[Word, ...]) -> tuple[tuple[Word, ...], str | None]:

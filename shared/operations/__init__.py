@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from shared.api.errors import OutreachError
 from shared.card import Card
-from shared.commands import Invocation, help_card
+from shared.commands import Invocation, help_card, names_workspace
 from shared.desk import Desk
 from shared.operations import inboxes, leads, overview, people, routing, sequences, stats
 from shared.operations.faults import error_card
@@ -79,5 +79,10 @@ async def _change(invocation: Invocation, desk: Desk) -> Card:
 
 def _addressed(card: Card, *, workspace: str) -> Card:
     """The buttons mean the workspace that the card is about, wherever and whenever they are pressed."""
-    buttons = tuple(replace(button, command=f"{button.command} @{workspace}") for button in card.buttons)
+    buttons = tuple(
+        button
+        if names_workspace(button.command)
+        else replace(button, command=f"{button.command} @{workspace}")
+        for button in card.buttons
+    )
     return replace(card, buttons=buttons)

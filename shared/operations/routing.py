@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from shared.api.models import EVENT_KINDS
 from shared.api.pacing import Priority
-from shared.card import Button, Card, Column, Row, Table, Tone
+from shared.card import Button, Card, Tone
 from shared.commands import COMMANDS, Invocation, render
 from shared.desk import Desk
+from shared.operations import told
 from shared.operations.digest import digest_card
 from shared.operations.outcome import Outcome, need_records, refused
 from shared.records import Subscription
 from shared.resolve import Picked, pick_sequence
-
-COLUMNS = tuple(Column(title=title) for title in ("Event", "Sequence", "Inbox", "Form", "To undo"))
-MOST_UNDO_BUTTONS = 5
 
 
 def _channel(values: Mapping[str, Any], desk: Desk) -> str:
@@ -35,11 +33,23 @@ async def subscriptions(invocation: Invocation, desk: Desk) -> Card:
     channel = _channel(invocation.values, desk)
     if not channel:
         return _nowhere().card
-    known = await need_records(desk).subscriptions(desk.workspace.name, channel)
-    digest_at = await need_records(desk).digest_at(desk.workspace.name, channel)
-    card = _channel_card(f"What {_said(channel)} is told of", known, channel=channel)
-    extra = f"The digest comes at {digest_at}." if digest_at else "There is no digest."
-    return replace(card, text=(*card.text, extra), data=tuple(map(_data, known)))
+    card = told.card_of(
+        f"What {_said(channel)} is told of",
+        await told.lines_of(desk, channel),
+        desk=desk,
+        channel=channel,
+    )
+    return replace(
+        card, text=(*card.text, await _digests(desk, channel), *told.policy(desk.settings, channel=channel))
+    )
+
+
+async def _digests(desk: Desk, channel: str) -> str:
+    """When its digests come, of which workspace."""
+    names = [workspace.name for workspace in told.workspaces_of(desk)]
+    times = [(name, await need_records(desk).digest_at(name, channel)) for name in names]
+    said = [_times(at) + (f" for {name}" if len(names) > 1 else "") for name, at in times if at]
+    return f"The digest comes {'; '.join(said)}." if said else "There is no digest."
 
 
 async def subscribe(invocation: Invocation, desk: Desk) -> Outcome:
@@ -58,9 +68,13 @@ async def subscribe(invocation: Invocation, desk: Desk) -> Outcome:
         for kind in values["events"]
     ]
     await records.subscribe(desk.workspace.name, wanted)
-    known = await records.subscriptions(desk.workspace.name, channel)
-    card = _channel_card(f"{_said(channel)} is now told of", known, channel=channel)
+    card = await _whole_set(f"{_said(channel)} is now told of", desk, channel)
     return Outcome(card=replace(card, tone=Tone.GOOD), result=f"{channel}: {', '.join(values['events'])}")
+
+
+async def _whole_set(title: str, desk: Desk, channel: str) -> Card:
+    card = told.card_of(title, await told.lines_of(desk, channel), desk=desk, channel=channel)
+    return replace(card, data=None)
 
 
 async def _sequence_name(invocation: Invocation, desk: Desk) -> str | Card:
@@ -85,13 +99,22 @@ async def unsubscribe(invocation: Invocation, desk: Desk) -> Outcome:
     known = await records.subscriptions(desk.workspace.name, channel)
     ended = [one for one in known if _meant(one, values)]
     count = await records.unsubscribe(desk.workspace.name, ended) if ended else 0
-    left = await records.subscriptions(desk.workspace.name, channel)
     if not count:
-        card = _channel_card(f"{_said(channel)} has no such subscription", left, channel=channel)
-        return Outcome(card=replace(card, tone=Tone.WARN), result="refused: no such subscription")
+        return await _not_ended(values, desk, channel)
     noun = "subscription" if count == 1 else "subscriptions"
-    card = _channel_card(f"{count} {noun} ended; {_said(channel)} is now told of", left, channel=channel)
+    card = await _whole_set(f"{count} {noun} ended; {_said(channel)} is now told of", desk, channel)
     return Outcome(card=replace(card, tone=Tone.GOOD), result=f"{channel}: {count} ended")
+
+
+async def _not_ended(values: Mapping[str, Any], desk: Desk, channel: str) -> Outcome:
+    """No command made it; where the settings did, they are what is to be changed."""
+    card = await _whole_set(f"{_said(channel)} has no such subscription", desk, channel)
+    rules = told.rules_of(desk.settings, desk.workspace, channel)
+    held = sorted({rule.place for rule in rules if _meant(rule.subscription, values)})
+    said = (f"The settings say it, in {' and '.join(held)}: change it there.",) if held else ()
+    return Outcome(
+        card=replace(card, tone=Tone.WARN, text=(*said, *card.text)), result="refused: no such subscription"
+    )
 
 
 def _meant(one: Subscription, values: Mapping[str, Any]) -> bool:
@@ -103,42 +126,6 @@ def _meant(one: Subscription, values: Mapping[str, Any]) -> bool:
 
 def _said(channel: str) -> str:
     return channel if channel.startswith("#") else f"<#{channel}>"
-
-
-def _channel_card(title: str, known: Sequence[Subscription], *, channel: str) -> Card:
-    """The channel's whole set, each with the line that undoes it."""
-    undo = [_undo(one, channel=channel) for one in known]
-    rows = tuple(
-        Row(
-            cells=(
-                x.event,
-                x.sequence or "all",
-                x.inbox or "all",
-                "condensed" if x.condensed else "full",
-                line,
-            )
-        )
-        for x, line in zip(known, undo, strict=True)
-    )
-    nothing = "Nothing of its own. Interested replies and paused domains go to the alert channel in any case."
-    return Card(
-        title=title,
-        text=() if known else (nothing,),
-        table=Table(columns=COLUMNS, rows=rows) if rows else None,
-        buttons=tuple(
-            Button(label=f"End {x.event}", command=line, menu=True)
-            for x, line in zip(known, undo, strict=True)
-        )[:MOST_UNDO_BUTTONS],
-    )
-
-
-def _undo(one: Subscription, *, channel: str) -> str:
-    values = {"events": (one.event,), "sequence": one.sequence, "inbox": one.inbox, "channel": channel}
-    return render(Invocation(command=COMMANDS["unsubscribe"], values={**values, "condensed": False}))
-
-
-def _data(one: Subscription) -> dict[str, object]:
-    return {"channel": one.channel, "event": one.event, "sequence": one.sequence, "inbox": one.inbox}
 
 
 async def digest(invocation: Invocation, desk: Desk) -> Outcome:
@@ -168,9 +155,12 @@ def _often(rhythm: str) -> str:
     return f"every day at {rhythm}" if day[:1].isdigit() else f"on {day} at {rest}"
 
 
+def _times(at: str) -> str:
+    return " and ".join(_often(one) for one in at.split(" and "))
+
+
 def _digest_times(at: str | None, *, channel: str) -> Card:
-    times = " and ".join(_often(one) for one in at.split(" and ")) if at else ""
-    said = f"{_said(channel)} has its digest {times}" if at else f"{_said(channel)} has no digest"
+    said = f"{_said(channel)} has its digest {_times(at)}" if at else f"{_said(channel)} has no digest"
     off = Invocation(command=COMMANDS["digest"], values={"action": "off", "at": None, "channel": channel})
     after = (Button(label="End it", command=render(off)),) if at else ()
     return Card(title=said, buttons=(Button(label="Show it now", command="digest now"), *after))

@@ -86,8 +86,8 @@ class GivenRule(BaseModel):
     mention: Mention = ""
     workspace: str = ""
 
-    def rules(self) -> list[Rule]:
-        """One rule per event."""
+    def settled(self, number: int) -> list[Rule]:
+        """One rule per event; `number` is its place in the file, from 1."""
         return [
             Rule(
                 subscription=Subscription(
@@ -99,6 +99,7 @@ class GivenRule(BaseModel):
                 ),
                 mention=self.mention,
                 workspace=self.workspace,
+                place=f"[[routes.rules]] no. {number}",
             )
             for event in self.events
         ]
@@ -122,7 +123,7 @@ class GivenRoutes(BaseModel):
             mention=self.mention,
             quiet=self._hours(),
             zone=self.timezone,
-            rules=tuple(rule for given in self.rules for rule in given.rules()),
+            rules=tuple(rule for n, given in enumerate(self.rules, 1) for rule in given.settled(n)),
         )
 
     def _hours(self) -> Quiet | None:

@@ -1,0 +1,117 @@
+"""The whole of what a channel is told of: by command, by `[routes]`, as an alert channel; in every workspace."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot.alerts import KINDS
+from shared.alerting import UNASKED
+from shared.card import Card, Tone
+from shared.commands import parse
+from shared.desk import Desk
+from shared.operations import run
+from shared.settings import load
+from tests.shared.doubles import Office, text
+
+FILE = """
+[workspaces.acme]
+base_url = "https://api.example.com/v1"
+api_key = "a"
+alert_channel = "C1"
+[workspaces.globex]
+base_url = "https://api.example.com/v1"
+api_key = "b"
+[routes]
+fallback = "C9"
+mention = "S0SALESAES"
+quiet = "20:00-08:00"
+timezone = "Europe/Berlin"
+[[routes.rules]]
+channel = "C1"
+events = ["reply.ooo"]
+sequence = "Q3 founders"
+[[routes.rules]]
+channel = "C1"
+events = ["reply.interested", "lead.bounced"]
+condensed = true
+mention = "U0ANN00001"
+workspace = "globex"
+"""
+
+
+@pytest.fixture
+def desk(office: Office, tmp_path: Path) -> Desk:
+    """A desk of the workspace acme, beside another one."""
+    file = tmp_path / "outreach.toml"
+    file.write_text(FILE)
+    settings = load(config=file, environ={})
+    return replace(office.desk, settings=settings, workspace=settings.workspace("acme"))
+
+
+def rows(card: Card) -> list[dict[str, object]]:
+    """The table's rows, by title of column."""
+    assert card.table is not None
+    titles = [column.title for column in card.table.columns]
+    return [dict(zip(titles, row.cells, strict=True)) for row in card.table.rows]
+
+
+async def test_the_set_holds_what_the_settings_say_each_with_where_to_change_it(desk: Desk) -> None:
+    await run(parse("subscribe lead.replied inbox=good.com @acme"), desk)
+    known = {
+        (r["Event"], r["Workspace"], r["From"]): r for r in rows(await run(parse("subscriptions"), desk))
+    }
+    assert list(known) == [
+        ("lead.replied", "acme", "subscribe"),
+        ("reply.ooo", "acme", "outreach.toml"),
+        ("reply.interested", "acme", "alert channel"),
+        ("domain.paused", "acme", "alert channel"),
+        ("lead.replied", "globex", "subscribe"),
+        ("reply.ooo", "globex", "outreach.toml"),
+        ("reply.interested", "globex", "outreach.toml"),
+        ("lead.bounced", "globex", "outreach.toml"),
+    ]
+    ruled = known["lead.bounced", "globex", "outreach.toml"]
+    assert ruled["To undo"] == "in outreach.toml: [[routes.rules]] no. 2"
+    assert (ruled["Form"], ruled["Calls"], ruled["Sequence"]) == ("condensed", "U0ANN00001", "all")
+    asked = known["lead.replied", "acme", "subscribe"]
+    assert asked["To undo"] == "unsubscribe lead.replied inbox=good.com @acme"
+    alert = known["domain.paused", "acme", "alert channel"]
+    assert alert["To undo"] == "the setting [workspaces.acme] alert_channel"
+
+
+async def test_a_button_that_ends_something_names_its_own_workspace_and_channel(desk: Desk) -> None:
+    card = await run(parse("subscribe lead.replied"), desk)
+    commands = [parse(button.command) for button in card.buttons]
+    assert [one.workspace for one in commands] == ["acme", "globex"]
+    assert {one.values["channel"] for one in commands} == {"C1"}, "wherever the message is read"
+
+
+async def test_quiet_hours_mentions_and_the_fallback_are_said(desk: Desk) -> None:
+    told = text(await run(parse("subscriptions <#C9>"), desk))
+    assert "Quiet from 20:00 to 08:00 Europe/Berlin" in told
+    assert "calls S0SALESAES" in told
+    assert "It is the fallback" in told
+    events = [(row["Event"], row["From"]) for row in rows(await run(parse("subscriptions <#C9>"), desk))]
+    assert events == [("reply.interested", "fallback channel"), ("domain.paused", "fallback channel")]
+
+
+async def test_what_the_settings_say_is_not_ended_by_a_command_that_says_where_it_is(desk: Desk) -> None:
+    card = await run(
+        parse('unsubscribe reply.ooo sequence="Q3 founders"'), replace(desk, records=desk.records)
+    )
+    assert card.tone is Tone.WARN
+    assert card.refused
+    assert "[[routes.rules]] no. 1: change it there" in text(card)
+
+
+async def test_as_data_each_says_where_it_comes_from(desk: Desk) -> None:
+    card = await run(parse("subscriptions"), desk)
+    assert {row["origin"] for row in card.data or ()} == {"outreach.toml", "alert channel"}
+    assert {row["workspace"] for row in card.data or ()} == {"acme", "globex"}
+
+
+def test_what_comes_unasked_is_what_the_bot_posts_unasked() -> None:
+    assert set(UNASKED) == {name for name, kind in KINDS.items() if kind.at_once}
