@@ -12,7 +12,7 @@ from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from shared.api.errors import OutreachError
-from shared.api.models import GROUPINGS, Inbox, Lead, Sequence, StatsRow
+from shared.api.models import GROUPINGS, NOTHING, Inbox, Lead, Sequence, StatsRow
 from shared.api.pacing import BudgetState
 from shared.reports import totals
 
@@ -125,7 +125,18 @@ async def attempt(
         value = await source.read(client, service_day(client, now=now))
     except OutreachError as error:
         return replace(before, error=str(error), failed_since=before.failed_since or now)
+    if isinstance(value, tuple):
+        value = await asyncio.to_thread(_settled, value, before.value or ())
     return Reading(value=value, read_at=now)
+
+
+def _settled(value: tuple[Any, ...], before: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What reads as before is the object of before, and what the service sent besides is let go.
+
+    Else ten thousand inboxes would be kept twice, and with them the whole answer they came in.
+    """
+    known = {one: one for one in before}
+    return tuple([known.get(one) or replace(one, raw=NOTHING) for one in value])
 
 
 def service_day(client: OutreachClient, *, now: datetime) -> date:
