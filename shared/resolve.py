@@ -127,12 +127,14 @@ def _named(sequences: Many[Sequence], said: str) -> tuple[Sequence, ...]:
 
 
 def _fitting(sequences: Many[Sequence], said: str) -> tuple[Sequence, ...]:
-    """Those so named; else those that begin so."""
+    """Those so named; else those that begin so: what all ids begin with says nothing beside a name."""
     folded = _fold(said)
-    beginning = [
-        s for s in sequences if _fold(s.name or "").startswith(folded) or _fold(s.id).startswith(folded)
-    ]
-    return _named(sequences, said) or (tuple(beginning) if folded else ())
+    if not folded:
+        return ()
+    by_name = {s.id for s in sequences if _fold(s.name or "").startswith(folded)}
+    by_id = {s.id for s in sequences if _fold(s.id).startswith(folded)}
+    begun = by_name if by_name and len(by_id) == len(sequences) else by_name | by_id
+    return _named(sequences, said) or tuple(s for s in sequences if s.id in begun)
 
 
 def _fold(text: str) -> str:

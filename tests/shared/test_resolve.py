@@ -23,6 +23,12 @@ def test_an_id_a_whole_name_or_a_lone_beginning_picks() -> None:
     assert pick_sequence(ALL, ["sq_4"]) == Picked(sequence=NAMELESS)
 
 
+def test_what_all_ids_begin_with_says_nothing_beside_a_name() -> None:
+    sales = Sequence(id="sq_5", name="Sales leads")
+    assert pick_sequence((*ALL, sales), ["s"]) == Picked(sequence=sales)
+    assert isinstance(pick_sequence(ALL, ["sq"]), Ambiguous)
+
+
 def test_the_shape_of_quotes_does_not_count() -> None:
     wait = Sequence(id="sq_5", name="Don’t wait")
     for line in ("resume don't wait", "resume “Don’t wait”", "resume 'don't w'"):
