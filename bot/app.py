@@ -128,9 +128,9 @@ def _compose(
     intake = Intake(ledger)
     courier = Courier(
         ledger,
-        Messenger(client, timeout=0.8 * ledger.pace.lease),
+        Messenger(client, timeout=ledger.pace.patience),
         routes=lambda: _routes(settings, ledger),
-        reporter=Reports(settings, ledger),
+        report=Reports(settings),
         stored=lambda: intake.count,
         several=several,
     )

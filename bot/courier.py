@@ -1,27 +1,29 @@
-"""Carry what the ledger holds to Slack: route deliveries, post what is due, repaint what has changed.
+"""Carry what the ledger holds to Slack: route deliveries, post what is due, look for what may be there.
 
-One loop claims, one task per leased channel speaks; whatever dies in between, the rows tell the next process
-where to go on.
+One loop claims, one task per leased channel speaks, a painter repaints beside them; whatever dies in between, the
+rows tell the next process where to go on.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from functools import partial
 
 import structlog
 
 from bot import drawing, metrics
 from bot.blocks import Message
 from bot.ledger import Ledger
-from bot.ledger.inbox import Decision, Pending
+from bot.ledger.inbox import Decide, Decision, Pending
+from bot.ledger.ledger import Report
 from bot.ledger.outbox import Turn
 from bot.ledger.painting import StormTally
 from bot.ledger.posts import Post
-from bot.ledger.settling import ChannelRefused, NotSent, Outcome, Sent, Settled
+from bot.ledger.settling import ChannelRefused, NotSent, Outcome, Sent, Unpostable
 from bot.messenger import Messenger
+from bot.painter import Painter
 from bot.routing import Routes
 from shared.records import RecordsUnavailable
 
@@ -29,8 +31,6 @@ POLL = 1.0
 """Seconds after which the loop looks for what other processes left."""
 TURNS = 16
 """Channels that speak at the same time."""
-PAINTS = 4
-"""Messages repainted between two looks at what is due."""
 ROUTED_AT_ONCE = 50
 OUTAGE_PAUSE = 1.0
 MANY = 32
@@ -39,16 +39,6 @@ YIELD = 0.1
 """Seconds left to the intake between two looks in a burst; it is the intake that somebody waits for."""
 
 log = structlog.get_logger("courier")
-
-
-class Reporter(Protocol):
-    """Who is told that a channel broke or was cured."""
-
-    async def broke(self, turn: Turn, error: str) -> None:
-        """A channel takes nothing any more."""
-
-    async def cured(self, turn: Turn) -> None:
-        """It takes messages again."""
 
 
 class Courier:
@@ -61,15 +51,17 @@ class Courier:
         *,
         routes: Callable[[], Awaitable[Routes]],
         stored: Callable[[], int],
-        reporter: Reporter,
+        report: Report,
         several: bool = False,
     ) -> None:
-        self._ledger, self._messenger, self._routes, self._reporter = ledger, messenger, routes, reporter
+        self._ledger, self._messenger, self._routes, self._report = ledger, messenger, routes, report
         self._stored, self._several = stored, several
+        self._painter = Painter(ledger, messenger, draw=self._draw)
         self._awake = asyncio.Event()
         self._news = True
         self._stopping = False
-        self._turns: set[asyncio.Task[None]] = set()
+        self._turns: dict[str, asyncio.Task[None]] = {}
+        """Who speaks, by channel."""
         self.slack_error = ""
         """What Slack last refused or why it cannot be reached; empty after a success."""
 
@@ -77,29 +69,27 @@ class Courier:
         """Look at once; `news`: a delivery was stored."""
         self._news = self._news or news
         self._awake.set()
+        self._painter.wake()
 
     async def run(self) -> None:
-        """Serve until stopped or cancelled; what is under way then is given up, its outcome unknown."""
+        """Serve until stopped, and let what is under way end; cancelled, give it up, its outcome unknown."""
+        painting = asyncio.create_task(self._painter.run(), name="painter")
         try:
             while not self._stopping:
                 before = self._stored()
                 await self._sleep(await self._round())
                 if self._stored() - before > MANY and not self._stopping:
                     await asyncio.sleep(YIELD)
+            await asyncio.gather(*self._turns.values(), return_exceptions=True)
         finally:
-            await self._give_up()
+            await _given_up([painting, *self._turns.values()])
 
     async def drain(self, seconds: float) -> None:
         """Begin nothing new, and let the calls under way end, within a bound."""
         self._stopping = True
         self.wake()
         if self._turns:
-            await asyncio.wait(self._turns, timeout=seconds)
-
-    async def _give_up(self) -> None:
-        for task in self._turns:
-            task.cancel()
-        await asyncio.gather(*self._turns, return_exceptions=True)
+            await asyncio.wait(self._turns.values(), timeout=seconds)
 
     async def _sleep(self, seconds: float) -> None:
         try:
@@ -111,17 +101,17 @@ class Courier:
     async def _round(self) -> float:
         try:
             await self._route()
-            pause = await self._start_turns()
-            return min(pause, await self._repaint())
+            return await self._start_turns()
         except RecordsUnavailable as error:
             log.warning("ledger unavailable", error=str(error))
+            self._news = True
             return OUTAGE_PAUSE
 
     async def _route(self) -> None:
         if self._news:
             self._news = False
             routes = await self._routes()
-            routed = await self._ledger.route(routes.decide, limit=ROUTED_AT_ONCE)
+            routed = await self._ledger.route(careful(routes.decide), limit=ROUTED_AT_ONCE)
             for pending, decision in routed:
                 _note(pending, decision)
             if len(routed) == ROUTED_AT_ONCE:
@@ -131,39 +121,47 @@ class Courier:
         free = TURNS - len(self._turns)
         if free <= 0:
             return POLL
-        claimed = await self._ledger.claim_turns(limit=free)
+        ends = time.monotonic() + self._ledger.pace.patience
+        claimed = await self._ledger.claim_turns(limit=free, besides=tuple(self._turns))
         for turn in claimed.turns:
-            task = asyncio.create_task(self._serve(turn), name=f"courier-{turn.channel}")
-            self._turns.add(task)
-            task.add_done_callback(self._ended)
+            task = asyncio.create_task(self._serve(turn, ends=ends), name=f"courier-{turn.channel}")
+            self._turns[turn.channel] = task
+            task.add_done_callback(partial(self._ended, turn.channel))
         return POLL if claimed.next_in is None else min(POLL, claimed.next_in)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        self._turns.discard(task)
+    def _ended(self, channel: str, task: asyncio.Task[None]) -> None:
+        del self._turns[channel]
         if not task.cancelled() and task.exception() is not None:
             log.error("turn failed", exc_info=task.exception())
         self.wake()
 
-    async def _serve(self, turn: Turn) -> None:
-        outcome = await (self._look_up(turn) if turn.lookup else self._post(turn))
+    async def _serve(self, turn: Turn, *, ends: float) -> None:
+        outcome = await (self._look_up(turn) if turn.lookup else self._post(turn, ends=ends))
         try:
-            settled = await self._ledger.settle(turn, outcome)
+            await self._ledger.settle(turn, outcome, report=self._report)
         except RecordsUnavailable as error:
             log.warning("outcome not recorded", channel=turn.channel, error=str(error))
             return
-        await self._tell(turn, outcome, settled)
+        self._tell(turn, outcome)
 
     async def _look_up(self, turn: Turn) -> Outcome:
-        head = turn.posts[0]
         return await self._messenger.find(
-            turn.channel, drawing.key(turn.posts), since=head.created_at, thread_ts=turn.thread_ts
+            turn.channel, drawing.key(turn.posts), since=turn.since, thread_ts=turn.thread_ts
         )
 
-    async def _post(self, turn: Turn) -> Outcome:
+    async def _post(self, turn: Turn, *, ends: float) -> Outcome:
+        try:
+            message = await self._draw(turn.posts)
+        except RecordsUnavailable:
+            return NotSent(after=OUTAGE_PAUSE, error="the bot's database does not answer")
+        except Exception as error:  # one that nobody foresaw must not stop its channel
+            log.exception("not drawn", alerts=[post.alert_id for post in turn.posts])
+            return Unpostable(error=f"cannot be drawn: {type(error).__name__}")
         outcome = await self._messenger.post(
             turn.channel,
-            await self._draw(turn.posts),
+            message,
             payload=drawing.payload(turn.posts),
+            ends=ends,
             thread_ts=turn.thread_ts,
             broadcast=drawing.broadcasts(turn.posts),
         )
@@ -175,7 +173,7 @@ class Courier:
             tally = await self._ledger.storm_tally(posts[0])
         return drawing.message(posts, several=self._several, tally=tally)
 
-    async def _tell(self, turn: Turn, outcome: Outcome, settled: Settled) -> None:
+    def _tell(self, turn: Turn, outcome: Outcome) -> None:
         names = [post.alert_id or post.kind for post in turn.posts]
         if isinstance(outcome, Sent):
             self.slack_error = ""
@@ -187,24 +185,25 @@ class Courier:
             log.warning(
                 "not posted", channel=turn.channel, alerts=names, outcome=type(outcome).__name__, error=error
             )
-        if settled.broke and isinstance(outcome, ChannelRefused):
-            await self._reporter.broke(turn, outcome.error)
-        if settled.cured:
-            await self._reporter.cured(turn)
 
-    async def _repaint(self) -> float:
-        for message in await self._ledger.claim_repaints(limit=PAINTS):
-            outcome = await self._messenger.repaint(
-                message[0].channel,
-                message[0].ts,
-                await self._draw(message),
-                payload=drawing.payload(message),
-            )
-            if isinstance(outcome, Sent):
-                await self._ledger.painted(message)
-            else:
-                await self._ledger.postpone_repaint(message, seconds=_pause_of(outcome))
-        return POLL if (due := await self._ledger.next_repaint_in()) is None else due
+
+async def _given_up(tasks: Collection[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def careful(decide: Decide) -> Decide:
+    """The decision, or that there is none: one delivery that nobody foresaw must not stop all others."""
+
+    def decided(pending: Pending) -> Decision:
+        try:
+            return decide(pending)
+        except Exception as error:
+            log.exception("not understood", alerts=[pending.alert_id])
+            return Decision(problem=f"the bot stumbled over it: {type(error).__name__}")
+
+    return decided
 
 
 def backed_off(outcome: Outcome, *, attempts: int) -> Outcome:
@@ -216,10 +215,6 @@ def backed_off(outcome: Outcome, *, attempts: int) -> Outcome:
         case NotSent():
             return NotSent(error=outcome.error, after=min(30.0, outcome.after * factor))
     return outcome
-
-
-def _pause_of(outcome: Outcome) -> float:
-    return outcome.after if isinstance(outcome, NotSent | ChannelRefused) else 5.0
 
 
 def _note(pending: Pending, decision: Decision) -> None:

@@ -113,7 +113,7 @@ def payload(posts: Sequence[Post]) -> dict[str, Any]:
 
 def key(posts: Sequence[Post]) -> str:
     """What tells this message from every other."""
-    return posts[0].bundle or f"p{posts[0].id}"
+    return posts[0].bundle or f"p{posts[0].mark}"
 
 
 def storm(tally: StormTally | None) -> Card:

@@ -7,6 +7,7 @@ was sent, a refusal and a 429 say no; a timeout, a cut connection, a 5xx and `in
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,13 +20,15 @@ from bot.blocks import Message
 from bot.ledger.settling import Absent, ChannelRefused, NotSent, Outcome, Sent, Unknown, Unpostable
 
 EVENT_TYPE = "outreach_alert"
-PAGES = 5
-"""Pages of history that a look-up reads at most, a hundred messages each."""
-CURE_PAUSE = 30.0
-"""Seconds until a channel that refused is tried again, at first; the longer it refuses, the longer, up to ten minutes."""
+PAGES = 20
+"""Pages of history that a look-up reads at most."""
+PAGE = 200
+"""Messages on a page."""
+CLOCKS_APART = 900.0
+"""Seconds that Slack's clock and ours may differ: three times what Slack's own signatures allow."""
 
-GATEWAY_TIMEOUT = 504
-"""The one answer after which the request may still be under way."""
+_GATEWAY = {502, 503, 504}
+"""What answers so may have handed the request on, and it may still be under way."""
 
 _UNKNOWN = {"internal_error", "fatal_error", "service_unavailable", "request_timeout", "team_added_to_org"}
 _CHANNEL = {
@@ -50,6 +53,7 @@ _TOKEN = {
     "access_denied",
     "no_permission",
 }
+_THREAD = {"thread_not_found", "cannot_reply_to_message", "restricted_action_thread_locked"}
 _FORM = {
     "invalid_blocks",
     "invalid_blocks_format",
@@ -65,7 +69,7 @@ class Messenger:
     def __init__(self, client: AsyncWebClient, *, timeout: float = 8.0) -> None:
         self._client = client
         self._timeout = timeout
-        """Seconds for a call; less than a lane's lease."""
+        """Seconds for a call."""
 
     async def post(
         self,
@@ -73,33 +77,43 @@ class Messenger:
         message: Message,
         *,
         payload: Mapping[str, Any],
+        ends: float,
         thread_ts: str = "",
         broadcast: bool = False,
     ) -> Outcome:
-        """Post once; where Slack refuses the form, the plain text goes instead."""
+        """Post once, and not after `ends` on the monotonic clock: somebody else may have the channel then.
+
+        Where Slack refuses the form, the plain text goes instead; where the thread is gone, the channel is told.
+        """
         call: dict[str, Any] = {
             "channel": channel,
             "metadata": {"event_type": EVENT_TYPE, "event_payload": dict(payload)},
             "unfurl_links": False,
             "unfurl_media": False,
         }
-        if thread_ts:
-            call |= {"thread_ts": thread_ts, "reply_broadcast": broadcast}
-        outcome = await self._post(**call, text=message.text, blocks=message.blocks)
+        whole = {"text": message.text, "blocks": message.blocks}
+        thread = {"thread_ts": thread_ts, "reply_broadcast": broadcast} if thread_ts else {}
+        outcome = await self._post({**call, **whole, **thread}, ends=ends)
+        if isinstance(outcome, Unpostable) and outcome.error in _THREAD and thread:
+            thread = {}
+            outcome = await self._post({**call, **whole}, ends=ends)
         if isinstance(outcome, Unpostable) and outcome.error in _FORM:
-            return await self._post(**call, text=message.text)
+            return await self._post({**call, **thread, "text": message.text}, ends=ends)
         return outcome
 
-    async def _post(self, **call: Any) -> Outcome:
+    async def _post(self, call: Mapping[str, Any], *, ends: float) -> Outcome:
+        left = ends - time.monotonic()
+        if left < self._timeout / 2:  # begun now, it would be cut off while Slack works on it
+            return NotSent(after=0.0, error="too late in its lease")
         try:
-            answer = await self._call("chat.postMessage", call)
+            answer = await self._call("chat.postMessage", call, seconds=left)
         except (SlackApiError, SlackClientError, aiohttp.ClientError, TimeoutError, OSError) as error:
             return judge(error)
         return Sent(ts=str(answer["ts"]))
 
-    async def _call(self, method: str, arguments: Mapping[str, Any]) -> Any:
+    async def _call(self, method: str, arguments: Mapping[str, Any], *, seconds: float) -> Any:
         metrics.SLACK_CALLS.labels(method).inc()
-        return await asyncio.wait_for(self._client.api_call(method, json=dict(arguments)), self._timeout)
+        return await asyncio.wait_for(self._client.api_call(method, json=dict(arguments)), seconds)
 
     async def repaint(
         self, channel: str, ts: str, message: Message, *, payload: Mapping[str, Any]
@@ -113,24 +127,27 @@ class Messenger:
             "metadata": {"event_type": EVENT_TYPE, "event_payload": dict(payload)},
         }
         try:
-            await self._call("chat.update", call)
+            await self._call("chat.update", call, seconds=self._timeout)
         except (SlackApiError, SlackClientError, aiohttp.ClientError, TimeoutError, OSError) as error:
             outcome = judge(error)
             return Sent(ts=ts) if isinstance(outcome, Unpostable) else outcome
         return Sent(ts=ts)
 
     async def find(self, channel: str, key: str, *, since: float, thread_ts: str = "") -> Outcome:
-        """Look in the channel or the thread for the message with this key in its metadata."""
-        method = "conversations.replies" if thread_ts else "conversations.history"
-        query: dict[str, Any] = {"channel": channel, "limit": 100, "include_all_metadata": "true"}
-        query |= {"ts": thread_ts} if thread_ts else {"oldest": f"{since - 60:.6f}"}
+        """Look in the channel, or in the thread, for the message with this key that was tried after `since`."""
+        query: dict[str, Any] = {"channel": channel, "limit": PAGE, "include_all_metadata": "true"}
+        query["oldest"] = f"{max(0.0, since - CLOCKS_APART):.6f}"
         try:
-            return await self._search(method, query, key)
+            if thread_ts:
+                return await self._search("conversations.replies", {**query, "ts": thread_ts}, key)
+            return await self._search("conversations.history", query, key)
         except (SlackApiError, SlackClientError, aiohttp.ClientError, TimeoutError, OSError) as error:
             outcome = judge(error)
-            if isinstance(outcome, ChannelRefused | Unpostable):
-                return Unpostable(error=f"cannot look it up: {outcome.error}", unsure=True)
-            return NotSent(after=outcome.after if isinstance(outcome, NotSent) else 5.0)
+        if thread_ts and isinstance(outcome, Unpostable) and outcome.error in _THREAD:
+            return await self.find(channel, key, since=since)  # where `post` goes when the thread is gone
+        if isinstance(outcome, ChannelRefused | Unpostable):
+            return Unpostable(error=f"cannot look it up: {outcome.error}", unsure=True)
+        return NotSent(after=outcome.after if isinstance(outcome, NotSent) else 5.0)
 
     async def _search(self, method: str, query: dict[str, Any], key: str) -> Outcome:
         for _page in range(PAGES):
@@ -139,14 +156,19 @@ class Messenger:
                 self._client.api_call(method, http_verb="GET", params=query), self._timeout
             )
             for message in answer.get("messages") or ():
-                payload = (message.get("metadata") or {}).get("event_payload") or {}
-                if payload.get("key") == key:
+                if _key(message) == key:
                     return Sent(ts=str(message["ts"]))
             cursor = (answer.get("response_metadata") or {}).get("next_cursor")
             if not cursor:
-                break
+                return Absent()
             query["cursor"] = cursor
-        return Absent()
+        return Unpostable(error="cannot look it up: too much was said since", unsure=True)
+
+
+def _key(message: Mapping[str, Any]) -> object:
+    metadata = message.get("metadata") or {}
+    payload = metadata.get("event_payload") or {}
+    return payload.get("key") if metadata.get("event_type") == EVENT_TYPE else None
 
 
 def judge(error: BaseException) -> Outcome:
@@ -165,9 +187,9 @@ def _refusal(error: SlackApiError) -> Outcome:
         metrics.SLACK_THROTTLED.inc()
         return NotSent(after=_retry_after(error.response), error="ratelimited")
     if status >= 500 or not code or code in _UNKNOWN:
-        return Unknown(error=code or f"HTTP {status}", answered=status != GATEWAY_TIMEOUT)
+        return Unknown(error=code or f"HTTP {status}", answered=bool(code) or status not in _GATEWAY)
     if code in _CHANNEL | _TOKEN:
-        return ChannelRefused(error=code, after=CURE_PAUSE)
+        return ChannelRefused(error=code)
     return Unpostable(error=code)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bot import drawing
-from bot.ledger import Ledger
 from bot.ledger.inbox import Planned
 from bot.ledger.outbox import Turn
+from bot.ledger.settling import ChannelRefused, Outcome, Settled
 from shared.card import Card, Tone
 from shared.settings import Settings
 
@@ -21,38 +21,37 @@ _CURES = {
 
 
 class Reports:
-    """Plans a note for the fallback channel, once per trouble."""
+    """Words a note for the fallback channel, once per trouble."""
 
-    def __init__(self, settings: Settings, ledger: Ledger) -> None:
-        self._settings, self._ledger = settings, ledger
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
 
-    async def broke(self, turn: Turn, error: str) -> None:
-        """A channel takes nothing any more."""
-        cure = _CURES.get(error, "See `outreach doctor`.")
-        text = (f"Slack says {error}. {cure}", "Its alerts are kept and posted when it takes them again.")
-        await self._plan(
-            turn, "broke", Card(title=f"Channel {turn.channel} takes no alerts", tone=Tone.BAD, text=text)
-        )
+    def __call__(self, turn: Turn, outcome: Outcome, settled: Settled) -> Planned | None:
+        """What is to be said of a turn; None: nothing, or there is nobody to say it to."""
+        if settled.broke and isinstance(outcome, ChannelRefused):
+            return self._note(turn, "broke", _broken(turn.channel, outcome.error))
+        return self._note(turn, "cured", _cured(turn.channel)) if settled.cured else None
 
-    async def cured(self, turn: Turn) -> None:
-        """It takes messages again."""
-        card = Card(
-            title=f"Channel {turn.channel} takes alerts again",
-            tone=Tone.GOOD,
-            text=("What waited is on its way.",),
-        )
-        await self._plan(turn, "cured", card)
-
-    async def _plan(self, turn: Turn, event: str, card: Card) -> None:
+    def _note(self, turn: Turn, event: str, card: Card) -> Planned | None:
         fallback = self._fallback(turn.channel)
         if fallback is None:
-            return
+            return None
         dedupe = f"note:{event}:{turn.channel}:{turn.token}"
-        planned = Planned(dedupe=dedupe, channel=fallback, kind="note", note=drawing.write_note(card))
-        await self._ledger.note(turn.posts[0].workspace, planned)
+        return Planned(dedupe=dedupe, channel=fallback, kind="note", note=drawing.write_note(card))
 
     def _fallback(self, broken: str) -> str | None:
         """The configured fallback channel, else another workspace's alert channel."""
         others = [workspace.alert_channel for workspace in self._settings.workspaces.values()]
         wanted = [self._settings.routes.fallback, *others]
         return next((channel for channel in wanted if channel and channel != broken), None)
+
+
+def _broken(channel: str, error: str) -> Card:
+    cure = _CURES.get(error, "See `outreach doctor`.")
+    text = (f"Slack says {error}. {cure}", "Its alerts are kept and posted when it takes them again.")
+    return Card(title=f"Channel {channel} takes no alerts", tone=Tone.BAD, text=text)
+
+
+def _cured(channel: str) -> Card:
+    text = ("What waited is on its way.",)
+    return Card(title=f"Channel {channel} takes alerts again", tone=Tone.GOOD, text=text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeVar
 
 import sqlalchemy as sa
@@ -26,6 +26,8 @@ from bot.ledger.store import Store
 from shared.records import Actor
 
 T = TypeVar("T")
+Report = Callable[[outbox.Turn, settling.Outcome, settling.Settled], Planned | None]
+"""What is to be said elsewhere of what a turn came to; planned in the transaction that writes it down."""
 
 
 class Ledger(OverTime):
@@ -56,13 +58,24 @@ class Ledger(OverTime):
         """Put a message of the bot's own in line."""
         await self.stamped(lambda c, now: inbox.plan(c, planned, now=now, workspace=workspace))
 
-    async def claim_turns(self, *, limit: int) -> outbox.Claimed:
-        """Lease channels that are due to speak."""
-        return await self.stamped(lambda c, now: outbox.claim(c, now=now, limit=limit, pace=self.pace))
+    async def claim_turns(self, *, limit: int, besides: Collection[str] = ()) -> outbox.Claimed:
+        """Lease channels that are due to speak, `besides` those in which the caller is speaking still."""
+        return await self.stamped(
+            lambda c, now: outbox.claim(c, now=now, limit=limit, pace=self.pace, besides=besides)
+        )
 
-    async def settle(self, turn: outbox.Turn, outcome: settling.Outcome) -> settling.Settled:
-        """Write down what a turn came to."""
-        return await self.stamped(lambda c, now: settling.settle(c, turn, outcome, now=now, pace=self.pace))
+    async def settle(
+        self, turn: outbox.Turn, outcome: settling.Outcome, *, report: Report | None = None
+    ) -> settling.Settled:
+        """Write down what a turn came to, and plan what is to be said of that."""
+
+        def work(connection: sa.Connection, now: float) -> settling.Settled:
+            settled = settling.settle(connection, turn, outcome, now=now, pace=self.pace)
+            if report and (planned := report(turn, outcome, settled)):
+                inbox.plan(connection, planned, now=now, workspace=turn.posts[0].workspace)
+            return settled
+
+        return await self.stamped(work)
 
     async def claim_alert(self, alert: str, actor: Actor) -> claims.Held | None:
         """Take an alert for a person; None: there is no such alert."""

@@ -11,7 +11,7 @@ its outcome is unknown. A time further ahead than this module ever writes means 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -43,6 +43,16 @@ class Pace:
     doubt: float = 10.0
     """How long after its lease an attempt that was never answered may still turn up."""
 
+    @property
+    def patience(self) -> float:
+        """Within which a post is over, as seen from here, and its outcome written down before the lease ends."""
+        return 0.8 * self.lease
+
+    @property
+    def longest(self) -> float:
+        """From the claim of a post to the moment when what was tried then can no longer turn up."""
+        return self.lease + self.doubt
+
     def opens_at(self, tat: float) -> float:
         """When a channel whose next message is due at `tat` may have it, its burst considered."""
         return tat - self.burst * self.period
@@ -57,6 +67,8 @@ class Turn:
     posts: tuple[Post, ...]
     lookup: bool = False
     thread_ts: str = ""
+    since: float = 0.0
+    """Of a look-up: when the attempt began, or earlier; Unix seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,12 +79,15 @@ class Claimed:
     next_in: float | None
 
 
-def claim(connection: sa.Connection, *, now: float, limit: int, pace: Pace) -> Claimed:
-    """Lease up to `limit` lanes that are due."""
-    leased = _lease(connection, now=now, limit=limit, lease=pace.lease)
+def claim(
+    connection: sa.Connection, *, now: float, limit: int, pace: Pace, besides: Collection[str] = ()
+) -> Claimed:
+    """Lease up to `limit` lanes that are due, `besides` those in which the caller is speaking still."""
+    others = lanes.c.channel.not_in(besides)
+    leased = _lease(connection, others, now=now, limit=limit, lease=pace.lease)
     turns = [_turn(connection, lane, now=now, pace=pace) for lane in leased]
     return Claimed(
-        turns=tuple(t for t in turns if t), next_in=_next_in(connection, now=now, lease=pace.lease)
+        turns=tuple(t for t in turns if t), next_in=_next_in(connection, others, now=now, lease=pace.lease)
     )
 
 
@@ -81,10 +96,12 @@ def end_leases(connection: sa.Connection) -> None:
     connection.execute(sa.update(lanes).values(lease_until=None))
 
 
-def _lease(connection: sa.Connection, *, now: float, limit: int, lease: float) -> Sequence[sa.Row[Any]]:
+def _lease(
+    connection: sa.Connection, others: sa.ColumnElement[bool], *, now: float, limit: int, lease: float
+) -> Sequence[sa.Row[Any]]:
     due = (
         sa.select(lanes.c.channel)
-        .where(_is_due(now), _is_free(now, lease=lease))
+        .where(others, _is_due(now), _is_free(now, lease=lease))
         .order_by(lanes.c.due_at)
         .limit(limit)
         .with_for_update(skip_locked=True)
@@ -106,25 +123,23 @@ def _is_free(now: float, *, lease: float) -> sa.ColumnElement[bool]:
     return sa.or_(until.is_(None), until <= now, until > now + lease)
 
 
-def _next_in(connection: sa.Connection, *, now: float, lease: float) -> float | None:
+def _next_in(
+    connection: sa.Connection, others: sa.ColumnElement[bool], *, now: float, lease: float
+) -> float | None:
     when = sa.case((_is_free(now, lease=lease), lanes.c.due_at), else_=lanes.c.lease_until)
-    at = connection.scalar(sa.select(sa.func.min(when)).where(lanes.c.due_at.is_not(None)))
+    at = connection.scalar(sa.select(sa.func.min(when)).where(others, lanes.c.due_at.is_not(None)))
     return None if at is None else max(0.0, min(float(at) - now, FARTHEST))
 
 
 def _turn(connection: sa.Connection, lane: sa.Row[Any], *, now: float, pace: Pace) -> Turn | None:
-    connection.execute(
-        sa.update(posts)
-        .where(posts.c.channel == lane.channel, posts.c.state == State.SENDING)
-        .values(state=State.UNCERTAIN, unsure=True)
-    )
+    _doubt(connection, lane, now=now, pace=pace)
     opening = pace.opens_at(lane.tat or 0.0)
     if now < opening < now + FARTHEST:
         release(connection, lane.channel, lane.token, due_at=opening)
         return None
     turn = (
-        _lookup(connection, lane)
-        or _trial(connection, lane)
+        _lookup(connection, lane, pace=pace)
+        or _trial(connection, lane, pace=pace)
         or _delivery(connection, lane, now=now, pace=pace)
     )
     if turn is None:
@@ -132,7 +147,17 @@ def _turn(connection: sa.Connection, lane: sa.Row[Any], *, now: float, pace: Pac
     return turn
 
 
-def _lookup(connection: sa.Connection, lane: sa.Row[Any]) -> Turn | None:
+def _doubt(connection: sa.Connection, lane: sa.Row[Any], *, now: float, pace: Pace) -> None:
+    """What somebody was sending whose lease is over may be there, or come still."""
+    mine = posts.c.channel == lane.channel
+    left = mine & (posts.c.state == State.SENDING)
+    connection.execute(sa.update(posts).where(left).values(state=State.UNCERTAIN, unsure=True))
+    latest = now + pace.longest  # further ahead: the clock was set back, and the waiting begins anew
+    far = mine & (posts.c.state == State.UNCERTAIN) & (posts.c.tried_until > latest)
+    connection.execute(sa.update(posts).where(far).values(tried_until=latest))
+
+
+def _lookup(connection: sa.Connection, lane: sa.Row[Any], *, pace: Pace) -> Turn | None:
     found = load(connection, lane.channel, State.UNCERTAIN, limit=1)
     if not found:
         return None
@@ -144,25 +169,27 @@ def _lookup(connection: sa.Connection, lane: sa.Row[Any]) -> Turn | None:
         posts=together,
         lookup=True,
         thread_ts=found[0].thread_ts,
+        since=(found[0].tried_until or found[0].created_at) - pace.longest,
     )
 
 
-def _trial(connection: sa.Connection, lane: sa.Row[Any]) -> Turn | None:
-    """In a channel that refused everything, one dead letter is tried."""
+def _trial(connection: sa.Connection, lane: sa.Row[Any], *, pace: Pace) -> Turn | None:
+    """In a channel that refused everything, one dead letter is tried, another one each time."""
     if not lane.trouble:
         return None
-    return _take(connection, lane, load(connection, lane.channel, State.DEAD, limit=1, sure=True))
+    letter = load(connection, lane.channel, State.DEAD, limit=1, sure=True, least_tried=True)
+    return _take(connection, lane, letter, pace=pace)
 
 
 def _delivery(connection: sa.Connection, lane: sa.Row[Any], *, now: float, pace: Pace) -> Turn | None:
     head = _storm_head(connection, lane, now=now, pace=pace)
     if head or not lane.storm:
-        return _take(connection, lane, head or load(connection, lane.channel, State.READY, limit=1))
+        alone = head or load(connection, lane.channel, State.READY, limit=1)
+        return _take(connection, lane, alone, pace=pace)
     ts = connection.scalar(sa.select(posts.c.ts).where(posts.c.id == lane.storm)) or ""
     items = load(connection, lane.channel, State.READY, limit=BUNDLE, urgent_first=True)
-    return _take(
-        connection, lane, items, bundle=f"b{lane.token}-{lane.channel}", thread_ts=ts, storm=lane.storm
-    )
+    bundle = f"b{lane.token}-{items[0].mark}" if items else ""
+    return _take(connection, lane, items, pace=pace, bundle=bundle, thread_ts=ts, storm=lane.storm)
 
 
 def _storm_head(connection: sa.Connection, lane: sa.Row[Any], *, now: float, pace: Pace) -> tuple[Post, ...]:
@@ -199,6 +226,7 @@ def _take(
     lane: sa.Row[Any],
     items: tuple[Post, ...],
     *,
+    pace: Pace,
     bundle: str = "",
     thread_ts: str = "",
     storm: int = 0,
@@ -211,7 +239,7 @@ def _take(
         "thread_ts": thread,
         "storm": storm,
         "token": lane.token,
-        "tried_until": lane.lease_until,
+        "tried_until": lane.lease_until + pace.doubt,
     }
     connection.execute(
         sa.update(posts)

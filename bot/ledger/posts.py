@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -31,6 +32,7 @@ class Post:
     """A message to one channel, with what is needed to draw it."""
 
     id: int
+    dedupe: str
     workspace: str
     channel: str
     kind: str
@@ -43,6 +45,7 @@ class Post:
     version: int
     attempts: int
     lookups: int
+    tried_until: float | None
     created_at: float
     body: bytes | None
     found: bool
@@ -62,6 +65,11 @@ class Post:
     standing: str = ""
     recovered_at: float | None = None
 
+    @property
+    def mark(self) -> str:
+        """What tells this post from every other, of other databases too."""
+        return hashlib.sha256(self.dedupe.encode()).hexdigest()[:20]
+
 
 def load(
     connection: sa.Connection,
@@ -73,6 +81,7 @@ def load(
     only: int = 0,
     bundle: str = "",
     sure: bool = False,
+    least_tried: bool = False,
 ) -> tuple[Post, ...]:
     """Posts of a channel in one state, the first planned first."""
     query = drawable().where(posts.c.channel == channel, posts.c.state == state).limit(limit)
@@ -82,8 +91,11 @@ def load(
         query = query.where(posts.c.bundle == bundle)
     if sure:
         query = query.where(sa.not_(posts.c.unsure))
-    order = (posts.c.urgency.desc(), posts.c.id) if urgent_first else (posts.c.id,)
-    return tuple(read_post(row) for row in connection.execute(query.order_by(*order)))
+    if urgent_first:
+        query = query.order_by(posts.c.urgency.desc())
+    if least_tried:
+        query = query.order_by(posts.c.attempts)
+    return tuple(read_post(row) for row in connection.execute(query.order_by(posts.c.id)))
 
 
 def drawable() -> sa.Select[Any]:
@@ -115,6 +127,7 @@ def read_post(row: sa.Row[Any]) -> Post:
     """One row of `drawable`."""
     return Post(
         id=row.id,
+        dedupe=row.dedupe,
         workspace=row.workspace,
         channel=row.channel,
         kind=row.kind,
@@ -127,6 +140,7 @@ def read_post(row: sa.Row[Any]) -> Post:
         version=row.version,
         attempts=row.attempts,
         lookups=row.lookups,
+        tried_until=row.tried_until,
         created_at=row.created_at,
         body=row.body,
         found=bool(row.found),

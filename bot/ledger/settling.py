@@ -14,8 +14,10 @@ from bot.ledger.tables import lanes, posts
 
 READS = 2
 """Look-ups that must find nothing before an uncertain post is tried again."""
+FIRST_TRIAL = 30.0
+"""Seconds until a channel that refuses everything is tried again; the longer it has refused, the longer."""
 LONGEST_TRIAL = 600.0
-"""Seconds between two tries in a channel that refuses everything, at most."""
+"""Seconds between two such tries, at most."""
 STORM_PAINT = 3.0
 """Seconds between repaints of a storm's summary."""
 
@@ -53,7 +55,6 @@ class ChannelRefused:
     """Slack takes nothing for this channel, or nothing from this token."""
 
     error: str
-    after: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +93,8 @@ def settle(connection: sa.Connection, turn: Turn, outcome: Outcome, *, now: floa
         if after is not None:
             release(connection, turn.channel, turn.token, due_at=now + min(after, FARTHEST))
             return Settled(held=True)
-    return _go_on(connection, turn, lane, now=now, pace=pace)
+    works = isinstance(outcome, Sent) and not turn.lookup
+    return _go_on(connection, turn, lane, now=now, pace=pace, works=works)
 
 
 def _keep(
@@ -111,22 +113,22 @@ def _keep(
             )
             return outcome.after
         case Unknown():
-            over = {"tried_until": None} if outcome.answered else {}
+            over = {"tried_until": now} if outcome.answered else {}
             _mark(connection, turn, state=State.UNCERTAIN, unsure=True, error=outcome.error, **over)
             return pace.read_pause / 2
         case Absent():
-            _mark_absent(connection, turn, now=now, pace=pace)
+            _mark_absent(connection, turn, now=now)
             return pace.read_pause
         case Unpostable():
             _mark(connection, turn, state=State.DEAD, unsure=outcome.unsure, error=outcome.error)
             return 0.0 if outcome.unsure else None
 
 
-def _ours(turn: Turn) -> sa.ColumnElement[bool]:
+def _ours(turn: Turn, *also: State) -> sa.ColumnElement[bool]:
     mine = posts.c.id.in_([post.id for post in turn.posts])
     if turn.lookup:
-        return mine & (posts.c.state == State.UNCERTAIN)
-    return mine & posts.c.state.in_([State.SENDING, State.UNCERTAIN]) & (posts.c.token == turn.token)
+        return mine & posts.c.state.in_([State.UNCERTAIN, *also])
+    return mine & posts.c.state.in_([State.SENDING, State.UNCERTAIN, *also]) & (posts.c.token == turn.token)
 
 
 def _mark(connection: sa.Connection, turn: Turn, **values: Any) -> None:
@@ -134,8 +136,10 @@ def _mark(connection: sa.Connection, turn: Turn, **values: Any) -> None:
 
 
 def _mark_sent(connection: sa.Connection, turn: Turn, ts: str, *, now: float) -> None:
+    """Also when somebody has given it up meanwhile, as long as nobody has tried it again."""
     drawn = {post.id: post.version for post in turn.posts}
-    _mark(connection, turn, state=State.SENT, ts=ts, sent_at=now, unsure=False, error="")
+    values = {"state": State.SENT, "ts": ts, "sent_at": now, "unsure": False, "error": ""}
+    connection.execute(sa.update(posts).where(_ours(turn, State.READY, State.DEAD)).values(**values))
     stale = posts.c.version != sa.case(drawn, value=posts.c.id, else_=-1)
     connection.execute(
         sa.update(posts)
@@ -144,11 +148,10 @@ def _mark_sent(connection: sa.Connection, turn: Turn, ts: str, *, now: float) ->
     )
 
 
-def _mark_absent(connection: sa.Connection, turn: Turn, *, now: float, pace: Pace) -> None:
+def _mark_absent(connection: sa.Connection, turn: Turn, *, now: float) -> None:
     """To be sent again after enough look-ups, once the attempt before can no longer arrive."""
     until = posts.c.tried_until
-    late = sa.or_(until.is_(None), until + pace.doubt <= now, until > now + pace.lease)
-    enough = (posts.c.lookups + 1 >= READS) & late
+    enough = (posts.c.lookups + 1 >= READS) & sa.or_(until.is_(None), until <= now)
     _mark(
         connection,
         turn,
@@ -158,20 +161,34 @@ def _mark_absent(connection: sa.Connection, turn: Turn, *, now: float, pace: Pac
     )
 
 
-def _go_on(connection: sa.Connection, turn: Turn, lane: sa.Row[Any], *, now: float, pace: Pace) -> Settled:
-    """After an answer: pace the lane, and raise its dead letters when the channel is cured."""
+def _go_on(
+    connection: sa.Connection, turn: Turn, lane: sa.Row[Any], *, now: float, pace: Pace, works: bool
+) -> Settled:
+    """After an answer: pace the lane, and raise its dead letters when it `works` again."""
     tat = now + pace.period
     if lane.tat is not None and lane.tat - now < FARTHEST:
         tat = max(lane.tat, now) + (0.0 if turn.lookup else pace.period)
-    values: dict[str, Any] = {"tat": tat, "trouble": "", "trouble_since": None}
+    values: dict[str, Any] = {"tat": tat}
     if lane.storm:
         values["storm"] = _storm(connection, lane, now=now)
-    connection.execute(sa.update(lanes).where(lanes.c.channel == turn.channel).values(**values))
-    if lane.trouble:
+    cured = bool(lane.trouble) and works
+    if cured:
+        values |= {"trouble": "", "trouble_since": None}
         _raise_dead(connection, posts.c.channel == turn.channel)
-    due = max(now, pace.opens_at(tat)) if _something_waits(connection, turn.channel) else None
+    connection.execute(sa.update(lanes).where(lanes.c.channel == turn.channel).values(**values))
+    due: float | None = max(now, pace.opens_at(tat))
+    if lane.trouble and not cured:
+        due = now + _pause(lane, now=now)
+    elif not _something_waits(connection, turn.channel):
+        due = None
     release(connection, turn.channel, turn.token, due_at=due)
-    return Settled(held=True, cured=bool(lane.trouble))
+    return Settled(held=True, cured=cured)
+
+
+def _pause(lane: sa.Row[Any], *, now: float) -> float:
+    """As long again as the channel has been broken: one that broke just now is tried soon."""
+    since = now if lane.trouble_since is None else lane.trouble_since
+    return min(LONGEST_TRIAL, max(FIRST_TRIAL, now - since))
 
 
 def _storm(connection: sa.Connection, lane: sa.Row[Any], *, now: float) -> int:
@@ -201,9 +218,7 @@ def _break(
     since = lane.trouble_since if lane.trouble else now
     broken = sa.update(lanes).where(lanes.c.channel == turn.channel)
     connection.execute(broken.values(trouble=outcome.error, trouble_since=since))
-    # As long again as it has been broken: a channel that broke just now is tried soon, whatever its letters met before.
-    pause = min(LONGEST_TRIAL, max(outcome.after, now - since))
-    release(connection, turn.channel, turn.token, due_at=now + pause)
+    release(connection, turn.channel, turn.token, due_at=now + _pause(lane, now=now))
     return Settled(held=True, broke=not lane.trouble)
 
 
@@ -214,9 +229,9 @@ def _raise_dead(connection: sa.Connection, which: sa.ColumnElement[bool]) -> Seq
 
 
 def revive(connection: sa.Connection, *, now: float) -> int:
-    """Give single dead letters of healthy channels another try; returns how many."""
+    """Give single dead letters another try, in a broken channel only a look; returns how many."""
     healthy = posts.c.channel.in_(sa.select(lanes.c.channel).where(lanes.c.trouble == ""))
-    channels = _raise_dead(connection, healthy)
+    channels = _raise_dead(connection, sa.or_(healthy, posts.c.unsure))
     for channel in set(channels):
         connection.execute(
             sa.update(lanes)

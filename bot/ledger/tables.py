@@ -139,7 +139,7 @@ posts = sa.Table(
     _moment("held_until"),  # of a post that is held over a quiet time
     _count("attempts"),
     _count("lookups"),
-    _moment("tried_until"),  # when the attempt whose outcome is unknown had its time; NULL: it was answered
+    _moment("tried_until"),  # from when on the newest attempt can no longer turn up in the channel
     _count("version"),
     _moment("repaint_at"),
     _moment("created_at", nullable=False),

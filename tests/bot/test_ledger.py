@@ -200,11 +200,11 @@ async def test_a_broken_channels_letters_are_dead_until_one_gets_through(
 ) -> None:
     await arrive(ledger, *(interested(number) for number in range(5)))
     (turn,) = (await ledger.claim_turns(limit=5)).turns
-    assert (await ledger.settle(turn, ChannelRefused(error="is_archived", after=30))).broke
+    assert (await ledger.settle(turn, ChannelRefused(error="is_archived"))).broke
     assert (await ledger.summary("default")).dead == 5
     hands.now += 31
     (turn,) = (await ledger.claim_turns(limit=5)).turns
-    settled = await ledger.settle(turn, ChannelRefused(error="is_archived", after=30))
+    settled = await ledger.settle(turn, ChannelRefused(error="is_archived"))
     assert not settled.broke, "it is said once"
     hands.now += 31
     (turn,) = (await ledger.claim_turns(limit=5)).turns

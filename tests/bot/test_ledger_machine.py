@@ -38,7 +38,7 @@ ROUTES = Routes(alert_channels={"default": "C1"}, subscriptions={})
 
 REFUSALS: dict[str, Outcome] = {
     "429": NotSent(after=3.0, error="ratelimited"),
-    "refused": ChannelRefused(error="is_archived", after=30.0),
+    "refused": ChannelRefused(error="is_archived"),
     "unknown": Unknown(),
     "unpostable": Unpostable(error="msg_too_long"),
 }
