@@ -48,8 +48,9 @@ def beside(url: URL, name: str) -> URL:
 def open_engine(url: URL, *, pool_size: int = 4) -> sa.Engine:
     """An engine with the settings above; the file and its folder are made when missing, for the owner alone."""
     if url.get_backend_name() != "sqlite":
+        bounded = url.set(query={"connect_timeout": f"{BUSY_SECONDS:.0f}", **url.query})
         return sa.create_engine(
-            url, pool_size=pool_size, max_overflow=2, pool_pre_ping=True, pool_timeout=BUSY_SECONDS
+            bounded, pool_size=pool_size, max_overflow=2, pool_pre_ping=True, pool_timeout=BUSY_SECONDS
         )
     _keep_private(url.database)
     engine = sa.create_engine(url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False})

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from datetime import datetime
 from typing import Any
@@ -18,18 +19,48 @@ KEYS: Mapping[type, tuple[str, ...]] = {
     for model in (Sequence, Inbox, Lead, StatsRow)
 }
 
+PIECE = 500
+"""Rows."""
+
 
 def to_json(snapshot: Snapshot, *, since: Snapshot | None = None) -> dict[str, Any]:
     """The snapshot as plain values; `from_json` reads it back, but for `raw`. With `since`, only what was read after it."""
-    budget = snapshot.budget
     readings = {name: snapshot.reading(source) for name, source in SOURCES.items()}
     if since:
         readings = {name: one for name, one in readings.items() if one is not since.reading(SOURCES[name])}
+    return {**_head(snapshot), "readings": {name: _reading(reading) for name, reading in readings.items()}}
+
+
+def _head(snapshot: Snapshot) -> dict[str, Any]:
+    budget = snapshot.budget
     return {
         "workspace": snapshot.workspace,
-        "readings": {name: _reading(reading) for name, reading in readings.items()},
         "budget": budget and {f.name: getattr(budget, f.name) for f in fields(budget)},
     }
+
+
+def to_text(snapshot: Snapshot) -> Iterator[str]:
+    """The same as text, piece by piece: in one, ten thousand inboxes would be ten megabytes on the way."""
+    yield f'{_dumped(_head(snapshot))[:-1]},"readings":{{'
+    for number, (name, source) in enumerate(SOURCES.items()):
+        yield f"{',' if number else ''}{_dumped(name)}:"
+        yield from _reading_text(snapshot.reading(source))
+    yield "}}"
+
+
+def _reading_text(reading: Reading[Any]) -> Iterator[str]:
+    if not isinstance(reading.value, tuple):
+        yield _dumped(_reading(reading))
+        return
+    yield f'{_dumped(_about(reading))[:-1]},"value":['
+    for start in range(0, len(reading.value), PIECE):
+        rows = _dumped(_plain(reading.value[start : start + PIECE]))[1:-1]
+        yield f",{rows}" if start else rows
+    yield "]}"
+
+
+def _dumped(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
 
 
 def from_json(document: Mapping[str, Any], *, onto: Snapshot | None = None) -> Snapshot:
@@ -47,8 +78,11 @@ def from_json(document: Mapping[str, Any], *, onto: Snapshot | None = None) -> S
 
 
 def _reading(reading: Reading[Any]) -> dict[str, Any]:
+    return {"value": _plain(reading.value), **_about(reading)}
+
+
+def _about(reading: Reading[Any]) -> dict[str, Any]:
     return {
-        "value": _plain(reading.value),
         "read_at": reading.read_at and reading.read_at.isoformat(),
         "error": reading.error,
         "failed_since": reading.failed_since and reading.failed_since.isoformat(),

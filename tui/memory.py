@@ -5,7 +5,6 @@ A history that cannot be used costs its charts, not the dashboard; why is said o
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -107,11 +106,9 @@ class Memory:
 
     async def _trends(self, now: datetime) -> Trends:
         for span in SPANS:
-            start = now - span
-            found = await self._history.all_series(
-                self._workspace, kind="inbox", metric="health_score", start=start, end=now, points=POINTS
+            courses = await self._history.courses(
+                self._workspace, kind="inbox", metric="health_score", start=now - span, end=now, points=POINTS
             )
-            courses = await asyncio.to_thread(_courses, found, start=start, end=now)
             if any(len(values) > 2 for values in courses.values()):
                 return courses
         return {}
@@ -119,28 +116,6 @@ class Memory:
     def _fail(self, error: HistoryUnavailable) -> None:
         logger.warning("history: %s", error)
         self.notice = f"No history: {error}"
-
-
-def _courses(
-    found: Mapping[str, Sequence[Sample]], *, start: datetime, end: datetime
-) -> dict[str, tuple[float, ...]]:
-    """Of ten thousand rows this takes long enough to be seen: to be done beside the event loop."""
-    return {key: evenly(samples, start=start, end=end, points=POINTS) for key, samples in found.items()}
-
-
-def evenly(samples: Sequence[Sample], *, start: datetime, end: datetime, points: int) -> tuple[float, ...]:
-    """The value at evenly spaced times, each sample holding until the next; nothing from before the first."""
-    step = (end - start) / points
-    values: list[float] = []
-    held: float | None = None
-    at = 0
-    for number in range(1, points + 1):
-        while at < len(samples) and samples[at].at <= start + step * number:
-            held = samples[at].value
-            at += 1
-        if held is not None:
-            values.append(held)
-    return tuple(values)
 
 
 def as_remembered(snapshot: Snapshot) -> Snapshot:

@@ -74,6 +74,8 @@ class Poller:
         self._changed = asyncio.Event()
         self._composer: asyncio.Task[None] | None = None
         self._minder: asyncio.Task[None] | None = None
+        self._keeper: asyncio.Task[None] | None = None
+        self._unkept = asyncio.Event()
         self._reading: dict[str, asyncio.Task[object]] = {}
         self._again: set[str] = set()
         self._beats = 0
@@ -114,6 +116,7 @@ class Poller:
             )
         self._scheduler.start()
         self._minder = asyncio.create_task(self._mind_the_clock(), name="dashboard-clock")
+        self._keeper = asyncio.create_task(self._keep(), name="dashboard-keeper")
 
     async def _mind_the_clock(self) -> None:
         """The scheduler waits for times of day: an hour set back would be an hour without reads."""
@@ -144,7 +147,7 @@ class Poller:
         """Stop reading, and wait until nothing runs any more."""
         if self._scheduler.running:
             self._scheduler.shutdown(wait=False)
-        tasks = [*self._reading.values(), *filter(None, (self._composer, self._minder))]
+        tasks = [*self._reading.values(), *filter(None, (self._composer, self._minder, self._keeper))]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -211,8 +214,15 @@ class Poller:
             self._alarmed = made.headline.tone is Tone.BAD and made.trouble is None
             deliver(Tick(snapshot=snapshot, board=made, changes=(*changed, *remembered), beats=beats))
             remembered = ()
-            if self._memory and beats:
-                await self._memory.keep(snapshot, now=self._now())
+            if beats:
+                self._unkept.set()
+
+    async def _keep(self) -> None:
+        """Beside the boards, which wait for no database; what was read while one was kept is kept next."""
+        while self._memory:
+            await self._unkept.wait()
+            self._unkept.clear()
+            await self._memory.keep(self._snapshot, now=self._now())
 
     def _work_out(
         self, before: Snapshot, after: Snapshot, board: Board | None

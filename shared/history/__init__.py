@@ -1,25 +1,27 @@
 """How a workspace stood over time: samples, transitions and whole snapshots, shared by dashboard and bot.
 
-`History` is the asynchronous face; each method runs one transaction of `store` in a worker thread.
+`History` is the asynchronous face; each method runs one transaction of `store` in its own thread, one after another.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
-from typing import Self
+from typing import Self, TypeVar
 
 from sqlalchemy.engine import URL
 
 from shared.health import DEFAULT, Thresholds
 from shared.history import pruning, reading, writing
 from shared.history.reading import Sample, Transition
-from shared.history.store import HistoryUnavailable, Store
+from shared.history.store import Act, HistoryUnavailable, Store
 from shared.snapshot import Snapshot
 
 __all__ = ["History", "HistoryUnavailable", "Sample", "Transition"]
 
+T = TypeVar("T")
 PRUNE_EVERY = timedelta(hours=1)
 
 
@@ -29,7 +31,7 @@ class History:
     def __init__(self, url: URL, *, thresholds: Thresholds = DEFAULT) -> None:
         self._store = Store(url)
         self._writer = writing.Writer(thresholds)
-        self._adding = asyncio.Lock()
+        self._lane = ThreadPoolExecutor(1, thread_name_prefix="history")
         self._pruned_at: datetime | None = None
 
     @property
@@ -45,21 +47,26 @@ class History:
 
     async def aclose(self) -> None:
         """Let go of the database, once nothing is being written."""
-        async with self._adding:
-            await asyncio.to_thread(self._store.close)
+        await self._beside(self._store.close)
+        self._lane.shutdown(wait=False)
+
+    async def _beside(self, act: Callable[[], T]) -> T:
+        """A thread of its own: a database that does not answer holds up nobody else's work, and one connection does."""
+        return await asyncio.get_running_loop().run_in_executor(self._lane, act)
+
+    async def _read(self, act: Act[T]) -> T:
+        return await self._beside(lambda: self._store.run(act, reads=True))
+
+    async def _write(self, act: Act[T]) -> T:
+        return await self._beside(lambda: self._store.run(act))
 
     async def add(self, snapshot: Snapshot, *, now: datetime) -> tuple[Transition, ...]:
         """Keep what is new in a snapshot; the transitions that it showed. Old things are thinned out hourly."""
-        async with self._adding:
-            found = await asyncio.to_thread(
-                self._store.run, lambda connection: self._writer.add(connection, snapshot, now=now)
-            )
-            if self._pruned_at is None or now - self._pruned_at >= PRUNE_EVERY:
-                self._pruned_at = now
-                await asyncio.to_thread(
-                    self._store.run, lambda connection: pruning.prune(connection, now=now)
-                )
-            return found
+        found = await self._write(lambda connection: self._writer.add(connection, snapshot, now=now))
+        if self._pruned_at is None or now - self._pruned_at >= PRUNE_EVERY:
+            self._pruned_at = now
+            await self._write(lambda connection: pruning.prune(connection, now=now))
+        return found
 
     async def series(
         self,
@@ -80,39 +87,43 @@ class History:
         query = reading.SeriesQuery(
             workspace=workspace, kind=kind, metric=metric, start=start, end=end, points=points
         )
-        found = await asyncio.to_thread(self._store.run, lambda c: query.read(c, key=key), reads=True)
+        found = await self._read(lambda c: query.read(c, key=key))
         return found.get(key, ())
 
     async def all_series(
         self, workspace: str, *, kind: str, metric: str, start: datetime, end: datetime, points: int = 24
     ) -> Mapping[str, tuple[Sample, ...]]:
-        """The same value of every inbox, sequence or domain, by key: sparklines for a table's rows."""
+        """The same value of every inbox, sequence or domain, by key."""
         query = reading.SeriesQuery(
             workspace=workspace, kind=kind, metric=metric, start=start, end=end, points=points
         )
-        return await asyncio.to_thread(self._store.run, query.read, reads=True)
+        return await self._read(query.read)
+
+    async def courses(
+        self, workspace: str, *, kind: str, metric: str, start: datetime, end: datetime, points: int
+    ) -> Mapping[str, tuple[float, ...]]:
+        """The same value of every inbox, sequence or domain at evenly spaced times, by key: sparklines for rows.
+
+        Each sample holds until the next; there are fewer than `points` where nothing is known of the beginning.
+        """
+        query = reading.SeriesQuery(
+            workspace=workspace, kind=kind, metric=metric, start=start, end=end, points=points
+        )
+        return await self._read(query.courses)
 
     async def transitions(
         self, workspace: str, *, start: datetime | None = None, limit: int = 50
     ) -> tuple[Transition, ...]:
         """What changed, the newest first."""
-        return await asyncio.to_thread(
-            self._store.run,
-            lambda c: reading.transitions_of(c, workspace, start=start, limit=limit),
-            reads=True,
-        )
+        return await self._read(lambda c: reading.transitions_of(c, workspace, start=start, limit=limit))
 
     async def moments(self, workspace: str, *, start: datetime, end: datetime) -> tuple[datetime, ...]:
         """When snapshots were kept, the oldest first."""
-        return await asyncio.to_thread(
-            self._store.run, lambda c: reading.moments(c, workspace, start=start, end=end), reads=True
-        )
+        return await self._read(lambda c: reading.moments(c, workspace, start=start, end=end))
 
     async def snapshot_at(self, workspace: str, at: datetime) -> Snapshot | None:
         """The last snapshot that was kept until then."""
-        found = await asyncio.to_thread(
-            self._store.run, lambda c: reading.snapshot_at(c, workspace, at=at), reads=True
-        )
+        found = await self._read(lambda c: reading.snapshot_at(c, workspace, at=at))
         if found:
             self._writer.recognise(found)
         return found

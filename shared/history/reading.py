@@ -6,10 +6,15 @@ Synchronous and within the caller's transaction.
 from __future__ import annotations
 
 import json
+import math
 import zlib
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import groupby
+from operator import itemgetter
+from sys import intern
 
 import sqlalchemy as sa
 
@@ -65,6 +70,24 @@ class SeriesQuery:
         for name, at, value, low, high in connection.execute(self._moved(key)):
             found[name].append(Sample(at=aware(at), value=value, low=low, high=high))
         return {name: tuple(values) for name, values in found.items()}
+
+    def courses(self, connection: sa.Connection) -> dict[str, tuple[float, ...]]:
+        """The value at evenly spaced times by key, row by row: all samples at once would be a hundred thousand."""
+        held = {row.key: row.value for row in connection.execute(self._held(None))}
+        found = {
+            intern(name): self._course(held.pop(name, None), [(row.at, row.value) for row in rows])
+            for name, rows in groupby(connection.execute(self._moved(None)), key=itemgetter(0))
+        }
+        return found | {intern(name): self._course(value, ()) for name, value in held.items()}
+
+    def _course(self, held: float | None, moved: Iterable[tuple[int, float | None]]) -> tuple[float, ...]:
+        """Each sample holds until the next; nothing from before the first, at most `points` values."""
+        start, step = self.start.timestamp(), (self.end - self.start).total_seconds() / self.points
+        values = [held] * self.points
+        for at, value in moved:
+            first = max(0, math.ceil((at - start) / step) - 1)
+            values[first:] = [value] * (self.points - first)
+        return tuple(value for value in values if value is not None)
 
     def _which(self, key: str | None) -> sa.ColumnElement[bool]:
         c = series.c

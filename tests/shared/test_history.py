@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import stat
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -21,7 +22,7 @@ from shared.api.pacing import BudgetState
 from shared.database import beside, parse_url
 from shared.history import History, HistoryUnavailable
 from shared.snapshot import SOURCES, Reading, Snapshot
-from shared.snapshot_json import from_json, to_json
+from shared.snapshot_json import from_json, to_json, to_text
 from tests.shared.doubles import NOW
 
 HOUR = timedelta(hours=1)
@@ -116,6 +117,23 @@ async def test_series_of_all_rows_come_at_once(history: History) -> None:
     assert {key: [sample.value for sample in kept] for key, kept in found.items()} == {"sq_1": [100, 150]}
     for kind, metric in (("total", "sends"), ("today", "sends"), ("domain", "health_score")):
         assert await history.all_series("acme", kind=kind, metric=metric, start=NOW - DAY, end=NOW + DAY)
+
+
+async def test_courses_are_evenly_spaced_and_each_sample_holds_until_the_next(history: History) -> None:
+    async def course(*, start: datetime) -> Mapping[str, tuple[float, ...]]:
+        end = NOW + 10 * HOUR
+        return await history.courses(
+            "acme", kind="inbox", metric="health_score", start=start, end=end, points=5
+        )
+
+    assert await course(start=NOW) == {}
+    await history.add(snapshot(NOW + 2 * HOUR, score=90), now=NOW + 2 * HOUR)
+    later = NOW + timedelta(hours=6.5)
+    await history.add(snapshot(later, score=70), now=later)
+    assert await course(start=NOW) == {"a@x.com": (90, 90, 90, 70, 70)}
+    assert await course(start=NOW + 5 * HOUR) == {"a@x.com": (90, 70, 70, 70, 70)}
+    assert await course(start=NOW + 8 * HOUR) == {"a@x.com": (70,) * 5}, "it has not moved since"
+    assert await course(start=NOW - 10 * HOUR) == {"a@x.com": (90, 90, 70)}, "nothing is known of before"
 
 
 async def test_transitions_tell_what_changed_the_newest_first(history: History) -> None:
@@ -286,3 +304,7 @@ def test_a_snapshot_survives_json(data: st.DataObject) -> None:
         reading = Reading(value=value, read_at=data.draw(st.none() | times), error=data.draw(words))
         made = made.having(source, reading)
     assert from_json(to_json(made)) == made
+    assert json.loads("".join(to_text(made))) == to_json(made)
+    crowd = tuple(Inbox(email=f"{n}@x.com") for n in range(1001))
+    large = replace(made, inboxes=Reading(value=crowd, read_at=NOW), interested=Reading(value=()))
+    assert json.loads("".join(to_text(large))) == to_json(large), "in several pieces, and in none"

@@ -15,7 +15,7 @@ from rich.console import Console
 from shared.api.models import Inbox, Sequence, StatsRow
 from shared.card import Button, Card, Column, Fact, Row, Table, Tone
 from shared.health import verdict
-from shared.history import Sample, Transition
+from shared.history import Transition
 from shared.snapshot import Reading
 from tests.tui.accounts import NOW, account, board_of, failing
 from tui import alarms, drawing, layout, memory, rich_card, sheet, wording
@@ -227,21 +227,6 @@ def test_the_wall_turns_and_holds_still_in_trouble() -> None:
     assert turned == list(VIEWS)
     assert {view_at(TURN * n, trouble=True) for n in range(9)} == {VIEWS[0]}
     assert len({shift_at(600 * n) for n in range(4)}) == 4
-
-
-def test_samples_hold_until_the_next() -> None:
-    def sample(hours: float, value: float) -> Sample:
-        return Sample(at=NOW + timedelta(hours=hours), value=value, low=value, high=value)
-
-    end = NOW + timedelta(hours=10)
-    assert memory.evenly((sample(2, 90), sample(6.5, 70)), start=NOW, end=end, points=5) == (
-        90,
-        90,
-        90,
-        70,
-        70,
-    )
-    assert memory.evenly((), start=NOW, end=end, points=5) == ()
 
 
 @given(st.lists(st.one_of(st.none(), st.floats(0, 100)), max_size=40), st.integers(2, 9), st.integers(9, 90))
