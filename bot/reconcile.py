@@ -14,6 +14,7 @@ import structlog
 
 from bot.desks import Desks
 from bot.ledger import Ledger
+from bot.ledger.joining import address
 from shared.api import Priority
 from shared.api.errors import OutreachError
 from shared.api.models import Lead
@@ -65,7 +66,7 @@ class Reconciler:
 
 
 def _identity(lead: Lead) -> str:
-    return (lead.email or lead.id).casefold()
+    return address(lead.email or lead.id)
 
 
 def body(lead: Lead) -> bytes:

@@ -15,6 +15,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
+from bot.ledger import joining
 from bot.ledger.posts import NUDGES
 from bot.ledger.tables import alerts, answers, deliveries, lanes, posts, sightings
 
@@ -85,9 +86,6 @@ class Decision:
     posts: tuple[Planned, ...] = ()
 
 
-ADOPTED_WITHIN = 90_000.0
-"""Seconds; the sender tries for a day."""
-
 Decide = Callable[[Pending], Decision]
 
 
@@ -149,13 +147,14 @@ def _settle(
         _SETTLED, [{"row": row.id, "new_kind": d.kind, "new_problem": d.problem} for row, d in decided]
     )
     _sight(connection, decided)
-    adopted = _adopt(connection, decided, now=now)
+    adopted, late = joining.join(connection, _leads(decided), now=now)
     shown = {row.id: row.known or adopted.get(row.id) for row, _ in decided}
     repaint(connection, [name for name in shown.values() if name], now=now)
-    raised = [_alert(row, d) for row, d in decided if not shown[row.id] and d.posts]
+    raised = [_alert(row, d) for row, d in decided if not shown[row.id] and d.posts and row.id not in late]
     if raised:
         connection.execute(_insert_once(connection.dialect.name, alerts), raised)
-    news = [(row, d) for row, d in decided if shown[row.id] in {None, alert_id(row.dkey)}]
+    own = [(row, d) for row, d in decided if shown[row.id] in {None, alert_id(row.dkey)}]
+    news = [(row, d) for row, d in own if row.id not in late]
     rows = [
         _post(p, workspace=r.workspace, alert=alert_id(r.dkey), now=now) for r, d in news for p in d.posts
     ]
@@ -181,30 +180,18 @@ def _sight(connection: sa.Connection, decided: Sequence[tuple[sa.Row[Any], Decis
         connection.execute(_insert_once(connection.dialect.name, sightings), seen)
 
 
-def _adopt(
-    connection: sa.Connection, decided: Sequence[tuple[sa.Row[Any], Decision]], *, now: float
-) -> dict[int, str]:
-    """Deliveries whose lead was found through the API before, with the alerts that take over what they say."""
-    late = {
-        (row.workspace, d.kind, d.email.lower()): row.id
+def _leads(decided: Sequence[tuple[sa.Row[Any], Decision]]) -> Sequence[joining.Told]:
+    """Whom the new deliveries tell of."""
+    return [
+        joining.Told(
+            delivery=row.id,
+            found=row.found,
+            lead=(row.workspace, d.kind, joining.address(d.email)),
+            shown=bool(d.posts),
+        )
         for row, d in decided
-        if d.email and row.known is None and not row.found
-    }
-    if not late:
-        return {}
-    found = (
-        sa.select(alerts.c.id, alerts.c.workspace, alerts.c.kind, alerts.c.email)
-        .join(deliveries, deliveries.c.id == alerts.c.delivery_id)
-        .where(alerts.c.email.in_([email for _, _, email in late]), deliveries.c.found)
-        .where(alerts.c.received_at > now - ADOPTED_WITHIN)
-    )
-    adopted: dict[int, str] = {}
-    for name, *key in connection.execute(found).all():
-        delivery = late.pop(tuple(key), None)
-        if delivery is not None:
-            connection.execute(sa.update(alerts).where(alerts.c.id == name).values(delivery_id=delivery))
-            adopted[delivery] = name
-    return adopted
+        if d.email and row.known is None
+    ]
 
 
 def _alert(row: sa.Row[Any], decision: Decision) -> dict[str, Any]:
@@ -213,7 +200,7 @@ def _alert(row: sa.Row[Any], decision: Decision) -> dict[str, Any]:
         "delivery_id": row.id,
         "workspace": row.workspace,
         "kind": decision.kind,
-        "email": decision.email.lower(),
+        "email": joining.address(decision.email),
         "received_at": row.received_at,
         "sequence": decision.sequence,
         "domain": decision.domain,

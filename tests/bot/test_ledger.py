@@ -18,14 +18,14 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from bot.ledger import Ledger, migrate, open_ledger, tables
+from bot.ledger import Ledger, migrate, open_ledger, reconciling, tables
 from bot.ledger.inbox import Arrival
 from bot.ledger.settling import Absent, ChannelRefused, NotSent, Sent, Unknown
 from bot.ledger.steady import SteadyClock
 from bot.routing import AGAIN_AFTER, Routes
 from shared.database import parse_url
 from shared.records import Actor, Subscription, Timer
-from tests.bot.house import interested
+from tests.bot.house import interested, until
 
 ANN = Actor(name="ann", id="U1", face="slack")
 ROUTES = Routes(alert_channels={"default": "C1"}, subscriptions={})
@@ -325,6 +325,71 @@ async def test_a_delivery_that_comes_after_its_lead_was_found_joins_the_alert_th
     await ledger.settle(turn, Sent(ts="1"))
     hands.now += 60
     assert (await ledger.claim_turns(limit=5)).turns == ()
+
+
+def told_by_the_api(email: str, **more: str) -> dict[str, bytes]:
+    lead = {"email": email, **more}
+    return {email.lower(): json.dumps({"event": "reply.interested", "lead": lead, "found": "ld_1"}).encode()}
+
+
+@pytest.mark.parametrize("delivered", ["before the found one is routed", "in the same look"])
+async def test_a_delivery_that_comes_while_its_lead_is_being_found_makes_one_alert(
+    ledger: Ledger, hands: Hands, delivered: str
+) -> None:
+    found = told_by_the_api("Straße1@acme.example") | told_by_the_api("ada2@acme.example")
+    for _ in range(3):
+        await ledger.reconcile("default", found if hands.now > 1_800_000_000 else {}, grace=60)
+        hands.now += 61
+    body = interested(1, lead={"email": " STRAßE1@acme.example "})
+    await ledger.store_batch([Arrival(workspace="default", body=body, at=hands.now)], number=1)
+    for _ in range(3 if "before" in delivered else 1):
+        await ledger.route(ROUTES.decide, limit=1 if "before" in delivered else 50)
+    assert sorted(reply.email for reply in await ledger.open_replies("default")) == [
+        "ada2@acme.example",
+        "straße1@acme.example",
+    ]
+
+
+async def test_two_that_look_at_once_and_see_a_lead_in_two_forms_announce_it_once(
+    ledger: Ledger, hands: Hands
+) -> None:
+    await ledger.reconcile("default", {}, grace=60)
+    await ledger.reconcile("default", told_by_the_api("ada@acme.example"), grace=60)
+    hands.now += 61
+    first, second = (told_by_the_api("ada@acme.example", company=name) for name in ("Acme", "Acme Inc."))
+    with ledger.store.engine.begin() as connection:
+        reconciling.compare(connection, "default", first, now=hands.now, grace=60)
+        looking = asyncio.create_task(ledger.reconcile("default", second, grace=60))
+        if not ledger.store.is_sqlite:  # there the second cannot even begin
+            await until(lambda: somebody_waits(ledger))
+    await looking
+    await ledger.route(ROUTES.decide)
+    assert [reply.email for reply in await ledger.open_replies("default")] == ["ada@acme.example"]
+
+
+async def somebody_waits(ledger: Ledger) -> bool:
+    waiting = sa.text("SELECT count(*) FROM pg_locks WHERE NOT granted")
+    return bool(await ledger.store.read(lambda connection: connection.scalar(waiting)))
+
+
+async def test_two_processes_that_route_a_lead_and_its_delivery_make_one_alert(
+    ledger: Ledger, hands: Hands
+) -> None:
+    found: dict[str, bytes] = {}
+    for number in range(20):
+        found |= told_by_the_api(f"ada{number}@acme.example")
+    await ledger.reconcile("default", {}, grace=60)
+    await ledger.reconcile("default", found, grace=60)
+    hands.now += 61
+    for number, one in enumerate(found):
+        earlier = 1 if number % 2 else -1  # the delivery is taken first, or what was found
+        batch = [Arrival(workspace="default", body=interested(number), at=hands.now - earlier / 10)]
+        await ledger.store_batch(batch, number=number + 1)
+        await ledger.reconcile("default", {one: found[one]}, grace=60)
+        hands.now += 1
+    await asyncio.gather(*(ledger.route(ROUTES.decide, limit=1) for _ in range(50)))
+    emails = [reply.email for reply in await ledger.open_replies("default")]
+    assert sorted(emails) == sorted(found)
 
 
 async def test_words_are_forgotten_before_hashes_and_an_alert_that_waits_is_kept(
