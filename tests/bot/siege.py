@@ -31,6 +31,9 @@ SLACK_FAULTS: Sequence[Mapping[str, object]] = (
 )
 
 
+METHODS = ("chat.postMessage",) * 4 + ("conversations.history", "conversations.replies", "chat.update")
+
+
 @dataclass(kw_only=True)
 class Siege:
     """`lay` it for some seconds, `lift` it, then `report`."""
@@ -83,6 +86,7 @@ class Siege:
         acts: dict[str, Callable[[], Awaitable[object]]] = {
             "bot killed": self._kill,
             "bot stopped": self._stop,
+            "bot frozen": self._freeze,
             "slack down": self._slack_down,
             "channel archived": self._archive,
             "database restarted": self._restart_database,
@@ -90,10 +94,10 @@ class Siege:
         while time.monotonic() < ends:
             await asyncio.sleep(self.dice.uniform(0.5, 2.5))
             if self.dice.random() < 0.6:
-                fault = self.dice.choice(SLACK_FAULTS)
+                fault, method = self.dice.choice(SLACK_FAULTS), self.dice.choice(METHODS)
                 self.faults[f"slack: {fault['kind']}"] += 1
                 times = self.dice.randint(1, 4)
-                await self.slack.control("faults", method="chat.postMessage", times=times, **fault)
+                await self.slack.control("faults", method=method, times=times, **fault)
             else:
                 name = self.dice.choice(list(acts))
                 self.faults[name] += 1
@@ -110,6 +114,13 @@ class Siege:
         self._bots[at].send_signal(how)
         await self._bots[at].wait()
         self._bots[at] = await self._stack.enter_async_context(bot_process(self.doors[at], pace=PACE))
+
+    async def _freeze(self) -> None:
+        """Let a bot sleep through its leases, and go on in the middle of what it was doing."""
+        bot = self.dice.choice(self._bots)
+        bot.send_signal(signal.SIGSTOP)
+        await asyncio.sleep(self.dice.uniform(0.5, 10))
+        bot.send_signal(signal.SIGCONT)
 
     async def _slack_down(self) -> None:
         await self.slack.control("faults", method="*", kind="status", status=503, times=None)
