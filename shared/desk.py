@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,6 +16,11 @@ from shared.settings import Settings, Workspace
 
 if TYPE_CHECKING:
     import httpx
+
+
+async def as_it_is(who: str) -> str:
+    """The id of a person or a group, where no face knows a name for it."""
+    return who
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +44,8 @@ class Desk:
     """Where the settings say more than roles."""
     settings: Settings | None = None
     """What is set for all workspaces together; None: nothing is known beside this one."""
+    name_of: Callable[[str], Awaitable[str]] = as_it_is
+    """How people say whom an id in the settings means."""
 
     def allows(self, command: Command) -> bool:
         """Whether this person may give the command here."""

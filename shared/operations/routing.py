@@ -12,6 +12,7 @@ from shared.card import Button, Card, Tone
 from shared.commands import COMMANDS, Invocation, render
 from shared.desk import Desk
 from shared.operations import told
+from shared.operations.channel_card import card_of, policy
 from shared.operations.digest import digest_card
 from shared.operations.outcome import Outcome, need_records, refused
 from shared.records import Subscription
@@ -33,15 +34,10 @@ async def subscriptions(invocation: Invocation, desk: Desk) -> Card:
     channel = _channel(invocation.values, desk)
     if not channel:
         return _nowhere().card
-    card = told.card_of(
-        f"What {_said(channel)} is told of",
-        await told.lines_of(desk, channel),
-        desk=desk,
-        channel=channel,
-    )
-    return replace(
-        card, text=(*card.text, await _digests(desk, channel), *told.policy(desk.settings, channel=channel))
-    )
+    lines = await told.lines_of(desk, channel)
+    card = await card_of(f"What {_said(channel)} is told of", lines, desk=desk, channel=channel)
+    more = (await _digests(desk, channel), *await policy(desk, channel=channel))
+    return replace(card, text=(*card.text, *more))
 
 
 async def _digests(desk: Desk, channel: str) -> str:
@@ -73,7 +69,7 @@ async def subscribe(invocation: Invocation, desk: Desk) -> Outcome:
 
 
 async def _whole_set(title: str, desk: Desk, channel: str) -> Card:
-    card = told.card_of(title, await told.lines_of(desk, channel), desk=desk, channel=channel)
+    card = await card_of(title, await told.lines_of(desk, channel), desk=desk, channel=channel)
     return replace(card, data=None)
 
 

@@ -5,19 +5,14 @@ Three places say it: `subscribe`, the rules of `[routes]` in the settings, and b
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shared.alerting import UNASKED, Quiet, Routing, Rule
-from shared.card import Button, Card, Column, Row, Table
-from shared.commands import COMMANDS, Invocation, render
-from shared.commands.routing import HERE
+from shared.alerting import UNASKED, Rule
 from shared.desk import Desk
 from shared.operations.outcome import need_records
 from shared.records import Subscription
 from shared.settings import DEFAULT, Settings, Workspace
-
-MOST_UNDO_BUTTONS, MOST_IN_A_ROW = 5, 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,20 +26,6 @@ class Line:
     place: str = ""
     """What is to be changed in the settings; empty where a command undoes it."""
     mention: str = ""
-
-    def undo(self, *, channel: str, several: bool) -> str:
-        """The command that ends it, or the setting that does."""
-        if self.place:
-            return self.place
-        one = self.subscription
-        values = {"events": (one.event,), "sequence": one.sequence, "inbox": one.inbox, "channel": channel}
-        return render(
-            Invocation(
-                command=COMMANDS["unsubscribe"],
-                values={**values, "condensed": False},
-                workspace=self.workspace if several else None,
-            )
-        )
 
     @property
     def data(self) -> dict[str, object]:
@@ -123,82 +104,9 @@ def _setting_of(workspace: Workspace) -> str:
     """What makes a channel the one to which its alerts go."""
     if not workspace.alert_channel:
         return "[routes] fallback"
-    own = f"[workspaces.{workspace.name}] alert_channel"
-    return "OUTREACH_ALERT_CHANNEL" if workspace.name == DEFAULT else own
+    return "OUTREACH_ALERT_CHANNEL" if workspace.name == DEFAULT else "alert_channel of the workspace"
 
 
 def _condensed(kind: str, asked: Sequence[Subscription]) -> bool:
     whole = [one for one in asked if one.event in {kind, "*"} and not one.sequence and not one.inbox]
     return bool(whole) and all(one.condensed for one in whole)
-
-
-def card_of(title: str, lines: Sequence[Line], *, desk: Desk, channel: str) -> Card:
-    """The set as a table, with a button for each of those that a command undoes."""
-    several = len(workspaces_of(desk)) > 1
-    here = HERE if channel == desk.actor.channel else channel
-    typed = [line for line in lines if not line.place]
-    nothing = "Nothing. `subscribe` changes that; interested replies go to the alert channel in any case."
-    return Card(
-        title=title,
-        text=() if lines else (nothing,),
-        table=_table([(line, line.undo(channel=here, several=several)) for line in lines], several=several),
-        buttons=tuple(
-            Button(
-                label=f"End {_named(line, several=several)}",
-                command=line.undo(channel=channel, several=several),
-                menu=len(typed) > MOST_IN_A_ROW,
-            )
-            for line in typed[:MOST_UNDO_BUTTONS]
-        ),
-        data=tuple(line.data for line in lines),
-    )
-
-
-def _named(line: Line, *, several: bool) -> str:
-    one = line.subscription
-    where = line.workspace if several else ""
-    return " · ".join(filter(None, (one.event, one.sequence, one.inbox, where)))
-
-
-def _table(lines: Sequence[tuple[Line, str]], *, several: bool) -> Table | None:
-    """Only the columns in which something is said."""
-    said = [(_cells(line, several=several), undo) for line, undo in lines]
-    used = [title for title in _TITLES if any(cells[title] for cells, _ in said)]
-    rows = tuple(Row(cells=(*(cells[title] or "all" for title in used), undo)) for cells, undo in said)
-    columns = tuple(Column(title=title) for title in (*used, "To undo"))
-    return Table(columns=columns, rows=rows) if rows else None
-
-
-_TITLES = ("Event", "Workspace", "Sequence", "Inbox", "Form", "Calls", "From")
-
-
-def _cells(line: Line, *, several: bool) -> Mapping[str, str]:
-    one = line.subscription
-    return {
-        "Event": one.event,
-        "Workspace": line.workspace if several else "",
-        "Sequence": one.sequence,
-        "Inbox": one.inbox,
-        "Form": "condensed" if one.condensed else "full",
-        "Calls": line.mention,
-        "From": line.origin,
-    }
-
-
-def policy(settings: Settings | None, *, channel: str) -> tuple[str, ...]:
-    """What `[routes]` says of every channel, and of this one as the fallback."""
-    routes = settings.routes if settings else Routing()
-    return (
-        *((_quiet(routes.quiet),) if routes.quiet else ()),
-        *((f"An interested reply calls {routes.mention}.",) if routes.mention else ()),
-        *(
-            ("It is the fallback: told of channels that take no alerts.",)
-            if routes.fallback == channel
-            else ()
-        ),
-    )
-
-
-def _quiet(hours: Quiet) -> str:
-    said = f"{hours.start:%H:%M} to {hours.end:%H:%M} {hours.zone}"
-    return f"Quiet from {said}: what can wait waits, and nobody is called."
