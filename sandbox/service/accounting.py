@@ -9,17 +9,15 @@ from functools import partial
 from json.encoder import encode_basestring_ascii as quoted
 from typing import Any
 
-from sqlalchemy import Column, Connection, Table, bindparam, func, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from sandbox.service import ids
-from sandbox.service.campaign import VARIANTS
-from sandbox.service.clock import date_of, day_number
+from sandbox.service.clock import date_of
 from sandbox.service.leads import sequence_number
 from sandbox.service.refusals import BadRequest
-from sandbox.service.schema import inboxes, sequences, subscriptions, tallies
+from sandbox.service.schema import inboxes, sequences, subscriptions
 from sandbox.service.swift import Statement
 
-_SHOWN = ("sends", "replies", "positive_replies", "meetings")
 _DEFAULT_DAYS = 30
 # So many rows are read between two looks at the event loop: a few milliseconds of them.
 _TURN = 500
@@ -35,41 +33,6 @@ _INBOXES = Statement(
     .order_by(inboxes.c.pk)
     .limit(bindparam("room"))
 )
-_SUMS = tuple(func.sum(tallies.c[name]) for name in _SHOWN)
-_RANGE = (
-    tallies.c.workspace_pk == bindparam("workspace"),
-    tallies.c.grouping == bindparam("grouping"),
-    tallies.c.day.between(bindparam("first"), bindparam("last")),
-)
-
-
-def _by_row(table: Table, name: Column[str]) -> Statement:
-    """The sums of each of a table's rows, with its name; the rows come first, each with one walk over its days."""
-    mine = (table.c.workspace_pk == bindparam("workspace"), table.c.pk > bindparam("after"))
-    return Statement(
-        select(table.c.pk, name, *_SUMS)
-        .join_from(table, tallies, tallies.c.group_key == table.c.pk)
-        .where(*mine, *_RANGE)
-        .group_by(table.c.pk)
-        .order_by(table.c.pk)
-        .limit(bindparam("room"))
-    )
-
-
-_BY_NUMBER = Statement(
-    select(tallies.c.group_key, tallies.c.group_key.label("name"), *_SUMS)
-    .where(*_RANGE, tallies.c.group_key > bindparam("after"))
-    .group_by(tallies.c.group_key)
-    .order_by(tallies.c.group_key)
-    .limit(bindparam("room"))
-)
-_STATS = {
-    "sequence": _by_row(sequences, sequences.c.name),
-    "inbox": _by_row(inboxes, inboxes.c.email),
-    "step": _BY_NUMBER,
-    "variant": _BY_NUMBER,
-}
-_PREFIXES = {"sequence": "sq", "inbox": "ib"}
 
 
 def list_sequences(connection: Connection, *, workspace: int) -> list[str]:
@@ -128,28 +91,6 @@ def date_range(start: dt.date | None, end: dt.date | None, *, now: float) -> tup
     if end < start:
         raise BadRequest("`to` is before `from`.", field="to")
     return start, end
-
-
-def read_stats(
-    connection: Connection, *, workspace: int, grouping: str, start: dt.date, end: dt.date
-) -> Iterator[list[str]]:
-    """Counts by group over whole UTC days, both ends included, as JSON texts in turns (document: GET /stats)."""
-    where: dict[str, Any] = {"workspace": workspace, "grouping": grouping, "room": _TURN}
-    where |= {"first": day_number(start), "last": day_number(end)}
-    for rows in _turns(partial(_STATS[grouping].rows, connection, **where)):
-        yield [
-            f'{{{_label(grouping, key, name)},"sends":{sends},"replies":{replies},'
-            f'"positive_replies":{positive},"meetings":{meetings}}}'
-            for key, name, sends, replies, positive, meetings in rows
-        ]
-
-
-def _label(grouping: str, key: int, name: Any) -> str:
-    """A group's name and identifier."""
-    if grouping in _PREFIXES:
-        return f'"group":{quoted(name)},"id":"{ids.encode_known(_PREFIXES[grouping], key)}"'
-    name = VARIANTS[key] if grouping == "variant" else key
-    return f'"group":"{name}","id":"{name}"'
 
 
 def subscribe(

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from sandbox.service import accounting, leads, shapes
+from sandbox.service.clock import day_number, day_of
 from sandbox.service.dialect import Dialect
 from sandbox.service.gate import endpoint_of
 from sandbox.service.manual import add_manual
@@ -20,6 +21,7 @@ from sandbox.service.refusals import Json, Refusal, error_response, invalid, res
 from sandbox.service.storage import Storage
 from sandbox.service.subscribing import check_url
 from sandbox.service.swift import Swift
+from sandbox.service.totals import Totals
 
 _REFUSALS: dict[int | str, dict[str, Any]] = {
     400: {"model": shapes.Error, "description": "A field is missing or invalid; `error.field` names it."},
@@ -48,6 +50,12 @@ class Ledger:
         self.storage = storage
         self.now = now
         self.dialect = Dialect()
+        self.totals = Totals()
+
+    def edition(self) -> object | None:
+        """What another answer than before would come of; None when other processes write the book, too."""
+        changes = self.storage.changes()
+        return None if changes is None else (changes, day_of(self.now()), self.dialect)
 
 
 class _Exact(FastAPI):
@@ -93,7 +101,7 @@ def create_api(ledger: Ledger) -> tuple[FastAPI, ASGIApp]:
     app.add_exception_handler(Refusal, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _unrouted)
-    return app, Swift(app, routes=readings.routes)
+    return app, Swift(app, routes=readings.routes, edition=ledger.edition)
 
 
 def _add_lead_readings(router: APIRouter, ledger: Ledger) -> None:
@@ -189,8 +197,12 @@ def _add_other_readings(router: APIRouter, ledger: Ledger) -> None:
         first, last = accounting.date_range(query.start, query.end, now=ledger.now())
         workspace = request.scope["workspace"]
         items = await ledger.storage.read_in_turns(
-            lambda it: accounting.read_stats(
-                it, workspace=workspace, grouping=query.group_by, start=first, end=last
+            lambda it: ledger.totals.read(
+                it,
+                workspace=workspace,
+                grouping=query.group_by,
+                first=day_number(first),
+                last=day_number(last),
             )
         )
         return ledger.dialect.listing("stats", items)

@@ -124,6 +124,7 @@ def _add_event_routes(router: APIRouter, dials: Dials) -> None:
     @router.post("/events", status_code=201)
     async def make_happen(wish: EventWish) -> dict[str, int]:
         """Let an event happen by the campaign's rules: status, counts and deliveries follow."""
+        await dials.clock()  # another process may have moved it on
         made = 0
         while made < wish.count:
             go = await storage.write(partial(_grant, wish=wish, first=made, dials=dials))

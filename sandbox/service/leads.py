@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 from json.encoder import encode_basestring_ascii as quoted
 from typing import Any
 
@@ -80,7 +81,7 @@ def list_leads(
         where["status"] = status
     rows = _PAGES[sequence_id is not None, status is not None].rows(connection, **where)
     return Page(
-        leads=[_shown(row) for row in rows[:limit]],
+        leads=[_shown(tuple(row)) for row in rows[:limit]],
         cursor=ids.encode("cu", rows[limit - 1][0]) if len(rows) > limit else None,
     )
 
@@ -107,7 +108,8 @@ _MINE = select(sequences.c.pk).where(
 )
 
 
-def _shown(row: Any) -> str:
+@lru_cache(maxsize=8_192)
+def _shown(row: tuple[Any, ...]) -> str:
     number, email, status, first_name, last_name, company, sequence, step, custom, created_at = row
     return (
         f'{{"id":"{ids.encode("ld", number)}","email":{quoted(email)},"status":"{status}",'

@@ -72,6 +72,10 @@ class Storage:
             self._connection.close()
         self._engine.dispose()
 
+    def changes(self) -> int | None:
+        """A number that every change makes another; None where other processes change the book, too."""
+        return None if self._connection is None else changes_through(self._connection)
+
     async def read(self, work: Work[T]) -> T:
         """Run statements that change nothing."""
         if self._connection is not None:
@@ -126,6 +130,12 @@ class Storage:
                 return work(connection)
 
         return await asyncio.get_running_loop().run_in_executor(self._threads, transaction)
+
+
+def changes_through(connection: Connection) -> int | None:
+    """How many rows have been changed through a connection that alone changes the book; None if others do, too."""
+    driver = connection.connection.driver_connection
+    return driver.total_changes if isinstance(driver, sqlite3.Connection) else None
 
 
 def upsert(dialect: str, table: Table) -> Any:
