@@ -211,6 +211,18 @@ class TestRemovingALead:
         }
         assert (await api.delete(f"/leads/{lead['id']}")).status_code == 404
 
+    async def test_no_other_lead_ever_has_the_identifier_of_a_removed_one(
+        self, api: httpx.AsyncClient
+    ) -> None:
+        sequence = await sequence_id(api)
+        seen = set[str]()
+        for number in range(3):
+            await add(api, sequence, f"brief{number}@firm.example")
+            lead = (await api.get("/leads?limit=1")).json()["data"][0]["id"]
+            await api.delete(f"/leads/{lead}")
+            seen.add(lead)
+        assert len(seen) == 3
+
     async def test_the_leads_reply_history_is_kept(
         self, api: httpx.AsyncClient, control: httpx.AsyncClient
     ) -> None:
