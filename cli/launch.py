@@ -7,12 +7,14 @@ import contextlib
 import errno
 import gc
 import json
+import sys
 from argparse import Namespace
 from collections.abc import Coroutine
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
 from cli import endings
+from cli.attended import attended
 from cli.signals import stopping
 from shared import lifeline
 
@@ -20,12 +22,20 @@ if TYPE_CHECKING:
     from shared.records import Records
     from shared.settings import Settings
 
+NO_TERMINAL = (
+    "there is no terminal to show a dashboard on: run it in one, print a snapshot with `outreach dashboard --once`, "
+    "or serve browsers with `--web`"
+)
+
 
 def demo(options: Namespace) -> int:
     """The whole system on embedded parts."""
     from cli.demo import run_demo
 
-    return asyncio.run(run_demo(headless=options.headless, seconds=options.seconds))
+    headless = options.headless or not attended()
+    if headless and not options.headless:
+        print("There is no terminal to show a dashboard on: as with --headless.", file=sys.stderr)
+    return asyncio.run(run_demo(headless=headless, seconds=options.seconds))
 
 
 def bot(options: Namespace) -> int:
@@ -44,6 +54,8 @@ def dashboard(options: Namespace) -> int:
         return _once(options)
     if options.web:
         return _serving(_web(options))
+    if not attended():
+        raise endings.Misused(NO_TERMINAL)
     return asyncio.run(_front(options))
 
 

@@ -34,7 +34,7 @@ class Program:
 def _demo(parser: ArgumentParser) -> None:
     parser.add_argument("--headless", action="store_true", help="log instead, and print a summary at the end")
     parser.add_argument(
-        "--for", dest="seconds", type=float, metavar="SECONDS", help="end after so many seconds"
+        "--for", dest="seconds", type=_seconds, metavar="SECONDS", help="end after so many seconds"
     )
 
 
@@ -80,6 +80,18 @@ def _port(text: str) -> int:
 
         raise ArgumentTypeError(f"{text!r} is no port: 0 to 65535")
     return int(text)
+
+
+def _seconds(text: str) -> float:
+    from argparse import ArgumentTypeError
+
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise ArgumentTypeError(f"{text!r} is no time: a number of seconds above 0")
+    return seconds
 
 
 def _doctor(parser: ArgumentParser) -> None:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from cli import endings, terminal
+from cli.attended import attended
 from shared.card import Card
 from shared.commands import Command, Invocation, parse
 from shared.words import quote
@@ -27,7 +28,7 @@ def run(command: Command, options: Namespace) -> int:
     invocation = parse(line(command.name, options.words))
     if options.workspace:
         invocation = replace(invocation, workspace=options.workspace)
-    if command.confirm and not options.yes and not _can_be_asked():
+    if command.confirm and not options.yes and not attended():
         raise endings.Failed(f"“{command.name}” asks first, and nobody can be asked here: add --yes")
     card = asyncio.run(_answer(invocation, options))
     return _show(card, as_json=getattr(options, "json", False))
@@ -45,10 +46,6 @@ def _quoted(word: str) -> str:
     if field := re.match(r"[\w.-]+=", word):
         return field[0] + quote(word[field.end() :])
     return quote(word)
-
-
-def _can_be_asked() -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 async def _answer(invocation: Invocation, options: Namespace) -> Card:
@@ -89,7 +86,7 @@ def _ask(card: Card) -> None:
     """Show what would be done, and go on only after a yes."""
     terminal.show(replace(card, buttons=()), stream=sys.stderr)
     print("Go on? [y/N] ", end="", file=sys.stderr, flush=True)
-    if not _can_be_asked() or sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+    if not attended() or sys.stdin.readline().strip().lower() not in {"y", "yes"}:
         raise endings.Failed("nothing was changed")
 
 

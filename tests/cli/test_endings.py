@@ -101,6 +101,21 @@ def test_removing_asks_on_a_terminal(shell: Shell, answer: str, code: int) -> No
         assert shell.run("lead", address).code == 0
 
 
+def test_a_dashboard_without_a_terminal_says_what_to_do_instead(shell: Shell) -> None:
+    """Left to itself it would draw into a file for ever."""
+    told = shell.run("dashboard")
+    assert (told.code, told.out) == (2, "")
+    assert "--once" in told.err
+    assert "\x1b" not in told.err
+
+
+@pytest.mark.parametrize("seconds", ["0", "-3", "nan", "inf", "soon"])
+def test_a_demo_of_no_time_is_refused(shell: Shell, seconds: str) -> None:
+    told = shell.run("demo", "--headless", "--for", seconds)
+    assert told.code == 2
+    assert "a number of seconds above 0" in told.err
+
+
 def _until(terminal: int, text: str) -> str:
     seen = ""
     while text not in seen:

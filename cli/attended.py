@@ -1,0 +1,10 @@
+"""Whether somebody sits in front: who can be asked, and who can be shown a screen."""
+
+from __future__ import annotations
+
+import sys
+
+
+def attended() -> bool:
+    """Keys come from a terminal, and there is one to draw on (stdout may be a pipe: data goes there)."""
+    return bool(sys.stdin and sys.stdin.isatty() and sys.stderr and sys.stderr.isatty())
