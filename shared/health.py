@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from shared.api.models import INBOX_STATUSES, Inbox
 from shared.card import Tone
 
+REMEMBERED = 4096
+"""Verdicts: ten thousand inboxes are judged with every board, and most stand like many others."""
 WORST_FIRST = (Tone.BAD, Tone.WARN, Tone.UNKNOWN, Tone.INFO, Tone.GOOD)
 
 
@@ -52,21 +55,25 @@ class DomainHealth:
 
 def verdict(inbox: Inbox, *, thresholds: Thresholds = DEFAULT) -> Verdict:
     """The verdict on one inbox."""
-    if inbox.status is not None and inbox.status not in INBOX_STATUSES:
-        return Verdict(
-            tone=Tone.UNKNOWN, word=inbox.status, reasons=(f"status “{inbox.status}” is new to us",)
-        )
-    tone, word, reasons = by_score(inbox.health_score, thresholds)
-    if inbox.status == "resting":
+    return _verdict(inbox.status, inbox.health_score, thresholds)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _verdict(status: str | None, score: float | None, thresholds: Thresholds) -> Verdict:
+    if status is not None and status not in INBOX_STATUSES:
+        return Verdict(tone=Tone.UNKNOWN, word=status, reasons=(f"status “{status}” is new to us",))
+    tone, word, reasons = by_score(score, thresholds)
+    if status == "resting":
         resting_tone = Tone.INFO if tone is Tone.GOOD else tone
         return Verdict(tone=resting_tone, word="resting", reasons=("it rests and sends nothing", *reasons))
-    if inbox.status == "warming" and tone is Tone.GOOD:
+    if status == "warming" and tone is Tone.GOOD:
         return Verdict(tone=tone, word="warming", reasons=("it warms up",))
-    if inbox.status is None:
+    if status is None:
         return Verdict(tone=_worse(tone, Tone.UNKNOWN), word=word, reasons=(*reasons, "status unknown"))
     return Verdict(tone=tone, word=word, reasons=reasons)
 
 
+@lru_cache(maxsize=REMEMBERED)
 def by_score(score: float | None, thresholds: Thresholds) -> tuple[Tone, str, tuple[str, ...]]:
     """Tone, word and reasons by the score alone: healthy, at risk, bad or unknown."""
     if score is None:

@@ -72,10 +72,15 @@ class SeriesQuery:
         return {name: tuple(values) for name, values in found.items()}
 
     def courses(self, connection: sa.Connection) -> dict[str, tuple[float, ...]]:
-        """The value at evenly spaced times by key, row by row: all samples at once would be a hundred thousand."""
-        held = {row.key: row.value for row in connection.execute(self._held(None))}
+        """The value at evenly spaced times by key, row by row, equal ones kept once: there are a hundred thousand."""
+        once: dict[float | None, float | None] = {}
+        held = {
+            row.key: once.setdefault(row.value, row.value) for row in connection.execute(self._held(None))
+        }
         found = {
-            intern(name): self._course(held.pop(name, None), [(row.at, row.value) for row in rows])
+            intern(name): self._course(
+                held.pop(name, None), [(row.at, once.setdefault(row.value, row.value)) for row in rows]
+            )
             for name, rows in groupby(connection.execute(self._moved(None)), key=itemgetter(0))
         }
         return found | {intern(name): self._course(value, ()) for name, value in held.items()}
