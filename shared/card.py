@@ -94,6 +94,8 @@ class Chart:
     series: tuple[tuple[str, tuple[float | None, ...]], ...]
     bars: bool = False
     """By group; else over time, as lines."""
+    spare: tuple[str, ...] = ()
+    """Other words for each label, for a face that has no letters for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +117,9 @@ class Card:
     """The same answer as objects, with the document's words as keys, for `--json`; None: not a reading command."""
     refused: bool = False
     """What was asked was not done, and no error either: several fit, none fits. A shell exits with 1."""
+
+    unchanged: bool = False
+    """Nothing was done, and nothing was to be done: what was asked for was so already. No error, and no news for others."""
 
     @property
     def summary(self) -> str:
