@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select, text
+from sqlalchemy import BigInteger, Column, Connection, MetaData, Table, Text, func, insert, select, text
 
 from sandbox.service import rows
 from sandbox.service.accounts import ACME, DomainPlan, SequencePlan
@@ -18,32 +18,32 @@ LEADS = 1_000_000
 INBOXES = 10_000
 DOMAINS = 500
 _DAYS = 64
-_WIDTH = 16
 _AT_ONCE = 2_000
 
 # Shares of the four steps and of the two variants; what rounding leaves falls to the last.
 _STEPS = (0.40, 0.33, 0.20, 0.07)
 _VARIANTS = (0.47, 0.53)
 
+
+def _names(name: str) -> Table:
+    columns = (Column("number", BigInteger, primary_key=True), Column("name", Text), Column("plain", Text))
+    return Table(name, MetaData(), *columns, prefixes=["TEMPORARY"])
+
+
+_GIVEN, _FAMILY = _names("given"), _names("family")
 _LEADS = """
 WITH RECURSIVE n(i) AS (SELECT CAST(0 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i < :leads - 1),
 dice AS (
     SELECT i, i % :sequences AS place, (i * 48271 + :seed) % 65521 % 100 AS luck,
-           CAST((i * 16807 + :seed) % 65537 % :firsts AS INTEGER) AS f,
-           CAST((i * 40692 + :seed) % 65539 % :lasts AS INTEGER) AS l,
+           (i * 16807 + :seed) % 65537 % :firsts AS f, (i * 40692 + :seed) % 65539 % :lasts AS l,
            (i * 69621) % 864000 AS wait, i % 2 AS started
     FROM n
-),
-named AS (
-    SELECT dice.*, trim(substr(:first_names, f * :width + 1, :width)) AS first,
-           trim(substr(:last_names, l * :width + 1, :width)) AS last
-    FROM dice
 )
-INSERT INTO leads (workspace_pk, sequence_pk, email, first_name, last_name, company,
+INSERT INTO leads (pk, workspace_pk, sequence_pk, email, first_name, last_name, company,
                    status, step, due_at, inbox_pk, created_at)
-SELECT :workspace, :first_sequence + place,
-       trim(substr(:plain_names, f * :width + 1, :width)) || i || '@lead' || (i % 40009) || '.example',
-       first, last, last || ' & Co',
+SELECT i + 1, :workspace, :first_sequence + place,
+       given.plain || i || '@lead' || (i % 40009) || '.example',
+       given.name, family.name, family.name || ' & Co',
        CASE WHEN luck < 46 THEN 'active' WHEN luck < 88 THEN 'completed' WHEN luck < 93 THEN 'replied'
             WHEN luck < 95 THEN 'interested' WHEN luck < 98 THEN 'bounced' ELSE 'unsubscribed' END,
        CASE WHEN luck < 46 THEN started ELSE 1 + started END,
@@ -51,7 +51,7 @@ SELECT :workspace, :first_sequence + place,
        CASE WHEN luck < 46 AND started = 0 THEN NULL
             ELSE :first_inbox + (i / :sequences) % (:inboxes / :sequences) * :sequences + place END,
        :now - (:leads - i) * 3.0
-FROM named
+FROM dice LEFT JOIN given ON given.number = f LEFT JOIN family ON family.number = l
 """
 _TALLIES = """
 WITH RECURSIVE d(day) AS (SELECT :today - :days UNION ALL SELECT day + 1 FROM d WHERE day < :today),
@@ -140,6 +140,8 @@ def _insert_leads(
     """One statement for a million rows; the indexes are built afterwards, from what is there."""
     for index in LEAD_INDEXES:
         index.drop(connection)
+    _lay_out(connection, _GIVEN, FIRST)
+    _lay_out(connection, _FAMILY, LAST)
     connection.execute(
         text(_LEADS).bindparams(
             leads=LEADS,
@@ -150,21 +152,21 @@ def _insert_leads(
             workspace=workspace,
             seed=seed,
             now=now,
-            width=_WIDTH,
             firsts=len(FIRST),
             lasts=len(LAST),
-            first_names=_columns(FIRST),
-            plain_names=_columns([plain(name) for name in FIRST]),
-            last_names=_columns(LAST),
         )
     )
+    for table in (_GIVEN, _FAMILY):
+        table.drop(connection)
     for index in LEAD_INDEXES:
         index.create(connection)
 
 
-def _columns(names: Sequence[str]) -> str:
-    """Names at equal distances, for `substr`."""
-    return "".join(name.ljust(_WIDTH) for name in names)
+def _lay_out(connection: Connection, table: Table, names: Sequence[str]) -> None:
+    """Put names where the database finds them by number."""
+    table.create(connection)
+    rows = [{"number": number, "name": name, "plain": plain(name)} for number, name in enumerate(names)]
+    connection.execute(insert(table), rows)
 
 
 def _split_days(connection: Connection, *, workspace: int) -> Iterator[dict[str, Any]]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Connection, create_engine, func, insert, select, update
@@ -16,10 +18,11 @@ from sandbox.service import Service
 from sandbox.service.api import Ledger
 from sandbox.service.campaign import VARIANTS
 from sandbox.service.clock import DAY, date_of
-from sandbox.service.schema import inboxes, metadata, sequences, tallies, world
+from sandbox.service.schema import inboxes, leads, metadata, sequences, tallies, world
 from sandbox.service.storage import Storage
 from sandbox.service.tallies import GROUPINGS, Cell, TallySheet
 from sandbox.service.totals import Totals
+from tests.sandbox.service.conftest import client_of
 
 MONDAY = 20_003
 SHOWN = ("sends", "replies", "positive_replies", "meetings")
@@ -148,3 +151,33 @@ async def test_each_workspace_is_answered_from_its_own(
         mine, theirs, again = [(await one.get(path)).json()["data"] for one in (api, globex, api)]
         assert mine == again
         assert not {json.dumps(one) for one in mine} & {json.dumps(one) for one in theirs}
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kept", ["sqlite", "postgresql"])
+async def test_the_huge_account_has_a_million_leads_and_counts_that_add_up(
+    kept: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    database = (
+        f"sqlite:///{tmp_path}/huge.db" if kept == "sqlite" else request.getfixturevalue("fresh_postgresql")
+    )
+    async with (
+        Service(database=database, scenario="huge", speed=0) as service,
+        client_of(service, "acme") as api,
+    ):
+        service._limiter.change("off")
+        assert len((await api.get("/inboxes")).json()["data"]) == 10_000
+        totals = []
+        for grouping in GROUPINGS:
+            found = (await api.get("/stats", params={"group_by": grouping})).json()["data"]
+            totals.append([sum(row[name] for row in found) for name in SHOWN])
+        assert totals[0][0] > 10_000_000
+        assert totals == [totals[0]] * len(GROUPINGS)
+        newest = (await api.get("/leads", params={"limit": 100})).json()["data"]
+        created = [lead["created_at"] for lead in newest]
+        assert created == sorted(created, reverse=True)
+        assert await service._storage.read(_leads_of_acme) == 1_000_000
+
+
+def _leads_of_acme(connection: Connection) -> int:
+    return connection.execute(select(func.count()).where(leads.c.workspace_pk == 1)).scalar_one()
