@@ -42,7 +42,7 @@ log = structlog.get_logger("acts")
 class Answer:
     """What to say, and whether the whole channel is to see it."""
 
-    card: Card | None
+    card: Card
     public: bool = False
     picture: Block | None = None
     """Of the card's chart, where the token may upload files."""
@@ -50,6 +50,8 @@ class Answer:
     """Listed under the card, each with buttons of its own."""
     settles: bool = False
     """The question that was clicked is answered and may go."""
+    seen: bool = False
+    """The alert's card shows it; it is said only to who clicked elsewhere."""
     workspace: str = ""
 
 
@@ -103,8 +105,8 @@ class Acts:
         if not roles.may(person, CLAIM, needed=Role.OPERATOR, rules=self._rules, channel=channel):
             return Answer(card=await self._refusal(CLAIM, verb, Role.OPERATOR, person, channel=channel))
         granted = replace(person, role=Role.ADMIN if role_is_less(person) else person.role)
-        card = await self._attention.perform(verb, rest, granted, _actor(person, channel))
-        return Answer(card=card, settles=verb == "snooze" and " " in rest)
+        done = await self._attention.perform(verb, rest, granted, _actor(person, channel))
+        return Answer(card=done.card, seen=done.shown, settles=verb == "snooze" and " " in rest)
 
     async def _command(self, invocation: Invocation, person: Person, *, channel: str) -> Answer:
         command = invocation.command
@@ -124,7 +126,7 @@ class Acts:
         card = await operations.run(invocation, desk)
         if line := operations.asks(card):
             return Answer(card=await self._asked(card, line, person, desk=desk))
-        done = invocation.command.changes and not card.refused
+        done = invocation.command.changes and not (card.refused or card.unchanged)
         card, picture = await self.pictures.illustrate(card) if self.pictures else (card, None)
         answer = self._done(card, person, desk=desk) if done else Answer(card=card)
         return replace(answer, picture=picture)
@@ -167,7 +169,7 @@ class Acts:
             return await self._command(_unconfirmed(invocation), person, channel=channel)
         if told.question.names:
             card = await self._bulk.carry_out(told.question, invocation, desk=desk)
-            return self._done(card, person, desk=desk)
+            return Answer(card=card, settles=True) if card.unchanged else self._done(card, person, desk=desk)
         return await self._run(invocation, person, desk=desk)
 
     async def _refusal(self, name: str, said: str, needed: Role, person: Person, *, channel: str) -> Card:
@@ -186,6 +188,11 @@ class Acts:
             result="refused: role",
         )
         await self._desks.ledger.record(entry)
+
+
+def settles(line: str) -> bool:
+    """Whether a line answers a question that was asked before, which then may go."""
+    return line.partition(" ")[0] in {*_ANSWERS, "no"}
 
 
 def role_is_less(person: Person) -> bool:

@@ -138,7 +138,7 @@ def _compose(
     surroundings.planned = courier.wake
     pictures = Pictures(client)
     people = People(client, groups=settings.roles.groups)
-    dialogs = Dialogs(desks, people, client)
+    dialogs = Dialogs(desks, people, client, changed=courier.wake)
     acts = Acts(desks, people, changed=courier.wake, acted=surroundings.soon)
     acts.own["open"] = Opened(links=dialogs.links)
     acts.pictures = pictures

@@ -6,15 +6,19 @@ Buttons carry these lines (`snooze al_… tomorrow`); they are no commands of th
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta, tzinfo
 
 from bot import roles
 from bot.ledger import Ledger
 from bot.ledger.claims import Held
 from bot.roles import Person
+from bot.telling import about
+from shared.api.events import Event, read_event
 from shared.card import Button, Card, Tone
 from shared.commands import Role
 from shared.records import Actor, AuditEntry
+from shared.rhythm import zone_of
 from shared.words import read_duration
 
 VERBS = frozenset({"claim", "release", "snooze", "wake", "handled", "reopen"})
@@ -23,25 +27,41 @@ MORNING, AFTERNOON = time(9), time(14)
 LONGEST = timedelta(days=90)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What an act came to; `shown`: the alert's card shows it, so that it need not be said beside it."""
+
+    card: Card
+    shown: bool = False
+
+
 class Attention:
     """`perform` one of the lines for a person; `zone` is where mornings begin."""
 
     def __init__(self, ledger: Ledger, *, changed: Callable[[], None], zone: tzinfo = UTC) -> None:
         self._ledger, self._changed, self._zone = ledger, changed, zone
 
-    async def perform(self, verb: str, rest: str, person: Person, actor: Actor) -> Card | None:
-        """The answer for this person alone; None: the card itself shows it."""
+    async def perform(self, verb: str, rest: str, person: Person, actor: Actor) -> Done:
+        """What it came to, for this person alone."""
         if roles.role_of(person) is Role.READER:
-            return roles.refusal(person, f"“{verb}”")
+            return Done(card=roles.refusal(person, f"“{verb}”"))
         alert, _, when = rest.partition(" ")
-        now = datetime.fromtimestamp(self._ledger.store.clock(), UTC)
+        now, zone = datetime.fromtimestamp(self._ledger.store.clock(), UTC), self._zone_of(person)
         if verb == "snooze" and not when:
-            return choices(alert, now=now, zone=self._zone)
-        until = snoozed_until(when, now=now, zone=self._zone) if verb == "snooze" else now
+            return Done(card=choices(alert, now=now, zone=zone))
+        until = snoozed_until(when, now=now, zone=zone) if verb == "snooze" else now
         if until is None:
-            return _UNCLEAR
+            return Done(card=_UNCLEAR)
         held = await self._change(verb, alert, actor, until=until)
-        return await self._answer(f"{verb} {rest}", held, person, actor)
+        if held is None:
+            return Done(card=_GONE)
+        if not held.changed:
+            return Done(card=late(held, person, now=now, zone=zone))
+        await self._written(f"{verb} {rest}", held, actor)
+        return Done(card=changed(verb, held, until=until.astimezone(zone)), shown=True)
+
+    def _zone_of(self, person: Person) -> tzinfo:
+        return zone_of(person.zone) or self._zone
 
     async def _change(self, verb: str, alert: str, actor: Actor, *, until: datetime) -> Held | None:
         match verb:
@@ -57,18 +77,12 @@ class Attention:
                 return await self._ledger.handle_alert(alert, actor)
         return await self._ledger.reopen_alert(alert)
 
-    async def _answer(self, line: str, held: Held | None, person: Person, actor: Actor) -> Card | None:
-        if held is None:
-            return _GONE
-        if not held.changed:
-            return late(held, person)
+    async def _written(self, line: str, held: Held, actor: Actor) -> None:
         self._changed()
-        await self._ledger.record(
-            AuditEntry(
-                at=datetime.now(UTC), actor=actor, workspace=held.workspace, command=line, result="done"
-            )
+        entry = AuditEntry(
+            at=datetime.now(UTC), actor=actor, workspace=held.workspace, command=line, result="done"
         )
-        return None
+        await self._ledger.record(entry)
 
 
 _GONE = Card(
@@ -81,19 +95,36 @@ _UNCLEAR = Card(
 )
 
 
-def late(held: Held, person: Person) -> Card:
+def changed(verb: str, held: Held, *, until: datetime) -> Card:
+    """What was done, for who did it elsewhere than on the alert's card."""
+    event = read_event(held.body or b"")
+    who = about(event) if isinstance(event, Event) else "the reply"
+    said = {
+        "claim": f"You have it: {who}",
+        "release": f"Given back: {who}",
+        "snooze": f"Put off until {until:%a %-d %b, %H:%M} ({until.tzinfo}): {who}",
+        "wake": f"Waits again: {who}",
+        "handled": f"Handled: {who}",
+        "reopen": f"Open again: {who}",
+    }
+    return Card(title=said[verb], tone=Tone.GOOD)
+
+
+def late(held: Held, person: Person, *, now: datetime, zone: tzinfo) -> Card:
     """What a click comes to that changed nothing: who was faster."""
     shown = ("The card shows it.",)
+
+    def clock(at: float) -> str:
+        then = datetime.fromtimestamp(at, zone)
+        return f"{then:%H:%M}" if then.date() == now.astimezone(zone).date() else f"{then:%-d %b, %H:%M}"
+
     if held.handled_at is not None:
-        return Card(title=f"@{held.handled_name} handled it at {_clock(held.handled_at)}", text=shown)
+        who = "You" if held.handled_name == person.name else f"@{held.handled_name}"
+        return Card(title=f"{who} handled it at {clock(held.handled_at)}", text=shown)
     if held.by and held.at is not None:
         who = "You have" if held.by == person.id else f"@{held.name} has"
-        return Card(title=f"{who} it since {_clock(held.at)}", text=shown)
-    return Card(title="Nobody has it", text=("It was released already; Claim takes it.",))
-
-
-def _clock(at: float) -> str:
-    return f"{datetime.fromtimestamp(at, UTC):%H:%M} UTC"
+        return Card(title=f"{who} it since {clock(held.at)}", text=shown)
+    return Card(title="Nobody has it, and it waits", text=("Somebody was faster. Claim takes it.",))
 
 
 def snoozed_until(said: str, *, now: datetime, zone: tzinfo) -> datetime | None:

@@ -269,6 +269,14 @@ def cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
+def annotated(message: Message, said: str) -> Message:
+    """The message with a line of ours below it, where there is room for one."""
+    note = {"type": "context", "elements": [plain(said)]}
+    if len(message.blocks) >= MOST_BLOCKS or size([*message.blocks, note]) > TOTAL + 200:
+        return message
+    return Message(text=message.text, blocks=[*message.blocks, note])
+
+
 def illustrated(message: Message, picture: Block | None) -> Message:
     """The message with a picture above its buttons, where that leaves it short enough."""
     if picture is None or size([*message.blocks, picture]) > TOTAL:

@@ -19,8 +19,8 @@ from shared.commands import COMMANDS, Invocation, render
 from shared.commands.arguments import clip
 from shared.desk import Desk
 from shared.operations.outcome import need_records, show_time
-from shared.operations.sequences import RESUME_TIMER, sequence_table
-from shared.records import AuditEntry, Timer
+from shared.operations.sequences import pause_one, resume_one, sequence_table
+from shared.records import AuditEntry, RecordsUnavailable
 from shared.reports import show_number
 
 ALL, DOMAIN = "all", "domain:"
@@ -39,6 +39,7 @@ class Tally:
 
     changed: list[Sequence] = field(default_factory=list)
     already: int = 0
+    gone: int = 0
     failed: list[str] = field(default_factory=list)
 
 
@@ -127,18 +128,19 @@ class Bulk:
         duration: timedelta | None = invocation.values.get("duration")
         due_at = desk.now() + duration if duration and verb == "pause" else None
         tally = await self._each(verb, question.names, due_at=due_at, invocation=invocation, desk=desk)
+        if not (tally.changed or tally.failed):
+            return Card(title=f"Nothing was left to {verb}", text=_rest(tally, verb), unchanged=True)
         told = f"{show_number(len(tally.changed), 'sequence')} {_DONE[verb]}"
         await self._write(
             question, invocation, f"{told}: {', '.join(s.id for s in tally.changed)}", desk=desk
         )
-        until = f" until {show_time(due_at, now=desk.now())}" if due_at else ""
+        until = f" until {show_time(due_at, now=desk.now())}" if due_at and tally.changed else ""
         reason = str(invocation.values.get("reason") or "")
+        said = (_listed(tally.changed), reason and f"Reason: {reason}", *_rest(tally, verb))
         return Card(
-            title=f"{show_number(len(tally.changed), 'sequence')} {_is(tally)} {_DONE[verb]}{until}",
+            title=_told(verb, tally) + until,
             tone=Tone.WARN if tally.failed else Tone.GOOD,
-            text=tuple(
-                filter(None, (_listed(tally.changed), reason and f"Reason: {reason}", *_rest(tally, verb)))
-            ),
+            text=tuple(filter(None, said)),
             buttons=await self._undo(verb, tally, desk=desk),
         )
 
@@ -147,6 +149,7 @@ class Bulk:
     ) -> Tally:
         known = {one.id: one for one in await desk.client.list_sequences(priority=Priority.INTERACTIVE)}
         tally, turns = Tally(), asyncio.Semaphore(AT_ONCE)
+        reason = str(invocation.values.get("reason") or "")
 
         async def one(sequence: Sequence) -> None:
             if sequence.status != _STATUS[verb]:
@@ -154,36 +157,18 @@ class Bulk:
                 return
             async with turns:
                 try:
-                    await self._change(verb, sequence, due_at=due_at, invocation=invocation, desk=desk)
-                except OutreachError as error:
-                    tally.failed.append(f"{sequence.label}: {error.message}")
+                    if verb == "resume":
+                        await resume_one(sequence, desk=desk)
+                    else:
+                        await pause_one(sequence, due_at=due_at, reason=reason, desk=desk)
+                except (OutreachError, RecordsUnavailable) as error:
+                    tally.failed.append(f"{clip(sequence.label, length=40)}: {error}")
                 else:
                     tally.changed.append(sequence)
 
-        tally.already += sum(name not in known for name in ids)
+        tally.gone = sum(name not in known for name in ids)
         await asyncio.gather(*(one(known[name]) for name in ids if name in known))
         return tally
-
-    async def _change(
-        self, verb: str, sequence: Sequence, *, due_at: datetime | None, invocation: Invocation, desk: Desk
-    ) -> None:
-        records = need_records(desk)
-        if verb == "resume":
-            await desk.client.resume_sequence(sequence.id)
-            await records.cancel_timer(desk.workspace.name, RESUME_TIMER, sequence.id)
-            return
-        if due_at is None:
-            await records.cancel_timer(desk.workspace.name, RESUME_TIMER, sequence.id)
-        else:
-            payload = {
-                "name": sequence.label,
-                "reason": str(invocation.values.get("reason") or ""),
-                "by": desk.actor.name,
-                "channel": desk.actor.channel,
-            }
-            timer = Timer(kind=RESUME_TIMER, key=sequence.id, due_at=due_at, payload=payload)
-            await records.set_timer(desk.workspace.name, timer)
-        await desk.client.pause_sequence(sequence.id)
 
     async def _write(self, question: Question, invocation: Invocation, result: str, *, desk: Desk) -> None:
         entry = AuditEntry(
@@ -234,8 +219,10 @@ def _said(verb: str, *, domain: str, named: bool) -> tuple[str, ...]:
     return (f"{unknown} None was seen there in the last 30 days, so it is all or none.", does)
 
 
-def _is(tally: Tally) -> str:
-    return "is" if len(tally.changed) == 1 else "are"
+def _told(verb: str, tally: Tally) -> str:
+    if not tally.changed:
+        return f"No sequence could be {_DONE[verb].removesuffix(' again')}"
+    return f"{show_number(len(tally.changed), 'sequence')} {'is' if len(tally.changed) == 1 else 'are'} {_DONE[verb]}"
 
 
 def _listed(changed: list[Sequence]) -> str:
@@ -247,4 +234,9 @@ def _rest(tally: Tally, verb: str) -> tuple[str, ...]:
     already = f"{tally.already} needed nothing." if tally.already else ""
     failed = f"Not {_DONE[verb]}: {'; '.join(tally.failed[:5])}" if tally.failed else ""
     more = f"and {len(tally.failed) - 5} more" if len(tally.failed) > 5 else ""
-    return tuple(filter(None, (already, failed, more)))
+    gone = (
+        f"{show_number(tally.gone, 'sequence')} of them {'is' if tally.gone == 1 else 'are'} gone."
+        if tally.gone
+        else ""
+    )
+    return tuple(filter(None, (already, gone, failed, more)))

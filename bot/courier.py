@@ -93,7 +93,8 @@ class Courier:
 
     async def _sleep(self, seconds: float) -> None:
         try:
-            await asyncio.wait_for(self._awake.wait(), seconds)
+            async with asyncio.timeout(seconds):  # wait_for would swallow a cancellation that follows a wake
+                await self._awake.wait()
         except TimeoutError:
             self._news = True  # other processes store deliveries too
         self._awake.clear()

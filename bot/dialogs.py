@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -16,6 +16,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot import forms, home, metrics, roles
 from bot.acts import Answer
+from bot.clicked import ClickedCard
 from bot.courtesy import ON_ITS_WAY
 from bot.desks import Desks
 from bot.ledger.interaction import Interaction
@@ -26,7 +27,6 @@ from shared.api.errors import OutreachError
 from shared.api.events import Event, read_event
 from shared.api.models import Sequence as Campaign
 from shared.api.pacing import Priority
-from shared.card import Card, Tone
 from shared.commands import COMMANDS
 from shared.health import roll_up
 from shared.records import RecordsUnavailable
@@ -51,11 +51,10 @@ class Modal:
 
     async def say(self, answer: Answer) -> None:
         """Show it; what changed something is told to the channel, too."""
-        shown = answer.card or Card(title="Done", tone=Tone.GOOD)
         if answer.public and self._channel:
             await Thread(self._client, channel=self._channel).say(answer)
         try:
-            view = forms.answer(shown, channel=self._channel)
+            view = forms.answer(answer.card, channel=self._channel)
             await called(self._client, "views.update", view_id=self._view, view=view)
         except NOT_ANSWERED as error:
             log.info("the modal is gone", error=str(error)[:100])
@@ -66,8 +65,10 @@ class Modal:
 class Dialogs:
     """Open views and fill them."""
 
-    def __init__(self, desks: Desks, people: People, client: AsyncWebClient) -> None:
-        self._desks, self._people, self._client = desks, people, client
+    def __init__(
+        self, desks: Desks, people: People, client: AsyncWebClient, *, changed: Callable[[], None]
+    ) -> None:
+        self._desks, self._people, self._client, self._changed = desks, people, client, changed
         self._interaction = Interaction(desks.ledger.store)
         self._visitors: set[str] = set()
         self._menus: dict[str, tuple[float, Sequence[Campaign]]] = {}
@@ -96,6 +97,12 @@ class Dialogs:
     def modal(self, view: str, *, person: str, channel: str) -> Modal:
         """A modal that is open already."""
         return Modal(self._client, view=view, person=person, channel=self.channel_for(channel))
+
+    def clicked(self, message: Mapping[str, Any], *, channel: str, name: str) -> ClickedCard:
+        """The message of a click that everybody there sees."""
+        return ClickedCard(
+            message, channel=channel, name=name, interaction=self._interaction, changed=self._changed
+        )
 
     async def event_at(self, channel: str, ts: str) -> Event | None:
         """What the alert in a message tells; None: the message shows no single alert."""

@@ -96,7 +96,7 @@ class Listeners:
                 channel=channel,
                 place=body.get("channel_name", ""),
             )
-            place = Address(respond, client, person=user, channel=channel, command=True)
+            place = Address(respond, client, person=user, channel=channel)
             answer = await give(work, place)
             await self._dialogs.announce(answer, channel)
             if answer.public:
@@ -153,7 +153,12 @@ class Listeners:
                 return _Silent(client, user)
             return await self._dialogs.open_answer(body["trigger_id"], person=user, channel=channel)
         ephemeral = bool((body.get("container") or {}).get("is_ephemeral"))
-        return Address(respond, client, person=user, channel=channel, ephemeral=ephemeral)
+        shown, name = body.get("message"), body["user"].get("username", user)
+        return Address(
+            respond, client, person=user, channel=channel, ephemeral=ephemeral,
+            settling=acts.settles(line),
+            clicked=self._dialogs.clicked(shown, channel=channel, name=name) if shown and not ephemeral else None,
+        )  # fmt: skip
 
     async def mention(self, ack: AsyncAck, event: Mapping[str, Any], client: AsyncWebClient) -> None:
         """`@outreach …`, which works in threads, where slash commands do not."""
@@ -303,7 +308,7 @@ class _Silent:
 
     async def say(self, answer: Answer) -> None:
         """To the person, directly."""
-        if answer.card is not None:
+        if not answer.seen:
             await Thread(self._client, channel=self._person).say(answer)
 
 
@@ -323,7 +328,7 @@ async def _refuse(ack: AsyncAck, errors: Mapping[str, str]) -> None:
 
 
 def _named(answer: Answer, channel: str, name: str) -> Answer:
-    return replace(answer, card=answer.card and named(answer.card, channel=channel, name=name))
+    return replace(answer, card=named(answer.card, channel=channel, name=name))
 
 
 def line_of(action: Mapping[str, Any]) -> str:

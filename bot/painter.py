@@ -54,7 +54,9 @@ class Painter:
 
     async def _sleep(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._awake.wait(), min(POLL, seconds))
+            # wait_for would swallow a cancellation that follows a wake
+            async with asyncio.timeout(min(POLL, seconds)):
+                await self._awake.wait()
         self._awake.clear()
 
     async def _round(self) -> float:

@@ -54,10 +54,8 @@ async def give(work: Awaitable[Answer], place: Place, *, patience: float = PATIE
     return answer
 
 
-def drawn(answer: Answer) -> Message | None:
-    """The answer as a message; None where there is nothing to say."""
-    if answer.card is None:
-        return None
+def drawn(answer: Answer) -> Message:
+    """The answer as a message."""
     items = answer.items
     message = blocks.render_with(answer.card, items) if items else blocks.render(answer.card)
     return blocks.illustrated(message, answer.picture)
@@ -66,8 +64,24 @@ def drawn(answer: Answer) -> Message | None:
 _WORKING = blocks.render(Card(title="Working …", text=("The answer follows here.",)))
 
 
+class Clicked(Protocol):
+    """The message that was clicked, where everybody there sees it."""
+
+    def under_way(self) -> Message:
+        """As it was clicked, with a line that says what goes on."""
+
+    async def is_kept(self) -> bool:
+        """Whether it is painted anew by itself when things change."""
+
+    async def restore(self) -> Message | None:
+        """Have it show how things stand; a message: it is not painted by itself and looked like this."""
+
+
 class Address:
-    """A response address: of a slash command (`command`), of a click on an ephemeral message, or on a card."""
+    """A response address: of a slash command, of a click on an ephemeral message, or on a card.
+
+    `settling`: the click answers the question of an ephemeral message, which then may go.
+    """
 
     def __init__(
         self,
@@ -77,33 +91,39 @@ class Address:
         person: str,
         channel: str,
         ephemeral: bool = False,
-        command: bool = False,
+        settling: bool = False,
+        clicked: Clicked | None = None,
     ) -> None:
         self._respond, self._client = respond, client
         self._person, self._channel = person, channel
-        self._ephemeral, self._command = ephemeral, command
-        self._announced = False
+        self._ephemeral, self._settling, self._clicked = ephemeral, settling, clicked
+        self._announced = self._lent = False
 
     async def working(self) -> None:
-        """A line of its own, which the answer replaces; for a click on a card there is no line to replace."""
-        if not self._ephemeral:
-            self._announced = self._command
-            await self._send(_WORKING, response_type="ephemeral", replace_original=False)
+        """On the card that was clicked, in the place of the question, or in a line that the answer replaces."""
+        if self._clicked:
+            self._lent = await self._put(self._clicked.under_way(), over=True)
+        elif self._settling or not self._ephemeral:
+            self._announced = await self._put(_WORKING, over=self._ephemeral)
+
+    async def _put(self, message: Message, *, over: bool) -> bool:
+        how: dict[str, Any] = {"replace_original": over} | ({} if over else {"response_type": "ephemeral"})
+        return await self._post({"text": message.text, "blocks": message.blocks, **QUIET, **how})
 
     async def say(self, answer: Answer) -> None:
         """A question that was clicked goes with its answer; the card that was clicked stays."""
-        message = drawn(answer)
-        own = self._ephemeral and answer.settles
-        if message is None:
-            if own:
-                await self._post({"delete_original": True})
+        if self._clicked and self._lent and (before := await self._clicked.restore()):
+            await self._put(before, over=True)
+        own = self._announced or (self._ephemeral and answer.settles)
+        silent = answer.seen and (own or bool(self._clicked and await self._clicked.is_kept()))
+        if own and (silent or answer.public):
+            await self._post({"delete_original": True})
+        if silent:
             return
         if answer.public:
-            if own or self._announced:
-                await self._post({"delete_original": True})
-            await self._send(message, response_type="in_channel", replace_original=False)
+            await self._send(drawn(answer), response_type="in_channel", replace_original=False)
         else:
-            await self._send(message, response_type="ephemeral", replace_original=own or self._announced)
+            await self._send(drawn(answer), response_type="ephemeral", replace_original=own)
 
     async def _send(self, message: Message, **how: Any) -> None:
         taken = await self._post({"text": message.text, "blocks": message.blocks, **QUIET, **how})
@@ -157,8 +177,7 @@ class Thread:
 
     async def say(self, answer: Answer) -> None:
         """As a message that everybody there sees."""
-        if message := drawn(answer) or _done(answer):
-            await self._say("chat.update" if self._ts else "chat.postMessage", message)
+        await self._say("chat.update" if self._ts else "chat.postMessage", drawn(answer))
 
     async def _say(self, method: str, message: Message) -> str:
         body: dict[str, Any] = {"channel": self._channel, "text": message.text, "blocks": message.blocks}
@@ -170,10 +189,6 @@ class Thread:
         except NOT_ANSWERED as error:
             log.warning("an answer was lost", error=str(error)[:200], channel=self._channel)
             return ""
-
-
-def _done(answer: Answer) -> Message | None:
-    return blocks.render(Card(title="Done")) if answer.card is None else None
 
 
 async def _call(client: AsyncWebClient, method: str, body: Mapping[str, Any]) -> Any:

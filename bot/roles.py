@@ -31,6 +31,8 @@ class Person:
     """False when Slack could not be asked."""
     groups: frozenset[str] = frozenset()
     """Those of the groups named in the settings that the person is in."""
+    zone: str = ""
+    """The time zone of their profile; empty where Slack does not tell."""
     role: Role | None = None
     """The role that the settings give in the channel where the person acts; None: that of everybody's rule."""
 
@@ -45,6 +47,7 @@ class Person:
             is_guest=bool(user.get("is_restricted") or user.get("is_ultra_restricted")),
             is_outsider=bool(user.get("is_stranger")) or (foreign and not user.get("enterprise_user")),
             is_admin=bool(user.get("is_admin") or user.get("is_owner")),
+            zone=str(user.get("tz") or ""),
         )
 
     @property

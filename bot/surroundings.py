@@ -58,7 +58,9 @@ class Surroundings:
                 await self._try(workspace)
             await asyncio.sleep(LEAST)
             try:
-                await asyncio.wait_for(self._asked.wait(), EVERY - LEAST)
+                # wait_for would swallow a cancellation that follows `soon`
+                async with asyncio.timeout(EVERY - LEAST):
+                    await self._asked.wait()
             except TimeoutError:
                 continue
             self._asked.clear()

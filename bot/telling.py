@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from shared.api.events import Event
 from shared.card import Fact
+from shared.commands.arguments import clip
 from shared.words import join
 
 if TYPE_CHECKING:
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 
 def about(event: Event) -> str:
     """`Ada Lovelace at Acme`, as far as it is told."""
-    name = event.lead.name or event.domain or event.inbox or "Somebody"
-    return f"{name} at {event.lead.company}" if event.lead.company else name
+    name = clip(event.lead.name or event.domain or event.inbox or "Somebody")
+    return f"{name} at {clip(event.lead.company, length=40)}" if event.lead.company else name
 
 
 def facts_of(*pairs: tuple[str, str | None]) -> tuple[Fact, ...]:

@@ -39,13 +39,31 @@ class Interaction:
         """Channel and `ts` of each alert's message, as far as it was posted."""
         return await self._store.read(lambda c: _places(c, names))
 
+    async def keeps(self, channel: str, ts: str) -> bool:
+        """Whether a message is the ledger's, and painted anew when what it shows has changed."""
+        query = sa.select(posts.c.id).where(_at(channel, ts)).limit(1)
+        return await self._store.read(lambda c: c.execute(query).first() is not None)
+
+    async def paint_again(self, channel: str, ts: str) -> bool:
+        """Have a message painted; whether it is the ledger's."""
+        return await self._store.write(lambda c: _paint_again(c, channel, ts, now=self._store.now(c)))
+
     async def held_by(self, person: str) -> Sequence[Held]:
         """The alerts that a person has claimed and not handled, the newest first."""
         return await self._store.read(lambda c: _held_by(c, person))
 
 
+def _at(channel: str, ts: str) -> sa.ColumnElement[bool]:
+    return (posts.c.channel == channel) & (posts.c.ts == ts)
+
+
+def _paint_again(connection: sa.Connection, channel: str, ts: str, *, now: float) -> bool:
+    again = {"version": posts.c.version + 1, "repaint_at": now}
+    return connection.execute(sa.update(posts).where(_at(channel, ts)).values(**again)).rowcount > 0
+
+
 def _alert_at(connection: sa.Connection, channel: str, ts: str) -> Held | None:
-    where = (posts.c.channel == channel) & (posts.c.ts == ts) & (posts.c.alert_id != "")
+    where = _at(channel, ts) & (posts.c.alert_id != "")
     found = connection.scalars(sa.select(posts.c.alert_id).where(where).distinct().limit(2)).all()
     return claims.read(connection, found[0]) if len(found) == 1 else None
 

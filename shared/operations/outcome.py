@@ -16,7 +16,7 @@ NO_RECORDS = "The bot's records are not available here."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """`result` is what the audit will say; empty where nothing was done or refused: a question, a look."""
+    """`result` is what the audit will say; empty where nothing was done or refused: a question, a look, no change."""
 
     card: Card
     result: str = ""
@@ -42,7 +42,7 @@ def asks(card: Card) -> str | None:
 async def written(outcome: Outcome, *, invocation: Invocation, desk: Desk) -> Card:
     """The card of an outcome, once it is in the audit; a failure to write is said, and undoes nothing."""
     if not outcome.result:
-        return outcome.card
+        return replace(outcome.card, unchanged=True)
     card = replace(outcome.card, refused=outcome.result.startswith("refused"))
     failure = await write(outcome.result, invocation=invocation, desk=desk)
     if not failure:

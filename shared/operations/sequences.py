@@ -11,6 +11,7 @@ from shared.api.models import Sequence
 from shared.api.pacing import Priority
 from shared.card import Button, Card, Column, Fact, Row, Table, Tone
 from shared.commands import Invocation, aimed_at, join
+from shared.commands.arguments import clip
 from shared.desk import Desk
 from shared.operations.outcome import NO_RECORDS, Outcome, need_records, refused, show_time
 from shared.records import RecordsUnavailable, Timer
@@ -19,6 +20,7 @@ from shared.resolve import Ambiguous, Missing, Picked, pick_sequence
 
 RESUME_TIMER = "resume"
 """The kind of timer that resumes a sequence; its key is the sequence's id."""
+FORGOTTEN = "It no longer resumes by itself."
 TONES = {"active": Tone.GOOD, "paused": Tone.WARN}
 
 
@@ -78,27 +80,52 @@ def _without_keyword(rest: tuple[str, ...]) -> str:
 
 async def _pause(sequence: Sequence, *, due_at: datetime | None, reason: str, desk: Desk) -> Outcome:
     already = sequence.status == "paused"
-    note = await _plan(sequence, due_at=due_at, reason=reason, desk=desk)
-    if not already:
-        await _carry_out(sequence, due_at=due_at, desk=desk)
+    note = await pause_one(sequence, due_at=due_at, reason=reason, desk=desk)
+    if already and due_at is None and note != FORGOTTEN:
+        return _so_already(sequence, "paused", "Resume", note=note)
     until = f" until {show_time(due_at, now=desk.now())}" if due_at else ""
     said = (Fact(label="Reason", value=reason),) if reason else ()
-    verb = "was paused already" if already else "is paused"
+    verb = "stays paused" if already else "is paused"
     return Outcome(
         card=Card(
-            title=f"{sequence.label} {verb}{until}",
-            tone=Tone.INFO if already else Tone.GOOD,
+            title=f"{clip(sequence.label)} {verb}{until}",
+            tone=Tone.GOOD,
             text=("The bot will resume it by itself, also after a restart.",) if due_at else (),
             facts=(*_facts(sequence), *said),
             buttons=(Button(label="Resume" if already else "Undo", command=join("resume", sequence.id)),),
             footer=note,
         ),
-        result=f"{sequence.label} ({sequence.id}) {verb}{until}",
+        result=f"{clip(sequence.label)} ({sequence.id}) {verb}{until}",
     )
 
 
+def _so_already(sequence: Sequence, status: str, label: str, *, note: str) -> Outcome:
+    """Nothing was to be done: that is for who asked, and for nobody else."""
+    button = Button(label=label, command=join(label.lower(), sequence.id))
+    return Outcome(
+        card=Card(
+            title=f"{clip(sequence.label)} was {status} already",
+            text=("Nothing was changed.",),
+            facts=_facts(sequence),
+            buttons=(button,),
+            footer=note,
+        )
+    )
+
+
+async def pause_one(sequence: Sequence, *, due_at: datetime | None, reason: str, desk: Desk) -> str:
+    """Pause it unless it is, until then where that is told; returns what is to be said of its timer.
+
+    The timer is set before the pause, so that a crash leaves nothing paused for ever, and goes with a pause that
+    certainly failed. Raises `OutreachError`, `RecordsUnavailable`.
+    """
+    note = await _plan(sequence, due_at=due_at, reason=reason, desk=desk)
+    if sequence.status != "paused":
+        await _carry_out(sequence, due_at=due_at, desk=desk)
+    return note
+
+
 async def _plan(sequence: Sequence, *, due_at: datetime | None, reason: str, desk: Desk) -> str:
-    """Set the timer before the pause: a failure then leaves nothing paused for ever. Without one, none may remain."""
     if due_at is None:
         return await _forget_timer(sequence, desk=desk)
     payload = {"name": sequence.label, "reason": reason, "by": desk.actor.name, "channel": desk.actor.channel}
@@ -114,7 +141,7 @@ async def _forget_timer(sequence: Sequence, *, desk: Desk) -> str:
         gone = await desk.records.cancel_timer(desk.workspace.name, RESUME_TIMER, sequence.id)
     except RecordsUnavailable:
         return "Whether it was to resume by itself later cannot be told now."
-    return "It no longer resumes by itself." if gone else ""
+    return FORGOTTEN if gone else ""
 
 
 async def _carry_out(sequence: Sequence, *, due_at: datetime | None, desk: Desk) -> None:
@@ -128,27 +155,33 @@ async def _carry_out(sequence: Sequence, *, due_at: datetime | None, desk: Desk)
         raise
 
 
+async def resume_one(sequence: Sequence, *, desk: Desk) -> str:
+    """Resume it unless it is active; returns what is to be said of its timer. Raises `OutreachError`."""
+    if sequence.status != "active":
+        await desk.client.resume_sequence(sequence.id)
+    # The bot's own timer ends by itself: taken away while it fires, it could not tell that it fired.
+    return "" if desk.actor.face == "bot" else await _forget_timer(sequence, desk=desk)
+
+
 async def resume(invocation: Invocation, desk: Desk) -> Outcome:
     """`resume SEQUENCE`."""
     found = await _find(invocation.values["target"], desk=desk)
     if not isinstance(found, Picked):
         return Outcome(card=found.card(partial(aimed_at, invocation)), result="refused: no single sequence")
     sequence = found.sequence
-    already = sequence.status == "active"
-    if not already:
-        await desk.client.resume_sequence(sequence.id)
-    # The bot's own timer ends by itself: taken away while it fires, it could not tell that it fired.
-    note = "" if desk.actor.face == "bot" else await _forget_timer(sequence, desk=desk)
-    verb = "was active already" if already else "is active again"
+    note = await resume_one(sequence, desk=desk)
+    if sequence.status == "active" and note != FORGOTTEN:
+        return _so_already(sequence, "active", "Pause", note=note)
+    verb = "stays active" if sequence.status == "active" else "is active again"
     return Outcome(
         card=Card(
-            title=f"{sequence.label} {verb}",
-            tone=Tone.INFO if already else Tone.GOOD,
+            title=f"{clip(sequence.label)} {verb}",
+            tone=Tone.GOOD,
             facts=_facts(sequence),
-            buttons=(Button(label="Pause" if already else "Undo", command=join("pause", sequence.id)),),
+            buttons=(Button(label="Undo", command=join("pause", sequence.id)),),
             footer=note,
         ),
-        result=f"{sequence.label} ({sequence.id}) {verb}",
+        result=f"{clip(sequence.label)} ({sequence.id}) {verb}",
     )
 
 
