@@ -9,6 +9,8 @@ from bot.desks import Desks
 from bot.ledger import Ledger
 from bot.pictures import Pictures
 from bot.schedule import BOT
+from shared.card import Card
+from shared.operations import addressed
 from shared.operations.digest import digest_card
 
 EVERY = 20.0
@@ -27,7 +29,12 @@ class Digests:
         """Draw each that is due, then plan it. Raises `RecordsUnavailable`."""
         for name in self._desks.clients:
             for one in await self._ledger.due_digests(name):
-                desk = self._desks.at(self._desks.settings.workspace(name), BOT)
-                card, picture = await self._pictures.illustrate(await digest_card(desk, every=one.every))
+                card, picture = await self._pictures.illustrate(await self._drawn(name, every=one.every))
                 if await self._ledger.give_digest(name, one, drawing.write_note(card, picture=picture)):
                     self._planned()
+
+    async def _drawn(self, workspace: str, *, every: str) -> Card:
+        """Its buttons mean its workspace, whatever channel it is read in."""
+        desk = self._desks.at(self._desks.settings.workspace(workspace), BOT)
+        card = await digest_card(desk, every=every)
+        return addressed(card, workspace=workspace) if len(self._desks.clients) > 1 else card

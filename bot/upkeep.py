@@ -32,7 +32,7 @@ def hang(
     watch = SpikeWatch(ledger, desks, settings.attention.spike, settings.routes, planned=planned)
     clockwork.every(spikes.EVERY, watch.look, name="spikes")
     giving = Digests(ledger, desks, pictures, planned=planned)
-    clockwork.every(digests.EVERY, giving.give, name="digests")
+    clockwork.every(digests.EVERY, giving.give, name="digests", at_once=True)
 
 
 @asynccontextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -34,6 +34,11 @@ class Records:
     async def claim_times(self, workspace: str, since: datetime) -> Sequence[ClaimTime]:
         """How long the replies claimed since then had waited."""
         return await self.store.read(lambda c: journal.claim_times(c, workspace, since=since.timestamp()))
+
+    async def arrivals(self, workspace: str, since: datetime, until: datetime) -> Mapping[str, int]:
+        """How many deliveries came of each kind, from one moment until before another."""
+        span = since.timestamp(), until.timestamp()
+        return await self.store.read(lambda c: journal.arrivals(c, workspace, since=span[0], until=span[1]))
 
     async def subscriptions(self, workspace: str, channel: str) -> Sequence[Subscription]:
         """What a channel wants to be told."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -53,6 +54,15 @@ def _deliveries_since(workspace: str, since: float) -> sa.Select[Any]:
     )
 
 
+def arrivals(connection: sa.Connection, workspace: str, *, since: float, until: float) -> dict[str, int]:
+    """The deliveries of a stretch of time, by kind."""
+    early = _deliveries_since(workspace, since).where(deliveries.c.received_at < until)
+    counts: Counter[str] = Counter()
+    for row in connection.execute(early):
+        counts[row.kind] += row.seen
+    return {kind: count for kind, count in counts.items() if kind}
+
+
 def _pending(workspace: str) -> sa.Select[Any]:
     return (
         sa.select(sa.func.count().label("waiting"))
@@ -95,6 +105,7 @@ def claim_times(connection: sa.Connection, workspace: str, *, since: float) -> S
             name=row.claimed_name,
             sequence=row.sequence,
             waited=timedelta(seconds=max(0.0, row.claimed_at - row.received_at)),
+            at=datetime.fromtimestamp(row.claimed_at, UTC),
         )
         for row in connection.execute(query)
     ]

@@ -15,7 +15,7 @@ from shared.operations.outcome import Outcome, asks, failure, write, written
 from shared.records import RecordsUnavailable
 from shared.settings import DEFAULT, UnknownWorkspace
 
-__all__ = ["asks", "error_card", "run"]
+__all__ = ["addressed", "asks", "error_card", "run"]
 
 
 async def _help(invocation: Invocation, desk: Desk) -> Card:
@@ -65,7 +65,7 @@ async def run(invocation: Invocation, desk: Desk) -> Card:
         card = await READING[invocation.command.name](invocation, desk)
     else:
         card = await _change(invocation, desk)
-    return card if asked is None and own == DEFAULT else _addressed(card, workspace=own)
+    return card if asked is None and own == DEFAULT else addressed(card, workspace=own)
 
 
 async def _change(invocation: Invocation, desk: Desk) -> Card:
@@ -77,7 +77,7 @@ async def _change(invocation: Invocation, desk: Desk) -> Card:
     return await written(outcome, invocation=invocation, desk=desk)
 
 
-def _addressed(card: Card, *, workspace: str) -> Card:
+def addressed(card: Card, *, workspace: str) -> Card:
     """The buttons mean the workspace that the card is about, wherever and whenever they are pressed."""
     buttons = tuple(
         button

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
 from statistics import median
 
 from shared.api.models import Inbox, StatsRow
@@ -14,10 +15,11 @@ from shared.card import Button, Card, Chart, Fact, Tone
 from shared.desk import Desk
 from shared.health import DomainHealth, roll_up, worst
 from shared.operations.outcome import need_records
-from shared.operations.overview import Part, alerts_summary, read_part
+from shared.operations.overview import Part, read_part
 from shared.operations.stats import total_facts
-from shared.records import AlertsSummary, ClaimTime, OpenReply
-from shared.reports import rate, show_number, show_rate, show_span, totals
+from shared.records import ClaimTime, OpenReply
+from shared.reports import change, rate, show_change, show_number, show_rate, show_span, totals
+from shared.settings import DEFAULT
 from shared.snapshot import service_day
 
 DAYS = {"day": 1, "week": 7}
@@ -27,35 +29,80 @@ LEAST_SENDS = 20
 """Sends of a sequence from which its rate says something."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Period:
+    """The day, or the days, that a digest is about; they ended yesterday."""
+
+    last: date
+    length: int
+
+    @property
+    def first(self) -> date:
+        """Its first day."""
+        return self.last - timedelta(days=self.length - 1)
+
+    @property
+    def before(self) -> Period:
+        """The one that it is compared with."""
+        return Period(last=self.first - timedelta(days=1), length=self.length)
+
+    @property
+    def span(self) -> tuple[datetime, datetime]:
+        """From its beginning until before its end, in UTC."""
+        began = datetime.combine(self.first, time.min, UTC)
+        return began, began + timedelta(days=self.length)
+
+    def __str__(self) -> str:
+        if self.length == 1:
+            return f"{self.last:%A %-d %B}"
+        month = "" if self.first.month == self.last.month else f"{self.first: %B}"
+        return f"{self.first.day}{month} to {self.last:%-d %B}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrivals:
+    """Deliveries by kind, in a period and in the one before."""
+
+    now: Mapping[str, int]
+    before: Mapping[str, int]
+
+
 async def digest_card(desk: Desk, *, every: str = "day") -> Card:
     """The period that ended yesterday against the one before, the best and the worst, who waited, what waits."""
-    last = service_day(desk.client, now=desk.now()) - timedelta(days=1)
-    length = DAYS[every]
-    first = last - timedelta(days=length - 1)
-    days, sequences, inboxes, alerts, replies, claims = await asyncio.gather(
-        read_part(_days(desk, last=last)),
-        read_part(_by_sequence(desk, first=first, last=last)),
+    yesterday = service_day(desk.client, now=desk.now()) - timedelta(days=1)
+    period = Period(last=yesterday, length=DAYS[every])
+    days, sequences, inboxes, came, replies, claims = await asyncio.gather(
+        read_part(_days(desk, last=period.last)),
+        read_part(_by_sequence(desk, period)),
         read_part(desk.client.list_inboxes()),
-        read_part(alerts_summary(desk)),
+        read_part(_arrivals(desk, period)),
         read_part(_open(desk)),
-        read_part(_claims(desk, since=datetime.combine(first, datetime.min.time(), UTC))),
+        read_part(_claims(desk, since=period.before.span[0])),
     )
     domains = roll_up(inboxes.value or (), thresholds=desk.workspace.thresholds)
-    period = str(last) if length == 1 else f"{first} to {last}"
+    whose = "Digest" if desk.workspace.name == DEFAULT else f"Digest of {desk.workspace.name}"
     return Card(
-        title=f"Digest of {desk.workspace.name} for {period}",
+        title=f"{whose}, {period}",
         tone=worst(domain.tone for domain in domains),
+        text=(f"Changes are against {period.before}.",),
         facts=(
-            *_numbers(days, length=length),
+            *_numbers(days, length=period.length),
             *_extremes(sequences),
-            _came(alerts),
-            *_times(claims),
+            *_times(claims, period),
+            _came(came),
             _waiting(replies, desk=desk),
             _domains(inboxes, domains),
         ),
-        chart=_chart(days, last=last),
-        buttons=tuple(Button(label=word, command=word) for word in ("open", "stats", "inboxes unhealthy")),
+        chart=_chart(days, last=period.last),
+        buttons=_BUTTONS,
     )
+
+
+_BUTTONS = (
+    Button(label="Who waits", command="open"),
+    Button(label="Stats", command="stats"),
+    Button(label="Unhealthy inboxes", command="inboxes unhealthy"),
+)
 
 
 async def _days(desk: Desk, *, last: date) -> tuple[StatsRow, ...]:
@@ -65,14 +112,24 @@ async def _days(desk: Desk, *, last: date) -> tuple[StatsRow, ...]:
     return tuple(totals(rows) for rows in await asyncio.gather(*read))
 
 
-async def _by_sequence(desk: Desk, *, first: date, last: date) -> tuple[tuple[str, StatsRow], ...]:
-    rows, known = await asyncio.gather(desk.client.stats(start=first, end=last), desk.client.list_sequences())
+async def _by_sequence(desk: Desk, period: Period) -> tuple[tuple[str, StatsRow], ...]:
+    rows, known = await asyncio.gather(
+        desk.client.stats(start=period.first, end=period.last), desk.client.list_sequences()
+    )
     names = {sequence.id: sequence.label for sequence in known}
     return tuple((names.get(row.group, row.group), row) for row in rows)
 
 
 async def _claims(desk: Desk, *, since: datetime) -> Sequence[ClaimTime]:
     return await need_records(desk).claim_times(desk.workspace.name, since)
+
+
+async def _arrivals(desk: Desk, period: Period) -> Arrivals:
+    records, name = need_records(desk), desk.workspace.name
+    return Arrivals(
+        now=await records.arrivals(name, *period.span),
+        before=await records.arrivals(name, *period.before.span),
+    )
 
 
 async def _open(desk: Desk) -> Sequence[OpenReply]:
@@ -102,18 +159,23 @@ def _extremes(part: Part[tuple[tuple[str, StatsRow], ...]]) -> tuple[Fact, ...]:
     )
 
 
-def _times(part: Part[Sequence[ClaimTime]]) -> tuple[Fact, ...]:
-    """The median time to claim, of all, per person and per sequence."""
-    if not part.value:
+def _times(part: Part[Sequence[ClaimTime]], period: Period) -> tuple[Fact, ...]:
+    """The median time to claim, of all and against before, per person and per sequence."""
+    claims, earlier = _within(part.value, period), _within(part.value, period.before)
+    if not claims:
         return ()
-    everybody = f"median {_median(part.value)} over {show_number(len(part.value), 'claim')}"
-    by_person = _medians((f"@{one.name}", one) for one in part.value)
-    by_sequence = _medians((one.sequence or "no sequence", one) for one in part.value)
+    before = f", {_median(earlier)} before" if earlier else ""
+    everybody = f"median {_median(claims)} over {show_number(len(claims), 'claim')}{before}"
     return (
         Fact(label="Time to claim", value=everybody),
-        Fact(label="By person", value=by_person),
-        Fact(label="By sequence", value=by_sequence),
+        Fact(label="By person", value=_medians((f"@{one.name}", one) for one in claims)),
+        Fact(label="By sequence", value=_medians((one.sequence or "no sequence", one) for one in claims)),
     )
+
+
+def _within(claims: Sequence[ClaimTime] | None, period: Period) -> list[ClaimTime]:
+    began, ended = period.span
+    return [one for one in claims or () if began <= one.at < ended]
 
 
 def _medians(named: Iterable[tuple[str, ClaimTime]]) -> str:
@@ -135,7 +197,7 @@ def _chart(part: Part[tuple[StatsRow, ...]], *, last: date) -> Chart | None:
         return None
     days = [last - timedelta(days=back) for back in range(len(part.value) - 1, -1, -1)]
     return Chart(
-        title=f"The last {len(days)} days",
+        title=f"{len(days)} days, to {last:%-d %B}",
         labels=tuple(f"{day:%-d %b}" for day in days),
         series=(
             ("Sends", tuple(row.sends for row in part.value)),
@@ -145,11 +207,19 @@ def _chart(part: Part[tuple[StatsRow, ...]], *, last: date) -> Chart | None:
     )
 
 
-def _came(part: Part[AlertsSummary]) -> Fact:
+def _came(part: Part[Arrivals]) -> Fact:
+    """What was counted instead of posted is told here."""
     if part.value is None:
-        return part.unknown("Came in 24 hours")
-    counts = sorted(part.value.deliveries.items(), key=lambda pair: -pair[1])
-    return Fact(label="Came in 24 hours", value=", ".join(f"{n} {kind}" for kind, n in counts) or "nothing")
+        return part.unknown("Came in")
+    came, before = part.value.now, part.value.before
+    order = sorted(came, key=lambda kind: (-came[kind], kind))
+    said = (f"{came[kind]} {kind}{_moved(came[kind], before.get(kind))}" for kind in order)
+    return Fact(label="Came in", value=", ".join(said) or "nothing")
+
+
+def _moved(now: int, before: int | None) -> str:
+    moved = change(now, before)
+    return "" if moved is None else f" ({show_change(moved)})"
 
 
 def _waiting(part: Part[Sequence[OpenReply]], *, desk: Desk) -> Fact:

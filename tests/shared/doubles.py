@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 from urllib.parse import unquote
 
@@ -130,6 +131,7 @@ class MemoryRecords:
     routes: set[Subscription] = field(default_factory=set)
     digests: dict[str, str] = field(default_factory=dict)
     claims: list[ClaimTime] = field(default_factory=list)
+    came: dict[date, dict[str, int]] = field(default_factory=dict)
     entries: list[AuditEntry] = field(default_factory=list)
     planned: dict[tuple[str, str], Timer] = field(default_factory=dict)
     broken: bool = False
@@ -147,7 +149,12 @@ class MemoryRecords:
         return self.replies
 
     async def claim_times(self, workspace: str, since: datetime) -> Sequence[ClaimTime]:
-        return self.claims
+        return [claim for claim in self.claims if claim.at >= since]
+
+    async def arrivals(self, workspace: str, since: datetime, until: datetime) -> Mapping[str, int]:
+        self._look()
+        days = (counts for day, counts in self.came.items() if since.date() <= day < until.date())
+        return dict(sum((Counter(counts) for counts in days), Counter()))
 
     async def subscriptions(self, workspace: str, channel: str) -> Sequence[Subscription]:
         self._look()

@@ -11,7 +11,8 @@ from pydantic import SecretStr
 from shared.card import Card, Tone
 from shared.commands import Role, parse
 from shared.operations import run
-from shared.records import Actor, AlertsSummary, AuditEntry, OpenReply, RecordsUnavailable, Subscription
+from shared.operations.digest import digest_card
+from shared.records import Actor, AuditEntry, ClaimTime, OpenReply, RecordsUnavailable, Subscription
 from shared.settings import UnknownWorkspace, Workspace
 from tests.shared.doubles import BASE, NOW, MemoryRecords, Office, facts, text
 
@@ -108,16 +109,49 @@ async def test_a_digest_is_set_shown_and_ended(office: Office) -> None:
     assert [entry.result for entry in records(office).entries] == ["C1: digest at 09:00", "C1: digest off"]
 
 
-async def test_the_digest_tells_the_day(office: Office) -> None:
-    records(office).alerts = AlertsSummary(deliveries={"lead.bounced": 2, "lead.replied": 9})
+def claimed(name: str, sequence: str, *, minutes: float, days_ago: int) -> ClaimTime:
+    return ClaimTime(
+        name=name, sequence=sequence, waited=timedelta(minutes=minutes), at=NOW - timedelta(days=days_ago)
+    )
+
+
+async def test_the_digest_tells_the_day_against_the_day_before(office: Office) -> None:
+    yesterday = NOW.date() - timedelta(days=1)
+    records(office).came = {
+        yesterday: {"lead.bounced": 2, "lead.replied": 9},
+        yesterday - timedelta(days=1): {"lead.bounced": 4},
+        NOW.date(): {"lead.bounced": 50},
+    }
     records(office).replies = [reply(40)]
+    records(office).claims = [
+        claimed("ann", "Spring", minutes=2, days_ago=1),
+        claimed("ann", "Q3", minutes=4, days_ago=1),
+        claimed("ben", "Q3", minutes=60, days_ago=1),
+        claimed("ben", "Q3", minutes=600, days_ago=0),
+        claimed("ben", "Q3", minutes=20, days_ago=2),
+    ]
     card = await office.say("digest now")
     told = facts(card)
-    assert card.title == "Digest of default for 2026-03-09"
+    assert card.title == "Digest, Monday 9 March"
+    assert card.text == ("Changes are against Sunday 8 March.",)
     assert told["Sends"] == "4,000 ="
-    assert told["Came in 24 hours"] == "9 lead.replied, 2 lead.bounced"
+    assert told["Came in"] == "9 lead.replied, 2 lead.bounced (▼ 50 %)"
+    assert told["Time to claim"] == "median 4 min over 3 claims, 20 min before"
+    assert told["By person"] == "@ann 3 min, @ben 60 min"
+    assert told["By sequence"] == "Spring 2 min, Q3 32 min"
     assert told["Unclaimed replies"] == "1, the oldest for 40 min"
     assert told["Domains"].startswith("poor.com (1 at risk, lowest 41)")
+
+
+async def test_the_weeks_digest_is_about_seven_days_and_the_seven_before(office: Office) -> None:
+    day = NOW.date()
+    records(office).came = {day - timedelta(days=n): {"reply.ooo": 1} for n in range(12)}
+    card = await digest_card(office.desk, every="week")
+    assert card.title == "Digest, 3 to 9 March"
+    assert card.text == ("Changes are against 24 February to 2 March.",)
+    assert facts(card)["Came in"] == "7 reply.ooo (▲ 75 %)"
+    assert card.chart is not None
+    assert len(card.chart.labels) == 14
 
 
 async def test_the_digest_without_records_tells_the_rest(office: Office) -> None:
