@@ -69,7 +69,8 @@ class Courier:
         """Look at once; `news`: a delivery was stored."""
         self._news = self._news or news
         self._awake.set()
-        self._painter.wake()
+        if not news:
+            self._painter.wake()
 
     async def run(self) -> None:
         """Serve until stopped, and let what is under way end; cancelled, give it up, its outcome unknown."""
@@ -115,6 +116,8 @@ class Courier:
             routed = await self._ledger.route(careful(routes.decide), limit=ROUTED_AT_ONCE)
             for pending, decision in routed:
                 _note(pending, decision)
+            if routed:
+                self._painter.wake()
             if len(routed) == ROUTED_AT_ONCE:
                 self.wake(news=True)
 
