@@ -19,6 +19,7 @@ KEYS: Mapping[type, tuple[str, ...]] = {
     for model in (Sequence, Inbox, Lead, StatsRow)
 }
 
+MODEL_OF: Mapping[tuple[str, ...], type] = {keys: model for model, keys in KEYS.items()}
 PIECE = 500
 """Rows."""
 
@@ -77,6 +78,16 @@ def from_json(document: Mapping[str, Any], *, onto: Snapshot | None = None) -> S
     return snapshot
 
 
+def from_text(text: bytes) -> Snapshot:
+    """What `to_text` wrote; rows become models as they are read, so that their objects are never all there at once."""
+    return from_json(json.loads(text, object_hook=_thawed))
+
+
+def _thawed(found: dict[str, Any]) -> Any:
+    model = MODEL_OF.get(tuple(found))
+    return model(**found) if model else found
+
+
 def _reading(reading: Reading[Any]) -> dict[str, Any]:
     return {"value": _plain(reading.value), **_about(reading)}
 
@@ -107,7 +118,9 @@ def _read(kept: Mapping[str, Any], *, model: type) -> Reading[Any]:
     )
 
 
-def _model(kept: Mapping[str, Any], model: type) -> Any:
+def _model(kept: Any, model: type) -> Any:
+    if isinstance(kept, model):
+        return kept
     return model(**{key: kept[key] for key in KEYS[model] if key in kept})
 
 

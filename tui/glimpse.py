@@ -6,7 +6,6 @@ unusual there is no glimpse, and the dashboard begins the long way; a test holds
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import tomllib
 import zlib
@@ -19,7 +18,7 @@ from typing import Any
 import platformdirs
 
 from shared.snapshot import Snapshot
-from shared.snapshot_json import from_json
+from shared.snapshot_json import from_text
 
 PROGRAM = "outreach-ops"
 DEFAULT = "default"
@@ -45,7 +44,7 @@ class Glimpse:
         try:
             with closing(sqlite3.connect(f"{self.history.absolute().as_uri()}?mode=ro", uri=True)) as opened:
                 row = opened.execute(LAST, (self.workspace,)).fetchone()
-            return from_json(json.loads(zlib.decompress(row[0]))) if row else None
+            return from_text(zlib.decompress(row[0])) if row else None
         except (sqlite3.Error, ValueError, KeyError, TypeError, zlib.error):
             return None
 

@@ -46,10 +46,12 @@ class Memory:
         self._workspace = workspace
         self.notice = ""
 
-    async def recall(self, *, now: datetime) -> Recollection:
-        """The last snapshot, the charts, and what changed lately."""
+    async def recall(self, *, now: datetime, last: Snapshot | None = None) -> Recollection:
+        """The last snapshot, unless it is shown already, the charts, and what changed lately."""
         try:
-            snapshot = await self._history.snapshot_at(self._workspace, now)
+            snapshot = last or await self._history.snapshot_at(self._workspace, now)
+            if last:
+                self._history.recognise(last)
             trends = await self._trends(now)
             told = await self._history.transitions(self._workspace, start=now - timedelta(days=2), limit=100)
         except self._unavailable as error:

@@ -26,6 +26,7 @@ from tui.rhythm import Rhythm
 from tui.tick import Tick
 
 if TYPE_CHECKING:
+    from shared.api import OutreachClient
     from shared.desk import Desk
     from shared.settings import Settings
     from tui.poller import Poller
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-BEHIND = ("shared.settings", "shared.history", "shared.desk", "tui.poller", "shared.operations")
+BEHIND = ("shared.settings", "shared.history", "shared.desk", "tui.poller")
 FIRST_PAINT = 0.05
 """Seconds that the screen has for itself."""
 OpenRecords = Callable[["Settings"], AbstractAsyncContextManager[Records]]
@@ -42,13 +43,13 @@ OpenRecords = Callable[["Settings"], AbstractAsyncContextManager[Records]]
 KEPT_TODAY = timedelta(minutes=1)
 
 
-async def _sent(desk: Desk, *, now: datetime) -> Mapping[str, int | None]:
+async def _sent(client: OutreachClient, *, now: datetime) -> Mapping[str, int | None]:
     from shared.api.errors import OutreachError
     from shared.snapshot import service_day
 
-    day = service_day(desk.client, now=now)
+    day = service_day(client, now=now)
     try:
-        rows = await desk.client.stats(group_by="inbox", start=day, end=day)
+        rows = await client.stats(group_by="inbox", start=day, end=day)
     except OutreachError as error:
         logger.warning("today's sends by inbox: %s", error)
         return {}
@@ -74,8 +75,10 @@ class Opening:
         self._open_records = open_records
         self._now = now
         self._poller: Poller | None = None
+        self._client: OutreachClient | None = None
         self._desk: Desk | None = None
-        self._open = asyncio.Event()
+        self._acting = asyncio.Event()
+        self._equipped = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._today = asyncio.Lock()
         self._sent: Mapping[str, int | None] = {}
@@ -104,25 +107,27 @@ class Opening:
         """What each inbox has sent today: one request, at most one in a minute, whoever asks."""
         async with self._today:
             now = self._now()
-            if self._desk and (self._sent_at is None or now - self._sent_at > KEPT_TODAY):
-                self._sent, self._sent_at = await _sent(self._desk, now=now), now
+            if self._client and (self._sent_at is None or now - self._sent_at > KEPT_TODAY):
+                self._sent, self._sent_at = await _sent(self._client, now=now), now
             return self._sent
 
     async def run(self, line: str) -> Card:
-        """Carry out a command line, as soon as there is a client."""
-        await self._open.wait()
+        """Carry out a command line, as soon as there is a desk; who only looks needs none."""
+        self._acting.set()
+        await self._equipped.wait()
         assert self._desk
         return await run_at(self._desk, line)
 
     async def _run(self, deliver: Callable[[Tick], object]) -> None:
-        await self._show(await asyncio.to_thread(self._glimpse.last), deliver)
+        last = await asyncio.to_thread(self._glimpse.last)
+        await self._show(last, deliver)
         await asyncio.sleep(FIRST_PAINT)
         try:
             for name in BEHIND:
                 await asyncio.to_thread(importlib.import_module, name)
             settings = await asyncio.to_thread(self._load)
-            async with self._remembering(settings) as memory, self._recording(settings) as records:
-                await self._work(deliver, settings, memory=memory, records=records)
+            async with self._remembering(settings) as memory:
+                await self._work(deliver, settings, memory=memory, last=last)
         except Exception as error:
             logger.exception("the way to the service could not be opened")
             self.failure = error
@@ -162,25 +167,16 @@ class Opening:
         settings: Settings,
         *,
         memory: Memory,
-        records: Records | None,
+        last: Snapshot | None,
     ) -> None:
         """Read until cancelled."""
-        from shared.desk import Desk, open_client
+        from shared.desk import open_client
         from tui.poller import Poller
 
         place = settings.workspace(self._glimpse.workspace)
-        async with open_client(settings, place) as client:
-            self._desk = Desk(
-                workspace=place,
-                client=client,
-                actor=Actor(name=getpass.getuser(), face="dashboard"),
-                records=records,
-                now=self._now,
-                confirmed=True,
-                settings=settings,
-            )
+        async with open_client(settings, place) as self._client:
             self._poller = Poller(
-                client=client,
+                client=self._client,
                 workspace=place.name,
                 poll_seconds=settings.poll_seconds,
                 rhythm=Rhythm.of(settings.poll_seconds, settings.dashboard),
@@ -188,9 +184,25 @@ class Opening:
                 thresholds=place.thresholds,
                 memory=memory,
             )
-            self._open.set()
-            self._poller.start(deliver, past=await memory.recall(now=self._now()))
+            self._poller.start(deliver, past=await memory.recall(now=self._now(), last=last))
             try:
-                await asyncio.Event().wait()
+                await self._serve(settings, self._client)
             finally:
                 await self._poller.aclose()
+
+    async def _serve(self, settings: Settings, client: OutreachClient) -> None:
+        """Make a desk for the first command; what opens the records takes ten megabytes."""
+        from shared.desk import Desk
+
+        await self._acting.wait()
+        async with self._recording(settings) as records:
+            self._desk = Desk(
+                workspace=settings.workspace(self._glimpse.workspace),
+                client=client,
+                actor=Actor(name=getpass.getuser(), face="dashboard"),
+                records=records,
+                now=self._now,
+                confirmed=True,
+            )
+            self._equipped.set()
+            await asyncio.Event().wait()

@@ -70,7 +70,7 @@ class Poller:
         self._patience = patience
         self._trends: Trends = {}
         self._snapshot = Snapshot(workspace=workspace)
-        self._scheduler = AsyncIOScheduler(timezone="UTC", logger=logger)
+        self._scheduler = AsyncIOScheduler(timezone="UTC")
         self._changed = asyncio.Event()
         self._composer: asyncio.Task[None] | None = None
         self._minder: asyncio.Task[None] | None = None

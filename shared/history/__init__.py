@@ -125,5 +125,9 @@ class History:
         """The last snapshot that was kept until then."""
         found = await self._read(lambda c: reading.snapshot_at(c, workspace, at=at))
         if found:
-            self._writer.recognise(found)
+            self.recognise(found)
         return found
+
+    def recognise(self, snapshot: Snapshot) -> None:
+        """This one was read out of the history: handed back, it is no news."""
+        self._writer.recognise(snapshot)

@@ -5,7 +5,6 @@ Synchronous and within the caller's transaction.
 
 from __future__ import annotations
 
-import json
 import math
 import zlib
 from collections import defaultdict
@@ -20,7 +19,7 @@ import sqlalchemy as sa
 
 from shared.history.store import samples, series, snapshots, transitions
 from shared.snapshot import Snapshot
-from shared.snapshot_json import from_json
+from shared.snapshot_json import from_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +166,6 @@ def snapshot_at(connection: sa.Connection, workspace: str, *, at: datetime) -> S
     )
     body = connection.scalar(chosen)
     try:
-        return from_json(json.loads(zlib.decompress(body))) if body is not None else None
+        return from_text(zlib.decompress(body)) if body is not None else None
     except (ValueError, KeyError, TypeError, zlib.error):
         return None
