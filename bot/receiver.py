@@ -10,6 +10,7 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import count
 from secrets import randbits
 from typing import Any
 
@@ -67,7 +68,11 @@ class Intake:
         self.count = 0
         """Deliveries stored since the start."""
         self._waiting: deque[tuple[Arrival, asyncio.Future[Group]]] = deque()
+        self._numbers = count(
+            randbits(62)
+        )  # one after the other, so that the ledger writes them in one place
         self._answered: list[int] = []
+        self._to_note: list[int] = []
         self._some = asyncio.Event()
         metrics.INTAKE_WAITING.set_function(lambda: len(self._waiting))
         self.closed = False
@@ -86,8 +91,13 @@ class Intake:
         group.unanswered -= 1
         if group.unanswered == 0:
             if not self._answered:
-                asyncio.get_running_loop().call_later(ANSWERED_WITHIN, self._some.set)
+                asyncio.get_running_loop().call_later(ANSWERED_WITHIN, self._note_answered)
             self._answered.append(group.number)
+
+    def _note_answered(self) -> None:
+        """With the next commit the ledger learns of all that were answered meanwhile."""
+        self._to_note, self._answered = [*self._to_note, *self._answered], []
+        self._some.set()
 
     async def run(self) -> None:
         """Commit what waits, until cancelled; then everything that was taken is committed still."""
@@ -98,17 +108,18 @@ class Intake:
                 await self._commit()
         finally:
             self.closed = True
-            while self._waiting or self._answered:
+            while self._waiting or self._answered or self._to_note:
+                self._note_answered()
                 await self._commit()
 
     async def _commit(self) -> None:
         taken = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
         if self._waiting:
             self._some.set()
-        answered, self._answered = self._answered, []
+        answered, self._to_note = self._to_note, []
         if not taken and not answered:
             return
-        group = Group(number=randbits(62), unanswered=len(taken))
+        group = Group(number=next(self._numbers), unanswered=len(taken))
         try:
             await self._ledger.store_batch([a for a, _ in taken], number=group.number, answered=answered)
         except RecordsUnavailable as error:

@@ -1,7 +1,7 @@
 """Deliveries as they came, and what becomes of each: stored by the intake, looked at once by the router.
 
-The delivery's row is itself the outbox of the next step: `pending` is raised in the transaction that stores an
-arrival and lowered in the one that writes the alert and its posts, so that no crash comes between.
+An arrival's row is itself the outbox of the next step: it is stored `pending`, which is lowered in the transaction
+that finds out which delivery it is and writes the alert and its posts, so that no crash comes between.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from bot.ledger import joining
+from bot.ledger import joining, merging
+from bot.ledger.merging import Merged
 from bot.ledger.posts import NUDGES
-from bot.ledger.tables import alerts, answers, deliveries, lanes, posts, sightings
+from bot.ledger.tables import alerts, deliveries, lanes, posts, sightings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,45 +108,34 @@ def route(
     connection: sa.Connection, decide: Decide, *, now: float, limit: int
 ) -> Sequence[tuple[Pending, Decision]]:
     """Decide on up to `limit` pending deliveries and write what follows; returns what was decided."""
-    rows = connection.execute(
-        sa.select(deliveries, answers.c.batch.label("answered"), alerts.c.id.label("known"))
-        .outerjoin(answers, answers.c.batch == deliveries.c.batch_before)
-        .outerjoin(alerts, alerts.c.delivery_id == deliveries.c.id)
-        .where(deliveries.c.pending)
-        .order_by(deliveries.c.received_at, deliveries.c.id)
-        .limit(limit)
-        .with_for_update(skip_locked=True, of=deliveries)
-    ).all()
+    rows = merging.gather(connection, limit=limit)
     news = [_pending(row) for row in rows]
     decisions = [decide(one) for one in news]
     _settle(connection, list(zip(rows, decisions, strict=True)), now=now)
     return list(zip(news, decisions, strict=True))
 
 
-def _pending(row: sa.Row[Any]) -> Pending:
+def _pending(row: Merged) -> Pending:
     return Pending(
         id=row.id,
         alert_id=alert_id(row.dkey),
         workspace=row.workspace,
-        body=row.body or b"",
+        body=row.body,
         found=row.found,
         received_at=row.received_at,
         last_at=row.last_at,
         before_at=row.before_at,
         seen=row.seen,
-        is_new=row.kind == "" and row.problem == "",
-        acknowledged_before=row.answered is not None,
+        is_new=row.is_new,
+        acknowledged_before=row.answered,
     )
 
 
-def _settle(
-    connection: sa.Connection, decided: Sequence[tuple[sa.Row[Any], Decision]], *, now: float
-) -> None:
+def _settle(connection: sa.Connection, decided: Sequence[tuple[Merged, Decision]], *, now: float) -> None:
     if not decided:
         return
-    connection.execute(
-        _SETTLED, [{"row": row.id, "new_kind": d.kind, "new_problem": d.problem} for row, d in decided]
-    )
+    in_one_order = sorted(decided, key=lambda pair: pair[0].dkey)  # lest two processes lock each other out
+    connection.execute(_SETTLED, [_settled(row, d) for row, d in in_one_order])
     _sight(connection, decided)
     adopted, late = joining.join(connection, _leads(decided), now=now)
     shown = {row.id: row.known or adopted.get(row.id) for row, _ in decided}
@@ -161,7 +151,7 @@ def _settle(
     _plan(connection, rows, now=now)
 
 
-def _sight(connection: sa.Connection, decided: Sequence[tuple[sa.Row[Any], Decision]]) -> None:
+def _sight(connection: sa.Connection, decided: Sequence[tuple[Merged, Decision]]) -> None:
     """Note what each new delivery told of, for counts."""
     seen = [
         {
@@ -180,7 +170,7 @@ def _sight(connection: sa.Connection, decided: Sequence[tuple[sa.Row[Any], Decis
         connection.execute(_insert_once(connection.dialect.name, sightings), seen)
 
 
-def _leads(decided: Sequence[tuple[sa.Row[Any], Decision]]) -> Sequence[joining.Told]:
+def _leads(decided: Sequence[tuple[Merged, Decision]]) -> Sequence[joining.Told]:
     """Whom the new deliveries tell of."""
     return [
         joining.Told(
@@ -194,7 +184,7 @@ def _leads(decided: Sequence[tuple[sa.Row[Any], Decision]]) -> Sequence[joining.
     ]
 
 
-def _alert(row: sa.Row[Any], decision: Decision) -> dict[str, Any]:
+def _alert(row: Merged, decision: Decision) -> dict[str, Any]:
     return {
         "id": alert_id(row.dkey),
         "delivery_id": row.id,
@@ -208,11 +198,17 @@ def _alert(row: sa.Row[Any], decision: Decision) -> dict[str, Any]:
     }
 
 
+_TOLD = ("seen", "last_at", "before_at", "batch", "batch_before")
 _SETTLED = (
     sa.update(deliveries)
     .where(deliveries.c.id == sa.bindparam("row"))
-    .values(pending=False, kind=sa.bindparam("new_kind"), problem=sa.bindparam("new_problem"))
+    .values(pending=False, **{name: sa.bindparam(f"new_{name}") for name in ("kind", "problem", *_TOLD)})
 )
+
+
+def _settled(row: Merged, decision: Decision) -> dict[str, Any]:
+    told = {f"new_{name}": getattr(row, name) for name in _TOLD}
+    return {"row": row.id, "new_kind": decision.kind, "new_problem": decision.problem, **told}
 
 
 def plan(connection: sa.Connection, planned: Planned, *, now: float, workspace: str) -> None:

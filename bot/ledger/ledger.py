@@ -40,15 +40,11 @@ class Ledger(OverTime):
     async def store_batch(
         self, batch: Sequence[Arrival], *, number: int, answered: Sequence[int] = ()
     ) -> None:
-        """Commit the arrivals of one group, and which earlier groups were told 200."""
-        await self.store.write(lambda c: self._store_batch(c, batch, number=number, answered=answered))
-
-    def _store_batch(
-        self, connection: sa.Connection, batch: Sequence[Arrival], *, number: int, answered: Sequence[int]
-    ) -> None:
-        arriving.mark_answered(connection, answered, now=self.store.now(connection))
+        """Commit which earlier groups were told 200, and then the arrivals of one group."""
+        if answered:
+            await self.stamped(lambda c, now: arriving.mark_answered(c, answered, now=now))
         if batch:
-            arriving.store(connection, batch, number=number)
+            await self.store.append(lambda c: arriving.store(c, batch, number=number))
 
     async def route(self, decide: Decide, *, limit: int = 50) -> Sequence[tuple[Pending, Decision]]:
         """Turn pending deliveries into alerts and posts; returns what was decided on each."""

@@ -22,7 +22,9 @@ from shared.records import RecordsUnavailable
 S = TypeVar("S")
 T = TypeVar("T")
 Work = Callable[[sa.Connection], T]
-DEADLOCK = "40P01"
+CONTENDED = {"40P01", "23505"}
+"""A deadlock, or a hash that is there: another process was first, and the work is to see what that has left."""
+TRIES = 5
 
 
 class Store:
@@ -31,6 +33,7 @@ class Store:
     def __init__(self, url: URL, *, clock: Callable[[], float] | None = None) -> None:
         self.is_sqlite = url.get_backend_name() == "sqlite"
         self.engine = database.open_engine(url)
+        self._alone = database.alone(self.engine)
         self.clock = clock or SteadyClock()
         self._ask_database = clock is None and not self.is_sqlite
         self._writers = ThreadPoolExecutor(1 if self.is_sqlite else 4, thread_name_prefix="ledger")
@@ -46,6 +49,10 @@ class Store:
         """Run the work in one transaction. Raises `RecordsUnavailable` when the database refuses."""
         return await self._run(self._writers, self._write, work)
 
+    async def append(self, work: Work[T]) -> T:
+        """Run work of one statement, which is its own transaction. Raises `RecordsUnavailable`."""
+        return await self._run(self._writers, self._append, work)
+
     async def read(self, work: Work[T]) -> T:
         """Run reading work, beside the writers. Raises `RecordsUnavailable`."""
         return await self._run(self._readers, self._read, work)
@@ -58,16 +65,20 @@ class Store:
             raise RecordsUnavailable(f"the bot's database: {type(error).__name__}") from error
 
     def _write(self, work: Work[T]) -> T:
-        try:
-            return self._transact(work)
-        except sa.exc.OperationalError as error:
-            # Two processes stored the same deliveries in another order; PostgreSQL let one of them go on.
-            if getattr(error.orig, "sqlstate", "") != DEADLOCK:
-                raise
-            return self._transact(work)
+        for _ in range(TRIES - 1):
+            try:
+                return self._transact(work)
+            except sa.exc.DBAPIError as error:
+                if getattr(error.orig, "sqlstate", "") not in CONTENDED:
+                    raise
+        return self._transact(work)
 
     def _transact(self, work: Work[T]) -> T:
         with self.engine.begin() as connection:
+            return work(connection)
+
+    def _append(self, work: Work[T]) -> T:
+        with self._alone.begin() as connection:
             return work(connection)
 
     def _read(self, work: Work[T]) -> T:

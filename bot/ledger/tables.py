@@ -36,7 +36,7 @@ deliveries = sa.Table(
     "deliveries",
     metadata,
     _serial(),
-    sa.Column("dkey", sa.LargeBinary, nullable=False, unique=True),  # sha256(workspace, 0, raw body)
+    sa.Column("dkey", sa.LargeBinary, nullable=False),  # sha256(workspace, 0, raw body)
     _text("workspace"),
     _text("kind"),  # empty until the router has read the body
     _text("problem"),  # why it is no known event
@@ -49,16 +49,28 @@ deliveries = sa.Table(
     _count("batch_first"),  # of the first arrival
     _count("batch"),  # of the newest
     _count("batch_before"),  # of the one before it
-    sa.Column("pending", sa.Boolean, nullable=False),  # it holds news that the router has not looked at
+    sa.Column("pending", sa.Boolean, nullable=False),  # an arrival that the router has not looked at
 )
-pending = sa.Index(
+sa.Index(
     "ix_deliveries_pending",
     deliveries.c.received_at,
     deliveries.c.id,
-    sqlite_where=deliveries.c.pending,
+    sqlite_where=sa.text("pending = 1"),  # in the very words of a query, else SQLite leaves it unused
     postgresql_where=deliveries.c.pending,
 )
-sa.Index("ix_deliveries_received_at", deliveries.c.received_at)
+sa.Index(
+    "ix_deliveries_dkey",
+    deliveries.c.dkey,
+    unique=True,
+    sqlite_where=sa.not_(deliveries.c.pending),
+    postgresql_where=sa.not_(deliveries.c.pending),
+)
+sa.Index(
+    "ix_deliveries_received_at",
+    deliveries.c.received_at,
+    sqlite_where=sa.not_(deliveries.c.pending),
+    postgresql_where=sa.not_(deliveries.c.pending),
+)
 
 arrivals = sa.Table(  # those after the first, which the delivery's own row tells of
     "arrivals",

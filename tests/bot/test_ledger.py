@@ -117,14 +117,26 @@ async def test_every_arrival_is_recorded_with_the_commit_that_tells_whether_it_w
     assert await ledger.store.read(recorded) == ([(7, 3), (7, 1)], [7, 8], [7])
 
 
-async def test_two_that_lock_each_others_deliveries_both_get_through(ledger: Ledger) -> None:
-    if ledger.store.is_sqlite:
-        return  # one writer: there is nothing to lock
-    batch = [Arrival(workspace="default", body=interested(n), at=1.0) for n in range(200)]
+async def test_processes_that_look_at_the_same_deliveries_at_once_count_every_arrival_once(
+    ledger: Ledger,
+) -> None:
+    batch = [Arrival(workspace="default", body=interested(n), at=1.0) for n in range(60)]
     groups = [batch if number % 2 else batch[::-1] for number in range(12)]
     await asyncio.gather(*(ledger.store_batch(group, number=n) for n, group in enumerate(groups, start=1)))
-    seen = await ledger.store.read(lambda c: set(c.execute(sa.select(tables.deliveries.c.seen)).scalars()))
-    assert seen == {12}
+
+    async def look() -> int:
+        told = 0
+        while news := await ledger.route(ROUTES.decide, limit=25):
+            told += sum(pending.is_new for pending, _ in news)
+        return told
+
+    assert sum(await asyncio.gather(*(look() for _ in range(4)))) == 60
+
+    def counted(connection: sa.Connection) -> tuple[list[int], int]:
+        seen = connection.scalars(sa.select(tables.deliveries.c.seen)).all()
+        return list(seen), len(connection.scalars(sa.select(tables.arrivals.c.id)).all())
+
+    assert await ledger.store.read(counted) == ([12] * 60, 11 * 60)
 
 
 async def test_whoever_lost_its_lease_changes_nothing(ledger: Ledger, hands: Hands) -> None:

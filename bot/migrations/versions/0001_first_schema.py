@@ -82,17 +82,24 @@ def _deliveries() -> None:
         sa.Column("batch_before", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("pending", sa.Boolean(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
-        sa.UniqueConstraint("dkey"),
     )
     op.create_index(
         "ix_deliveries_pending",
         "deliveries",
         ["received_at", "id"],
         unique=False,
-        sqlite_where=sa.text("pending"),
+        sqlite_where=sa.text("pending = 1"),
         postgresql_where=sa.text("pending"),
     )
-    op.create_index("ix_deliveries_received_at", "deliveries", ["received_at"], unique=False)
+    for column in ("dkey", "received_at"):
+        op.create_index(
+            f"ix_deliveries_{column}",
+            "deliveries",
+            [column],
+            unique=column == "dkey",
+            sqlite_where=sa.text("pending = 0"),
+            postgresql_where=sa.text("NOT pending"),
+        )
 
 
 def _digests() -> None:
