@@ -35,6 +35,8 @@ class AlertsSummary:
     last_delivery_at: datetime | None = None
     deliveries: Mapping[str, int] = field(default_factory=dict)
     """Deliveries of the last 24 hours by event kind."""
+    strange_timers: tuple[str, ...] = ()
+    """Kinds of timers that are due and that this version does not know."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +83,10 @@ class AuditEntry:
     workspace: str
     command: str
     result: str
+
+
+TIMER_KINDS = frozenset({"resume"})
+"""What this version does by timer; what is of another kind was set by a newer one, and waits for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,8 @@ import sqlalchemy as sa
 
 from bot.ledger import inbox
 from bot.ledger.posts import State
-from bot.ledger.tables import alerts, audit, deliveries, digests, posts, subscriptions
-from shared.records import Actor, AlertsSummary, AuditEntry, ClaimTime, Subscription
+from bot.ledger.tables import alerts, audit, deliveries, digests, posts, subscriptions, timers
+from shared.records import TIMER_KINDS, Actor, AlertsSummary, AuditEntry, ClaimTime, Subscription
 from shared.rhythm import MORNING, Rhythm, read_rhythm
 
 DAY = 86_400.0
@@ -33,6 +33,7 @@ def summary(connection: sa.Connection, workspace: str, *, now: float) -> AlertsS
         unreadable=sum(row.seen for row in recent if row.problem),
         last_delivery_at=moment(connection.scalar(last)),
         deliveries={row.kind: int(row.seen) for row in recent if row.kind},
+        strange_timers=tuple(connection.scalars(_strange_timers(workspace, now))),
     )
 
 
@@ -69,6 +70,12 @@ def _pending(workspace: str) -> sa.Select[Any]:
         .select_from(deliveries)
         .where(deliveries.c.pending, deliveries.c.workspace == workspace)
     )
+
+
+def _strange_timers(workspace: str, now: float) -> sa.Select[Any]:
+    due = (timers.c.workspace == workspace) & (timers.c.due_at <= now)
+    query = sa.select(timers.c.kind).where(due, timers.c.kind.not_in(TIMER_KINDS))
+    return query.distinct().order_by(timers.c.kind)
 
 
 def moment(at: float | None) -> datetime | None:

@@ -168,7 +168,11 @@ def _alerts(part: Part[AlertsSummary], *, now: datetime) -> tuple[Fact, ...]:
     waiting += "".join(f", {count} {word}" for count, word in extra if count)
     last = f"{show_span(now - known.last_delivery_at)} ago" if known.last_delivery_at else "none so far"
     tone = Tone.BAD if known.dead else Tone.WARN if known.uncertain or known.unreadable else Tone.GOOD
-    return Fact(label="Alerts", value=waiting, tone=tone), Fact(label="Last delivery", value=last)
+    facts = [Fact(label="Alerts", value=waiting, tone=tone), Fact(label="Last delivery", value=last)]
+    if known.strange_timers:
+        said = f"{', '.join(known.strange_timers)}: due, and this version does not know them; update the bot"
+        facts.append(Fact(label="Timers", value=said, tone=Tone.WARN))
+    return tuple(facts)
 
 
 def _budget(desk: Desk, *, now: datetime) -> Fact:

@@ -39,6 +39,14 @@ async def test_status_tells_everything_at_once(office: Office) -> None:
     ) in office.service.requests
 
 
+async def test_status_tells_of_timers_that_only_a_newer_version_knows(office: Office) -> None:
+    assert office.records is not None
+    office.records.alerts = AlertsSummary(strange_timers=("brew",))
+    assert facts(await office.say("status"))["Timers"].startswith("brew: due")
+    office.records.alerts = AlertsSummary()
+    assert "Timers" not in facts(await office.say("status"))
+
+
 async def test_status_in_part_says_what_is_missing_and_why(office: Office) -> None:
     office.records = None
     with office.failing("GET /inboxes", httpx.Response(500, text="<h1>oops</h1>")):
