@@ -9,6 +9,7 @@ import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 
 import structlog
 
@@ -141,7 +142,8 @@ class Acts:
             _actor(person, channel),
             role=roles.role_of(person),
         )
-        return replace(desk, may=lambda command: self._may(person, command, channel=channel))
+        may = partial(self._may, person, channel=channel)
+        return replace(desk, may=may, name_of=self._people.said_of)
 
     def _may(self, person: Person, command: Command, *, channel: str) -> bool:
         return roles.allowed(person, command, rules=self._rules, channel=channel)
@@ -227,10 +229,11 @@ _CANCELLED = Card(title="Nothing was changed")
 
 def _with_form(card: Card, line: str) -> Card:
     """A command that was given without its arguments can be filled in."""
-    words = line.split()
-    if len(words) != 1 or words[0].lower() not in FORMS:
+    verb, _, named = line.strip().lower().partition(" @")
+    if verb not in FORMS or " " in named:
         return card
-    form = Button(label="Fill in a form", command=f"form {words[0].lower()}", tone=Tone.GOOD)
+    asked = f"form {verb} @{named}" if named else f"form {verb}"
+    form = Button(label="Fill in a form", command=asked, tone=Tone.GOOD)
     return replace(card, buttons=(form, *card.buttons))
 
 

@@ -1,4 +1,4 @@
-"""The modals: what is asked, and the command line that the answers make. Pure.
+"""The modals: what is asked. Pure; `bot.filled` reads what was answered.
 
 A form ends in the same line that somebody could have typed, so that one parser, one check of roles and one audit
 stand behind both. Limits: Slack's reference of views and block elements.
@@ -15,16 +15,14 @@ from bot.blocks import LABEL, OPTION_VALUE, Block, cut, plain, render_blocks
 from shared.api.models import EVENT_KINDS
 from shared.api.models import Sequence as Campaign
 from shared.card import Card
-from shared.commands.arguments import EMAIL
 from shared.plain import visible
-from shared.words import join, quote, split
 
 FORM = "form"
 """Begins the `callback_id` of a form; the command follows."""
 ANSWER = "answer"
 """The `callback_id` of a modal that only shows something."""
-TITLE, OPTIONS, METADATA = 24, 100, 3_000
-SEQUENCE = "sequence"
+TITLE, OPTIONS, METADATA, BLOCK_ID = 24, 100, 3_000, 255
+SEQUENCE, WORKSPACE = "sequence", "workspace"
 View = dict[str, Any]
 
 _LENGTHS = (
@@ -49,26 +47,50 @@ _SUBMIT = {"pause": "Pause", "subscribe": "Subscribe", "add": "Add"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filled:
-    """The line of a form, or what is wrong, by block."""
+class Asked:
+    """Where a form was asked for, and of which of the workspaces; kept in the form itself."""
 
-    line: str = ""
-    errors: Mapping[str, str] | None = None
     channel: str = ""
+    workspace: str = ""
+    workspaces: Sequence[str] = ()
+    """To choose from; none where there is only one."""
 
 
-def form(verb: str, *, channel: str = "", sequence: Campaign | None = None) -> View:
-    """The empty form of a command; `channel` is where it was asked for, `sequence` what it is about."""
-    drawn = {"pause": _pause, "subscribe": _subscribe, "add": _add}[verb](sequence, channel)
+def form(verb: str, asked: Asked) -> View:
+    """The empty form of a command."""
+    drawn = {"pause": _pause, "subscribe": _subscribe, "add": _add}[verb](asked)
     return {
         "type": "modal",
         "callback_id": f"{FORM}:{verb}",
         "title": plain(_TITLES[verb]),
         "submit": plain(_SUBMIT[verb]),
         "close": plain("Cancel"),
-        "private_metadata": json.dumps({"channel": channel}),
-        "blocks": drawn,
+        "private_metadata": json.dumps({"channel": asked.channel, WORKSPACE: asked.workspace}),
+        "blocks": [*_workspaces(asked), *drawn],
     }
+
+
+def verb_of(view: Mapping[str, Any]) -> str:
+    """The command whose form a view is; empty where it is none."""
+    verb = str(view.get("callback_id") or "").removeprefix(f"{FORM}:")
+    return verb if verb in _TITLES else ""
+
+
+def _workspaces(asked: Asked) -> list[Block]:
+    """Another choice draws the form anew, since its sequences are others."""
+    if not asked.workspaces:
+        return []
+    names = [name for name in asked.workspaces if len(name) <= OPTION_VALUE][:OPTIONS]
+    if asked.workspace not in names:
+        names[-1:] = [asked.workspace]
+    offered = [_option(name, name) for name in names]
+    element = {
+        "type": "static_select",
+        "action_id": WORKSPACE,
+        "options": offered,
+        "initial_option": _option(asked.workspace, asked.workspace),
+    }
+    return [_asked(WORKSPACE, "Workspace", element) | {"dispatch_action": True}]
 
 
 def answer(card: Card, *, title: str = "Outreach", channel: str = "") -> View:
@@ -85,17 +107,26 @@ def answer(card: Card, *, title: str = "Outreach", channel: str = "") -> View:
 
 def channel_of(view: Mapping[str, Any]) -> str:
     """Where a view was asked for; empty where it does not say."""
+    return _kept(view, "channel")
+
+
+def workspace_of(view: Mapping[str, Any]) -> str:
+    """The workspace that a form is about; empty for the channel's own."""
+    return _kept(view, WORKSPACE)
+
+
+def _kept(view: Mapping[str, Any], name: str) -> str:
     try:
         told = json.loads(view.get("private_metadata") or "{}")
     except ValueError:
         return ""
-    return str(told.get("channel") or "") if isinstance(told, dict) else ""
+    return str(told.get(name) or "") if isinstance(told, dict) else ""
 
 
-def _pause(sequence: Campaign | None, _: str) -> list[Block]:
+def _pause(asked: Asked) -> list[Block]:
     lengths = [_option(label, value or "none") for value, label in _LENGTHS]
     return [
-        _asked(SEQUENCE, "Sequence", _which(sequence)),
+        _which("Sequence", asked),
         _asked(
             "length",
             "For how long",
@@ -110,7 +141,7 @@ def _pause(sequence: Campaign | None, _: str) -> list[Block]:
     ]
 
 
-def _subscribe(sequence: Campaign | None, channel: str) -> list[Block]:
+def _subscribe(asked: Asked) -> list[Block]:
     kinds = [_option(_EVENTS.get(kind, kind), kind) for kind in EVENT_KINDS]
     forms = [_option("A whole card each", "full"), _option("One line each", "condensed")]
     return [
@@ -122,11 +153,11 @@ def _subscribe(sequence: Campaign | None, channel: str) -> list[Block]:
                 "type": "conversations_select",
                 "action_id": "channel",
                 "placeholder": plain("Choose a channel"),
-                **({"initial_conversation": channel} if channel[:1] in {"C", "G"} else {}),
+                **({"initial_conversation": asked.channel} if asked.channel[:1] in {"C", "G"} else {}),
                 "filter": {"include": ["public", "private"], "exclude_bot_users": True},
             },
         ),
-        _asked(SEQUENCE, "Only of this sequence", _which(sequence), optional=True),
+        _which("Only of this sequence", asked, optional=True),
         _asked("inbox", "Only of this inbox or domain", _line(250), optional=True),
         _asked(
             "form",
@@ -136,10 +167,10 @@ def _subscribe(sequence: Campaign | None, channel: str) -> list[Block]:
     ]
 
 
-def _add(sequence: Campaign | None, _: str) -> list[Block]:
+def _add(asked: Asked) -> list[Block]:
     return [
         _asked("email", "E-mail address", _line(254)),
-        _asked(SEQUENCE, "Sequence", _which(sequence)),
+        _which("Sequence", asked),
         _asked("first_name", "First name", _line(100), optional=True),
         _asked("last_name", "Last name", _line(100), optional=True),
         _asked("company", "Company", _line(100), optional=True),
@@ -152,16 +183,19 @@ def _add(sequence: Campaign | None, _: str) -> list[Block]:
     ]
 
 
-def _which(sequence: Campaign | None) -> dict[str, Any]:
-    """Asked of the bot while somebody types, since there may be more sequences than a menu holds."""
-    element: dict[str, Any] = {
+def _which(label: str, asked: Asked, *, optional: bool = False) -> Block:
+    """Asked of the bot while somebody types, since there may be more sequences than a menu holds.
+
+    The block is another one in another workspace: Slack keeps what was chosen in a block of the same name.
+    """
+    element = {
         "type": "external_select",
         "action_id": SEQUENCE,
         "min_query_length": 0,
         "placeholder": plain("Begin to type its name"),
     }
-    first = options([sequence]) if sequence else []
-    return element | ({"initial_option": first[0]} if first else {})
+    name = f"{SEQUENCE}:{asked.workspace}"[:BLOCK_ID] if asked.workspace else SEQUENCE
+    return _asked(name, label, element, optional=optional)
 
 
 def _line(most: int, *, hint: str = "") -> dict[str, Any]:
@@ -196,66 +230,3 @@ def options(sequences: Iterable[Campaign], said: str = "") -> list[dict[str, Any
 def _told(one: Campaign) -> str:
     status = f" · {one.status}" if one.status and one.status != "active" else ""
     return f"{cut(one.label, LABEL - len(status) - 1)}{status}"
-
-
-def filled(view: Mapping[str, Any]) -> Filled | None:
-    """What somebody filled in; None: this is no form that the bot knows."""
-    verb = str(view.get("callback_id") or "").removeprefix(f"{FORM}:")
-    read = {"pause": _read_pause, "subscribe": _read_subscribe, "add": _read_add}.get(verb)
-    if read is None:
-        return None
-    values = (view.get("state") or {}).get("values") or {}
-    return read({name: _value(fields) for name, fields in values.items()}, channel_of(view))
-
-
-def _value(fields: Mapping[str, Any]) -> Any:
-    """The one value of a block, whatever element holds it."""
-    for field in fields.values():
-        if field.get("selected_options") is not None:
-            return [one["value"] for one in field["selected_options"]]
-        chosen = (field.get("selected_option") or {}).get("value")
-        return chosen or field.get("selected_conversation") or (field.get("value") or "").strip()
-    return ""
-
-
-def _read_pause(values: Mapping[str, Any], channel: str) -> Filled:
-    if not values.get(SEQUENCE):
-        return Filled(errors={SEQUENCE: "Choose a sequence."})
-    line = join("pause", values[SEQUENCE])
-    if values.get("length") not in {None, "", "none"}:
-        line += f" for {values['length']}"
-    if values.get("reason"):
-        line += f" reason {quote(values['reason'])}"
-    return Filled(line=line, channel=channel)
-
-
-def _read_subscribe(values: Mapping[str, Any], channel: str) -> Filled:
-    events: Sequence[str] = values.get("events") or ()
-    if not events:
-        return Filled(errors={"events": "Choose at least one."})
-    words = ["subscribe", *events]
-    words += [f"{key}={quote(values[key])}" for key in (SEQUENCE, "inbox") if values.get(key)]
-    words += [f"<#{values['channel']}>"] if values.get("channel") else []
-    words += ["condensed"] if values.get("form") == "condensed" else []
-    return Filled(line=" ".join(words), channel=values.get("channel") or channel)
-
-
-def _read_add(values: Mapping[str, Any], channel: str) -> Filled:
-    errors = {}
-    if not EMAIL.fullmatch(values.get("email") or ""):
-        errors["email"] = "This is no e-mail address."
-    if not values.get(SEQUENCE):
-        errors[SEQUENCE] = "Choose a sequence."
-    more = split(values.get("more") or "")
-    if wrong := next((word for word in more if not word.key), None):
-        errors["more"] = f"Write name=value, like city=Oslo; “{cut(wrong.text, 40)}” is none."
-    if errors:
-        return Filled(errors=errors)
-    named = [(key, values[key]) for key in ("first_name", "last_name", "company") if values.get(key)]
-    fields = [f"{key}={quote(value)}" for key, value in (*named, *((w.key, w.value) for w in more))]
-    return Filled(
-        line=" ".join((join("add", values["email"], "to", values[SEQUENCE]), *fields)).replace(
-            ' "to" ', " to ", 1
-        ),
-        channel=channel,
-    )

@@ -21,6 +21,7 @@ from bot import acts, blocks, forms
 from bot.acts import Acts, Answer
 from bot.courtesy import GREETING, NO_ALERT, ON_ITS_WAY, UNKNOWN
 from bot.dialogs import Dialogs
+from bot.filled import filled as filled_in
 from bot.manifest import LEAD_OF_ALERT, PAUSE_OF_ALERT, SHORTCUTS
 from bot.naming import named
 from bot.people import NOT_ANSWERED, People
@@ -59,6 +60,7 @@ class Listeners:
         """Commands and runnable buttons first, then whatever else may come."""
         app.command("/outreach")(self.command)
         app.action(re.compile(rf"{blocks.RUN}_.*", re.DOTALL))(self.click)
+        app.action(forms.WORKSPACE)(self.other_workspace)
         app.event("app_mention")(self.mention)
         app.event("message")(self.message)
         app.event("member_joined_channel")(self.joined)
@@ -100,7 +102,7 @@ class Listeners:
             answer = await give(work, place)
             await self._dialogs.announce(answer, channel)
             if answer.public:
-                await self._dialogs.refresh_home(user)
+                await self._dialogs.home.refresh(user)
 
     async def click(
         self, ack: AsyncAck, respond: AsyncRespond, client: AsyncWebClient, body: Mapping[str, Any]
@@ -125,13 +127,23 @@ class Listeners:
                 answer = await give(work, place)
                 if not view:
                     await self._dialogs.announce(answer, channel)
-            await (self._dialogs.show_home if at_home else self._dialogs.refresh_home)(user["id"])
+            if at_home:
+                await self._dialogs.home.show(user["id"], view=view, line=line if place is None else "home")
+            else:
+                await self._dialogs.home.refresh(user["id"])
         return None
 
     async def _open_form(self, line: str, body: Mapping[str, Any], *, channel: str) -> None:
-        verb = line.removeprefix(f"{forms.FORM} ")
-        if verb in acts.FORMS:
-            await self._dialogs.open_form(verb, body["trigger_id"], channel=channel)
+        asked = line.removeprefix(f"{forms.FORM} ")
+        if asked.partition(" ")[0] in acts.FORMS:
+            await self._dialogs.open_form(asked, body["trigger_id"], channel=channel)
+
+    async def other_workspace(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
+        """Another workspace is chosen in a form."""
+        await ack()
+        with self._under_way():
+            chosen = body["actions"][0]["selected_option"]["value"]
+            await self._dialogs.change_workspace(body["view"], chosen)
 
     async def _place(
         self,
@@ -147,7 +159,7 @@ class Listeners:
         if view.get("type") == "modal":
             return self._dialogs.modal(view["id"], person=user, channel=channel)
         if view.get("type") == "home":
-            if line == "home":
+            if line.partition(" ")[0] == "home":
                 return None
             if line.partition(" ")[0] in _SHOWN_AT_HOME:
                 return _Silent(client, user)
@@ -194,7 +206,7 @@ class Listeners:
         await ack()
         with self._under_way():
             if event.get("tab", "home") == "home":
-                await self._dialogs.show_home(event["user"])
+                await self._dialogs.home.show(event["user"], view=event.get("view"))
 
     async def shortcut(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
         """A global shortcut, or one of a message's menu: answered in a modal."""
@@ -220,16 +232,16 @@ class Listeners:
         """The line of a shortcut; empty where the message shows no single alert."""
         if wanted not in {PAUSE_OF_ALERT, LEAD_OF_ALERT}:
             return "status"
-        event = await self._dialogs.event_at((body.get("channel") or {}).get("id", ""), body["message_ts"])
-        if event is None:
+        found = await self._dialogs.event_at((body.get("channel") or {}).get("id", ""), body["message_ts"])
+        if found is None:
             return ""
-        if wanted == PAUSE_OF_ALERT:
-            return join("pause", event.sequence) if event.sequence else ""
-        return join("lead", event.lead.email) if event.lead.email else ""
+        event, workspace = found
+        said = ("pause", event.sequence) if wanted == PAUSE_OF_ALERT else ("lead", event.lead.email)
+        return join(said[0], said[1]) + workspace if said[1] else ""
 
     async def submitted(self, ack: AsyncAck, body: Mapping[str, Any], view: Mapping[str, Any]) -> None:
         """A form, however late: its line runs, and the modal shows the answer."""
-        filled = forms.filled(view)
+        filled = filled_in(view)
         if filled is None:
             return await self.late(ack)
         if filled.errors:
@@ -242,12 +254,13 @@ class Listeners:
             )
             modal = self._dialogs.modal(view["id"], person=user["id"], channel=filled.channel)
             await give(work, modal)
-            await self._dialogs.show_home(user["id"])
+            await self._dialogs.home.refresh(user["id"])
         return None
 
-    async def choices(self, ack: AsyncAck, payload: Mapping[str, Any]) -> None:
+    async def choices(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
         """Somebody types into a menu of sequences."""
-        await ack(options=await self._dialogs.choices(str(payload.get("value") or "")))
+        said, view = str(body.get("value") or ""), body.get("view") or {}
+        await ack(options=await self._dialogs.choices(said, view))
 
     async def no_choices(self, ack: AsyncAck) -> None:
         """A menu of an older version."""

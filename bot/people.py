@@ -128,6 +128,10 @@ class People:
         told = await self._call("chat.getPermalink", channel=channel, message_ts=ts)
         return str(told.get("permalink") or "")
 
+    async def said_of(self, who: str) -> str:
+        """Whom a mention of the settings calls: `@ann`, `@sales-aes`, or everybody there."""
+        return "everybody in the channel" if who == "here" else await self._said(who)
+
     async def said(self, who: Iterable[str], *, most: int = 5) -> str:
         """Who can: `@ann, @ben, @sales-aes`, by names; empty where nobody is named."""
         known = sorted(who)

@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot import blocks, forms, home, spans
-from bot.home import Standing, Waiting
+from bot.filled import filled
+from bot.forms import Asked
 from bot.roles import Person, allowed, refusal, role_of, seated, who_can
+from bot.standing import Paused, Standing, Waiting, chosen, looked_at
 from shared.api.models import Inbox, Sequence
 from shared.card import Card
 from shared.commands import COMMANDS, Role, parse
@@ -49,38 +51,70 @@ sequences = st.builds(
     status=st.sampled_from(["active", "paused", None, "odd"]),
     steps=st.none() | st.integers(0, 9),
 )
+AGENCY = tuple(f"client-{n}" for n in range(60))
 waiting = st.builds(
     Waiting,
     alert=st.just("al_1"),
     lead=ODD,
     sequence=ODD,
     since=st.just(NOW - timedelta(hours=1)),
+    workspace=st.sampled_from(AGENCY[:3]),
     link=st.sampled_from(["", "https://slack.example/archives/C1/p1"]),
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     known=st.none() | st.lists(sequences, max_size=30),
     replies=st.none() | st.lists(waiting, max_size=12),
     inboxes=st.none()
     | st.lists(st.builds(Inbox, email=ODD, health_score=st.none() | st.floats(0, 100)), max_size=12),
+    workspaces=st.sampled_from([AGENCY[:1], AGENCY[:12], AGENCY]),
+    one=st.sampled_from(["", AGENCY[0]]),
 )
-def test_home_is_inside_every_limit_whatever_the_account(known: Any, replies: Any, inboxes: Any) -> None:
-    domains = None if inboxes is None else roll_up(inboxes)
-    checked(
-        home.view(
-            Standing(
-                now=NOW,
-                workspace="w",
-                waiting=replies,
-                claims=replies,
-                domains=domains,
-                sequences=known,
-                paused=[(f"{n}.example", NOW) for n in range(len(replies or ()))],
-            )
-        )
+def test_home_is_inside_every_limit_whatever_the_account(
+    known: Any, replies: Any, inboxes: Any, workspaces: Any, one: str
+) -> None:
+    one = one or (AGENCY[0] if len(workspaces) == 1 else "")
+    standing = Standing(
+        now=NOW,
+        workspaces=workspaces,
+        looked_at=one,
+        waiting=replies,
+        claims=replies,
+        domains={} if inboxes is None else {AGENCY[0]: roll_up(inboxes)},
+        sequences={} if known is None else {AGENCY[0]: known},
+        paused=[
+            Paused(domain=f"{n}.example", since=NOW, workspace=AGENCY[0]) for n in range(len(replies or ()))
+        ],
     )
+    checked(home.view(standing))
+    assert looked_at(home.view(standing)) == one
+
+
+def test_what_is_looked_at_is_chosen_by_a_menu_and_kept_otherwise() -> None:
+    assert chosen("home", seen="acme") == "acme"
+    assert chosen("home @globex", seen="acme") == "globex"
+    assert chosen("home all", seen="acme") == ""
+    assert [
+        looked_at(view) for view in (None, {}, {"private_metadata": "{"}, {"private_metadata": "[]"})
+    ] == [""] * 4
+
+
+def test_the_workspace_in_trouble_comes_first_and_one_that_cannot_be_asked_says_so() -> None:
+    poor = roll_up([Inbox(email="a@poor.example", health_score=10)])
+    good = roll_up([Inbox(email="a@good.example", health_score=99, status="active")])
+    standing = Standing(
+        now=NOW,
+        workspaces=("calm", "dark", "poor"),
+        domains={"calm": good, "poor": poor},
+        sequences={"calm": [Sequence(id="s", status="active")], "poor": []},
+    )
+    lines = [b["text"]["text"] for b in home.view(standing)["blocks"] if b.get("accessory")]
+    assert [line.split()[1] for line in lines] == ["poor", "dark", "calm"]
+    assert "1 domain at risk" in lines[0]
+    assert "inboxes unknown · sequences unknown" in lines[1]
+    assert lines[2] == "🟢 calm · 1 of 1 sequence active"
 
 
 @settings(max_examples=60, deadline=None)
@@ -107,13 +141,13 @@ def test_what_is_filled_in_makes_a_line_that_reads_back_to_it(reason: str, compa
         "callback_id": "form:pause",
         "state": {"values": {"sequence": chosen, "length": length, "reason": field(reason)}},
     }
-    told = forms.filled(view)
+    told = filled(view)
     assert told is not None
     values = parse(told.line).values
     assert values["target"] == ("sq_1",)
     assert values["duration"] == timedelta(hours=4)
     values_ = {"email": field("a@b.example"), "sequence": chosen, "company": field(company)}
-    added = forms.filled({"callback_id": "form:add", "state": {"values": values_}})
+    added = filled({"callback_id": "form:add", "state": {"values": values_}})
     assert added is not None
     told_fields = parse(added.line).values["fields"]
     assert told_fields.get("company", "") == company.strip()
@@ -137,12 +171,12 @@ def test_a_sentence_of_ours_shows_its_commands_as_code_and_outside_words_as_they
 
 
 def test_a_form_of_an_unknown_kind_or_without_values_is_no_crash() -> None:
-    assert forms.filled({"callback_id": "form:dance"}) is None
+    assert filled({"callback_id": "form:dance"}) is None
     for verb in ("pause", "subscribe", "add"):
-        told = forms.filled({"callback_id": f"form:{verb}", "private_metadata": "{"})
+        told = filled({"callback_id": f"form:{verb}", "private_metadata": "{"})
         assert told is not None
         assert told.errors
-        checked(forms.form(verb, channel="C0ALERTS01", sequence=Sequence(id="sq_1", name="x" * 3000)))
+        checked(forms.form(verb, Asked(channel="C0ALERTS01")))
 
 
 def test_nobody_is_named_until_roles_are_configured() -> None:
