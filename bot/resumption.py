@@ -1,8 +1,13 @@
-"""When a pause with a duration has run out: the sequence goes on, and its channel is told."""
+"""When pauses with a duration have run out: the sequences go on, and their channel is told, in one line for all."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import structlog
 
 from bot import drawing
 from bot.desks import Desks
@@ -10,10 +15,28 @@ from bot.ledger import Ledger
 from bot.ledger.inbox import Planned
 from bot.ledger.timers import Firing
 from bot.schedule import BOT
-from shared import commands, operations
-from shared.api.errors import NotFound
-from shared.card import Card, Tone
+from shared.api.errors import NotFound, OutreachError
+from shared.card import Button, Card, Tone
+from shared.commands.arguments import clip
+from shared.desk import Desk
+from shared.operations.sequences import resume_one
+from shared.records import AuditEntry
+from shared.reports import show_number
 from shared.words import join
+
+AT_ONCE = 5
+SHOWN = 15
+
+log = structlog.get_logger("resumption")
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of the sequences whose pauses ended together."""
+
+    done: list[Firing] = field(default_factory=list)
+    resumed: list[Firing] = field(default_factory=list)
+    gone: list[Firing] = field(default_factory=list)
 
 
 class Resumption:
@@ -22,25 +45,93 @@ class Resumption:
     def __init__(self, ledger: Ledger, desks: Desks, *, planned: Callable[[], None]) -> None:
         self._ledger, self._desks, self._planned = ledger, desks, planned
 
-    async def __call__(self, firing: Firing) -> None:
-        """Resume and announce. Raises `OutreachError`, `RecordsUnavailable`: try again later."""
+    async def __call__(self, firings: Sequence[Firing]) -> Sequence[Firing]:
+        """Resume and announce; returns what need not be tried again. Raises `RecordsUnavailable`."""
+        together: defaultdict[tuple[str, str], list[Firing]] = defaultdict(list)
+        for firing in firings:
+            together[firing.workspace, firing.timer.payload.get("channel", "")].append(firing)
+        done: list[Firing] = []
+        for (workspace, channel), some in together.items():
+            desk = self._desks.at(self._desks.settings.workspace(workspace), BOT)
+            tally = await self._resume(some, desk)
+            if tally.done:
+                await self._tell(tally, desk, channel or desk.workspace.alert_channel or "")
+            done += tally.done
+        return done
+
+    async def _resume(self, firings: Sequence[Firing], desk: Desk) -> Tally:
+        tally, turns = Tally(), asyncio.Semaphore(AT_ONCE)
         try:
-            card = await self._run(firing)
-        except NotFound as error:
-            card = Card(title="A paused sequence is gone", tone=Tone.WARN, text=(str(error),))
-        await self._announce(firing, card)
+            known = {one.id: one for one in await desk.client.list_sequences()}
+        except OutreachError as error:
+            log.warning("nothing resumed", count=len(firings), error=type(error).__name__)
+            return tally
 
-    async def _run(self, firing: Firing) -> Card:
-        workspace = self._desks.settings.workspace(firing.workspace)
-        invocation = commands.parse(join("resume", firing.timer.key))
-        return await operations.run(invocation, self._desks.at(workspace, BOT))
+        async def one(firing: Firing) -> None:
+            async with turns:
+                try:
+                    await resume_one(known[firing.timer.key], desk=desk)
+                except (NotFound, KeyError):
+                    tally.gone.append(firing)
+                except OutreachError as error:
+                    log.warning("not resumed", sequence=firing.timer.key, error=type(error).__name__)
+                    return
+                else:
+                    tally.resumed.append(firing)
+                tally.done.append(firing)
 
-    async def _announce(self, firing: Firing, card: Card) -> None:
-        workspace = self._desks.settings.workspace(firing.workspace)
-        channel = firing.timer.payload.get("channel") or workspace.alert_channel
+        await asyncio.gather(*(one(firing) for firing in firings))
+        return tally
+
+    async def _tell(self, tally: Tally, desk: Desk, channel: str) -> None:
+        card, workspace = ended(tally), desk.workspace.name
+        keys = ", ".join(firing.timer.key for firing in tally.done)
+        await self._ledger.record(
+            AuditEntry(
+                at=desk.now(),
+                actor=BOT,
+                workspace=workspace,
+                command="resume: the pause has run out",
+                result=f"{card.title} ({keys})",
+            )
+        )
         if channel:
-            said = Card(title=card.title, tone=card.tone, text=(*card.text, "Its pause has run out."))
-            dedupe = f"note:resume:{firing.id}:{firing.timer.due_at.timestamp()}"
-            note = Planned(dedupe=dedupe, channel=channel, kind="note", note=drawing.write_note(said))
-            await self._ledger.note(firing.workspace, note)
+            first = min(tally.done, key=lambda firing: firing.id)
+            dedupe = f"note:resume:{first.id}:{first.timer.due_at.timestamp()}"
+            note = Planned(dedupe=dedupe, channel=channel, kind="note", note=drawing.write_note(card))
+            await self._ledger.note(workspace, note)
             self._planned()
+
+
+def ended(tally: Tally) -> Card:
+    """What the channel is told."""
+    names = [
+        clip(firing.timer.payload.get("name") or firing.timer.key, length=40) for firing in tally.resumed
+    ]
+    lost = [clip(firing.timer.payload.get("name") or firing.timer.key, length=40) for firing in tally.gone]
+    why = "Its pause has run out." if len(tally.done) == 1 else "Their pauses have run out."
+    gone = f"Gone meanwhile: {_listed(lost)}." if lost else ""
+    if not names:
+        return Card(
+            title=f"{show_number(len(lost), 'paused sequence')} gone", tone=Tone.WARN, text=(gone, why)
+        )
+    if len(names) == 1:
+        again = Button(label="Pause again", command=join("pause", tally.resumed[0].timer.key))
+        texts = tuple(filter(None, (f"{why} {_whose(tally.resumed[0])}".strip(), gone)))
+        return Card(title=f"{names[0]} is active again", tone=Tone.GOOD, text=texts, buttons=(again,))
+    return Card(
+        title=f"{show_number(len(names), 'sequence')} are active again",
+        tone=Tone.GOOD,
+        text=tuple(filter(None, (f"{why} {_listed(names)}.", gone))),
+    )
+
+
+def _whose(firing: Firing) -> str:
+    by, reason = firing.timer.payload.get("by", ""), firing.timer.payload.get("reason", "")
+    told = f"Paused by @{by}" if by else ""
+    return f"{told}: {clip(reason)}." if told and reason else f"{told}." if told else ""
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(sorted(names)[:SHOWN]) + more

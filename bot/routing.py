@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from bot import alerts
 from bot.ledger.inbox import Decision, Pending, Planned
+from bot.ledger.standing import NAME
 from shared.alerting import Routing, Rule
 from shared.api.events import Event, read_event
 from shared.records import Subscription
@@ -44,7 +45,7 @@ class Routes:
             problem=known,
             email=event.lead.email or "",
             domain=(alerts.domain_of(event) or "").casefold()[:300],
-            sequence=(event.sequence or "")[:300],
+            sequence=(event.sequence or "")[:NAME],
             detail=(event.bounce_type or event.return_date or "")[:80],
             waits=event.kind == alerts.INTERESTED,
             posts=tuple(self._posts(pending, event)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
@@ -12,7 +13,6 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from bot.ledger import Ledger
 from bot.ledger.timers import Firing
-from shared.api.errors import OutreachError
 from shared.records import Actor, RecordsUnavailable
 
 BOT = Actor(name="outreach", face="bot")
@@ -21,8 +21,8 @@ RETRY_SECONDS = 30.0
 
 log = structlog.get_logger("schedule")
 Job = Callable[[], Awaitable[object]]
-Act = Callable[[Firing], Awaitable[None]]
-"""Carries out a timer. Raises `OutreachError` or `RecordsUnavailable` when it is to be tried again."""
+Act = Callable[[Sequence[Firing]], Awaitable[Sequence[Firing]]]
+"""Carries out timers that are due together; returns those that need not be tried again. Raises `RecordsUnavailable`."""
 
 
 class Clockwork:
@@ -77,18 +77,25 @@ class Timers:
 
     async def fire(self) -> None:
         """What is due now."""
+        due: defaultdict[str, list[Firing]] = defaultdict(list)
         for firing in await self._ledger.claim_timers(self._kinds):
-            await self._carry_out(firing)
+            due[firing.timer.kind].append(firing)
+        for kind, firings in due.items():
+            await self._carry_out(kind, firings)
         strange = await self._ledger.strange_timers(self._kinds)
         if strange and strange != self.strange:
             log.warning("timers of unknown kinds are due", kinds=strange)
         self.strange = strange
 
-    async def _carry_out(self, firing: Firing) -> None:
+    async def _carry_out(self, kind: str, firings: Sequence[Firing]) -> None:
+        done: Sequence[Firing] = ()
         try:
-            await self._kinds[firing.timer.kind](firing)
-            await self._ledger.timer_done(firing)
-        except (OutreachError, RecordsUnavailable) as error:
-            told = {"kind": firing.timer.kind, "key": firing.timer.key}
-            log.warning("timer postponed", **told, error=type(error).__name__)
-            await self._ledger.postpone_timer(firing, seconds=RETRY_SECONDS)
+            done = await self._kinds[kind](firings)
+        except RecordsUnavailable as error:
+            log.warning("timers postponed", kind=kind, count=len(firings), error=str(error))
+        ended = {firing.id for firing in done}
+        for firing in firings:
+            if firing.id in ended:
+                await self._ledger.timer_done(firing)
+            else:
+                await self._ledger.postpone_timer(firing, seconds=RETRY_SECONDS)

@@ -18,7 +18,7 @@ from bot import alerts, drawing
 from bot.desks import Desks
 from bot.ledger import Ledger
 from bot.ledger.inbox import Planned
-from bot.ledger.standing import Watched
+from bot.ledger.standing import NAME, Watched
 from bot.telling import lasted
 from shared.api.errors import OutreachError
 from shared.api.models import Inbox
@@ -121,7 +121,7 @@ def healthy(inboxes: Sequence[Inbox], *, desks: Desks, name: str) -> bool:
 def sequence_standing(one: Watched, sequences: Sequence[Campaign]) -> str:
     """`{"sequence": "paused"}` when every sequence that it can mean is paused; empty while it runs."""
     said = one.sequence.casefold()
-    meant = [s for s in sequences if said in {s.id.casefold(), (s.name or "").casefold()}]
+    meant = [s for s in sequences if said in {s.id.casefold(), (s.name or "")[:NAME].casefold()}]
     paused = bool(meant) and all(s.status == "paused" for s in meant)
     return _json({"sequence": "paused"}) if paused else ""
 

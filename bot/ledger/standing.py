@@ -14,6 +14,8 @@ from bot.ledger.tables import alerts, posts, sightings
 INTERESTED_FOR, PAUSED_FOR = 3 * 86_400.0, 21 * 86_400.0
 """Seconds after which a card is left as it is."""
 MOST = 500
+NAME = 300
+"""Letters of a sequence's name that are kept with an alert."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,8 @@ from shared.records import Timer
 
 LEASE = 60.0
 """Seconds that a firing may take; afterwards somebody else tries."""
+AT_ONCE = 300
+"""Timers that are leased together, so that what ends together is told together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +53,7 @@ def select(connection: sa.Connection, workspace: str, kind: str) -> Sequence[Tim
 
 
 def claim(
-    connection: sa.Connection, kinds: Collection[str], *, now: float, limit: int = 20
+    connection: sa.Connection, kinds: Collection[str], *, now: float, limit: int = AT_ONCE
 ) -> Sequence[Firing]:
     """Lease what is due of these kinds."""
     free = sa.or_(

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sandbox.slack import seed
-from tests.bot.house import CHANNEL, HASTE, House, bot_inside, interested, open_house, until
+from tests.bot.house import HASTE, House, bot_inside, interested, open_house, until
 from tests.bot.remote import Remote, open_remote
 
 NAME = "Q3 founders"
