@@ -53,7 +53,10 @@ def _forget_deliveries(connection: sa.Connection, *, before: float) -> int:
     """Those whose messages are all sent, with their alerts and posts."""
     unsent = sa.select(posts.c.alert_id).where(posts.c.state != "sent", posts.c.alert_id != "")
     busy = sa.select(alerts.c.delivery_id).where(alerts.c.id.in_(unsent))
-    old = sa.select(deliveries.c.id).where(deliveries.c.last_at < before, deliveries.c.id.not_in(busy))
+    routed = sa.not_(deliveries.c.pending)
+    old = sa.select(deliveries.c.id).where(
+        routed, deliveries.c.last_at < before, deliveries.c.id.not_in(busy)
+    )
     ids = connection.execute(old.limit(AT_ONCE)).scalars().all()
     names = sa.select(alerts.c.id).where(alerts.c.delivery_id.in_(ids))
     connection.execute(sa.delete(posts).where(posts.c.alert_id.in_(names)))
