@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from statistics import linear_regression
 
 from shared.api.models import StatsRow
@@ -120,6 +120,16 @@ def limit_reached_at(
     pace = sent / (now - since).total_seconds()
     remaining = (limit - sent) / pace
     return now + timedelta(seconds=remaining) if remaining < timedelta(days=366).total_seconds() else None
+
+
+def show_days(first: date, last: date) -> str:
+    """`Friday 20 November`, `14 to 20 November`, `24 February to 2 March`; with years where they differ."""
+    if first == last:
+        return f"{last:%A %-d %B}"
+    if first.year != last.year:
+        return f"{first:%-d %B %Y} to {last:%-d %B %Y}"
+    month = "" if first.month == last.month else f"{first: %B}"
+    return f"{first.day}{month} to {last:%-d %B}"
 
 
 def show_span(span: timedelta) -> str:

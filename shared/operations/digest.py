@@ -18,7 +18,7 @@ from shared.operations.outcome import need_records
 from shared.operations.overview import Part, read_part
 from shared.operations.stats import total_facts
 from shared.records import ClaimTime, OpenReply
-from shared.reports import change, rate, show_change, show_number, show_rate, show_span, totals
+from shared.reports import change, rate, show_change, show_days, show_number, show_rate, show_span, totals
 from shared.settings import DEFAULT
 from shared.snapshot import service_day
 
@@ -53,10 +53,7 @@ class Period:
         return began, began + timedelta(days=self.length)
 
     def __str__(self) -> str:
-        if self.length == 1:
-            return f"{self.last:%A %-d %B}"
-        month = "" if self.first.month == self.last.month else f"{self.first: %B}"
-        return f"{self.first.day}{month} to {self.last:%-d %B}"
+        return show_days(self.first, self.last)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

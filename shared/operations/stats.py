@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -13,7 +14,7 @@ from shared.api.pacing import Priority
 from shared.card import Button, Card, Chart, Column, Fact, Row, Table
 from shared.commands import Invocation
 from shared.desk import Desk
-from shared.reports import change, rate, show_change, show_count, show_rate, totals
+from shared.reports import change, rate, show_change, show_count, show_days, show_rate, totals
 from shared.snapshot import DEFAULT_RANGE, service_day
 
 COLUMNS = (
@@ -21,10 +22,10 @@ COLUMNS = (
     Column(title="Sends", numeric=True),
     Column(title="Replies", numeric=True),
     Column(title="Reply rate", numeric=True),
-    Column(title="", bar=True),
     Column(title="Positive", numeric=True),
     Column(title="Positive rate", numeric=True),
     Column(title="Meetings", numeric=True),
+    Column(title="", bar=True),
 )
 MOST_CHARTED = 10
 """Groups that a chart shows."""
@@ -38,6 +39,13 @@ class Range:
     end: date
     said: str
     given: bool = True
+    running: bool = False
+    """Its last day is not over."""
+
+    @property
+    def is_begun(self) -> bool:
+        """It is nothing but a day that is not over, which compares with no whole one."""
+        return self.running and self.start == self.end
 
     @property
     def before(self) -> Range:
@@ -55,12 +63,12 @@ def range_of(values: Mapping[str, object], *, today: date) -> Range:
     """The range that `stats` was asked for."""
     start, end, days = values["start"], values["end"], values["days"]
     if isinstance(start, date) and isinstance(end, date):
-        return Range(start=start, end=end, said=f"{start} to {end}")
+        return Range(start=start, end=end, said=f"{start} to {end}", running=end >= today)
     if isinstance(days, int):
-        said = "today" if days == 1 else f"last {days} days"
-        return Range(start=today - timedelta(days=days - 1), end=today, said=said)
+        said = "today so far" if days == 1 else f"last {days} days"
+        return Range(start=today - timedelta(days=days - 1), end=today, said=said, running=True)
     first = today - DEFAULT_RANGE + timedelta(days=1)
-    return Range(start=first, end=today, said="last 30 days", given=False)
+    return Range(start=first, end=today, said="last 30 days", given=False, running=True)
 
 
 async def stats(invocation: Invocation, desk: Desk) -> Card:
@@ -81,14 +89,24 @@ async def stats(invocation: Invocation, desk: Desk) -> Card:
         facts=total_facts(total, before=before),
         table=_table(rows, total, names, by=by) if rows else None,
         chart=_chart(rows, names, by=by),
-        text=() if rows else ("Nothing was counted in this time.",),
+        text=_compared(asked, before) if rows else ("Nothing was counted in this time.",),
         buttons=_buttons(by, asked),
         data=tuple(_data(row) for row in rows),
     )
 
 
+def _compared(asked: Range, before: StatsRow | None) -> tuple[str, ...]:
+    """With what, where a change is shown."""
+    if before is None or not before.sends:
+        return ()
+    still = "; today is not over" if asked.running else ""
+    return (f"Changes are against {show_days(asked.before.start, asked.before.end)}{still}.",)
+
+
 async def _total_before(asked: Range, *, by: str, desk: Desk) -> StatsRow | None:
     """For comparison only: where it cannot be read, the change is unknown."""
+    if asked.is_begun:
+        return None
     start, end = asked.before.ends
     try:
         return totals(
@@ -99,11 +117,15 @@ async def _total_before(asked: Range, *, by: str, desk: Desk) -> StatsRow | None
 
 
 async def _sequence_names(desk: Desk) -> Mapping[str, str]:
-    """Id to name, since the document does not say which of them a group is."""
+    """Id to name, since the document does not say which of them a group is; a name that is shared comes with the id."""
     try:
-        return {s.id: s.label for s in await desk.client.list_sequences(priority=Priority.INTERACTIVE)}
+        known = await desk.client.list_sequences(priority=Priority.INTERACTIVE)
     except OutreachError:
         return {}
+    shared = Counter(one.label.casefold() for one in known)
+    return {
+        one.id: f"{one.label} ({one.id})" if shared[one.label.casefold()] > 1 else one.label for one in known
+    }
 
 
 async def _no_names() -> Mapping[str, str]:
@@ -180,10 +202,10 @@ def _row(row: StatsRow, *, label: str, best: float) -> Row:
             row.sends,
             row.replies,
             show_rate(replied),
-            rate(replied, best),
             row.positive_replies,
             show_rate(rate(row.positive_replies, row.sends)),
             row.meetings,
+            rate(replied, best),
         )
     )
 

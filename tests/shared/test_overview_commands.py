@@ -117,9 +117,9 @@ async def test_stats_have_counts_rates_bars_and_names(office: Office) -> None:
     assert card.title == "Stats by sequence, last 30 days"
     assert card.table is not None
     assert [row.cells for row in card.table.rows] == [
-        ("Spring", 3000, 60, "2.0 %", 0.5, 12, "0.4 %", 1),
-        ("Q3 Founders", 1000, 40, "4.0 %", 1.0, 10, "1.0 %", 3),
-        ("All", 4000, 100, "2.5 %", 0.625, 22, "0.5 %", 4),
+        ("Spring", 3000, 60, "2.0 %", 12, "0.4 %", 1, 0.5),
+        ("Q3 Founders", 1000, 40, "4.0 %", 10, "1.0 %", 3, 1.0),
+        ("All", 4000, 100, "2.5 %", 22, "0.5 %", 4, 0.625),
     ]
     assert card.data is not None
     assert card.data[0] == {
@@ -138,6 +138,24 @@ async def test_stats_of_seven_days_end_on_the_services_today_and_are_compared(of
     assert asked[0] == {"group_by": "step", "from": "2026-03-04", "to": "2026-03-10"}
     assert asked[1] == {"group_by": "step", "from": "2026-02-25", "to": "2026-03-03"}
     assert facts(card)["Sends"] == "4,000 ="
+    assert card.text == ("Changes are against 25 February to 3 March; today is not over.",)
+
+
+async def test_a_day_that_is_not_over_is_compared_with_no_whole_one(office: Office) -> None:
+    card = await office.say("stats today")
+    assert card.title == "Stats by sequence, today so far"
+    assert facts(card)["Sends"] == "4,000"
+    assert len([path for _, path, _ in office.service.requests if path == "/stats"]) == 1
+
+
+async def test_sequences_of_one_name_are_told_apart(office: Office) -> None:
+    for one in office.service.sequences:
+        one["name"] = "Webinar"
+    card = await office.say("stats")
+    assert card.table is not None
+    assert [row.cells[0] for row in card.table.rows] == ["Webinar (sq_3)", "Webinar (sq_1)", "All"]
+    assert card.chart is not None
+    assert card.chart.spare == ("Row 1 of the table", "Row 2 of the table")
 
 
 async def test_a_count_that_one_group_does_not_know_is_unknown_in_the_total(office: Office) -> None:
@@ -145,7 +163,8 @@ async def test_a_count_that_one_group_does_not_know_is_unknown_in_the_total(offi
     card = await office.say("stats")
     assert facts(card)["Replies"].startswith("–")
     assert card.table is not None
-    assert card.table.rows[1].cells[2:5] == (None, "–", None)
+    cells = card.table.rows[1].cells
+    assert (cells[2], cells[3], cells[-1]) == (None, "–", None)
 
 
 async def test_stats_of_nothing_say_so(office: Office) -> None:

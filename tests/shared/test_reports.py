@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -110,3 +110,16 @@ def test_unknown_counts_and_rates_are_a_dash() -> None:
         "12,345",
         "4.2 %",
     )
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "said"),
+    [
+        (date(2026, 11, 20), date(2026, 11, 20), "Friday 20 November"),
+        (date(2026, 11, 14), date(2026, 11, 20), "14 to 20 November"),
+        (date(2026, 2, 24), date(2026, 3, 2), "24 February to 2 March"),
+        (date(2025, 12, 30), date(2026, 1, 5), "30 December 2025 to 5 January 2026"),
+    ],
+)
+def test_days_are_told_as_people_do(first: date, last: date, said: str) -> None:
+    assert reports.show_days(first, last) == said
