@@ -28,6 +28,7 @@ from bot.ledger import arriving, inbox, migrate, outbox, settling
 from bot.ledger.outbox import Pace, Turn
 from bot.ledger.settling import Absent, ChannelRefused, NotSent, Outcome, Sent, Unknown, Unpostable
 from bot.ledger.tables import deliveries, posts
+from bot.messenger import CLOCKS_APART
 from bot.routing import Routes
 from shared.database import open_engine, parse_url
 from tests.bot.house import interested
@@ -54,12 +55,18 @@ class Pipeline(RuleBasedStateMachine):
         super().__init__()
         self.engine = open_engine(parse_url("sqlite:///:memory:"))
         migrate.upgrade(self.engine)
-        self.now = 1_800_000_000.0
+        self.true = 1_800_000_000.0
+        self.set_back = 0.0
         self.batch = 0
         self.accepted: set[int] = set()
-        self.slack: dict[str, str] = {}
+        self.slack: dict[str, float] = {}
         self.shown: Counter[str] = Counter()
         self.started: dict[int, float] = {}
+
+    @property
+    def now(self) -> float:
+        """What the clock shows that all workers read; Slack knows what time it is."""
+        return self.true - self.set_back
 
     def teardown(self) -> None:
         try:
@@ -96,9 +103,9 @@ class Pipeline(RuleBasedStateMachine):
         with self.engine.begin() as connection:
             claimed = outbox.claim(connection, now=self.now, limit=1, pace=PACE)
         for turn in claimed.turns:
-            self.started[turn.token] = self.now
+            self.started[turn.token] = self.true
             return turn
-        self.now += claimed.next_in or 0.0
+        self.true += claimed.next_in or 0.0
         return None
 
     @rule(target=posted, turn=consumes(turns))
@@ -118,8 +125,11 @@ class Pipeline(RuleBasedStateMachine):
     @rule(turn=consumes(posted))
     def the_answer_arrives(self, turn: Turn) -> None:
         """Perhaps long after the lease was lost."""
-        found = self.slack.get(drawing.key(turn.posts))
-        self.settle(turn, Sent(ts=found) if found else Absent() if turn.lookup else Unknown())
+        found = self.slack.get(drawing.key(turn.posts), 0.0)
+        if found > turn.since - CLOCKS_APART:
+            self.settle(turn, Sent(ts=f"{found:.6f}"))
+        else:
+            self.settle(turn, Absent() if turn.lookup else Unknown())
 
     @rule(turn=consumes(turns), outcome=st.sampled_from(sorted(REFUSALS)))
     def slack_says_no(self, turn: Turn, outcome: str) -> None:
@@ -136,7 +146,11 @@ class Pipeline(RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from([0.1, 1.0, 5.0, 11.0, 400.0]))
     def time_passes(self, seconds: float) -> None:
-        self.now += seconds
+        self.true += seconds
+
+    @rule(seconds=st.sampled_from([3.0, 60.0, 600_000.0]))
+    def the_clock_is_set_back(self, seconds: float) -> None:
+        self.set_back += seconds
 
     @rule()
     def dead_letters_are_tried_again(self) -> None:
@@ -161,13 +175,13 @@ class Pipeline(RuleBasedStateMachine):
         assert sent - {""} <= set(self.shown)
 
     def timed_out(self, turn: Turn) -> bool:
-        return self.now - self.started[turn.token] >= 0.8 * PACE.lease
+        return self.true - self.started[turn.token] >= PACE.patience
 
     def say(self, turn: Turn) -> None:
         """The message is there; a look-up says nothing, and a call ends before its lease does."""
         if turn.lookup or self.timed_out(turn):
             return
-        self.slack[drawing.key(turn.posts)] = f"{len(self.slack) + 1}.0"
+        self.slack[drawing.key(turn.posts)] = self.true
         self.shown.update(post.alert_id for post in turn.posts if post.alert_id)
 
     def settle(self, turn: Turn, outcome: Outcome) -> None:
@@ -178,7 +192,7 @@ class Pipeline(RuleBasedStateMachine):
         """Slack is well, one worker lives: everything that was accepted is posted."""
         self.route()
         for _ in range(400):
-            self.now += 31.0
+            self.true += 31.0
             self.dead_letters_are_tried_again()
             turn = self.take()
             if turn is None:
