@@ -127,6 +127,8 @@ class Acts:
         card = await operations.run(invocation, desk)
         if line := operations.asks(card):
             return Answer(card=await self._asked(card, line, person, desk=desk))
+        if (about := invocation.values.get("command")) and desk.allows(commands.COMMANDS[about]):
+            card = _with_form(card, about)
         done = invocation.command.changes and not (card.refused or card.unchanged)
         card, picture = await self.pictures.illustrate(card) if self.pictures else (card, None)
         answer = self._done(card, person, desk=desk) if done else Answer(card=card)

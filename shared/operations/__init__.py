@@ -65,7 +65,10 @@ async def run(invocation: Invocation, desk: Desk) -> Card:
         card = await READING[invocation.command.name](invocation, desk)
     else:
         card = await _change(invocation, desk)
-    return card if asked is None and own == DEFAULT else addressed(card, workspace=own)
+    if asked is None and own == DEFAULT:
+        return card
+    card = addressed(card, workspace=own)
+    return _placed(card, workspace=own) if desk.settings and len(desk.settings.workspaces) > 1 else card
 
 
 async def _change(invocation: Invocation, desk: Desk) -> Card:
@@ -86,3 +89,9 @@ def addressed(card: Card, *, workspace: str) -> Card:
         for button in card.buttons
     )
     return replace(card, buttons=buttons)
+
+
+def _placed(card: Card, *, workspace: str) -> Card:
+    """Where there are several, a card says whose it is."""
+    footer = " · ".join(filter(None, (f"Workspace {workspace}", card.footer)))
+    return replace(card, footer=footer)

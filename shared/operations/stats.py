@@ -86,7 +86,7 @@ async def stats(invocation: Invocation, desk: Desk) -> Card:
     total = totals(rows)
     return Card(
         title=f"Stats by {by}, {asked.said}",
-        facts=total_facts(total, before=before),
+        facts=total_facts(total, before=before) if rows else (),
         table=_table(rows, total, names, by=by) if rows else None,
         chart=_chart(rows, names, by=by),
         text=_compared(asked, before) if rows else ("Nothing was counted in this time.",),

@@ -231,7 +231,8 @@ async def test_home_shows_how_things_stand_and_its_buttons_change_them(floor: Fl
 
 async def test_a_form_refuses_what_is_wrong_and_then_does_what_it_says(floor: Floor) -> None:
     sequence = next(s for s in await floor.sequences() if s["status"] == "active")
-    (answer,) = await floor.house.say("add", user=seed.BEN.id)
+    assert "Fill in a form" not in json.dumps(await floor.house.say("help add", user=seed.GUS.id))
+    (answer,) = await floor.house.say("help add", user=seed.BEN.id)
     await click(floor.house, answer, "Fill in a form")
     person = {"user": seed.BEN.id}
     offered = (

@@ -127,3 +127,7 @@ async def test_as_data_each_says_where_it_comes_from(desk: Desk) -> None:
 
 def test_what_comes_unasked_is_what_the_bot_posts_unasked() -> None:
     assert set(UNASKED) == {name for name, kind in KINDS.items() if kind.at_once}
+
+
+async def test_where_there_are_several_workspaces_every_card_says_whose_it_is(desk: Desk) -> None:
+    assert (await run(parse("sequences"), desk)).footer.startswith("Workspace acme")
