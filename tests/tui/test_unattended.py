@@ -51,9 +51,12 @@ async def test_systemd_is_told_of_the_beginning_the_life_and_the_end(tmp_path: P
             last = systemd.recv(100)
 
 
-async def test_a_systemd_that_does_not_listen_ends_nothing(tmp_path: Path) -> None:
+async def test_a_systemd_that_does_not_listen_ends_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     async with watched_over({"NOTIFY_SOCKET": str(tmp_path / "gone"), "WATCHDOG_USEC": "20000"}):
-        await asyncio.sleep(0.05)
+        await until(lambda: caplog.text.count("systemd was not told WATCHDOG=1") > 2)
+    assert "systemd was not told STOPPING=1" in caplog.text
 
 
 @pytest.mark.parametrize("given", ["", "0", "x", "²", "-5"])
