@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
-
-import pytest
 
 from bot import drawing
 from bot.ledger import Ledger, open_ledger
@@ -20,17 +17,6 @@ from tests.bot.over_time import Hands
 ROUTES = Routes(alert_channels={"default": "C1"}, subscriptions={})
 REFUSED = ChannelRefused(error="is_archived")
 HIDDEN = Unpostable(error="cannot look it up: is_archived", unsure=True)
-
-
-@pytest.fixture
-def hands() -> Hands:
-    return Hands()
-
-
-@pytest.fixture
-async def ledger(tmp_path: Path, hands: Hands) -> AsyncIterator[Ledger]:
-    async with open_ledger(parse_url(f"sqlite:///{tmp_path}/bot.db"), clock=hands) as opened:
-        yield opened
 
 
 async def arrive(ledger: Ledger, *numbers: int) -> None:
