@@ -21,7 +21,7 @@ from bot.ledger.ledger import Report
 from bot.ledger.outbox import Turn
 from bot.ledger.painting import StormTally
 from bot.ledger.posts import Post
-from bot.ledger.settling import ChannelRefused, NotSent, Outcome, Sent, Unpostable
+from bot.ledger.settling import ChannelRefused, NotSent, Outcome, Sent, Unknown, Unpostable
 from bot.messenger import Messenger
 from bot.painter import Painter
 from bot.routing import Routes
@@ -33,10 +33,12 @@ TURNS = 16
 """Channels that speak at the same time."""
 ROUTED_AT_ONCE = 50
 OUTAGE_PAUSE = 1.0
-MANY = 32
-"""Deliveries stored between two looks that make a burst."""
-YIELD = 0.1
-"""Seconds left to the intake between two looks in a burst; it is the intake that somebody waits for."""
+BURST = 500.0
+"""Deliveries a second; while more come, it is the intake that somebody waits for."""
+COUNTED_OVER = 0.05
+"""Seconds, at least."""
+YIELD = 0.2
+"""Seconds left to the intake between two looks in a burst."""
 
 log = structlog.get_logger("courier")
 
@@ -60,6 +62,7 @@ class Courier:
         self._awake = asyncio.Event()
         self._news = True
         self._stopping = False
+        self._counted = 0, time.monotonic()
         self._turns: dict[str, asyncio.Task[None]] = {}
         """Who speaks, by channel."""
         self.slack_error = ""
@@ -77,13 +80,20 @@ class Courier:
         painting = asyncio.create_task(self._painter.run(), name="painter")
         try:
             while not self._stopping:
-                before = self._stored()
                 await self._sleep(await self._round())
-                if self._stored() - before > MANY and not self._stopping:
-                    await asyncio.sleep(YIELD)
+                await self._give_way()
             await asyncio.gather(*self._turns.values(), return_exceptions=True)
         finally:
             await _given_up([painting, *self._turns.values()])
+
+    async def _give_way(self) -> None:
+        """Leave the database to the intake for a while in a burst."""
+        (before, since), stored, now = self._counted, self._stored(), time.monotonic()
+        if now - since < COUNTED_OVER:
+            return
+        self._counted = stored, now
+        if stored - before > BURST * (now - since) and not self._stopping:
+            await asyncio.sleep(YIELD)
 
     async def drain(self, seconds: float) -> None:
         """Begin nothing new, and let the calls under way end, within a bound."""
@@ -157,7 +167,7 @@ class Courier:
         try:
             message = await self._draw(turn.posts)
         except RecordsUnavailable:
-            return NotSent(after=OUTAGE_PAUSE, error="the bot's database does not answer")
+            return NotSent(after=OUTAGE_PAUSE)
         except Exception as error:  # one that nobody foresaw must not stop its channel
             log.exception("not drawn", alerts=[post.alert_id for post in turn.posts])
             return Unpostable(error=f"cannot be drawn: {type(error).__name__}")
@@ -185,7 +195,8 @@ class Courier:
             log.info("posted", channel=turn.channel, alerts=names, ts=outcome.ts, found=turn.lookup)
         else:
             error = getattr(outcome, "error", "")
-            self.slack_error = error if isinstance(outcome, ChannelRefused | NotSent) else self.slack_error
+            if error and isinstance(outcome, ChannelRefused | NotSent | Unknown):
+                self.slack_error = error
             log.warning(
                 "not posted", channel=turn.channel, alerts=names, outcome=type(outcome).__name__, error=error
             )
