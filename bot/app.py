@@ -27,7 +27,7 @@ from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot import helping, logs, reconcile, upkeep, watch
+from bot import helping, logs, reconcile, remembering, upkeep, watch
 from bot.acts import Acts
 from bot.courier import Courier
 from bot.desks import Desks, open_desks
@@ -41,6 +41,7 @@ from bot.people import People
 from bot.pictures import Pictures
 from bot.receiver import Intake, Receive, Receiver, Scope, Send
 from bot.reconcile import Reconciler
+from bot.remembering import Remembering
 from bot.reporting import Reports
 from bot.resumption import Resumption
 from bot.routing import Routes
@@ -91,13 +92,15 @@ async def open_bot(
             await ledger.inherit()
         desks = await stack.enter_async_context(open_desks(settings, ledger))
         client = await stack.enter_async_context(_slack_client(settings))
-        surroundings = await stack.enter_async_context(upkeep.open_surroundings(ledger, desks))
+        histories = await stack.enter_async_context(upkeep.open_histories(desks))
+        surroundings = Surroundings(ledger, desks, yesterday=upkeep.Yesterday(histories))
         bot, clockwork = _compose(settings, ledger, desks, client, surroundings, patience=patience)
         await stack.enter_async_context(_running(bot.intake.run(), name="intake"))
         await stack.enter_async_context(_running(bot.courier.run(), name="courier"))
         await stack.enter_async_context(_running(surroundings.run(), name="surroundings"))
         if bot.socket_mode:
             await stack.enter_async_context(_running(bot.socket_mode.run(), name="socket mode"))
+        clockwork.every(remembering.EVERY, Remembering(desks, histories).keep, name="remembering")
         clockwork.start()
         stack.push_async_callback(clockwork.aclose)
         yield bot

@@ -5,11 +5,14 @@ What goes beyond the delivery was read by `bot.surroundings` and stands in `Aler
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from bot.telling import facts_of, footer, lasted, line_of, when
 from shared.card import Button, Card, Column, Fact, Row, Table, Tone
+from shared.commands.arguments import clip
 from shared.reports import UNKNOWN, show_number, show_rate
 
 if TYPE_CHECKING:
@@ -24,23 +27,24 @@ COLUMNS = (
     Column(title="Status"),
 )
 MOST_INBOXES, MOST_SEQUENCES = 12, 5
-_TONES = {"warming": Tone.WARN, "active": Tone.GOOD}
+SENDING = "sending"
+"""The stage of a domain that sends again and is not well yet."""
+_STATUS = {"active": "active", "warming": "warming up", "resting": "resting"}
 
 
 def card(alert: Alert) -> Card:
-    """Red while it is paused, green when it has recovered."""
-    domain = name_of(alert)
-    back = alert.recovered_at
+    """Red while it is paused, amber while it warms up, green when it has recovered."""
+    title, tone = headline(alert)
     return Card(
-        title=f"{domain} has recovered" if back else f"{domain} is paused",
-        tone=Tone.GOOD if back else Tone.BAD,
+        title=title,
+        tone=tone,
         text=_story(alert),
         facts=(
             *facts_of(("Reason", reason(alert) or "not told"), ("Inbox", alert.event.inbox)),
             *_seen(alert.standing),
             *facts_of(("Sequences", _sequences(alert.standing.get("sequences", ())))),
             when("Paused", alert.received_at),
-            *((when("Recovered", back),) if back else ()),
+            *_back(alert),
         ),
         table=_inboxes(alert.standing.get("inboxes", ())),
         buttons=_buttons(alert),
@@ -48,10 +52,35 @@ def card(alert: Alert) -> Card:
     )
 
 
+def headline(alert: Alert) -> tuple[str, Tone]:
+    """What the card says first."""
+    domain = name_of(alert)
+    if alert.recovered_at:
+        return f"{domain} has recovered", Tone.GOOD
+    if alert.standing.get("stage") == SENDING:
+        return f"{domain} sends again and warms up", Tone.WARN
+    return f"{domain} is paused", Tone.BAD
+
+
 def name_of(alert: Alert) -> str:
     """The domain, as far as the delivery tells."""
     event = alert.event
-    return event.domain or (event.inbox or "").rpartition("@")[2] or "A domain"
+    return clip(event.domain or (event.inbox or "").rpartition("@")[2] or "A domain")
+
+
+def _back(alert: Alert) -> tuple[Fact, ...]:
+    since = alert.standing.get("sending_at")
+    sending = (when("Sends again since", datetime.fromtimestamp(since, UTC)),) if since else ()
+    return (*sending, *((when("Recovered", alert.recovered_at),) if alert.recovered_at else ()))
+
+
+def how_they_are(rows: Sequence[Mapping[str, Any]]) -> str:
+    """`1 of its 3 inboxes is active, 2 are warming up; the lowest health is 71`: no more than is known."""
+    counts = Counter(_STATUS.get(row.get("status") or "", "unknown") for row in rows)
+    said = [f"{counts[word]} {word}" for word in (*_STATUS.values(), "unknown") if counts[word]]
+    scores = [row["health"] for row in rows if row.get("health") is not None]
+    lowest = f"; lowest health {min(scores):g}" if scores else "; health unknown"
+    return f"{show_number(len(rows), 'inbox')}: {', '.join(said)}{lowest}."
 
 
 def reason(alert: Alert) -> str:
@@ -63,8 +92,12 @@ def reason(alert: Alert) -> str:
 
 
 def _story(alert: Alert) -> tuple[str, ...]:
+    now = how_they_are(rows) if (rows := alert.standing.get("inboxes", ())) else ""
     if alert.recovered_at:
-        return (f"It sends again, after {lasted(alert.recovered_at, since=alert.received_at)}.",)
+        took = lasted(alert.recovered_at, since=alert.received_at)
+        return tuple(filter(None, (f"It is well again, after {took}.", now)))
+    if alert.standing.get("stage") == SENDING:
+        return (f"It sends again, with small limits that grow from day to day. {now}".strip(),)
     first = "The service stopped sending from this domain to protect its reputation."
     return (first, f"Next: {_advice(alert)}")
 
@@ -107,7 +140,7 @@ def _inboxes(rows: Sequence[Mapping[str, Any]]) -> Table | None:
     past = any(row.get("health_before") is not None for row in rows)
     shown = [n for n, column in enumerate(COLUMNS) if past or column.title != "Yesterday"]
     drawn = tuple(
-        Row(cells=tuple(_cells(row)[n] for n in shown), tone=_TONES.get(row.get("status") or "", Tone.INFO))
+        Row(cells=tuple(_cells(row)[n] for n in shown), tone=Tone(row.get("tone") or Tone.INFO))
         for row in rows[:MOST_INBOXES]
     )
     return Table(columns=tuple(COLUMNS[n] for n in shown), rows=drawn, total=len(rows))
@@ -121,7 +154,8 @@ def _cells(row: Mapping[str, Any]) -> tuple[str | float | None, ...]:
 def _buttons(alert: Alert) -> tuple[Button, ...]:
     domain = alert.event.domain or (alert.event.inbox or "").rpartition("@")[2]
     looking = (Button(label="Show inboxes", command=line_of(alert, "inboxes", domain)),) if domain else ()
-    names = () if alert.recovered_at else alert.standing.get("sequences", ())[:2]
+    settled = alert.recovered_at or alert.standing.get("stage") == SENDING
+    names = () if settled else alert.standing.get("sequences", ())[:2]
     pausing = tuple(
         Button(label=f"Pause {name}", command=line_of(alert, "pause", name), menu=len(names) > 1)
         for name in names

@@ -14,17 +14,13 @@ from typing import Any
 
 import structlog
 
-from bot import alerts, drawing
+from bot import alerts, drawing, recovery
 from bot.desks import Desks
 from bot.ledger import Ledger
-from bot.ledger.inbox import Planned
 from bot.ledger.standing import NAME, Watched
-from bot.telling import lasted
 from shared.api.errors import OutreachError
 from shared.api.models import Inbox
 from shared.api.models import Sequence as Campaign
-from shared.card import Card, Tone
-from shared.health import verdict
 from shared.records import RecordsUnavailable
 
 EVERY = 10.0
@@ -90,32 +86,28 @@ class Surroundings:
             self.planned()
 
     async def _look_at_domain(self, workspace: str, one: Watched, inboxes: Sequence[Inbox]) -> bool:
-        own = [inbox for inbox in inboxes if inbox.domain == one.domain]
         since = one.received_at - WEEK
         counts, names = await self._ledger.told_of(workspace, one.domain, since=since)
         before = json.loads(one.standing or "{}")
-        known = {row["address"]: row for row in before.get("inboxes", ())}
-        past = {} if known else await self._yesterday(workspace, yesterday_of(one))
-        rows = [inbox_row(inbox, known=known.get(inbox.email), past=past) for inbox in own]
-        now: dict[str, Any] = {"inboxes": rows, "counts": dict(counts), "sequences": list(names)}
-        now["troubled"] = bool(before.get("troubled")) or not healthy(own, desks=self._desks, name=workspace)
-        recovered = now["troubled"] and bool(own) and healthy(own, desks=self._desks, name=workspace)
-        note = recovered_note(one, now=self._ledger.store.clock()) if recovered else None
-        return await self._ledger.stand(one.alert_id, _json(now), note=note)
+        past = {} if before.get("inboxes") else await self._yesterday(workspace, yesterday_of(one))
+        at = self._ledger.store.clock()
+        now = recovery.standing(
+            [inbox for inbox in inboxes if inbox.domain == one.domain],
+            before=before,
+            past=past,
+            thresholds=self._desks.settings.workspace(workspace).thresholds,
+            now=at,
+        )
+        stage = now["stage"]
+        note = recovery.note(one, now, at=at) if stage and stage != before.get("stage") else None
+        told = {**now, "counts": dict(counts), "sequences": list(names)}
+        recovered = stage == recovery.RECOVERED
+        return await self._ledger.stand(one.alert_id, _json(told), note=note, recovered=recovered)
 
 
 def yesterday_of(one: Watched) -> datetime:
     """A day before the alert came."""
     return drawing.moment(one.received_at) - timedelta(days=1)
-
-
-def healthy(inboxes: Sequence[Inbox], *, desks: Desks, name: str) -> bool:
-    """Whether every inbox sends, and none of them is at risk."""
-    thresholds = desks.settings.workspace(name).thresholds
-    return all(
-        inbox.status != "resting" and verdict(inbox, thresholds=thresholds).tone is Tone.GOOD
-        for inbox in inboxes
-    )
 
 
 def sequence_standing(one: Watched, sequences: Sequence[Campaign]) -> str:
@@ -124,42 +116,6 @@ def sequence_standing(one: Watched, sequences: Sequence[Campaign]) -> str:
     meant = [s for s in sequences if said in {s.id.casefold(), (s.name or "")[:NAME].casefold()}]
     paused = bool(meant) and all(s.status == "paused" for s in meant)
     return _json({"sequence": "paused"}) if paused else ""
-
-
-def inbox_row(
-    inbox: Inbox,
-    *,
-    known: Mapping[str, Any] | None,
-    past: Mapping[str, tuple[float | None, float | None]],
-) -> dict[str, Any]:
-    """An inbox as it stands; what it was the day before stays as it was first found."""
-    health, limit = past.get(inbox.email, (None, None))
-    return {
-        "address": inbox.email,
-        "health": inbox.health_score,
-        "limit": inbox.daily_limit,
-        "status": inbox.status,
-        "health_before": known.get("health_before") if known else health,
-        "limit_before": known.get("limit_before") if known else limit,
-    }
-
-
-def recovered_note(one: Watched, *, now: float) -> Planned:
-    """What the thread and the channel are told."""
-    took = lasted(drawing.moment(now), since=drawing.moment(one.received_at))
-    card = Card(
-        title=f"{one.domain} has recovered",
-        tone=Tone.GOOD,
-        text=(f"Its inboxes send again, all of them healthy, after {took}.",),
-    )
-    return Planned(
-        dedupe=f"{one.alert_id}:recovered",
-        channel="",
-        kind="recovered",
-        note=drawing.write_note(card),
-        condensed=True,
-        alert_id=one.alert_id,
-    )
 
 
 def _json(standing: Mapping[str, Any]) -> str:

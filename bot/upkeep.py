@@ -16,7 +16,6 @@ from bot.pictures import Pictures
 from bot.reminders import Reminders
 from bot.schedule import Clockwork
 from bot.spikes import SpikeWatch
-from bot.surroundings import Surroundings
 from shared.history import History, HistoryUnavailable
 
 log = structlog.get_logger("upkeep")
@@ -36,18 +35,21 @@ def hang(
 
 
 @asynccontextmanager
-async def open_surroundings(ledger: Ledger, desks: Desks) -> AsyncIterator[Surroundings]:
-    """Who keeps cards true to what happens elsewhere; the caller runs it."""
+async def open_histories(desks: Desks) -> AsyncIterator[Mapping[str, History]]:
+    """The history that the dashboard shows, by workspace: each judges by its own thresholds."""
     async with AsyncExitStack() as stack:
-        history = await stack.enter_async_context(History(desks.settings.history_database))
-        yield Surroundings(ledger, desks, yesterday=Yesterday(history))
+        url = desks.settings.history_database
+        yield {
+            name: await stack.enter_async_context(History(url, thresholds=workspace.thresholds))
+            for name, workspace in desks.settings.workspaces.items()
+        }
 
 
 class Yesterday:
     """How inboxes stood at a moment, as far as the history has it."""
 
-    def __init__(self, history: History) -> None:
-        self._history = history
+    def __init__(self, histories: Mapping[str, History]) -> None:
+        self._histories = histories
 
     async def __call__(self, workspace: str, at: datetime) -> Mapping[str, tuple[float | None, float | None]]:
         """Health and limit by address; empty when the history does not answer."""
@@ -60,7 +62,7 @@ class Yesterday:
         return {address: (health.get(address), limit.get(address)) for address in {*health, *limit}}
 
     async def _held(self, workspace: str, metric: str, at: datetime) -> dict[str, float | None]:
-        found = await self._history.all_series(
+        found = await self._histories[workspace].all_series(
             workspace, kind="inbox", metric=metric, start=at, end=at, points=1
         )
         return {address: values[-1].value for address, values in found.items() if values}

@@ -67,11 +67,13 @@ class OverTime(Records):
             )
         )
 
-    async def stand(self, alert: str, how: str, *, note: Planned | None = None) -> bool:
-        """Write down how it stands; with a note it has recovered, and its cards' threads are told. News?"""
+    async def stand(
+        self, alert: str, how: str, *, note: Planned | None = None, recovered: bool = False
+    ) -> bool:
+        """Write down how it stands; a note is told in its cards' threads when it is news, which is answered."""
 
         def work(connection: sa.Connection, now: float) -> bool:
-            news = standing.stand(connection, alert, how, recovered=note is not None, now=now)
+            news = standing.stand(connection, alert, how, recovered=recovered, now=now)
             if news and note is not None:
                 for workspace, channel in standing.cards(connection, alert):
                     told = replace(note, channel=channel, dedupe=f"{note.dedupe}:{channel}")

@@ -15,8 +15,9 @@ from bot.ledger import spikes as counted
 from bot.ledger.inbox import Planned
 from bot.ledger.posts import Post
 from bot.ledger.spikes import Tally
+from bot.recovery import RECOVERED, note
 from bot.routing import Routes
-from bot.surroundings import recovered_note, sequence_standing
+from bot.surroundings import sequence_standing
 from shared.alerting import Attention, Quiet, Routing, Rule, SpikeRule
 from shared.api.models import Sequence
 from shared.card import Card, Tone
@@ -179,7 +180,9 @@ async def test_a_paused_domain_turns_green_when_it_recovers_and_its_thread_is_to
     assert red.table.rows[0].cells[:3] == ("sam@mail.example", 62, 91)
     assert "check the addresses" in red.text[1]
     hands.now += 3 * 24 * HOUR
-    assert await ledger.stand(post.alert_id, standing, note=recovered_note(open_, now=hands.now))
+    well = {"stage": RECOVERED, "inboxes": [{**rows[0], "status": "active", "health": 90}]}
+    told = note(open_, well, at=hands.now)
+    assert await ledger.stand(post.alert_id, json.dumps(well), note=told, recovered=True)
     green = await shown(ledger)
     assert (green.title, green.tone) == ("mail.example has recovered", Tone.GOOD)
     assert [told.kind for told in await post_all(ledger, hands)] == ["recovered"]
