@@ -52,11 +52,6 @@ def render(card: Card) -> Message:
     return Message(text=message.text, blocks=_shrunk(card))
 
 
-def render_blocks(card: Card) -> list[Block]:
-    """The Card's blocks, for a modal, whose title is elsewhere."""
-    return render(card).blocks
-
-
 def render_with(card: Card, items: Sequence[Card]) -> Message:
     """The Card, and a paragraph with buttons for each of the items, as many as fit."""
     head = render(card)
@@ -180,7 +175,7 @@ def _table(table: Table | None) -> Block | None:
     titles = [_cell(column.title or "\u00a0") for column in table.columns]
     rows = [
         [
-            _cell(_shown(cell, bar=column.bar), mark=MARKS[row.tone] if n == 0 else "")
+            _cell(shown(cell, bar=column.bar), mark=MARKS[row.tone] if n == 0 else "")
             for n, (cell, column) in enumerate(zip(row.cells, table.columns, strict=False))
         ]
         for row in table.rows[:TABLE_ROWS]
@@ -201,7 +196,8 @@ def _cell(text: str, *, mark: str = "") -> dict[str, Any]:
     return {"type": "raw_text", "text": mark + (cut(visible(text).strip(" "), CELL) or "–")}
 
 
-def _shown(cell: str | float | None, *, bar: bool) -> str:
+def shown(cell: str | float | None, *, bar: bool) -> str:
+    """A cell's words; a bar is drawn with eight characters."""
     if cell is None:
         return "–"
     if isinstance(cell, str):

@@ -54,7 +54,9 @@ class Modal:
         if answer.public and told:
             await Thread(self._client, channel=told).say(answer)
         try:
-            view = forms.answer(answer.card, channel=self._channel)
+            view = forms.answer(
+                answer.card, items=answer.items, picture=answer.picture, channel=self._channel
+            )
             await called(self._client, "views.update", view_id=self._view, view=view)
         except NOT_ANSWERED as error:
             log.info("the modal is gone", error=str(error)[:100])

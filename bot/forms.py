@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bot.blocks import LABEL, OPTION_VALUE, Block, cut, plain, render_blocks
+from bot import in_modals
+from bot.blocks import LABEL, OPTION_VALUE, Block, cut, plain
 from shared.api.models import EVENT_KINDS
 from shared.api.models import Sequence as Campaign
 from shared.card import Card
@@ -21,7 +22,7 @@ FORM = "form"
 """Begins the `callback_id` of a form; the command follows."""
 ANSWER = "answer"
 """The `callback_id` of a modal that only shows something."""
-TITLE, OPTIONS, METADATA, BLOCK_ID = 24, 100, 3_000, 255
+OPTIONS, BLOCK_ID = 100, 255
 SEQUENCE, WORKSPACE = "sequence", "workspace"
 View = dict[str, Any]
 
@@ -93,15 +94,17 @@ def _workspaces(asked: Asked) -> list[Block]:
     return [_asked(WORKSPACE, "Workspace", element) | {"dispatch_action": True}]
 
 
-def answer(card: Card, *, title: str = "Outreach", channel: str = "") -> View:
-    """A modal that shows a card; its buttons run as they do in a message."""
+def answer(
+    card: Card, *, items: Sequence[Card] = (), picture: Block | None = None, channel: str = ""
+) -> View:
+    """A modal that shows an answer; its buttons run as they do in a message."""
     return {
         "type": "modal",
         "callback_id": ANSWER,
-        "title": plain(cut(title, TITLE)),
+        "title": plain("Outreach"),
         "close": plain("Close"),
         "private_metadata": json.dumps({"channel": channel}),
-        "blocks": render_blocks(card),
+        "blocks": in_modals.drawn(card, items=items, picture=picture),
     }
 
 

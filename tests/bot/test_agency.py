@@ -175,3 +175,15 @@ async def test_a_channel_sees_what_it_is_told_of_in_every_workspace(agency: Agen
     told = shown(answer)
     for words in ("unsubscribe lead.bounced @globex", "alert_channel of the workspace", "End lead.bounced"):
         assert words in told
+
+
+async def test_what_is_a_table_in_a_message_is_lines_in_the_modal_of_a_shortcut(agency: Agency) -> None:
+    await agency.house.control("shortcut", callback_id="status", **BEN, wait=5)
+
+    async def shown_there() -> str:
+        views = agency.house.slack.workspace.world.views.values()
+        return next((told for view in views if "Status of acme" in (told := shown(view))), "")
+
+    told = await until(shown_there)
+    assert "Lowest health" in told
+    assert '"table"' not in told
