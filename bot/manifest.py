@@ -30,6 +30,11 @@ SCOPES = {
     "files:write": "show charts as pictures; without it they are lines of text",
     "app_mentions:read": "understand commands in threads, where slash commands do not work",
 }
+SPARE = {
+    "chat:write.public": "it posts only where it was invited",
+    "files:write": "charts are lines of text",
+}
+"""Scopes without which less is convenient and nothing fails, and what is so without them."""
 EVENTS = ("app_home_opened", "app_mention", "member_joined_channel", "message.im")
 PAUSE_OF_ALERT, LEAD_OF_ALERT = "pause_of_alert", "lead_of_alert"
 SHORTCUTS = {

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.acts import Answer
-from bot.manifest import SCOPES
+from bot.manifest import SCOPES, SPARE
 from bot.people import NOT_ANSWERED
 from bot.roles import Person
 from bot.socket_mode import SocketMode
@@ -23,8 +24,6 @@ from shared.records import RecordsUnavailable
 from shared.reports import show_span
 
 PATIENCE = 8.0
-SPARE = {"chat:write.public", "files:write"}
-"""Scopes without which less is convenient, and nothing fails."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +79,11 @@ class SelfTest:
         missing = sorted(set(SCOPES) - granted)
         if not missing or granted == {""}:
             return _good("Slack", f"{answer['user']} in {answer['team']}, with all scopes")
-        word = f"without {', '.join(missing)}. Update the app from manifest.yml and install it again."
-        return (_look if set(missing) <= SPARE else _bad)("Slack", word)
+        cure = "Update the app from manifest.yml and install it again."
+        if set(missing) <= set(SPARE):
+            return _look("Slack", f"{without(missing)}. {cure}")
+        lacks = [f"{scope} ({SCOPES[scope]})" for scope in missing if scope not in SPARE]
+        return _bad("Slack", f"the token lacks {'; '.join(lacks)}. {cure}")
 
     async def _channel(self, desk: Desk) -> Fact:
         channel = desk.workspace.alert_channel
@@ -128,6 +130,11 @@ class SelfTest:
         if not told["connected"]:
             return _bad("Socket Mode", f"{told['trouble']}; the bot keeps trying")
         return _good("Socket Mode", f"connected, heard from {told['last_message_age']} s ago")
+
+
+def without(missing: Iterable[str]) -> str:
+    """What is so without these scopes, each of which can be spared."""
+    return "; ".join(f"without {scope} {SPARE[scope]}" for scope in missing)
 
 
 def _said(error: BaseException) -> str:

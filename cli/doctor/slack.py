@@ -14,8 +14,6 @@ from shared.plain import visible
 from shared.settings import Settings, SlackSettings
 
 SECONDS = 10
-CONVENIENT = {"chat:write.public", "files:write"}
-"""Scopes that spare somebody an invitation."""
 
 
 async def examine(settings: Settings) -> AsyncIterator[Finding]:
@@ -46,7 +44,7 @@ def channels(settings: Settings) -> tuple[str, ...]:
 
 def scopes(granted: str | None) -> Finding:
     """Whether the token has all scopes of the manifest."""
-    from bot.manifest import SCOPES
+    from bot.manifest import SCOPES, SPARE
 
     if granted is None:
         return doubtful(
@@ -55,16 +53,13 @@ def scopes(granted: str | None) -> Finding:
     missing = sorted(set(SCOPES) - {scope.strip() for scope in granted.split(",")})
     if not missing:
         return good("Slack scopes", f"all {len(SCOPES)} are granted")
-    if set(missing) <= CONVENIENT:
-        cure = "Invite the bot to its channels, or update the app from manifest.yml."
-        return doubtful(
-            "Slack scopes", f"without {', '.join(missing)} it posts only where it was invited", cure=cure
-        )
-    return bad(
-        "Slack scopes",
-        f"missing: {', '.join(missing)}",
-        cure="Update the app from manifest.yml and install it again.",
-    )
+    cure = "Update the app from manifest.yml and install it again."
+    if set(missing) <= set(SPARE):
+        invited = " Or invite the bot to its channels." if "chat:write.public" in missing else ""
+        word = "; ".join(f"without {scope} {SPARE[scope]}" for scope in missing)
+        return doubtful("Slack scopes", word, cure=f"{cure}{invited}")
+    lacks = [f"{scope} ({SCOPES[scope]})" for scope in missing if scope not in SPARE]
+    return bad("Slack scopes", f"missing: {'; '.join(lacks)}", cure=cure)
 
 
 async def _channel(client: AsyncWebClient, channel: str) -> Finding:

@@ -339,3 +339,14 @@ async def test_doctor_is_for_admins_and_names_what_fails(floor: Floor) -> None:
     await floor.house.control("members", channel=CHANNEL, remove=seed.BOT.id)
     (told,) = await floor.house.say("doctor")
     assert "/invite @outreach" in json.dumps(told)
+
+
+async def test_doctor_says_what_a_missing_scope_is_for(floor: Floor) -> None:
+    await floor.house.control("scopes", remove=["files:write"])
+    (told,) = await floor.house.say("doctor")
+    shown = json.dumps(told)
+    assert "without files:write charts are lines of text" in shown
+    assert "invite" not in shown
+    await floor.house.control("scopes", remove=["usergroups:read"])
+    (told,) = await floor.house.say("doctor")
+    assert "usergroups:read (let user groups be named" in json.dumps(told)

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from bot.manifest import SCOPES
 from cli.doctor.service import clock
 from cli.doctor.slack import scopes
 from shared.card import Tone
@@ -150,3 +151,23 @@ def test_missing_scopes_are_named() -> None:
     assert found.tone is Tone.BAD
     assert "channels:history" in found.word
     assert scopes(None).tone is Tone.WARN
+
+
+@pytest.mark.parametrize(
+    ("missing", "says", "cure"),
+    [
+        ("files:write", "without files:write charts are lines of text", "install it again."),
+        (
+            "chat:write.public",
+            "without chat:write.public it posts only where it was invited",
+            "invite the bot",
+        ),
+    ],
+)
+def test_a_scope_that_can_be_spared_is_told_by_what_is_so_without_it(
+    missing: str, says: str, cure: str
+) -> None:
+    found = scopes(",".join(scope for scope in SCOPES if scope != missing))
+    assert (found.tone, found.word) == (Tone.WARN, says)
+    assert cure in found.cure
+    assert ("invite" in found.cure) is (missing == "chat:write.public")
