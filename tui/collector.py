@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import gc
 import sys
 from collections.abc import Iterator
@@ -19,13 +20,19 @@ THRESHOLDS = (2_000, 20, 1_000)
 
 TURN = 0.001
 """Seconds after which a thread that works out a board lets the event loop have its turn."""
-THREADS = 3
-"""Beside the event loop, for answers that are large; more would only wait for each other."""
+THREADS = 1
+"""Beside the event loop, for answers that are large; more would only wait for each other, each with one in its hands."""
+
+LARGE = 128 * 1024
+"""Bytes from which on a piece of memory is the system's again as soon as it is free."""
+M_MMAP_THRESHOLD = -3
+"""The GNU C library's name for it (mallopt(3)); by itself it learns to keep megabytes for answers like the last."""
 
 
 @contextlib.contextmanager
 def calm() -> Iterator[None]:
     """Within a running loop: what is loaded by now is looked at no more, and what comes is seldom looked at as a whole."""
+    _give_back()
     threads = ThreadPoolExecutor(THREADS, thread_name_prefix="dashboard")
     asyncio.get_running_loop().set_default_executor(threads)
     before, turn = gc.get_threshold(), sys.getswitchinterval()
@@ -39,3 +46,9 @@ def calm() -> Iterator[None]:
         sys.setswitchinterval(turn)
         gc.set_threshold(*before)
         gc.unfreeze()
+
+
+def _give_back() -> None:
+    """Where the C library is another one, it has habits of its own."""
+    if setting := getattr(ctypes.CDLL(None), "mallopt", None):
+        setting(M_MMAP_THRESHOLD, LARGE)

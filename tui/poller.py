@@ -11,6 +11,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -79,6 +80,8 @@ class Poller:
         self._reading: dict[str, asyncio.Task[object]] = {}
         self._again: set[str] = set()
         self._beats = 0
+        self._lane = ThreadPoolExecutor(1, thread_name_prefix="boards")
+        """Of their own: a name that is slow to be looked up holds up every other thread's work."""
 
     @property
     def snapshot(self) -> Snapshot:
@@ -151,6 +154,7 @@ class Poller:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        self._lane.shutdown(wait=False)
 
     async def _read(self, source: Source) -> None:
         task = asyncio.current_task()
@@ -198,7 +202,7 @@ class Poller:
 
     async def _compose(self, deliver: Callable[[Tick], object], *, past: Recollection) -> None:
         """Several reads that end together make one board."""
-        shown = self._snapshot
+        loop, shown = asyncio.get_running_loop(), self._snapshot
         board: Board | None = None
         remembered = past.changes
         while True:
@@ -206,7 +210,7 @@ class Poller:
             self._changed.clear()
             snapshot, beats = self._snapshot, self._beats
             try:
-                made, changed = await asyncio.to_thread(self._work_out, shown, snapshot, board)
+                made, changed = await loop.run_in_executor(self._lane, self._work_out, shown, snapshot, board)
             except Exception:
                 logger.exception("an answer that no board could be made of")  # the screen stays, and ages
                 continue

@@ -7,6 +7,7 @@ there, and the `[fields]` line that would cure it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
@@ -25,6 +26,8 @@ Overrides = Mapping[str, str]
 
 NONE: Overrides = {}
 KEYS_SHOWN = 12
+LONGEST_GROUPING = 12
+"""Characters of `group_by`, however it is written."""
 
 
 def leads(body: Any, *, endpoint: str = "GET /leads", fields: Overrides = NONE) -> Page[Lead]:
@@ -203,11 +206,17 @@ def group_of(item: Mapping[str, Any], *, group_by: str, fields: Overrides = NONE
     leaves = dict(reversed(list(walk(item))))
     for name in _group_names(group_by):
         text = as_text(leaves.get(name))
-        if text and fold(text) not in {group_by, "groupby"}:
+        if text and not _names_the_grouping(text, group_by):
             return text
     return None
 
 
+def _names_the_grouping(text: str, group_by: str) -> bool:
+    """What is longer is data, and would fill the memory of names that `fold` has."""
+    return len(text) <= LONGEST_GROUPING and fold(text) in {group_by, "groupby"}
+
+
+@cache
 def _group_names(group_by: str) -> tuple[str, ...]:
     own = tuple(
         f"{group_by}{part}"

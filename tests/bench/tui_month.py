@@ -1,11 +1,176 @@
-"""A simulated month of the dashboard in a process of its own, so that its memory is its own."""
+"""A simulated month of the dashboard in a process of its own, so that its memory is its own.
+
+Ten thousand inboxes through client, poller, history and screen; the history has seen the fortnight before.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import importlib
+import logging
+import random
+import subprocess
 import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
-from tests.bench.tui_bench import month
+import psutil
+
+from shared.api.client import OutreachClient
+from shared.api.turns import LocalBudget
+from shared.database import parse_url
+from shared.history import History
+from shared.snapshot import Reading
+from tests.bench.crowd import Lag, crowd
+from tests.bench.tui_terminal import dashboard
+from tui.collector import calm
+from tui.dashboard import DashboardApp
+from tui.memory import Memory
+from tui.opening import BEHIND
+from tui.poller import Poller
+from tui.tick import Tick
+
+DAYS = 30
+SECONDS = 36.0
+OFTEN = 5
+"""Seconds: six times as often as by itself."""
+BEFORE = 14
+"""Days of which the history knows: as far back as the charts of rows go."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Month:
+    """Largest resident memory in MB, its slope in MB a simulated day, widgets added, boards shown.
+
+    And the longest block of the event loop in seconds, by work of the process and by the clock.
+    """
+
+    largest: float
+    slope: float
+    widgets: float
+    boards: float
+    lag: float
+    late: float
+
+
+def largest(seconds: float) -> float:
+    """The most memory in MB that the real program takes in its first so many seconds."""
+    with tempfile.TemporaryDirectory() as folder, _service() as port:
+        asyncio.run(_live_a_fortnight(folder, workspace="default"))
+        place, service = Path(folder), f"http://127.0.0.1:{port}/v1"
+        with dashboard(
+            place, base_url=service, database=f"sqlite:///{folder}/outreach.db", poll_seconds=OFTEN
+        ) as terminal:
+            return terminal.largest(seconds=seconds)
+
+
+def measure(seconds: float = SECONDS) -> Month:
+    """A month in so many seconds, in a process of its own."""
+    with tempfile.TemporaryDirectory() as folder, _service() as port:
+        asyncio.run(_live_a_fortnight(folder))
+        command = [sys.executable, "-m", "tests.bench.tui_month", folder, str(port), str(seconds)]
+        told = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    most, slope, widgets, boards, lag, late = map(float, told)
+    return Month(largest=most, slope=slope, widgets=widgets, boards=boards, lag=lag, late=late)
+
+
+@contextlib.contextmanager
+def _service() -> Iterator[int]:
+    command = [sys.executable, "-m", "tests.bench.tui_service"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        try:
+            yield int(process.stdout.readline())
+        finally:
+            process.terminate()
+
+
+async def _live_a_fortnight(folder: str, *, workspace: str = "acme") -> None:
+    """Health moves daily, of each inbox."""
+    dice, snapshot = random.Random(5), replace(crowd(), workspace=workspace)
+    async with _history(folder) as history:
+        for days in range(BEFORE, 0, -1):
+            at = datetime.now(UTC) - timedelta(days=days)
+            boxes = (
+                replace(b, health_score=float(dice.randrange(40, 100))) for b in snapshot.inboxes.value or ()
+            )
+            await history.add(replace(snapshot, inboxes=Reading(value=tuple(boxes), read_at=at)), now=at)
+
+
+def _history(folder: str) -> History:
+    return History(parse_url(f"sqlite:///{Path(folder) / 'history.db'}"))
+
+
+class Dashboard:
+    """What is measured, while a month flies by in so many seconds."""
+
+    def __init__(self, *, seconds: float) -> None:
+        self._began, self._real, self._seconds = datetime.now(UTC), time.monotonic(), seconds
+        self._sizes: list[float] = []
+        self._boards = 0
+        self._lag = Lag()
+        self._app = DashboardApp(workspace="acme", now=self._now)
+
+    def _now(self) -> datetime:
+        return self._began + timedelta(days=DAYS) * ((time.monotonic() - self._real) / self._seconds)
+
+    def _deliver(self, tick: Tick) -> None:
+        self._boards += 1
+        self._app.post_message(self._app.Ticked(tick))
+
+    async def live(self, folder: str, *, port: int) -> Month:
+        """The month."""
+        async with contextlib.AsyncExitStack() as stack:
+            client = await stack.enter_async_context(
+                OutreachClient(
+                    base_url=f"http://127.0.0.1:{port}/v1", api_key="live_bench", pacer=LocalBudget()
+                )
+            )
+            memory = Memory(await stack.enter_async_context(_history(folder)), workspace="acme")
+            await stack.enter_async_context(self._app.run_test(size=(200, 50)))
+            stack.enter_context(calm())
+            poller = Poller(client=client, workspace="acme", poll_seconds=1, now=self._now, memory=memory)
+            stack.push_async_callback(poller.aclose)
+            poller.start(self._deliver, past=await memory.recall(now=self._now()))
+            await asyncio.sleep(self._seconds / 10)
+            widgets = self._widgets()
+            await self._watch()
+            return self._told(widgets)
+
+    async def _watch(self) -> None:
+        process = psutil.Process()
+        watch = asyncio.create_task(self._lag.watch(), name="bench-lag")
+        while (left := self._seconds - (time.monotonic() - self._real)) > 0:
+            await asyncio.sleep(min(left, self._seconds / DAYS))
+            self._sizes.append(process.memory_info().rss / 2**20)
+        watch.cancel()
+        await asyncio.gather(watch, return_exceptions=True)
+
+    def _widgets(self) -> int:
+        return len(self._app.board_screen.query("*"))
+
+    def _told(self, widgets: int) -> Month:
+        sizes = self._sizes
+        first, last = sum(sizes[4:9]) / 5, sum(sizes[-5:]) / 5
+        return Month(
+            largest=max(sizes),
+            slope=(last - first) / (len(sizes) - 7),
+            widgets=self._widgets() - widgets,
+            boards=self._boards,
+            lag=self._lag.worst,
+            late=self._lag.late,
+        )
+
 
 if __name__ == "__main__":
-    sys.stdout.write(" ".join(str(figure) for figure in asyncio.run(month())))
+    for name in BEHIND:
+        importlib.import_module(name)  # as the real one does; settings are not needed here, but weigh as much
+    logging.disable(logging.ERROR)  # time that flies is told as a clock that is set
+    place, number, long = sys.argv[1:]
+    figures = asyncio.run(Dashboard(seconds=float(long)).live(place, port=int(number)))
+    sys.stdout.write(" ".join(map(str, astuple(figures))))

@@ -1,0 +1,56 @@
+"""Ten thousand inboxes, how they move, and how long they hold up an event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from shared.api.models import Inbox
+from shared.snapshot import Reading, Snapshot
+from tests.tui.accounts import account
+
+MANY = 10_000
+CHANGED = MANY // 100
+
+
+def crowd() -> Snapshot:
+    boxes = tuple(
+        Inbox(
+            email=f"person{n:05}@domain{n % 400}.example",
+            health_score=float(40 + n * 7 % 60),
+            daily_limit=20 + n % 30,
+            status=("active", "active", "warming", "resting")[n % 4],
+        )
+        for n in range(MANY)
+    )
+    return replace(account(), inboxes=Reading(value=boxes, read_at=datetime.now(UTC)))
+
+
+def stirred(snapshot: Snapshot, dice: random.Random) -> Snapshot:
+    """Every inbox as a new object, as a poll brings them, and one in a hundred different."""
+    boxes = [replace(box) for box in snapshot.inboxes.value or ()]
+    for _ in range(CHANGED):
+        at = dice.randrange(len(boxes))
+        boxes[at] = replace(boxes[at], health_score=float(dice.randrange(40, 100)))
+    return replace(snapshot, inboxes=Reading(value=tuple(boxes), read_at=datetime.now(UTC)))
+
+
+class Lag:
+    """The longest time for which the event loop did nothing else: `worst` by work of this process, `late` by the clock.
+
+    Where other programs take the core, the clock runs and the process does not.
+    """
+
+    def __init__(self) -> None:
+        self.worst = self.late = 0.0
+
+    async def watch(self) -> None:
+        while True:
+            began, worked = time.perf_counter(), time.process_time()
+            await asyncio.sleep(0.002)
+            passed = time.perf_counter() - began - 0.002
+            self.late = max(self.late, passed)
+            self.worst = max(self.worst, min(passed, time.process_time() - worked))
