@@ -38,10 +38,10 @@ def _listed(table: Table | None, *, rows: int) -> Block:
 
 
 def _line(table: Table, row: Row) -> dict[str, Any]:
-    """The first cell, and what the others say under which title."""
+    """The first cell, and what the others say: figures with what they count."""
     first, *others = zip(table.columns, row.cells, strict=False)
     named = [
-        f"{column.title} {blocks.shown(cell, bar=False)}".strip()
+        f"{column.title if column.numeric else ''} {blocks.shown(cell, bar=False)}".strip()
         for column, cell in others
         if cell is not None and not column.bar
     ]

@@ -85,7 +85,10 @@ async def status(_: Invocation, desk: Desk) -> Card:
         tone=worst(fact.tone for fact in facts if fact.tone is not Tone.INFO),
         facts=facts,
         table=_troubled(domains),
-        buttons=tuple(Button(label=name, command=name) for name in ("sequences", "inboxes", "stats", "open")),
+        buttons=tuple(
+            Button(label=name.capitalize(), command=name)
+            for name in ("sequences", "inboxes", "stats", "open")
+        ),
         footer=f"{desk.now():%Y-%m-%d %H:%M:%S} UTC",
         data=(_data(seen, domains, desk),),
         refused=len(seen.service_errors) == ASKED,
@@ -144,13 +147,14 @@ def _today(part: Part[StatsRow]) -> tuple[Fact, ...]:
         return (part.unknown("Today"),)
     # Without rates: a day's replies answer the sends of days before.
     now = part.value
-    counts = {
-        "sends": now.sends,
-        "replies": now.replies,
-        "positive": now.positive_replies,
-        "meetings": now.meetings,
-    }
-    return (Fact(label="Today", value=", ".join(f"{show_count(n)} {what}" for what, n in counts.items())),)
+    counts = (
+        (now.sends, "send", "sends"),
+        (now.replies, "reply", "replies"),
+        (now.positive_replies, "positive", "positive"),
+        (now.meetings, "meeting", "meetings"),
+    )
+    said = (f"{show_count(count)} {one if count == 1 else many}" for count, one, many in counts)
+    return (Fact(label="Today", value=", ".join(said)),)
 
 
 def _alerts(part: Part[AlertsSummary], *, now: datetime) -> tuple[Fact, ...]:
@@ -163,12 +167,16 @@ def _alerts(part: Part[AlertsSummary], *, now: datetime) -> tuple[Fact, ...]:
     extra = (
         (known.dead, "undeliverable"),
         (known.uncertain, "uncertain"),
+        (known.held, "held over the quiet hours"),
         (known.unreadable, "unreadable deliveries"),
     )
     waiting += "".join(f", {count} {word}" for count, word in extra if count)
     last = f"{show_span(now - known.last_delivery_at)} ago" if known.last_delivery_at else "none so far"
     tone = Tone.BAD if known.dead else Tone.WARN if known.uncertain or known.unreadable else Tone.GOOD
     facts = [Fact(label="Alerts", value=waiting, tone=tone), Fact(label="Last delivery", value=last)]
+    if known.broken:
+        said = ", ".join(f"{channel} ({error})" for channel, error in known.broken.items())
+        facts.append(Fact(label="Channels that take nothing", value=said, tone=Tone.BAD))
     if known.strange_timers:
         said = f"{', '.join(known.strange_timers)}: due, and this version does not know them; update the bot"
         facts.append(Fact(label="Timers", value=said, tone=Tone.WARN))
