@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
+from typing import TextIO, cast
 
 import structlog
 
 # Handed to Bolt, which otherwise gives each of its own loggers the root's level.
 BOLT = logging.getLogger("bot.bolt")
 _QUIET = ("slack_sdk", "apscheduler", "alembic", "uvicorn", "aiohttp", "httpx")
+
+
+class Stderr:
+    """Drops what cannot be written: a disk that is full must not stop the bot over its log."""
+
+    def write(self, text: str) -> None:
+        """Write, or do not."""
+        with contextlib.suppress(OSError):
+            sys.stderr.write(text)
+
+    def flush(self) -> None:
+        """Likewise."""
+        with contextlib.suppress(OSError):
+            sys.stderr.flush()
 
 
 def set_up(level: str) -> None:
@@ -23,10 +39,10 @@ def set_up(level: str) -> None:
     structlog.configure(
         processors=[*shared, structlog.processors.format_exc_info, structlog.processors.JSONRenderer()],
         wrapper_class=structlog.make_filtering_bound_logger(number),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", Stderr())),
         cache_logger_on_first_use=True,
     )
-    handler = logging.StreamHandler(sys.stderr)
+    handler = logging.StreamHandler(Stderr())
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared,

@@ -104,7 +104,7 @@ class Messenger:
     async def _post(self, call: Mapping[str, Any], *, ends: float) -> Outcome:
         left = ends - time.monotonic()
         if left < self._timeout / 2:  # begun now, it would be cut off while Slack works on it
-            return NotSent(after=0.0, error="too late in its lease")
+            return NotSent(after=0.0)
         try:
             answer = await self._call("chat.postMessage", call, seconds=left)
         except (SlackApiError, SlackClientError, aiohttp.ClientError, TimeoutError, OSError) as error:
@@ -147,7 +147,11 @@ class Messenger:
             return await self.find(channel, key, since=since)  # where `post` goes when the thread is gone
         if isinstance(outcome, ChannelRefused | Unpostable):
             return Unpostable(error=f"cannot look it up: {outcome.error}", unsure=True)
-        return NotSent(after=outcome.after if isinstance(outcome, NotSent) else 5.0)
+        return (
+            outcome
+            if isinstance(outcome, NotSent)
+            else NotSent(after=5.0, error=getattr(outcome, "error", ""))
+        )
 
     async def _search(self, method: str, query: dict[str, Any], key: str) -> Outcome:
         for _page in range(PAGES):

@@ -123,8 +123,8 @@ class Intake:
         try:
             await self._ledger.store_batch([a for a, _ in taken], number=group.number, answered=answered)
         except RecordsUnavailable as error:
-            log.warning("not stored", deliveries=len(taken), error=str(error))
             _settle(taken, error)
+            log.warning("not stored", deliveries=len(taken), error=str(error))
             return
         self.count += len(taken)
         metrics.BATCH.observe(len(taken))

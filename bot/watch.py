@@ -72,11 +72,20 @@ class Watch:
         told = {
             "database": database,
             "slack": self._courier.slack_error or self._slack,
+            "channels": await self._broken() if database == "ok" else {},
             "socket_mode": self._socket_mode.state if self._socket_mode else "off",
             "api": "ok" if set(self._api.values()) == {"ok"} else "; ".join(sorted(set(self._api.values()))),
             "workspaces": {name: {"api": state} for name, state in self._api.items()},
         }
         return database == "ok", told
+
+    async def _broken(self) -> Mapping[str, str]:
+        """Channels that take nothing, and what Slack says of each."""
+        try:
+            async with asyncio.timeout(CHECK_TIMEOUT):
+                return await self._ledger.broken_channels()
+        except (RecordsUnavailable, TimeoutError):
+            return {}
 
     async def measure(self) -> None:
         """Bring the gauges up to date, as far as the database answers."""
@@ -91,6 +100,7 @@ class Watch:
                 ("waiting", summary.waiting),
                 ("dead", summary.dead),
                 ("uncertain", summary.uncertain),
+                ("held", summary.held),
             ):
                 metrics.ALERTS.labels(name, state).set(count)
             oldest = summary.oldest_waiting_at

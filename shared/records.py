@@ -30,11 +30,15 @@ class AlertsSummary:
     oldest_waiting_at: datetime | None = None
     dead: int = 0
     uncertain: int = 0
+    held: int = 0
+    """Kept back until the quiet hours end."""
     unreadable: int = 0
     """Deliveries with a good signature that were no known event, or no JSON."""
     last_delivery_at: datetime | None = None
     deliveries: Mapping[str, int] = field(default_factory=dict)
     """Deliveries of the last 24 hours by event kind."""
+    broken: Mapping[str, str] = field(default_factory=dict)
+    """Channels that take nothing, and what Slack says of each."""
     strange_timers: tuple[str, ...] = ()
     """Kinds of timers that are due and that this version does not know."""
 

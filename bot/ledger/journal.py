@@ -9,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from bot.ledger import inbox
+from bot.ledger import inbox, outbox
 from bot.ledger.posts import State
 from bot.ledger.tables import alerts, audit, deliveries, digests, posts, subscriptions, timers
 from shared.records import TIMER_KINDS, Actor, AlertsSummary, AuditEntry, ClaimTime, Subscription
@@ -21,20 +21,26 @@ DAY = 86_400.0
 def summary(connection: sa.Connection, workspace: str, *, now: float) -> AlertsSummary:
     """How the alerts of a workspace stand, and what came in the last 24 hours."""
     states = {state: (count, oldest) for state, count, oldest in connection.execute(_by_state(workspace))}
-    ready, sending = states.get(State.READY, (0, None)), states.get(State.SENDING, (0, None))
+    count = {state: states.get(state, (0, None))[0] for state in State}
+    under_way = [states[state][1] for state in _UNDER_WAY if state in states]
     recent = connection.execute(_deliveries_since(workspace, now - DAY)).all()
-    unread = sum(row.waiting for row in connection.execute(_pending(workspace)))
+    unread, unread_since = connection.execute(_pending(workspace)).one()
     last = sa.select(sa.func.max(deliveries.c.last_at)).where(deliveries.c.workspace == workspace)
     return AlertsSummary(
-        waiting=ready[0] + sending[0] + unread,
-        oldest_waiting_at=moment(min((at for at in (ready[1], sending[1]) if at), default=None)),
-        dead=states.get(State.DEAD, (0, None))[0],
-        uncertain=states.get(State.UNCERTAIN, (0, None))[0],
+        waiting=count[State.READY] + count[State.SENDING] + unread,
+        oldest_waiting_at=moment(min([*under_way, *filter(None, [unread_since])], default=None)),
+        dead=count[State.DEAD],
+        uncertain=count[State.UNCERTAIN],
+        held=count[State.HELD],
         unreadable=sum(row.seen for row in recent if row.problem),
         last_delivery_at=moment(connection.scalar(last)),
         deliveries={row.kind: int(row.seen) for row in recent if row.kind},
+        broken=_broken(connection, workspace),
         strange_timers=tuple(connection.scalars(_strange_timers(workspace, now))),
     )
+
+
+_UNDER_WAY = (State.READY, State.SENDING, State.UNCERTAIN)
 
 
 def _by_state(workspace: str) -> sa.Select[Any]:
@@ -64,12 +70,19 @@ def arrivals(connection: sa.Connection, workspace: str, *, since: float, until: 
     return {kind: count for kind, count in counts.items() if kind}
 
 
-def _pending(workspace: str) -> sa.Select[Any]:
+def _pending(workspace: str) -> sa.Select[int, float | None]:
     return (
-        sa.select(sa.func.count().label("waiting"))
+        sa.select(sa.func.count(), sa.func.min(deliveries.c.received_at))
         .select_from(deliveries)
         .where(deliveries.c.pending, deliveries.c.workspace == workspace)
     )
+
+
+def _broken(connection: sa.Connection, workspace: str) -> dict[str, str]:
+    """Broken channels in which something of the workspace waits."""
+    waits = sa.select(posts.c.channel).where(posts.c.workspace == workspace, posts.c.state != State.SENT)
+    waiting = set(connection.scalars(waits.distinct()))
+    return {channel: error for channel, error in outbox.broken(connection).items() if channel in waiting}
 
 
 def _strange_timers(workspace: str, now: float) -> sa.Select[Any]:

@@ -141,6 +141,10 @@ class Ledger(OverTime):
         """Give single dead letters another try."""
         return await self.stamped(lambda c, now: settling.revive(c, now=now))
 
+    async def broken_channels(self) -> Mapping[str, str]:
+        """Channels that take nothing, and what Slack says of each."""
+        return await self.store.read(outbox.broken)
+
     async def check(self) -> None:
-        """Raise `RecordsUnavailable` unless the database can be written to."""
-        await self.store.write(lambda c: c.execute(sa.text("SELECT 1")))
+        """Raise `RecordsUnavailable` unless the database can be written to, which a full disk tells only then."""
+        await self.stamped(lambda c, now: arriving.try_out(c, now=now))

@@ -91,6 +91,12 @@ def claim(
     )
 
 
+def broken(connection: sa.Connection) -> dict[str, str]:
+    """Channels that take nothing, and what Slack says of each."""
+    query = sa.select(lanes.c.channel, lanes.c.trouble).where(lanes.c.trouble != "")
+    return dict(row.tuple() for row in connection.execute(query.order_by(lanes.c.channel)))
+
+
 def end_leases(connection: sa.Connection) -> None:
     """Free every lane; only for who knows that nobody else is alive."""
     connection.execute(sa.update(lanes).values(lease_until=None))

@@ -39,6 +39,14 @@ async def test_status_tells_everything_at_once(office: Office) -> None:
     ) in office.service.requests
 
 
+async def test_status_names_the_channels_that_take_nothing(office: Office) -> None:
+    assert office.records is not None
+    office.records.alerts = AlertsSummary(dead=2, held=1, broken={"C1": "is_archived"})
+    card = await office.say("status")
+    assert facts(card)["Alerts"] == "0 waiting, 2 undeliverable, 1 held over the quiet hours"
+    assert facts(card)["Channels that take nothing"] == "C1 (is_archived)"
+
+
 async def test_status_tells_of_timers_that_only_a_newer_version_knows(office: Office) -> None:
     assert office.records is not None
     office.records.alerts = AlertsSummary(strange_timers=("brew",))
