@@ -22,9 +22,11 @@ settings.load_profile("house")  # `--hypothesis-profile=deep` comes after this a
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """A property that hangs ends the run: raised in the test, the timeout would pass for a failing example, to be
     tried again for ever."""
-    seconds = float(config.getini("timeout") or 120)
+    usual = float(config.getini("timeout") or 120)
     for item in items:
         if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+            own = item.get_closest_marker("timeout")
+            seconds = own.args[0] if own else usual
             item.add_marker(pytest.mark.timeout(seconds, method="thread"))
 
 

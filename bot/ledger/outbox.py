@@ -94,7 +94,7 @@ def claim(
 def broken(connection: sa.Connection) -> dict[str, str]:
     """Channels that take nothing, and what Slack says of each."""
     query = sa.select(lanes.c.channel, lanes.c.trouble).where(lanes.c.trouble != "")
-    return dict(row.tuple() for row in connection.execute(query.order_by(lanes.c.channel)))
+    return {row.channel: row.trouble for row in connection.execute(query.order_by(lanes.c.channel))}
 
 
 def end_leases(connection: sa.Connection) -> None:
