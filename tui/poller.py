@@ -38,6 +38,8 @@ APART = 0.2
 """Seconds between the first reads, so that a start is no burst."""
 PATIENCE = 12.0
 """Seconds for one reading, the client's repetitions included."""
+KEEPING = 1.0
+"""Seconds that a board waits until the one before has been written down."""
 STEP = 5.0
 """Seconds between wall clock and steady clock, within one look, that mean that somebody set the clock."""
 LOOK_BACK = 60
@@ -75,8 +77,7 @@ class Poller:
         self._changed = asyncio.Event()
         self._composer: asyncio.Task[None] | None = None
         self._minder: asyncio.Task[None] | None = None
-        self._keeper: asyncio.Task[None] | None = None
-        self._unkept = asyncio.Event()
+        self._keeper: asyncio.Task[object] | None = None
         self._reading: dict[str, asyncio.Task[object]] = {}
         self._again: set[str] = set()
         self._beats = 0
@@ -119,7 +120,6 @@ class Poller:
             )
         self._scheduler.start()
         self._minder = asyncio.create_task(self._mind_the_clock(), name="dashboard-clock")
-        self._keeper = asyncio.create_task(self._keep(), name="dashboard-keeper")
 
     async def _mind_the_clock(self) -> None:
         """The scheduler waits for times of day: an hour set back would be an hour without reads."""
@@ -218,15 +218,19 @@ class Poller:
             self._alarmed = made.headline.tone is Tone.BAD and made.trouble is None
             deliver(Tick(snapshot=snapshot, board=made, changes=(*changed, *remembered), beats=beats))
             remembered = ()
-            if beats:
-                self._unkept.set()
+            if self._memory and beats:
+                await self._keep(snapshot, self._memory)
 
-    async def _keep(self) -> None:
-        """Beside the boards, which wait for no database; what was read while one was kept is kept next."""
-        while self._memory:
-            await self._unkept.wait()
-            self._unkept.clear()
-            await self._memory.keep(self._snapshot, now=self._now())
+    async def _keep(self, snapshot: Snapshot, memory: Memory) -> None:
+        """The next board waits for the history, but not for long: where that hangs, the screen goes on without it."""
+        if self._keeper is None or self._keeper.done():
+            self._keeper = asyncio.create_task(
+                memory.keep(snapshot, now=self._now()), name="dashboard-keeper"
+            )
+        done, _ = await asyncio.wait({self._keeper}, timeout=KEEPING)
+        for one in done:
+            if error := one.exception():
+                logger.error("a snapshot was not kept", exc_info=error)
 
     def _work_out(
         self, before: Snapshot, after: Snapshot, board: Board | None

@@ -17,7 +17,9 @@ from shared.api.models import Inbox, Lead, Page, Sequence, StatsRow
 from shared.api.pacing import BudgetState
 from shared.database import parse_url
 from shared.history import History
+from shared.snapshot import Snapshot
 from tests.tui.accounts import account
+from tui.lines import ChangeLine
 from tui.memory import Memory
 from tui.poller import Poller
 from tui.replay import Replay
@@ -215,6 +217,37 @@ async def test_a_history_that_cannot_be_used_costs_only_its_charts(tmp_path: Pat
         async with polled(Service(), memory=memory) as (_, watcher):
             await watcher.until(lambda t: bool(t.board.sequences))
         assert memory.notice.startswith("No history")
+
+
+class Stuck(Memory):
+    """A history whose database neither answers nor refuses."""
+
+    async def keep(self, snapshot: Snapshot, *, now: datetime) -> tuple[ChangeLine, ...]:
+        await asyncio.Event().wait()
+        return ()
+
+
+async def test_a_history_that_never_answers_holds_up_no_board(tmp_path: Path) -> None:
+    service = Service()
+    async with (
+        History(parse_url(f"sqlite:///{tmp_path}/history.db")) as history,
+        polled(service, memory=Stuck(history, workspace="acme")) as (_, watcher),
+    ):
+        await watcher.until(lambda t: bool(t.board.sequences))
+        service.status = "paused"
+        await watcher.until(lambda t: t.board.sequences[0].sequence.status == "paused")
+
+
+async def test_what_reads_as_before_is_kept_once() -> None:
+    service = Service()
+    async with polled(service) as (_, watcher):
+        first = (await watcher.until(lambda t: bool(t.board.inboxes))).snapshot.inboxes
+        later = (
+            await watcher.until(lambda t: t.snapshot.inboxes.read_at not in {None, first.read_at})
+        ).snapshot.inboxes
+        assert first.value
+        assert later.value
+        assert all(one is other for one, other in zip(first.value, later.value, strict=True))
 
 
 def test_intervals_follow_the_base() -> None:
