@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -11,9 +12,12 @@ import pytest
 from sandbox.service import Service
 from tests.sandbox.service.receiver import Receiver
 
+FOUNDED = time.time()
+"""When the account was founded. A service that stands there has nothing to catch up with, however long the tests take."""
+
 
 async def _found(path: Path) -> None:
-    async with Service(database=f"sqlite:///{path}", speed=0):
+    async with Service(database=f"sqlite:///{path}", speed=0, now=FOUNDED):
         pass
 
 
@@ -38,7 +42,7 @@ def copy(founded: Path, tmp_path: Path) -> Callable[[], str]:
 @pytest.fixture
 async def service(copy: Callable[[], str]) -> AsyncIterator[Service]:
     """The service on a believable account, its time standing still, its limiter off."""
-    async with Service(database=copy(), speed=0, timeout=0.4) as running:
+    async with Service(database=copy(), speed=0, timeout=0.4, now=FOUNDED) as running:
         async with httpx.AsyncClient() as client:
             await client.put(f"{running.control_url}/limiter", json={"form": "off"})
         yield running
