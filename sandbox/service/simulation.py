@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from typing import Any
 
@@ -96,7 +97,8 @@ def _skip_idle(
     if acts < len(scenario.acts):
         due.append(state.founded_at + scenario.acts[acts].at)
     idle = min(moment for moment in due if moment is not None) - at
-    return float(at + max(0, int(idle // QUANTUM)) * QUANTUM)
+    # A quantum ends with its last moment: what is due on the stroke belongs to the one before it.
+    return float(at + max(0, math.ceil(idle / QUANTUM) - 1) * QUANTUM)
 
 
 def _quantum(
