@@ -15,9 +15,9 @@ import structlog
 
 from bot import bulk, roles
 from bot.attention import ALERT, VERBS, Attention
-from bot.blocks import Block
 from bot.bulk import Bulk
 from bot.desks import Desks
+from bot.elements import Block
 from bot.ledger.interaction import Interaction
 from bot.ledger.questions import Answered, Question, Verdict
 from bot.people import People

@@ -13,27 +13,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bot import spans
-from shared.card import Button, Card, Confirm, Fact, Table, Tone
+from bot.elements import LABEL, MENU, OPTION_VALUE, VALUE, Block, cut, draw_button, overflow, plain
+from shared.card import Button, Card, Fact, Table, Tone
 from shared.plain import visible, visible_lines
-
-Block = dict[str, Any]
 
 TOTAL = 13_000
 """Characters over all blocks, under the 13,200 at which Slack refuses the message."""
 HEADER, SECTION, QUOTE, CONTEXT, FALLBACK = 150, 2_800, 1_500, 1_000, 2_000
-LABEL, VALUE, OPTION_VALUE, CELL = 75, 2_000, 150, 80
-CONFIRM_TITLE, CONFIRM_TEXT, CONFIRM_ANSWER = 100, 300, 30
-ROW_OF_BUTTONS, MENU, TABLE_ROWS, FACTS, PARAGRAPHS = 10, 5, 60, 20, 10
+CELL = 80
+ROW_OF_BUTTONS, TABLE_ROWS, FACTS, PARAGRAPHS = 10, 60, 20, 10
 MOST_BLOCKS = 50
-ITEM_BUTTON = 100
-"""Characters of a button in a list, as they travel: `claim al_…` and its label."""
-RUN = "run"
-"""Every button's `action_id` begins with it; its value is a command line."""
-PICK = f"{RUN}_at:"
-"""Begins the `action_id` of an element that picks a time; the line before the time follows."""
 
 MARKS = {Tone.GOOD: "🟢 ", Tone.WARN: "🟠 ", Tone.BAD: "🔴 ", Tone.UNKNOWN: "⚪ ", Tone.INFO: ""}
-_STYLES = {Tone.GOOD: "primary", Tone.BAD: "danger"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,25 +41,6 @@ def render(card: Card) -> Message:
     if size(message.blocks) <= TOTAL:
         return message
     return Message(text=message.text, blocks=_shrunk(card))
-
-
-def render_with(card: Card, items: Sequence[Card]) -> Message:
-    """The Card, and a paragraph with buttons for each of the items, as many as fit."""
-    head = render(card)
-    drawn = list(head.blocks)
-    for number, item in enumerate(items):
-        more = _entry(item, number)
-        rest = _context(f"and {len(items) - number} more")
-        if len(drawn) + len(more) >= MOST_BLOCKS or size([*drawn, *more]) > TOTAL - 200:
-            return Message(text=head.text, blocks=[*drawn, *([rest] if rest else [])])
-        drawn += more
-    return Message(text=head.text, blocks=drawn)
-
-
-def _entry(item: Card, number: int) -> list[Block]:
-    lines = _item(replace(item, buttons=()), number, sizes=_LIST_SIZES[0])
-    elements = [draw_button(button, n) for n, button in enumerate(item.buttons[:ROW_OF_BUTTONS])]
-    return [*lines, *([{"type": "actions", "elements": elements}] if elements else [])]
 
 
 def _shrunk(card: Card) -> list[Block]:
@@ -117,9 +89,9 @@ def _draw(card: Card) -> list[Block]:
         _facts(card.facts[:FACTS]),
         _quote(card.quote),
         _table(card.table),
-        _context(_rest(card.table)),
-        _actions(card.buttons),
-        _context(card.footer),
+        context(_rest(card.table)),
+        actions(card.buttons),
+        context(card.footer),
     ]
     return [part for part in parts if part]
 
@@ -127,11 +99,6 @@ def _draw(card: Card) -> list[Block]:
 def _header(card: Card) -> Block:
     title = cut(MARKS[card.tone] + (visible(spans.bare(card.title)).strip() or "Outreach"), HEADER)
     return {"type": "header", "text": plain(title)}
-
-
-def plain(text: str) -> dict[str, Any]:
-    """A text object that Slack does not parse; `:smile:` stays what was written."""
-    return {"type": "plain_text", "text": text, "emoji": False}
 
 
 def _paragraph(text: str) -> Block | None:
@@ -208,13 +175,14 @@ def shown(cell: str | float | None, *, bar: bool) -> str:
     return f"{cell:,.10g}"
 
 
-def _actions(buttons: Sequence[Button]) -> Block | None:
+def actions(buttons: Sequence[Button]) -> Block | None:
+    """A row of buttons, and a menu of those that belong into one."""
     row = [b for b in buttons if not _in_menu(b)][:ROW_OF_BUTTONS]
     menu = [b for b in buttons if _in_menu(b)][:MENU]
-    elements = [draw_button(button, n) for n, button in enumerate(row) if len(button.command) <= VALUE]
+    drawn = [draw_button(button, n) for n, button in enumerate(row) if len(button.command) <= VALUE]
     if menu:
-        elements.append(_overflow(menu))
-    return {"type": "actions", "elements": elements} if elements else None
+        drawn.append(overflow(menu))
+    return {"type": "actions", "elements": drawn} if drawn else None
 
 
 def _in_menu(button: Button) -> bool:
@@ -222,47 +190,10 @@ def _in_menu(button: Button) -> bool:
     return button.menu and button.confirm is None and len(button.command) <= OPTION_VALUE
 
 
-def draw_button(button: Button, number: int) -> dict[str, Any]:
-    """A button as an element; `number` tells it from its neighbours."""
-    if button.picks:
-        return {"type": "datetimepicker", "action_id": f"{PICK}{button.command}"}
-    element: dict[str, Any] = {
-        "type": "button",
-        "text": plain(cut(visible(button.label), LABEL) or "…"),
-        "action_id": f"{RUN}_{number}",
-        "value": button.command,
-    }
-    if button.url:
-        return {**{key: element[key] for key in ("type", "text", "action_id")}, "url": button.url}
-    if button.tone in _STYLES:
-        element["style"] = _STYLES[button.tone]
-    if button.confirm:
-        element["confirm"] = _confirm(button.confirm)
-    return element
-
-
-def _confirm(confirm: Confirm) -> dict[str, Any]:
-    return {
-        "title": plain(cut(visible(confirm.title), CONFIRM_TITLE) or "Sure?"),
-        "text": plain(cut(visible(confirm.text), CONFIRM_TEXT) or "Sure?"),
-        "confirm": plain(cut(visible(confirm.yes), CONFIRM_ANSWER) or "Yes"),
-        "deny": plain(cut(visible(confirm.no), CONFIRM_ANSWER) or "No"),
-    }
-
-
-def _overflow(buttons: Sequence[Button]) -> dict[str, Any]:
-    options = [{"text": plain(cut(visible(b.label), LABEL) or "…"), "value": b.command} for b in buttons]
-    return {"type": "overflow", "action_id": f"{RUN}_menu", "options": options}
-
-
-def _context(footer: str) -> Block | None:
+def context(footer: str) -> Block | None:
+    """A line in small grey letters; None where there is nothing to say."""
     shown = cut(visible(spans.bare(footer)).strip(), CONTEXT)
     return {"type": "context", "elements": [plain(shown)]} if shown else None
-
-
-def cut(text: str, most: int) -> str:
-    """The text, or its beginning with an ellipsis."""
-    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def annotated(message: Message, said: str) -> Message:
@@ -281,40 +212,3 @@ def illustrated(message: Message, picture: Block | None) -> Message:
         (n for n, block in enumerate(message.blocks) if block["type"] == "actions"), len(message.blocks)
     )
     return Message(text=message.text, blocks=[*message.blocks[:at], picture, *message.blocks[at:]])
-
-
-def render_line(card: Card) -> Message:
-    """A Card in one line, with its first button beside it."""
-    return Message(text=fallback(card), blocks=_item(card, 0, sizes=(120, 400, 0)))
-
-
-def render_list(cards: Sequence[Card]) -> Message:
-    """Many Cards in one message, a paragraph each, with the first button of each beside it."""
-    drawn: list[Block] = []
-    for title, said, quote in _LIST_SIZES:
-        sizes = (title, said, quote)
-        drawn = [block for n, card in enumerate(cards) for block in _item(card, n, sizes=sizes)]
-        if size(drawn) <= TOTAL:
-            break
-    text = f"{len(cards)} alerts: {'; '.join(card.title for card in cards)}"
-    return Message(text=escape(cut(visible(text), FALLBACK)), blocks=drawn)
-
-
-_LIST_SIZES = ((120, 200, 160), (100, 120, 80), (80, 60, 40), (60, 30, 0), (20, 0, 0))
-"""Letters of title, facts and quote of an item; the last fits for twenty items of any alphabet."""
-
-
-def _item(card: Card, number: int, *, sizes: tuple[int, int, int]) -> list[Block]:
-    title, said, quoted = sizes
-    facts = " · ".join(
-        visible(part) for part in (*card.text, *(fact.value for fact in card.facts[:3])) if part
-    )
-    shown = [spans.text(MARKS[card.tone] + (cut(visible(card.title).strip(), title) or "…"), bold=True)]
-    shown += [spans.text(f"\n{cut(facts, said)}")] if facts and said else []
-    shown += [spans.text(f"\n“{cut(visible(card.quote), quoted)}”")] if card.quote and quoted else []
-    item = rich({"type": "rich_text_section", "elements": shown})
-    acts = [b for b in card.buttons[:1] if len(json.dumps((b.label, b.command))) <= ITEM_BUTTON]
-    return [
-        item,
-        *([{"type": "actions", "elements": [draw_button(b, number) for b in acts]}] if acts else []),
-    ]

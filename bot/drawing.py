@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from bot import alerts, blocks
+from bot import alerts, blocks, lists
 from bot.alerts import Alert
+from bot.elements import Block
 from bot.interested import Mark
 from bot.ledger.painting import StormTally
 from bot.ledger.posts import NUDGES, Post
@@ -76,12 +77,12 @@ def message(posts: Sequence[Post], *, several: bool, tally: StormTally | None = 
     """One post as a whole card, or several as a list in which each keeps its own button."""
     if len(posts) == 1 and not posts[0].bundle:
         card = card_of(posts[0], several=several, tally=tally)
-        drawn = blocks.render_line(card) if posts[0].condensed else blocks.render(card)
+        drawn = lists.render_line(card) if posts[0].condensed else blocks.render(card)
         drawn = blocks.illustrated(drawn, picture_of(posts[0].note))
         calls = posts[0].kind not in {"alert", *NUDGES} or posts[0].waiting_since is not None
         return called(drawn, posts[0].mention if calls else "")
     cards = [card_of(post, several=several) for post in posts]
-    return blocks.render_list(cards)
+    return lists.render_list(cards)
 
 
 def called(drawn: blocks.Message, mention: str) -> blocks.Message:
@@ -137,12 +138,12 @@ def storm(tally: StormTally | None) -> Card:
     )
 
 
-def picture_of(note: str) -> blocks.Block | None:
+def picture_of(note: str) -> Block | None:
     """The picture that a note was given."""
     return json.loads(note).get("picture") if note else None
 
 
-def write_note(card: Card, *, picture: blocks.Block | None = None) -> str:
+def write_note(card: Card, *, picture: Block | None = None) -> str:
     """A Card of the bot's own, for the ledger."""
     table = card.table and {
         "columns": [[column.title, column.numeric, column.bar] for column in card.table.columns],

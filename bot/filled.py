@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bot.blocks import cut
+from bot.elements import cut
 from bot.forms import SEQUENCE, channel_of, verb_of, workspace_of
 from shared.commands.arguments import EMAIL
 from shared.words import join, quote, split

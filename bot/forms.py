@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot import in_modals
-from bot.blocks import LABEL, OPTION_VALUE, Block, cut, plain
+from bot.elements import LABEL, OPTION_VALUE, Block, cut, plain
 from shared.api.models import EVENT_KINDS
 from shared.api.models import Sequence as Campaign
 from shared.card import Card

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from bot import blocks, spans
-from bot.blocks import Block, cut, plain
+from bot.elements import LABEL, RUN, Block, cut, draw_button, plain
 from bot.standing import ALL, Paused, Standing, Waiting
 from shared.api.models import Sequence as Campaign
 from shared.card import Button, Tone
@@ -71,14 +71,14 @@ def _choice(standing: Standing) -> Block:
     value = f"home @{standing.looked_at}" if standing.looked_at else f"home {ALL}"
     return {
         "type": "static_select",
-        "action_id": f"{blocks.RUN}_workspace",
+        "action_id": f"{RUN}_workspace",
         "options": offered,
         "initial_option": next((one for one in offered if one["value"] == value), offered[0]),
     }
 
 
 def _option(label: str, value: str) -> dict[str, Any]:
-    return {"text": plain(cut(label, blocks.LABEL)), "value": value}
+    return {"text": plain(cut(label, LABEL)), "value": value}
 
 
 def _summary(standing: Standing) -> str:
@@ -162,7 +162,7 @@ def _workspace(name: str, standing: Standing) -> Block:
     line = f"{blocks.MARKS[_tone(name, standing)]}{name} · {' · '.join(filter(None, said))}"
     block: Block = {"type": "section", "block_id": f"home_of_{name}"[:255], "text": plain(line)}
     button = Button(label="Show", command=f"home @{name}")
-    return block | {"accessory": blocks.draw_button(button, 0)}
+    return block | {"accessory": draw_button(button, 0)}
 
 
 def _running(known: Sequence[Campaign] | None) -> str:
@@ -225,7 +225,7 @@ def _sequence(campaign: Campaign, standing: Standing, one: str) -> Block:
     verb = {"active": "pause", "paused": "resume"}.get(campaign.status or "")
     if verb and standing.may_change:
         button = Button(label=verb.capitalize(), command=standing.line(join(verb, campaign.id), one))
-        block["accessory"] = blocks.draw_button(button, 0)
+        block["accessory"] = draw_button(button, 0)
     return block
 
 
@@ -257,7 +257,7 @@ def _acts(name: str, buttons: Sequence[Button]) -> Block:
     return {
         "type": "actions",
         "block_id": f"home_{name}"[:255],
-        "elements": [blocks.draw_button(button, number) for number, button in enumerate(buttons)],
+        "elements": [draw_button(button, number) for number, button in enumerate(buttons)],
     }
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from bot import blocks, spans
-from bot.blocks import Block, cut
+from bot import blocks, lists, spans
+from bot.elements import Block, cut
 from shared.card import Card, Row, Table
 from shared.plain import visible
 
@@ -19,7 +19,7 @@ NAME, SAID = 100, 300
 def drawn(card: Card, *, items: Sequence[Card] = (), picture: Block | None = None) -> list[Block]:
     """The blocks of a view; everything that a message would show."""
     bare = replace(card, table=None)
-    message = blocks.render_with(bare, items) if items else blocks.render(bare)
+    message = lists.render_with(bare, items) if items else blocks.render(bare)
     for rows in ROWS if card.table and card.table.rows else ():
         listed = blocks.illustrated(message, _listed(card.table, rows=rows))
         if listed is not message:

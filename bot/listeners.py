@@ -17,10 +17,11 @@ import structlog
 from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncRespond
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot import acts, blocks, forms
+from bot import acts, forms
 from bot.acts import Acts, Answer
 from bot.courtesy import GREETING, NO_ALERT, ON_ITS_WAY, UNKNOWN
 from bot.dialogs import Dialogs
+from bot.elements import PICK, RUN
 from bot.filled import filled as filled_in
 from bot.manifest import LEAD_OF_ALERT, PAUSE_OF_ALERT, SHORTCUTS
 from bot.naming import named
@@ -59,7 +60,7 @@ class Listeners:
     def register(self, app: AsyncApp) -> None:
         """Commands and runnable buttons first, then whatever else may come."""
         app.command("/outreach")(self.command)
-        app.action(re.compile(rf"{blocks.RUN}_.*", re.DOTALL))(self.click)
+        app.action(re.compile(rf"{RUN}_.*", re.DOTALL))(self.click)
         app.action(forms.WORKSPACE)(self.other_workspace)
         app.event("app_mention")(self.mention)
         app.event("message")(self.message)
@@ -347,6 +348,6 @@ def _named(answer: Answer, channel: str, name: str) -> Answer:
 def line_of(action: Mapping[str, Any]) -> str:
     """The command line that a click stands for."""
     if action.get("selected_date_time"):
-        return f"{str(action['action_id']).removeprefix(blocks.PICK)} {action['selected_date_time']}"
+        return f"{str(action['action_id']).removeprefix(PICK)} {action['selected_date_time']}"
     option = action.get("selected_option") or {}
     return str(option.get("value") or action.get("value") or "help")

@@ -13,7 +13,7 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot import metrics
-from bot.blocks import Block
+from bot.elements import Block
 from shared.card import Card, Chart
 
 TIMEOUT = 10.0

@@ -14,7 +14,7 @@ import structlog
 from slack_bolt.async_app import AsyncRespond
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot import blocks, metrics
+from bot import blocks, lists, metrics
 from bot.acts import Answer, failure
 from bot.blocks import Message
 from bot.people import NOT_ANSWERED
@@ -56,8 +56,10 @@ async def give(work: Awaitable[Answer], place: Place, *, patience: float = PATIE
 
 def drawn(answer: Answer) -> Message:
     """The answer as a message."""
-    items = answer.items
-    message = blocks.render_with(answer.card, items) if items else blocks.render(answer.card)
+    card, items = answer.card, answer.items
+    if answer.public and not (items or card.table or card.quote or answer.picture):
+        return lists.render_small(card)  # what was done is news for a channel, and no headline
+    message = lists.render_with(card, items) if items else blocks.render(card)
     return blocks.illustrated(message, answer.picture)
 
 

@@ -98,7 +98,9 @@ class Resumption:
         if channel:
             first = min(tally.done, key=lambda firing: firing.id)
             dedupe = f"note:resume:{first.id}:{first.timer.due_at.timestamp()}"
-            note = Planned(dedupe=dedupe, channel=channel, kind="note", note=drawing.write_note(card))
+            note = Planned(
+                dedupe=dedupe, channel=channel, kind="note", note=drawing.write_note(card), condensed=True
+            )
             await self._ledger.note(workspace, note)
             self._planned()
 

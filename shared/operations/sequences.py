@@ -191,6 +191,4 @@ async def _find(target: tuple[str, ...], *, desk: Desk, greedy: bool = False) ->
 
 
 def _facts(sequence: Sequence) -> tuple[Fact, ...]:
-    steps = (Fact(label="Steps", value=str(sequence.steps)),) if sequence.steps is not None else ()
-    was = sequence.status or "unknown"
-    return (Fact(label="Sequence", value=sequence.id), Fact(label="Before", value=was), *steps)
+    return (Fact(label="Sequence", value=sequence.id),)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bot import alerts, blocks
+from bot import alerts, blocks, lists
+from bot.blocks import Message
 from sandbox.slack.blockkit import blocks as blockkit
 from shared.api.events import Event, EventLead
 from shared.card import Button, Card, Column, Confirm, Fact, Row, Table, Tone
@@ -66,10 +67,14 @@ def parsed_by_slack(value: Any) -> Iterator[str]:
             yield from parsed_by_slack(inner)
 
 
+DRAWN: tuple[Callable[[Card], Message], ...] = (blocks.render, lists.render_small, lists.render_line)
+
+
+@pytest.mark.parametrize("draw", DRAWN, ids=lambda draw: draw.__name__)
 @thorough
-@given(cards)
-def test_no_card_whatever_breaks_a_limit_or_an_escape(card: Card) -> None:
-    message = blocks.render(card)
+@given(card=cards)
+def test_no_card_whatever_breaks_a_limit_or_an_escape(draw: Callable[[Card], Message], card: Card) -> None:
+    message = draw(card)
     assert blockkit.problems(message.blocks) == []
     assert 0 < len(message.text) <= 4_000
     assert "<" not in message.text
@@ -92,7 +97,18 @@ items = st.builds(
 @settings(thorough, max_examples=15)
 @given(st.builds(lambda card, n: [card] * n, items, st.integers(1, 20)))
 def test_no_list_of_cards_breaks_a_limit(many: list[Card]) -> None:
-    message = blocks.render_list(many)
+    message = lists.render_list(many)
+    assert blockkit.problems(message.blocks) == []
+    assert len(json.dumps(message.blocks)) <= 13_200
+    assert len(message.blocks) <= 50
+
+
+@settings(thorough, max_examples=20)
+@given(card=cards, listed=st.lists(items, max_size=40), busy=text)
+def test_no_list_below_a_card_and_no_line_of_ours_breaks_a_limit(
+    card: Card, listed: list[Card], busy: str
+) -> None:
+    message = blocks.annotated(lists.render_with(card, listed), f"Working on it for @{busy[:80]} …")
     assert blockkit.problems(message.blocks) == []
     assert len(json.dumps(message.blocks)) <= 13_200
     assert len(message.blocks) <= 50

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from bot import alerts, blocks, charts, drawing, interested
+from bot import alerts, blocks, charts, drawing, interested, lists
 from bot.alerts import Alert
 from bot.interested import Mark
 from sandbox.slack.blockkit import blocks as blockkit
@@ -147,7 +147,7 @@ def test_nothing_that_a_lead_writes_breaks_a_limit_in_any_state(reply: str, name
     lead = EventLead(email=f"{name}@x.example", first_name=name, company=name)
     event = Event(kind="reply.interested", lead=lead, sequence=name, reply=reply, inbox=name)
     hostile = Alert(id="al_1", event=event, received_at=NOON, claim=alert.claim, snooze=alert.snooze)
-    for message in (blocks.render(alerts.card(hostile)), blocks.render_line(alerts.condensed(hostile))):
+    for message in (blocks.render(alerts.card(hostile)), lists.render_line(alerts.condensed(hostile))):
         called = drawing.called(message, "S0SALES")
         assert blockkit.problems(called.blocks) == []
         assert blocks.size(called.blocks) <= 13_200
