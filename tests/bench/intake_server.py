@@ -17,7 +17,7 @@ from typing import Any
 import sqlalchemy as sa
 import uvloop
 
-from bot import receiver
+from bot import logs, receiver
 from bot.app import Server, open_bot, server_config, settle_down
 from bot.receiver import Receive, Scope, Send, answer, read_body, signature_of
 from shared import settings
@@ -41,6 +41,7 @@ def slow_down(engine: sa.Engine) -> None:
 
 async def serve(mode: str, port: int, database: str) -> None:
     """Until killed."""
+    logs.set_up("INFO")
     listener = socket.create_server(("127.0.0.1", port), backlog=512)
     if mode == "bare":
         settle_down()
