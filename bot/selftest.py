@@ -129,7 +129,8 @@ class SelfTest:
         told = self.socket_mode.state
         if not told["connected"]:
             return _bad("Socket Mode", f"{told['trouble']}; the bot keeps trying")
-        return _good("Socket Mode", f"connected, heard from {told['last_message_age']} s ago")
+        last = f"; built anew {told['rebuilds']}×, last: {told['last_loss']}" if told["rebuilds"] else ""
+        return _good("Socket Mode", f"connected, heard from {told['last_message_age']} s ago{last}")
 
 
 def without(missing: Iterable[str]) -> str:

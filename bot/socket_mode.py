@@ -35,6 +35,8 @@ log = structlog.get_logger("socket_mode")
 _silent = logging.getLogger("bot.socket_mode.sdk")
 _silent.setLevel(logging.CRITICAL)  # it would log the address with its ticket; what matters is logged here
 
+ASKED, SILENT, CUT = "Slack asked to connect anew", "silent: pings were not answered", "cut"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
@@ -54,10 +56,18 @@ class Connection(SocketModeClient):
         super().__init__(app_token, logger=_silent, web_client=web_client, ping_interval=ping)
         self.ended, self.idle = asyncio.Event(), asyncio.Event()
         self.idle.set()
+        self.end = ""
+        """Why it is of no use any more."""
 
     async def connect_to_new_endpoint(self, force: bool = False) -> None:  # noqa: FBT001, FBT002 # the SDK's signature
-        """What the SDK calls when it finds the connection closed, silent, or told to disconnect."""
+        """What the SDK calls when it finds the connection closed, silent, or told to disconnect (`force`)."""
+        self.end = self.end or (ASKED if force else SILENT if self._is_silent() else CUT)
         self.ended.set()
+
+    def _is_silent(self) -> bool:
+        """Whether the SDK's pings stayed unanswered, or those of the socket itself."""
+        session = self.current_session
+        return self.stale or (session is not None and isinstance(session.exception(), TimeoutError))
 
     async def finish(self, seconds: float) -> None:
         """Let acknowledgements under way go out, then end every task that the SDK started."""
@@ -89,12 +99,15 @@ class SocketMode:
         self._connection: Connection | None = None
         self._since: float | None = None
         self._heard: float | None = None
-        self._trouble = "not connected yet"
+        self._trouble, self._last = "not connected yet", ""
         self._built = 0
 
     @property
     def state(self) -> Mapping[str, Any]:
-        """For `/readyz`: ages in seconds, times as Unix seconds; `trouble` is empty while connected."""
+        """For `/readyz`: ages in seconds, times as Unix seconds; `trouble` is empty while connected.
+
+        `last_loss` says why the connection was lost the last time, or refused since.
+        """
         heard = max(self._heard or 0.0, self._pong()) or None
         return {
             "connected": not self._trouble,
@@ -102,6 +115,7 @@ class SocketMode:
             "last_message_age": None if heard is None else round(max(0.0, self._clock() - heard), 1),
             "rebuilds": max(0, self._built - 1),
             "trouble": self._trouble,
+            "last_loss": self._last,
         }
 
     def _pong(self) -> float:
@@ -115,7 +129,7 @@ class SocketMode:
                 assert self._connection
                 began = self._clock()
                 await self._connection.ended.wait()
-                self._lost("cut, silent, or asked to connect anew")
+                self._lost(self._connection.end)
                 if self._clock() - began < self._patience.first_wait:
                     await asyncio.sleep(self._patience.first_wait)
         finally:
@@ -123,7 +137,7 @@ class SocketMode:
                 await self._connection.finish(self._patience.farewell)
 
     def _lost(self, why: str) -> None:
-        self._trouble, self._since = why, None
+        self._trouble, self._last, self._since = why, why, None
         log.warning("socket mode lost", why=why)
 
     async def _renew(self) -> None:

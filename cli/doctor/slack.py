@@ -108,7 +108,9 @@ def connection(check: str, told: Mapping[str, Any] | str) -> Finding:
     if isinstance(told, str):
         return bad(check, "the bot that runs knows of no app token", cure="Start it again: outreach bot")
     if told["connected"]:
-        return good(check, f"heard from {told['last_message_age']} s ago, built anew {told['rebuilds']}×")
+        last = f", last: {visible(str(told['last_loss']))}" if told["rebuilds"] else ""
+        word = f"heard from {told['last_message_age']} s ago, built anew {told['rebuilds']}×{last}"
+        return good(check, word)
     return bad(check, visible(str(told["trouble"])), cure="The bot keeps trying; its log says more.")
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 from bot.socket_mode import Patience
 from cli.doctor import slack as doctor
+from cli.doctor.finding import Finding
+from shared.card import Tone
 from shared.settings import load
 from tests.bot.house import House, bot_inside, interested, open_house, until
 
@@ -44,6 +46,13 @@ async def connected(house: House, *, times: int) -> dict[str, Any]:
     return dict(await until(there))
 
 
+async def diagnosed(house: House) -> Finding:
+    """What `outreach doctor` says of the running bot's connection."""
+    settings = load(environ=house.environ)
+    (found,) = [one async for one in doctor.examine(settings) if one.check == "Slack connection"]
+    return found
+
+
 async def answers(house: House) -> bool:
     return "You are ann" in json.dumps(await house.say("whoami"))
 
@@ -56,16 +65,46 @@ async def test_commands_come_by_the_socket_and_deliveries_by_http(tmp_path: Path
         told = await state(house)
         assert told["connected_since"] > 0
         assert told["last_message_age"] < 5
-        (finding,) = [
-            f async for f in doctor.examine(load(environ=house.environ)) if f.check == "Slack connection"
-        ]
-        assert finding.word.startswith("heard from")
+        assert (await diagnosed(house)).word.startswith("heard from")
         assert (await house.http.post(f"{house.url}/slack/events")).status == 404
 
 
 async def test_a_connection_that_is_cut_is_built_anew(tmp_path: Path) -> None:
     async with socket_house(tmp_path) as house:
         await house.control("sockets", act="cut")
+        assert (await connected(house, times=2))["last_loss"] == "cut"
+        assert await answers(house)
+        assert "built anew 1×, last: cut" in (await diagnosed(house)).word
+        await house.say("doctor")
+
+        async def said() -> bool:
+            return "built anew 1×, last: cut" in json.dumps(await house.messages(), ensure_ascii=False)
+
+        await until(said)  # the service that it asks, too, is not there
+
+
+async def test_a_connection_that_slack_closes_properly_is_built_anew(tmp_path: Path) -> None:
+    async with socket_house(tmp_path) as house:
+        await house.slack.sockets.close()
+        assert (await connected(house, times=2))["last_loss"] == "cut"
+        assert await answers(house)
+
+
+async def test_socket_mode_switched_off_while_the_bot_runs_is_said_until_it_is_on_again(
+    tmp_path: Path,
+) -> None:
+    async with socket_house(tmp_path) as house:
+        await house.control("sockets", act="disable")
+
+        async def refused() -> bool:
+            return "refused" in (await state(house))["trouble"]
+
+        await until(refused)
+        told = await diagnosed(house)
+        assert told.tone is Tone.BAD
+        assert told.word.startswith("refused")
+        assert (await house.get("/readyz"))[0] == 200, "deliveries are taken in any case"
+        await house.control("sockets", act="enable")
         await connected(house, times=2)
         assert await answers(house)
 
@@ -78,6 +117,7 @@ async def test_a_silent_connection_is_given_up(tmp_path: Path) -> None:
             return bool((await state(house))["rebuilds"])
 
         await until(rebuilt)
+        assert (await state(house))["last_loss"].startswith("silent")
         await house.control("sockets", act="speak")
         assert await answers(house)
 
@@ -88,7 +128,7 @@ async def test_a_connection_that_slack_wants_refreshed_is_replaced_without_leavi
     async with socket_house(tmp_path) as house:
         for times in (2, 3):
             await house.control("sockets", act="refresh")
-            await connected(house, times=times)
+            assert "asked" in (await connected(house, times=times))["last_loss"]
             assert await answers(house)
 
         async def one() -> bool:
