@@ -2,33 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from textual import on, work
+from textual.binding import Binding
 
 from shared.api.models import Sequence as SequenceModel
 from shared.card import Card, Tone
 from shared.plain import visible
 from tui import details, export, guide
 from tui.hands import Wish, wishes_for
+from tui.keys import strangers
 from tui.lines import SequenceLine
 from tui.pages import page, spot_of
 from tui.screens.board import BoardScreen, names
 from tui.screens.card import CardScreen
 from tui.screens.confirm import Ask
+from tui.screens.everything import EverythingScreen
 from tui.screens.page import PageScreen
 from tui.screens.prompt import Prompt, offers
 from tui.showing import THEMES, utc_now
 from tui.station import Station
 from tui.travelling import TravellingApp
+from tui.widgets.grid import Grid
 
 __all__ = ["DashboardApp", "utc_now"]
 
 SEVERITY = {Tone.BAD: "error", Tone.WARN: "warning"}
+NAMED = {
+    binding.id or ""
+    for where in (BoardScreen, PageScreen, EverythingScreen, Grid, CardScreen, Ask, Prompt)
+    for binding in where.BINDINGS
+    if isinstance(binding, Binding)
+}
+"""The names by which keys are remapped."""
 
 
 class DashboardApp(TravellingApp):
     """One method for each thing that a key, a click or a typed line can want."""
+
+    _strangers: Sequence[str] = ()
+
+    def remap(self, keys: Mapping[str, str]) -> None:
+        """As ever; names that no key has are told once the screen stands."""
+        super().remap(keys)
+        self._strangers = strangers(keys, known=NAMED)
+
+    def on_mount(self) -> None:
+        """Beside what the bases do, which the framework calls too."""
+        for told in self._strangers:
+            self.notify(told, severity="warning", timeout=30, markup=False)
 
     @on(BoardScreen.Wanted)
     @on(PageScreen.Wanted)

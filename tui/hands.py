@@ -144,7 +144,7 @@ class Hands:
 
     def undo(self) -> tuple[Wish, ...]:
         """The wishes that take back the last ones; none when more than ten seconds have passed."""
-        if self._done_at is None or self._now() - self._done_at > UNDO:
+        if self._done_at is None or not timedelta() <= self._now() - self._done_at <= UNDO:
             return ()
         back = tuple(
             Wish(
@@ -158,6 +158,7 @@ class Hands:
 
     def settle(self, snapshot: Snapshot) -> tuple[Proof, ...]:
         """The wishes that a read made after them proves or refutes; they are pending no more."""
+        self._mind_the_clock()
         read_at = snapshot.sequences.read_at
         statuses = {sequence.id: sequence.status for sequence in snapshot.sequences.value or ()}
         ready = [
@@ -166,6 +167,13 @@ class Hands:
         for wish in ready:
             del self._wishes[wish.sequence.id]
         return tuple(Proof(wish=wish, status=statuses.get(wish.sequence.id)) for wish in ready)
+
+    def _mind_the_clock(self) -> None:
+        """Where it was set back, what was done lies in the future: the first read from now on proves it."""
+        now = self._now()
+        for key, wish in self._wishes.items():
+            if wish.done_at and wish.done_at > now:
+                self._wishes[key] = replace(wish, done_at=now)
 
     def mark(self, board: Board) -> Board:
         """The board with what is pending said in its lines."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from textual.binding import Binding
+
+from shared.plain import visible
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,3 +117,17 @@ def foot_of(keys: Sequence[Key], *, remapped: Mapping[str, str] | None = None) -
     """The foot line: each key as it now is, with its word. `remapped` is the keys by id."""
     listed = sorted((key for key in keys if key.foot), key=lambda key: key.foot)
     return [(said((remapped or {}).get(key.id, key.keys)), key.word) for key in listed]
+
+
+def strangers(names: Iterable[str], *, known: Collection[str]) -> list[str]:
+    """What is to be said of names in `[dashboard.keys]` that no key has; the board's stand without their group."""
+    import difflib  # late: only a mistake pays for it
+
+    short = {name.removeprefix("board."): name for name in known}
+    said = []
+    for name in names:
+        if name.removeprefix("board.") not in short:
+            near = difflib.get_close_matches(name.lower(), short, n=1)
+            hint = f"; did you mean {near[0]}?" if near else "; the names are in docs/dashboard.md"
+            said.append(f"[dashboard.keys] {visible(name)} is no key's name{hint}")
+    return said

@@ -187,7 +187,9 @@ def _sequence(key: str, board: Board, changes: Sequence[ChangeLine]) -> Page | N
     )
     card = details.card_of(line, board=board, changes=changes)
     group = (line.stats.group,) if line.stats else ()
-    keys = tuple(dict.fromkeys((*group, key, line.sequence.label)))
+    namesakes = sum(other.sequence.label == line.sequence.label for other in board.sequences)
+    names = (line.sequence.label,) if namesakes == 1 else ()  # else nobody can tell whose plot it is
+    keys = tuple(dict.fromkeys((*group, key, *names)))
     return Page(
         name=line.sequence.label,
         card=_plain(card, ALONE),

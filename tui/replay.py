@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Self
 
+from shared.health import DEFAULT, Thresholds
 from tui import wording
 from tui.board import Board, compose
 from tui.memory import Memory
@@ -60,11 +61,16 @@ class Replay:
         """`REPLAY 14:02, 3 h ago`."""
         return f"REPLAY {wording.moment(self.at, now=now)}, {wording.ago(self.at, now=now)}"
 
-    async def board(self, memory: Memory, *, like: Tick | None) -> Board | None:
-        """The board of that moment; None when its snapshot is gone."""
+    async def board(
+        self, memory: Memory, *, like: Tick | None, thresholds: Thresholds = DEFAULT
+    ) -> Board | None:
+        """The board of that moment, with its rows' charts as they were; None when its snapshot is gone."""
         snapshot = await memory.snapshot_at(self.at)
         if snapshot is None:
             return None
         stamps = like.board.stamps if like else {}
         intervals = {name: stamp.interval for name, stamp in stamps.items()}
-        return await asyncio.to_thread(compose, snapshot, intervals=intervals)
+        trends = await memory.trends(now=self.at)
+        return await asyncio.to_thread(
+            compose, snapshot, intervals=intervals, trends=trends, thresholds=thresholds
+        )

@@ -20,6 +20,7 @@ from shared.health import DEFAULT, Thresholds
 from shared.plain import visible
 from tui import alarms
 from tui.board import unread
+from tui.everything import workspace_line
 from tui.faults import Faults, OwnFault
 from tui.hands import Hands, Proof
 from tui.look import PALETTES, UNICODE, Glyphs, theme
@@ -140,7 +141,16 @@ class ShowingApp(Sturdy, App[int]):
                 self._prove(proof, station)
         if station is self.here:
             self._show()
+        self._say_workspaces()
         self._show_everything()
+
+    def _say_workspaces(self) -> None:
+        """How the others stand is seen from each board."""
+        if len(self.stations) > 1 and self.board_screen.is_mounted:
+            now = self.now()
+            lines = [workspace_line(one.workspace, one.board, now=now) for one in self.stations]
+            standing = [(line.workspace, line.tone) for line in lines]
+            self.board_screen.workspaces.say(standing, here=self.here.workspace)
 
     def _show_everything(self) -> None:
         """The screen of all workspaces, where it is the one that is seen."""
@@ -174,6 +184,7 @@ class ShowingApp(Sturdy, App[int]):
         elif self.board_screen.is_mounted:
             at = self._replay.at if self._replay else self.now()
             self.board_screen.tick(at, alarms=self._alarms, notices=self._notices())
+            self._say_workspaces()
 
     def remap(self, keys: Mapping[str, str]) -> None:
         """Other keys, by `undo` (the board's) or `page.hours`; the foot line follows."""

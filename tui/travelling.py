@@ -18,6 +18,7 @@ from tui.screens.page import PageScreen
 from tui.screens.prompt import Prompt
 from tui.showing import ShowingApp
 from tui.station import Station
+from tui.widgets.workspaces import Workspaces
 
 AWAY = timedelta(minutes=2)
 """Who presses nothing for so long has looked away."""
@@ -114,6 +115,11 @@ class TravellingApp(ShowingApp):
         self.board_screen.move_to(station.workspace)
         self.wall.move_to(station.workspace)
         self._show()
+        self._say_workspaces()
+
+    @on(Workspaces.Chosen)
+    def _chosen(self, message: Workspaces.Chosen) -> None:
+        self.go_to(next(one for one in self.stations if one.workspace == message.workspace))
 
     def _want_next_workspace(self) -> None:
         self._go_by(1)
@@ -189,7 +195,9 @@ class TravellingApp(ShowingApp):
             self.notify("There is no history here.", severity="warning")
             return
         replay = move(self._replay or await Replay.open(station.memory, now=self.now()))
-        board = None if replay.live else await replay.board(station.memory, like=station.last)
+        board = None
+        if not replay.live:
+            board = await replay.board(station.memory, like=station.last, thresholds=station.thresholds)
         if station is not self.here:
             return
         if board is None:

@@ -246,7 +246,7 @@ def _settle(given: Given, *, file: Path | None) -> Settings:
         routes=given.routes.settled(),
         attention=given.alerts.settled(),
         roles=given.roles.settled(),
-        dashboard=given.dashboard,
+        dashboard=given.dashboard.settled(),
     )
     _check_default(settings)
     return settings

@@ -159,6 +159,27 @@ KEYS_OF: Mapping[str, tuple[str, ...]] = {
         "spike_window",
         "spike_percent",
     ),
+    "dashboard": (
+        "theme",
+        "read_only",
+        "ascii",
+        "jitter",
+        "refresh_at",
+        "alarm_command",
+        "intervals",
+        "keys",
+    ),
+    "dashboard.intervals": (
+        "sequences",
+        "interested",
+        "inboxes",
+        "today",
+        "previous",
+        "sequence",
+        "inbox",
+        "step",
+        "variant",
+    ),
 }
 
 
@@ -256,6 +277,8 @@ _TAIL = """\
 # read_only = false
 # ascii = false
 # jitter = 0.1
+# refresh_at = "04:00"
+# alarm_command = "notify-send"
 # [dashboard.intervals]
 # sequences = 30
 # inboxes = 120

@@ -33,6 +33,7 @@ from pydantic_settings import (
 from shared.database import DatabaseUnusable, parse_url
 from shared.settings import configuration
 from shared.settings.alerting import Channel, GivenAlerts, GivenRoutes, wrong
+from shared.settings.dashboard import GivenDashboard
 from shared.settings.roles import GivenRoles
 
 PLAIN_WORDS = {
@@ -99,24 +100,11 @@ def _names(tables: Mapping[str, Any]) -> Mapping[str, Any]:
     return tables
 
 
-def _dashboard(section: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What the dashboard reads leniently while it starts is refused here where it cannot be meant."""
-    given = section.get("intervals", {})
-    numbers = given.values() if isinstance(given, Mapping) else (None,)
-    if not all(isinstance(value, int | float) and 1 <= value <= 86_400 for value in numbers):
-        raise wrong("holds an interval that is no time.", "Give seconds by source, from 1 to 86400.")
-    jitter = section.get("jitter", 0)
-    if not isinstance(jitter, int | float) or not 0 <= jitter <= 0.5:
-        raise wrong("holds a jitter that is none.", "Use a share of the interval, from 0 to 0.5.")
-    return section
-
-
 BaseUrl = Annotated[str, AfterValidator(_base_url)]
 Secret = Annotated[SecretStr, AfterValidator(_secret)]
 Secrets = Annotated[tuple[Secret, ...], NoDecode, BeforeValidator(_secrets)]
 Rate = Annotated[float, Field(gt=0, le=10)]
 Fields = Mapping[Literal["sequence", "inbox", "stats", "lead"], Mapping[str, str]]
-Section = dict[str, Any]
 
 
 class GivenWorkspace(BaseModel):
@@ -179,7 +167,7 @@ class Given(BaseSettings):
     alerts: GivenAlerts = GivenAlerts()
     roles: GivenRoles = GivenRoles()
     thresholds: GivenThresholds = GivenThresholds()
-    dashboard: Annotated[Section, AfterValidator(_dashboard)] = {}
+    dashboard: GivenDashboard = GivenDashboard()
 
     @classmethod
     def of(cls, *, environment: Mapping[str, str], file: dict[str, Any]) -> Self:
@@ -245,7 +233,9 @@ def _suggestion(place: tuple[str, ...]) -> str:
             *(setting.key for setting in configuration.SETTINGS if not setting.table),
             *configuration.SECTIONS,
         ]
-    elif tables[0] in configuration.KEYS_OF:
-        known = configuration.KEYS_OF[tables[0]]
+    elif section := next(
+        (name for name in (".".join(tables), tables[0]) if name in configuration.KEYS_OF), ""
+    ):
+        known = configuration.KEYS_OF[section]
     near = configuration.nearest(key, known)
     return f"Did you mean {near}?" if near else f"Known here: {', '.join(known)}."

@@ -10,7 +10,9 @@ from pydantic import SecretStr
 
 from shared.health import Thresholds
 from shared.settings import Need, Settings, SettingsError, UnknownWorkspace, commented_template, load
-from shared.settings.configuration import SETTINGS
+from shared.settings.configuration import KEYS_OF, SETTINGS
+from shared.settings.dashboard import GivenDashboard
+from shared.snapshot import SOURCES
 
 SECRETS = {
     "OUTREACH_API_KEY": "live_9f8e7d6c",
@@ -230,6 +232,38 @@ def test_other_files_lie_beside_a_sqlite_database(tmp_path: Path) -> None:
     settings: Settings = load(environ={"OUTREACH_DATABASE_URL": f"sqlite:///{tmp_path}/data/o.db"})
     assert settings.state_dir == tmp_path / "data"
     assert load(environ={}).state_dir == tmp_path / "state" / "outreach-ops"
+
+
+DASHBOARD = """
+[dashboard]
+theem = "night"
+theme = "dusk"
+read_only = "yes"
+refresh_at = "four"
+[dashboard.intervals]
+inboxs = 60
+today = 0
+"""
+
+
+def test_what_the_dashboard_does_not_know_is_refused_and_the_nearest_named(tmp_path: Path) -> None:
+    (tmp_path / "outreach.toml").write_text(DASHBOARD)
+    told = {fault.name.partition(" (")[0]: (fault.problem, fault.cure) for fault in refusal({}).faults}
+    assert told["[dashboard] theem"] == ("is not a setting.", "Did you mean theme?")
+    assert told["[dashboard] theme"] == ("is no theme.", "Use one of night, day, contrast.")
+    assert told["[dashboard] refresh_at"][1].startswith("Write it as 04:00")
+    assert told["[dashboard.intervals] inboxs"] == ("is not a setting.", "Did you mean inboxes?")
+    assert told["[dashboard.intervals] today"] == ("is no interval.", "Give seconds, from 1 to 86400.")
+    assert "[dashboard] read_only" in told, "what was to be read only is never silently more"
+
+
+def test_the_dashboard_is_told_what_was_said_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "outreach.toml").write_text(
+        '[dashboard]\ntheme = "day"\n[dashboard.intervals]\ninboxes = 60\n'
+    )
+    assert load(environ={}).dashboard == {"theme": "day", "intervals": {"inboxes": 60}}
+    assert KEYS_OF["dashboard"] == tuple(GivenDashboard.model_fields)
+    assert set(KEYS_OF["dashboard.intervals"]) == {s.grouping or s.name for s in SOURCES.values()}
 
 
 def test_the_template_is_toml_names_every_setting_and_works_when_uncommented(tmp_path: Path) -> None:

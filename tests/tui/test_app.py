@@ -154,6 +154,19 @@ async def test_a_pause_is_pending_until_the_next_read_proves_it(clock: Clock) ->
         assert stage.statuses()[0] == "paused"
 
 
+async def test_a_pause_is_proven_though_the_clock_was_set_back(clock: Clock) -> None:
+    async with staged(clock) as stage:
+        await stage.see(account())
+        await stage.press("2", "p", "y")
+        await stage.app.workers.wait_for_complete()
+        clock.pass_by(-3600)
+        await stage.see(account(now=clock() - timedelta(seconds=1)))
+        assert stage.statuses()[0] == "pausing…", "begun before the pause was known"
+        clock.pass_by(2)
+        await stage.see(paused(account(now=clock()), 0))
+        assert stage.statuses()[0] == "paused"
+
+
 def paused(snapshot: Snapshot, number: int) -> Snapshot:
     sequences = [*(snapshot.sequences.value or ())]
     sequences[number] = replace(sequences[number], status="paused")
@@ -220,6 +233,7 @@ async def test_when_the_service_is_gone_the_figures_stay_and_the_banner_says_sin
         assert not stage.screen.banner.has_class("-on")
         clock.pass_by(600)
         await stage.see(failing(account(), since=NOW + timedelta(seconds=60)))
+        await stage.press("a")  # the alarm of it, which else stands before the trouble from the next second on
         assert stage.screen.banner.has_class("-on")
         said = stage.screen.banner.text
         assert "The service cannot be reached since 14:33 (9 min)" in said

@@ -16,11 +16,12 @@ from shared.card import Card, Tone
 from shared.database import parse_url
 from shared.history import History
 from shared.snapshot import Reading, Snapshot
-from tests.tui.accounts import NOW, Clock, account, tick_of
+from tests.tui.accounts import NAMES, NOW, Clock, account, board_of, tick_of
 from tui.dashboard import DashboardApp
 from tui.hands import Hands
 from tui.lines import ChangeLine
 from tui.memory import Memory
+from tui.pages import Spot, page
 from tui.screens.card import CardScreen
 from tui.screens.everything import EverythingScreen
 from tui.screens.page import PageScreen
@@ -361,3 +362,57 @@ async def test_a_time_is_sought_and_compared_with_now(clock: Clock, falling: Mem
         ]
         await press(pilot, "escape", "escape")
         assert not app.board_screen.has_class("-replay")
+
+
+async def test_the_workspaces_stand_side_by_side_and_a_click_goes_there(clock: Clock) -> None:
+    stations = [station(name, clock=clock) for name in ("acme", "globex", "initech")]
+    async with open_app(stations, clock=clock) as (app, pilot):
+        for number in range(2):
+            await see(app, pilot, number, account(inboxes=8 * (number + 1)))
+        bar = app.board_screen.workspaces
+        assert bar.text.split() == ["▌◆", "acme", "◆", "globex", "?", "initech", ",", ".", "turn", "0", "all"]
+        await pilot.click("#workspaces", offset=(12, 0))
+        assert app.here.workspace == "globex"
+        assert len(app.board_screen.panels["inboxes"].grid.shown) == 16
+        assert bar.text.startswith(" ◆ acme  ▌◆ globex")
+        await pilot.resize_terminal(60, 20)
+        app._second()
+        await pilot.pause()
+        assert bar.text.startswith(" ◆ acme  ▌◆ globex   ? initech")
+
+
+async def test_where_not_all_names_fit_only_the_one_that_is_seen_is_named(clock: Clock) -> None:
+    names = [f"a rather long workspace {n}" for n in range(4)]
+    async with open_app([station(n, clock=clock) for n in names], clock=clock, size=(80, 24)) as (app, pilot):
+        await see(app, pilot, 0, account())
+        assert app.board_screen.workspaces.text.startswith(f"▌◆ {names[0]}   ?  ?  ? ")
+        await press(pilot, "full_stop")
+        assert f"▌? {names[1]}" in app.board_screen.workspaces.text
+
+
+async def test_one_workspace_needs_no_bar(clock: Clock) -> None:
+    async with open_app([station("acme", clock=clock)], clock=clock) as (app, pilot):
+        await see(app, pilot, 0, account())
+        assert not app.board_screen.workspaces.display
+
+
+async def test_a_key_that_nothing_is_called_by_is_told_with_the_nearest_name(clock: Clock) -> None:
+    keys = {"fautls": "x", "page.hours": "z", "board.undo": "v", "grid.mark": "b", "nonsense": "y"}
+    async with open_app([station("acme", clock=clock)], clock=clock, keys=keys) as (app, _):
+        told = [note.message for note in app._notifications]
+        assert told == [
+            "[dashboard.keys] fautls is no key's name; did you mean faults?",
+            "[dashboard.keys] nonsense is no key's name; the names are in docs/dashboard.md",
+        ]
+
+
+async def test_sequences_of_one_name_share_no_plot() -> None:
+    told = account()
+    names = tuple(replace(one, name="Spring") for one in told.sequences.value or ())
+    board = board_of(replace(told, sequences=Reading(value=names, read_at=NOW)))
+    shown = page(Spot(kind="sequence", key="sq_1"), board=board, changes=())
+    assert shown
+    assert shown.keys == ("sq_1",)
+    alone = page(Spot(kind="sequence", key="sq_1"), board=board_of(told), changes=())
+    assert alone
+    assert alone.keys == ("sq_1", NAMES[1])

@@ -30,6 +30,7 @@ from tui.widgets.figures import Figures
 from tui.widgets.grid import Grid
 from tui.widgets.panel import Panel
 from tui.widgets.top import Banner, Foot, Tabs, TopLine, Verdict
+from tui.widgets.workspaces import Workspaces
 
 TITLES = {
     "inboxes": ("Inboxes", "No inboxes are connected."),
@@ -72,6 +73,7 @@ class BoardScreen(Sturdy, Screen[None]):
         self._alarms: tuple[str, ...] = ()
         self._notices: tuple[str, ...] = ()
         self.top = TopLine(glyphs=glyphs, notice=notice)
+        self.workspaces = Workspaces(glyphs=glyphs)
         self.banner = Banner(glyphs=glyphs)
         self.verdict = Verdict(glyphs=glyphs)
         self.figures = Figures(glyphs=glyphs)
@@ -92,6 +94,7 @@ class BoardScreen(Sturdy, Screen[None]):
     def compose(self) -> ComposeResult:
         """Once, for good."""
         yield self.top
+        yield self.workspaces
         yield self.banner
         yield self.verdict
         yield self.figures

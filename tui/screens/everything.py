@@ -20,6 +20,7 @@ from tui.look import Glyphs, Ink, Piece
 from tui.pages import Spot
 from tui.screens.wall import shift_at
 from tui.station import Station
+from tui.sturdy import Sturdy
 from tui.widgets.grid import Grid
 from tui.widgets.panel import Head, Panel
 from tui.widgets.top import Banner, Foot, heartbeat
@@ -34,7 +35,7 @@ KEYS = (
 )
 
 
-class EverythingScreen(Screen[None]):
+class EverythingScreen(Sturdy, Screen[None]):
     """Each workspace with its verdict, and under them the worst inboxes over all; on a wall nobody has to press keys."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -29,6 +29,7 @@ from tui.lines import ChangeLine
 from tui.look import PALETTES, Glyphs, Ink, Piece
 from tui.pages import Metric, Page, Spot, above, name_of, page, spot_of
 from tui.plotting import RANGES, Plot, Range
+from tui.sturdy import Sturdy
 from tui.widgets.grid import Grid
 from tui.widgets.panel import Head, Panel
 from tui.widgets.plot import PlotArea
@@ -70,7 +71,7 @@ class Path(Head):
             self.post_message(self.Climbed(kept))
 
 
-class PageScreen(Screen[None]):
+class PageScreen(Sturdy, Screen[None]):
     """Shows the last spot of its way."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

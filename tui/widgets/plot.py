@@ -8,10 +8,11 @@ from textual.widget import Widget
 from tui import plotting
 from tui.look import PALETTES, Glyphs, Ink, Piece
 from tui.plotting import Plot
+from tui.sturdy import Sturdy
 from tui.widgets import paint
 
 
-class PlotArea(Widget):
+class PlotArea(Sturdy, Widget):
     """The columns and their axes, or a sentence where there is nothing to draw."""
 
     DEFAULT_CSS = "PlotArea { height: 1fr; background: $o-panel; }"
