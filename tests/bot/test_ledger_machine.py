@@ -125,8 +125,8 @@ class Pipeline(RuleBasedStateMachine):
     @rule(turn=consumes(posted))
     def the_answer_arrives(self, turn: Turn) -> None:
         """Perhaps long after the lease was lost."""
-        found = self.slack.get(drawing.key(turn.posts), 0.0)
-        if found > turn.since - CLOCKS_APART:
+        found = self.slack.get(drawing.key(turn.posts))
+        if found and found > turn.since - CLOCKS_APART:
             self.settle(turn, Sent(ts=f"{found:.6f}"))
         else:
             self.settle(turn, Absent() if turn.lookup else Unknown())
