@@ -117,6 +117,15 @@ class TestListingLeads:
         assert seen[1:] == before[:49]
         assert (await api.get("/leads?limit=1")).json()["data"][0]["email"] == "late4@firm.example"
 
+    async def test_no_page_misses_a_lead_when_the_last_one_seen_is_removed(
+        self, api: httpx.AsyncClient
+    ) -> None:
+        before = [lead["id"] for lead in await everyone(api, limit=100)]
+        first = (await api.get("/leads?limit=10")).json()
+        await api.delete(f"/leads/{before[9]}")
+        second = (await api.get("/leads", params={"limit": 10, "cursor": first["next_cursor"]})).json()
+        assert [lead["id"] for lead in second["data"]] == before[10:20]
+
     async def test_status_and_sequence_id_filter(self, api: httpx.AsyncClient) -> None:
         sequence = await sequence_id(api)
         whole = await everyone(api, limit=100)

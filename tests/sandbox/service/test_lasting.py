@@ -209,6 +209,24 @@ async def test_two_services_on_one_postgresql_move_the_campaign_on_once(postgres
     assert sum(after) > before
 
 
+async def test_a_key_that_is_revoked_at_one_process_opens_no_other(postgresql: str) -> None:
+    database = fresh(postgresql)
+    async with (
+        Service(database=database, speed=0) as one,
+        Service(database=database, speed=0) as two,
+        _clients(one) as (_, control),
+        _clients(two) as (other, _),
+    ):
+        assert (await other.get("/sequences")).status_code == 200
+        await control.post("/keys", json={"workspace": "acme", "revoke": one.api_keys["acme"]})
+
+        async def refused() -> bool:
+            return (await other.get("/sequences")).status_code == 401
+
+        await until(refused)
+        assert (await other.get("/sequences")).json()["error"]["code"] == "unauthorized"
+
+
 @pytest.mark.soak
 async def test_one_process_at_a_time_moves_the_campaign_on(postgresql: str) -> None:
     database = fresh(postgresql)
