@@ -52,13 +52,10 @@ def _entry(item: Card, number: int) -> list[Block]:
 def render_small(card: Card) -> Message:
     """A Card that tells a channel what was done: its title in bold, the rest in a few words; all of its buttons."""
     said = [spans.text(cut(visible(card.title).strip(), 150) or "Done", bold=True)]
-    for line in (*card.text, " · ".join(f"{fact.label}: {fact.value}" for fact in card.facts)):
-        said += spans.pieces(f"\n{cut(visible_lines(line).strip(), 600)}") if line.strip() else []
-    parts = (
-        rich({"type": "rich_text_section", "elements": said}),
-        actions(card.buttons),
-        context(card.footer),
-    )
+    for line in filter(None, (cut(visible_lines(text).strip(), 600) for text in card.text)):
+        said += spans.pieces(f"\n{line}")
+    told = " · ".join((*(f"{fact.label} {fact.value}" for fact in card.facts), *filter(None, (card.footer,))))
+    parts = (rich({"type": "rich_text_section", "elements": said}), context(told), actions(card.buttons))
     small = Message(text=fallback(card), blocks=[part for part in parts if part])
     return small if size(small.blocks) <= TOTAL else render(card)
 
@@ -90,7 +87,7 @@ def _item(card: Card, number: int, *, sizes: tuple[int, int, int]) -> list[Block
         visible(part) for part in (*card.text, *(fact.value for fact in card.facts[:3])) if part
     )
     shown = [spans.text(MARKS[card.tone] + (cut(visible(card.title).strip(), title) or "…"), bold=True)]
-    shown += [spans.text(f"\n{cut(facts, said)}")] if facts and said else []
+    shown += spans.pieces(f"\n{cut(facts, said)}") if facts and said else []
     shown += [spans.text(f"\n“{cut(visible(card.quote), quoted)}”")] if card.quote and quoted else []
     item = rich({"type": "rich_text_section", "elements": shown})
     acts = [b for b in card.buttons[:1] if len(json.dumps((b.label, b.command))) <= ITEM_BUTTON]

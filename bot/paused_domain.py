@@ -18,12 +18,14 @@ from shared.reports import UNKNOWN, show_number, show_rate
 if TYPE_CHECKING:
     from bot.alerts import Alert
 
+BEFORE = "Day before"
+"""Than that of the pause."""
 COLUMNS = (
     Column(title="Inbox"),
     Column(title="Health", numeric=True),
-    Column(title="Yesterday", numeric=True),
+    Column(title=BEFORE, numeric=True),
     Column(title="Limit", numeric=True),
-    Column(title="Yesterday", numeric=True),
+    Column(title=BEFORE, numeric=True),
     Column(title="Status"),
 )
 MOST_INBOXES, MOST_SEQUENCES = 12, 5
@@ -75,12 +77,19 @@ def _back(alert: Alert) -> tuple[Fact, ...]:
 
 
 def how_they_are(rows: Sequence[Mapping[str, Any]]) -> str:
-    """`1 of its 3 inboxes is active, 2 are warming up; the lowest health is 71`: no more than is known."""
-    counts = Counter(_STATUS.get(row.get("status") or "", "unknown") for row in rows)
-    said = [f"{counts[word]} {word}" for word in (*_STATUS.values(), "unknown") if counts[word]]
+    """`All 3 inboxes are active; the lowest health is 84.`: no more than is known."""
+    counts = Counter(_STATUS.get(row.get("status") or "", "of unknown status") for row in rows)
+    words = [word for word in (*_STATUS.values(), "of unknown status") if counts[word]]
     scores = [row["health"] for row in rows if row.get("health") is not None]
-    lowest = f"; lowest health {min(scores):g}" if scores else "; health unknown"
-    return f"{show_number(len(rows), 'inbox')}: {', '.join(said)}{lowest}."
+    health = f"lowest health {min(scores):g}" if scores else "health unknown"
+    if len(words) == 1:
+        whole = "Its inbox is" if len(rows) == 1 else f"All {len(rows)} inboxes are"
+        return f"{whole} {words[0]}; {health}."
+    return f"Of {len(rows)} inboxes, {', '.join(f'{counts[word]} {_be(counts[word])} {word}' for word in words)}; {health}."
+
+
+def _be(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def reason(alert: Alert) -> str:
@@ -138,7 +147,7 @@ def _inboxes(rows: Sequence[Mapping[str, Any]]) -> Table | None:
     if not rows:
         return None
     past = any(row.get("health_before") is not None for row in rows)
-    shown = [n for n, column in enumerate(COLUMNS) if past or column.title != "Yesterday"]
+    shown = [n for n, column in enumerate(COLUMNS) if past or column.title != BEFORE]
     drawn = tuple(
         Row(cells=tuple(_cells(row)[n] for n in shown), tone=Tone(row.get("tone") or Tone.INFO))
         for row in rows[:MOST_INBOXES]

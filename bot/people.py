@@ -134,7 +134,7 @@ class People:
 
     async def said(self, who: Iterable[str], *, most: int = 5) -> str:
         """Who can: `@ann, @ben, @sales-aes`, by names; empty where nobody is named."""
-        known = sorted(who)
+        known = sorted(set(who) - ({"admins"} if MEMBERS in set(who) else set()))  # they are members, too
         names = await asyncio.gather(*(self._said(one) for one in known[:most]))
         more = [f"{len(known) - most} more"] if len(known) > most else []
         return ", ".join((*names, *more))
@@ -143,7 +143,7 @@ class People:
         if who == MEMBERS:
             return "full members of this Slack workspace"
         if who == "admins":
-            return "its admins"
+            return "admins of this Slack workspace"
         if who.startswith("S"):
             handles = await self._ask("handles", "", self._handles) or {}
             return f"@{handles.get(who, who)}"

@@ -146,7 +146,7 @@ def spiking(one: Tally, *, share: float | None, rule: SpikeRule, since: float, n
             when("Since", drawing.moment(since)),
         ),
         buttons=_buttons(one),
-        footer=" · ".join(filter(None, (name, "this card counts on while it lasts"))),
+        footer=" · ".join(filter(None, (name, "This card counts on while it lasts"))),
     )
 
 

@@ -75,18 +75,19 @@ def _next(error: Exception, cure: str) -> str:
 
 
 def _card(title: str, text: tuple[str, ...], *, error: Exception, reference: str) -> Card:
+    field = error.field if isinstance(error, InvalidRequest) else None
     return Card(
         title=title,
         tone=Tone.BAD,
         text=tuple(line for line in text if line),
-        facts=_facts(error),
-        footer=f"Reference {reference}" if reference else "",
+        facts=(Fact(label="Field", value=field),) if field else (),
+        footer=" · ".join(filter(None, (*_where(error), reference and f"Reference {reference}"))),
     )
 
 
-def _facts(error: Exception) -> tuple[Fact, ...]:
+def _where(error: Exception) -> tuple[str, ...]:
+    """What was asked of the service, and what it said."""
     if not isinstance(error, OutreachError):
         return ()
-    field = error.field if isinstance(error, InvalidRequest) else None
-    told = (("Field", field), ("Endpoint", error.endpoint), ("Status", error.status), ("Code", error.code))
-    return tuple(Fact(label=label, value=str(value)) for label, value in told if value)
+    said = " ".join(str(part) for part in (error.status, error.code) if part)
+    return (error.endpoint or "", said)

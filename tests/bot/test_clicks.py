@@ -105,8 +105,13 @@ async def test_a_slow_yes_takes_the_place_of_its_question_and_goes_with_the_answ
 async def test_a_claim_in_the_list_of_what_waits_is_confirmed_there(house: House) -> None:
     message = await card(house)
     (listed,) = await house.say("open", user=seed.BEN.id)
-    (told,) = await click(house, listed, "Claim", user=seed.BEN.id)
-    assert (told["text"], told["seen_by"]) == ("You have it: Ada 1 at Acme", seed.BEN.id)
+    await click(house, listed, "Claim", user=seed.BEN.id)
+
+    async def told() -> bool:
+        said = {(m["text"], m["seen_by"]) for m in await house.messages()}
+        return ("You have it: Ada 1 at Acme", seed.BEN.id) in said
+
+    await until(told)
     await until_shown(house, message, "Claimed by @ben")
 
 

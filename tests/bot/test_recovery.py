@@ -118,10 +118,10 @@ async def test_the_card_shows_yesterday_and_follows_the_domain_until_it_is_well(
         assert cells[1:] == ["62", "91.5", "60", "60", "resting"]
         remote.inboxes = [told(62, 12, "warming")]
         card = await until(lambda: shown("getacme.example sends again and warms up"))
-        assert "1 inbox: 1 warming up; lowest health 62." in json.dumps(card)
+        assert "Its inbox is warming up; lowest health 62." in json.dumps(card)
         remote.inboxes = [told(92, 60, "active")]
         card = await until(lambda: shown("getacme.example has recovered"))
-        assert "1 inbox: 1 active; lowest health 92." in json.dumps(card)
+        assert "Its inbox is active; lowest health 92." in json.dumps(card)
         assert "91.5" in json.dumps(card), "what was yesterday stays"
 
         async def thread() -> list[str] | None:
@@ -131,7 +131,7 @@ async def test_the_card_shows_yesterday_and_follows_the_domain_until_it_is_well(
 
         sends, well = await until(thread)
         assert sends.startswith("getacme.example sends again: After")
-        assert "1 warming up; lowest health 62" in sends
+        assert "Its inbox is warming up; lowest health 62." in sends
         assert well.startswith("getacme.example has recovered: After")
 
 
