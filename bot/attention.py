@@ -128,9 +128,10 @@ def late(held: Held, person: Person, *, now: datetime, zone: tzinfo) -> Card:
 
 
 def snoozed_until(said: str, *, now: datetime, zone: tzinfo) -> datetime | None:
-    """The moment that is meant by `1h`, `afternoon`, `tomorrow`, `monday` or Unix seconds; None: not ahead."""
-    local = now.astimezone(zone)
+    """The moment that is meant by `1h`, `morning`, `afternoon`, `tomorrow`, `monday` or Unix seconds; None: not ahead."""
+    local, now = now.astimezone(zone), now.astimezone(UTC)  # lengths are counted where no clock is ever set
     presets = {
+        "morning": datetime.combine(local.date(), MORNING, zone),
         "afternoon": datetime.combine(local.date(), AFTERNOON, zone),
         "tomorrow": datetime.combine(local.date() + timedelta(days=1), MORNING, zone),
         "monday": datetime.combine(local.date() + timedelta(days=7 - local.weekday()), MORNING, zone),
@@ -148,18 +149,18 @@ def choices(alert: str, *, now: datetime, zone: tzinfo) -> Card:
     labels = (
         ("1h", "1 hour"),
         ("3h", "3 hours"),
+        ("morning", "This morning, 9:00"),
         ("afternoon", "This afternoon, 14:00"),
         ("tomorrow", "Tomorrow, 9:00"),
         ("monday", "Monday, 9:00"),
     )
-    presets = tuple(
-        Button(label=label, command=f"snooze {alert} {word}")
-        for word, label in labels
-        if snoozed_until(word, now=now, zone=zone)
-    )
+    moments: dict[datetime, Button] = {}
+    for word, label in labels:
+        if until := snoozed_until(word, now=now, zone=zone):  # on a Sunday, tomorrow is Monday
+            moments.setdefault(until, Button(label=label, command=f"snooze {alert} {word}"))
     return Card(
         title="Put it off until …",
         text=("It comes back by itself, into its thread, and waits again for somebody to take it.",),
-        buttons=(*presets, Button(label="Another time", command=f"snooze {alert}", picks=True)),
+        buttons=(*moments.values(), Button(label="Another time", command=f"snooze {alert}", picks=True)),
         footer=f"Times of day are those of {zone}.",
     )
