@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from shared.alerting import Quiet, Routing
 from shared.api.models import EVENT_KINDS
-from shared.card import Button, Card, Column, Fact, Row, Table
+from shared.card import Button, Card, Column, Row, Table
 from shared.commands import COMMANDS, Invocation, render
 from shared.commands.routing import HERE
 from shared.desk import Desk
 from shared.operations.told import Line, workspaces_of
 
-MOST_UNDO_BUTTONS, MOST_IN_A_ROW, MOST_NAMED, MOST_FACTS = 5, 3, 6, 15
+MOST_UNDO_BUTTONS, MOST_IN_A_ROW, MOST_NAMED, MOST_LINES = 5, 3, 6, 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,11 +72,10 @@ async def card_of(title: str, lines: Sequence[Line], *, desk: Desk, channel: str
     nothing = "Nothing. `subscribe` changes that; interested replies go to the alert channel in any case."
     here = HERE if channel == desk.actor.channel else channel
     table = await _table(groups, desk=desk, here=here)
-    few = len(groups) <= MOST_FACTS
+    few = len(groups) <= MOST_LINES
     return Card(
         title=title,
-        text=() if lines else (nothing,),
-        facts=_facts(table) if table and few else (),
+        text=(nothing,) if table is None else _lines(table) if few else (),
         table=None if few else table,
         buttons=tuple(
             Button(
@@ -90,15 +89,15 @@ async def card_of(title: str, lines: Sequence[Line], *, desk: Desk, channel: str
     )
 
 
-def _facts(table: Table) -> tuple[Fact, ...]:
-    """A few are lines, in which all can be read without moving a table to and fro."""
+def _lines(table: Table) -> tuple[str, ...]:
+    """A few are sentences, in which all can be read without moving a table to and fro."""
     titles = [column.title for column in table.columns]
     found = []
     for row in table.rows:
         event, *said, undo = (str(cell) for cell in row.cells)
         named = zip(titles[1:-1], said, strict=True)
         parts = [f"{_BEFORE[title]}{cell}" for title, cell in named if cell != "all"]
-        found.append(Fact(label=event, value=f"{' · '.join(parts)}. To undo: {undo}"))
+        found.append(f"{event}: {', '.join(parts)}. To undo: {undo}")
     return tuple(found)
 
 
