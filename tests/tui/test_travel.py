@@ -371,7 +371,7 @@ async def test_the_workspaces_stand_side_by_side_and_a_click_goes_there(clock: C
             await see(app, pilot, number, account(inboxes=8 * (number + 1)))
         bar = app.board_screen.workspaces
         assert bar.text.split() == ["▌◆", "acme", "◆", "globex", "?", "initech", ",", ".", "turn", "0", "all"]
-        await pilot.click("#workspaces", offset=(12, 0))
+        await pilot.click("#workspace-bar", offset=(12, 0))
         assert app.here.workspace == "globex"
         assert len(app.board_screen.panels["inboxes"].grid.shown) == 16
         assert bar.text.startswith(" ◆ acme  ▌◆ globex")

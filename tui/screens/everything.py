@@ -38,6 +38,7 @@ KEYS = (
 class EverythingScreen(Sturdy, Screen[None]):
     """Each workspace with its verdict, and under them the worst inboxes over all; on a wall nobody has to press keys."""
 
+    AUTO_FOCUS: ClassVar[str] = ""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,0", "leave", show=False, id="everything.back"),
         Binding("tab", "other_list", show=False, priority=True),

@@ -30,7 +30,7 @@ class Workspaces(Head):
         workspace: str
 
     def __init__(self, *, glyphs: Glyphs) -> None:
-        super().__init__(id="workspaces", ground="ground")
+        super().__init__(id="workspace-bar", ground="ground")
         self._glyphs = glyphs
         self._ends: list[tuple[int, str]] = []
 
