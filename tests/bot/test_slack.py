@@ -128,3 +128,8 @@ async def test_health_readiness_and_metrics_tell_how_things_stand(house: House) 
     metrics = (await house.get("/metrics"))[1]
     assert 'outreach_posted_total{kind="alert"}' in metrics
     assert "outreach_delivery_to_post_seconds_bucket" in metrics
+
+
+async def test_slack_is_told_that_the_address_is_ours_when_it_asks(house: House) -> None:
+    told = await house.control("request_url", url=f"{house.url}/slack/events", verify=True)
+    assert told["request_url"] == f"{house.url}/slack/events"
