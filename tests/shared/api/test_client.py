@@ -379,7 +379,7 @@ async def test_the_key_is_in_no_error_repr_or_log_line(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     said = f"Bearer {KEY} is no good"
-    told = [repr(client), repr(client._http.client), repr(vars(client))]
+    told = [repr(client), repr(client._http._client), repr(vars(client))]
     for answer in (
         Answer(status=400, body={"error": {"message": said, "field": said, "code": said}}),
         Answer(status=401, body={"message": said}),
