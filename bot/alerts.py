@@ -13,7 +13,7 @@ from typing import Any
 
 from bot import interested, paused_domain
 from bot.interested import Mark
-from bot.telling import about, facts_of, footer, said_at, when
+from bot.telling import about, facts_of, footer, said_at, said_day, when
 from shared.api.events import Event
 from shared.card import Card, Tone
 from shared.records import Subscription
@@ -127,7 +127,7 @@ def _brief(word: str, tone: Tone) -> Callable[[Alert], Card]:
                 *facts_of(
                     ("From", event.lead.email if event.lead.name != event.lead.email else None),
                     ("Campaign", _place(event)),
-                    ("Back on", event.return_date),
+                    ("Back on", said_day(event.return_date or "")),
                     ("Bounce", event.bounce_type),
                     ("Reason", event.reason),
                 ),

@@ -19,7 +19,7 @@ from shared.plain import visible, visible_lines
 
 TOTAL = 13_000
 """Characters over all blocks, under the 13,200 at which Slack refuses the message."""
-HEADER, SECTION, QUOTE, CONTEXT, FALLBACK = 150, 2_800, 1_500, 1_000, 2_000
+HEADER, SECTION, QUOTE, CONTEXT, FALLBACK, EXCERPT = 150, 2_800, 1_500, 1_000, 2_000, 140
 CELL = 80
 ROW_OF_BUTTONS, TABLE_ROWS, FACTS, PARAGRAPHS = 10, 60, 20, 10
 MOST_BLOCKS = 50
@@ -74,7 +74,9 @@ def size(blocks: Sequence[Block]) -> int:
 
 def fallback(card: Card) -> str:
     """What notifications and screen readers say; Slack parses it, so it is escaped."""
-    return escape(cut(visible(spans.bare(card.summary)), FALLBACK)) or "Outreach"
+    quoted = cut(" ".join(visible(card.quote).split()), EXCERPT)
+    said = cut(visible(spans.bare(card.summary)), FALLBACK)
+    return escape(" ".join(filter(None, (said, quoted and f"“{quoted}”")))) or "Outreach"
 
 
 def escape(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from shared.api.events import Event
@@ -33,6 +33,14 @@ def when(label: str, at: datetime) -> Fact:
 def said_at(at: datetime) -> str:
     """A moment where nobody knows the reader's zone."""
     return f"{at:%-d %b, %H:%M} UTC"
+
+
+def said_day(text: str) -> str:
+    """`2026-12-01` as `Tue 1 Dec 2026`; what is no such day as it was told."""
+    try:
+        return f"{date.fromisoformat(text[:10]):%a %-d %b %Y}"
+    except ValueError:
+        return text
 
 
 def footer(alert: Alert) -> str:

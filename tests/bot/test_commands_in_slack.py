@@ -111,6 +111,18 @@ async def test_a_channel_is_named_and_what_it_is_told_of_is_posted_there(floor: 
     assert await floor.house.messages() == []
 
 
+@pytest.mark.parametrize("form", ["", " condensed"], ids=["full", "condensed"])
+async def test_an_absent_lead_is_told_with_the_day_of_the_return(floor: Floor, form: str) -> None:
+    await floor.house.say(f"subscribe reply.ooo{form} here", channel=seed.SALES)
+    away = {"event": "reply.ooo", "lead": {"email": "x@y.example"}, "return_date": "2026-12-01"}
+    assert await floor.house.deliver(json.dumps({**away, "sequence": "Q3"}).encode()) == 200
+
+    async def told() -> bool:
+        return "Tue 1 Dec 2026" in json.dumps(await floor.house.messages(seed.SALES))
+
+    await until(told)
+
+
 async def test_no_line_whatever_is_left_without_an_answer(floor: Floor) -> None:
     for line in ("stats by moon", "pause", "x" * 3_000, "“", "🎉\n*b*", "lead <!channel>"):
         (answer,) = await floor.house.say(line)
