@@ -120,6 +120,21 @@ def _verdict(line: WorkspaceLine, _: int, __: Glyphs) -> Sequence[Piece]:
     return ((headline.text, Ink.MUTED if line.late else Ink.TEXT), (detail, Ink.MUTED))
 
 
+def headed(line: WorkspaceLine, *, glyphs: Glyphs) -> tuple[list[Piece], list[Piece]]:
+    """A workspace in one line over its numerals: sign, name and verdict; its figures and its age."""
+    said = [*_verdict(line, 0, glyphs)]
+    left: list[Piece] = [
+        (" ", Ink.TEXT),
+        *_sign(line, 0, glyphs),
+        (f" {visible(line.workspace).upper()}   ", Ink.ACCENT),
+    ]
+    figures = [
+        figure for figure in (line.figure(name) for name in ("Sends", "Replies", "Meetings")) if figure
+    ]
+    told = "   ".join(f"{show_count(figure.value)} {figure.label.lower()}" for figure in figures)
+    return left + said, [(f"  {told}   ", Ink.TEXT), *_age(line, 0, glyphs), (" ", Ink.TEXT)]
+
+
 def _count(label: str) -> Column:
     def say(line: WorkspaceLine, _: int, __: Glyphs) -> Sequence[Piece]:
         figure = line.figure(label)

@@ -23,7 +23,7 @@ from tui.lines import ChangeLine
 from tui.memory import Memory
 from tui.pages import Spot, page
 from tui.screens.card import CardScreen
-from tui.screens.everything import EverythingScreen
+from tui.screens.everything import EverythingScreen, Towering
 from tui.screens.page import PageScreen
 from tui.station import Station
 from tui.tick import Tick
@@ -272,6 +272,18 @@ async def test_several_workspaces_share_a_wall_that_any_key_leaves(clock: Clock)
         await see(app, pilot, 0, account())
         assert "ops@beta.example" in app.screen.inboxes.grid.render_line(1).text
         assert not app.screen.foot.display
+        assert not app.screen.inboxes.grid.has_focus, "a wall has no cursor"
+        towers = list(app.screen.query(Towering))
+        assert [tower.head.text.split()[:4] for tower in towers] == [
+            ["◆", "ACME", "6", "of"],
+            ["◆", "BETA", "1", "of"],
+        ]
+        assert "█" in towers[0].standing.render_line(4).text, "numerals that are read from three metres"
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        assert app.screen.workspaces.display
+        assert "acme" in app.screen.workspaces.grid.render_line(1).text
+        assert not any(tower.display for tower in towers)
         await pilot.press("x")
         await pilot.pause()
         assert app.board_screen.is_current

@@ -15,7 +15,16 @@ from textual.message import Message
 from textual.screen import Screen
 
 from tui import wording
-from tui.everything import EVERYWHERE, WORKSPACES, EverywhereLine, WorkspaceLine, workspace_line, worst
+from tui.board import Spread
+from tui.everything import (
+    EVERYWHERE,
+    WORKSPACES,
+    EverywhereLine,
+    WorkspaceLine,
+    headed,
+    workspace_line,
+    worst,
+)
 from tui.look import Glyphs, Ink, Piece
 from tui.pages import Spot
 from tui.screens.wall import shift_at
@@ -23,6 +32,7 @@ from tui.station import Station
 from tui.sturdy import Sturdy
 from tui.widgets.grid import Grid
 from tui.widgets.panel import Head, Panel
+from tui.widgets.standing import Standing
 from tui.widgets.top import Banner, Foot, heartbeat
 
 KEYS = (
@@ -33,6 +43,30 @@ KEYS = (
     ("w", "wall"),
     ("esc", "back"),
 )
+EACH = 10
+"""Lines for a workspace in numerals."""
+
+
+class Towering(Sturdy, Vertical):
+    """A workspace on a wall: its name, verdict and age over numerals that are read from three metres."""
+
+    DEFAULT_CSS = "Towering { height: 9; margin: 1 1 0 1; } Towering Standing { margin: 0; }"
+
+    def __init__(self, number: int, *, glyphs: Glyphs) -> None:
+        super().__init__()
+        self._glyphs = glyphs
+        self.head = Head()
+        self.standing = Standing(glyphs=glyphs, id=f"standing-{number}")
+
+    def compose(self) -> ComposeResult:
+        """Once, for good."""
+        yield self.head
+        yield self.standing
+
+    def say(self, line: WorkspaceLine) -> None:
+        """How it stands now."""
+        self.head.show(*headed(line, glyphs=self._glyphs))
+        self.standing.say(line.board.spread if line.board else Spread(), doubtful=line.late)
 
 
 class EverythingScreen(Sturdy, Screen[None]):
@@ -63,6 +97,7 @@ class EverythingScreen(Sturdy, Screen[None]):
         self._glyphs = glyphs
         self._began = began
         self._wall = wall
+        self.set_class(wall, "-wall")
         self._stations: Sequence[Station] = ()
         self.top = Head(id="top", ground="ground")
         self.banner = Banner(glyphs=glyphs)
@@ -98,12 +133,25 @@ class EverythingScreen(Sturdy, Screen[None]):
             self.workspaces.grid.focus()
 
     def on_resize(self) -> None:
-        """As much of the keys as fits."""
+        """As much of the keys as fits, and what room there is for numerals."""
         self.call_after_refresh(lambda: self.foot.say(KEYS))
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """On a wall numerals for each workspace where half of the screen holds them; else a list."""
+        large = self._wall and 0 < len(self._stations) * EACH <= self.size.height * 3 // 4
+        self.workspaces.display = not large
+        for one in self.query(Towering):
+            one.display = large
 
     def show(self, stations: Sequence[Station], *, now: datetime, alarms: Sequence[str]) -> None:
         """All of them as they stand."""
+        if self._wall and not self._stations:
+            self.mount_all(
+                [Towering(n, glyphs=self._glyphs) for n in range(len(stations))], after=self.banner
+            )
         self._stations = stations
+        self._arrange()
         self.workspaces.styles.height = min(2 * len(stations) + 3, max(4, self.size.height // 2))
         boards = [(station.workspace, station.board) for station in stations]
         self.inboxes.show(worst(boards), stamp=None, now=now)
@@ -113,6 +161,8 @@ class EverythingScreen(Sturdy, Screen[None]):
         """A second has passed: ages, clock, and on a wall the shift against burning in."""
         lines = tuple(workspace_line(s.workspace, s.board, now=now) for s in self._stations)
         self.workspaces.show(lines, stamp=None, now=now)
+        for line, one in zip(lines, self.query(Towering), strict=False):  # none where there is a list
+            one.say(line)
         beats = sum(station.last.beats for station in self._stations if station.last)
         left: list[Piece] = [
             (" OUTREACH ", Ink.STRONG),

@@ -25,8 +25,8 @@ class Standing(Sturdy, Widget):
 
     DEFAULT_CSS = "Standing { height: 8; background: $o-panel; }"
 
-    def __init__(self, *, glyphs: Glyphs) -> None:
-        super().__init__(id="standing")
+    def __init__(self, *, glyphs: Glyphs, id: str = "standing") -> None:  # noqa: A002 # the framework's word
+        super().__init__(id=id)
         self._glyphs = glyphs
         self._spread = Spread()
         self._doubtful = False
