@@ -19,6 +19,7 @@ from bot.clicked import ClickedCard
 from bot.courtesy import ON_ITS_WAY
 from bot.desks import Desks
 from bot.ledger.interaction import Interaction
+from bot.manifest import LEAD_OF_ALERT, PAUSE_OF_ALERT
 from bot.people import NOT_ANSWERED, People
 from bot.replying import Thread
 from bot.viewing import called
@@ -26,6 +27,7 @@ from bot.visits import Visits
 from shared.api.errors import OutreachError
 from shared.api.events import Event, read_event
 from shared.settings import UnknownWorkspace, Workspace
+from shared.words import join
 
 log = structlog.get_logger("dialogs")
 
@@ -62,6 +64,21 @@ class Modal:
             log.info("the modal is gone", error=str(error)[:100])
             if not answer.public:
                 await Thread(self._client, channel=self._person).say(answer)
+
+
+class Silent:
+    """Home shows what came of it; only a refusal is said, to the person directly."""
+
+    def __init__(self, client: AsyncWebClient, *, person: str) -> None:
+        self._client, self._person = client, person
+
+    async def working(self) -> None:
+        """Home is painted anew in any case."""
+
+    async def say(self, answer: Answer) -> None:
+        """What Home does not show."""
+        if not answer.seen:
+            await Thread(self._client, channel=self._person).say(answer)
 
 
 class Dialogs:
@@ -128,14 +145,27 @@ class Dialogs:
             message, channel=channel, name=name, interaction=self._interaction, changed=self._changed
         )
 
-    async def event_at(self, channel: str, ts: str) -> tuple[Event, str] | None:
-        """What the alert in a message tells, and the words that name its workspace; None: it shows no single alert."""
+    async def say_quietly(self, answer: Answer, trigger: str, *, person: str) -> None:
+        """In a modal of its own, where the trigger still counts; else it is left unsaid."""
+        if not trigger:
+            return
+        try:
+            modal = await self.open_answer(trigger, person=person, channel="")
+            await modal.say(answer)
+        except NOT_ANSWERED as error:
+            log.info("nothing could be said", error=str(error)[:100])
+
+    async def line_of_shortcut(self, wanted: str, channel: str, ts: str) -> str:
+        """The command line that a shortcut stands for; empty where its message shows no single alert."""
+        if wanted not in {PAUSE_OF_ALERT, LEAD_OF_ALERT}:
+            return "status"
         held = await self._interaction.alert_at(channel, ts)
         event = read_event(held.body or b"") if held else None
         if held is None or not isinstance(event, Event):
-            return None
+            return ""
+        verb, about = ("pause", event.sequence) if wanted == PAUSE_OF_ALERT else ("lead", event.lead.email)
         several = len(self._desks.settings.workspaces) > 1
-        return event, f" @{held.workspace}" if several else ""
+        return join(verb, about) + (f" @{held.workspace}" if several else "") if about else ""
 
     async def choices(self, said: str, view: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The options of a form's menu of sequences; none where the service does not answer in time."""

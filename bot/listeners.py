@@ -20,14 +20,14 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot import acts, forms
 from bot.acts import Acts, Answer
 from bot.courtesy import GREETING, NO_ALERT, ON_ITS_WAY, UNKNOWN
-from bot.dialogs import Dialogs
+from bot.dialogs import Dialogs, Silent
 from bot.elements import PICK, RUN
 from bot.filled import filled as filled_in
-from bot.manifest import LEAD_OF_ALERT, PAUSE_OF_ALERT, SHORTCUTS
+from bot.manifest import SHORTCUTS
 from bot.naming import named
-from bot.people import NOT_ANSWERED, People
+from bot.people import People
 from bot.replying import Address, Place, Thread, give
-from shared.words import from_slack, join
+from shared.words import from_slack
 
 log = structlog.get_logger("listeners")
 
@@ -163,7 +163,7 @@ class Listeners:
             if line.partition(" ")[0] == "home":
                 return None
             if line.partition(" ")[0] in _SHOWN_AT_HOME:
-                return _Silent(client, user)
+                return Silent(client, person=user)
             return await self._dialogs.open_answer(body["trigger_id"], person=user, channel=channel)
         ephemeral = bool((body.get("container") or {}).get("is_ephemeral"))
         shown, name = body.get("message"), body["user"].get("username", user)
@@ -218,7 +218,7 @@ class Listeners:
             if wanted == "pause_form":
                 return await self._dialogs.open_form("pause", trigger, channel=channel)
             modal = await self._dialogs.open_answer(trigger, person=user, channel=channel)
-            line = self._line_for(wanted, body)
+            line = self._dialogs.line_of_shortcut(wanted, channel, str(body.get("message_ts") or ""))
             await give(self._of_shortcut(line, body, channel=channel), modal)
         return None
 
@@ -228,17 +228,6 @@ class Listeners:
             return Answer(card=NO_ALERT)
         user = body["user"]
         return await self._perform(said, user["id"], name=user.get("username", ""), channel=channel)
-
-    async def _line_for(self, wanted: str, body: Mapping[str, Any]) -> str:
-        """The line of a shortcut; empty where the message shows no single alert."""
-        if wanted not in {PAUSE_OF_ALERT, LEAD_OF_ALERT}:
-            return "status"
-        found = await self._dialogs.event_at((body.get("channel") or {}).get("id", ""), body["message_ts"])
-        if found is None:
-            return ""
-        event, workspace = found
-        said = ("pause", event.sequence) if wanted == PAUSE_OF_ALERT else ("lead", event.lead.email)
-        return join(said[0], said[1]) + workspace if said[1] else ""
 
     async def submitted(self, ack: AsyncAck, body: Mapping[str, Any], view: Mapping[str, Any]) -> None:
         """A form, however late: its line runs, and the modal shows the answer."""
@@ -283,7 +272,7 @@ class Listeners:
         user, channel = (body.get("user") or {}).get("id", ""), (body.get("channel") or {}).get("id", "")
         if body.get("response_url"):
             return await Address(respond, client, person=user, channel=channel).say(Answer(card=UNKNOWN))
-        await called_quietly(self._dialogs, body, user=user)
+        await self._dialogs.say_quietly(Answer(card=UNKNOWN), str(body.get("trigger_id") or ""), person=user)
         return None
 
     async def late(self, ack: AsyncAck) -> None:
@@ -309,32 +298,6 @@ class Listeners:
 
 
 _SHOWN_AT_HOME = frozenset({"claim", "release", "handled"})
-
-
-class _Silent:
-    """Home shows what came of it; only a refusal is said."""
-
-    def __init__(self, client: AsyncWebClient, person: str) -> None:
-        self._client, self._person = client, person
-
-    async def working(self) -> None:
-        """Home is painted anew in any case."""
-
-    async def say(self, answer: Answer) -> None:
-        """To the person, directly."""
-        if not answer.seen:
-            await Thread(self._client, channel=self._person).say(answer)
-
-
-async def called_quietly(dialogs: Dialogs, body: Mapping[str, Any], *, user: str) -> None:
-    """An unknown act in a view: said in a modal, where its trigger still counts."""
-    if not body.get("trigger_id"):
-        return
-    try:
-        modal = await dialogs.open_answer(body["trigger_id"], person=user, channel="")
-        await modal.say(Answer(card=UNKNOWN))
-    except NOT_ANSWERED as error:
-        log.info("nothing could be said", error=str(error)[:100])
 
 
 async def _refuse(ack: AsyncAck, errors: Mapping[str, str]) -> None:
