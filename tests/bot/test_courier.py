@@ -63,7 +63,7 @@ async def test_alerts_keep_their_order_when_one_of_them_is_in_doubt(house: House
     for number in range(4):
         assert await house.deliver(interested(number)) == 200
     await house.until_posted(4)
-    assert [message["text"].split(",")[0] for message in await house.messages()] == [
+    assert [message["text"].split(" “")[0] for message in await house.messages()] == [
         f"Ada {number} at Acme is interested" for number in range(4)
     ]
 
