@@ -25,6 +25,12 @@ from typing import Protocol
 
 SLACK = 0.005
 """Seconds of lateness that are made up for, so that a busy event loop does not lower the rate."""
+LIMIT = 10
+"""So many requests in any one second the service takes (document: Limits)."""
+TRAVEL = 0.045
+"""Seconds by which one request may travel longer than another."""
+SHORTEST = (1 + TRAVEL + SLACK) / LIMIT
+"""No interval is shorter: with one of 0.1 s a service would now and then count eleven in a second."""
 SLOWEST_RATE = 5.0
 SLOWER = 1.25
 FASTER = 0.98
@@ -119,6 +125,11 @@ class Turn:
     place: float
     shift: float
     priority: Priority
+
+
+def interval_of(rate: float) -> float:
+    """Seconds between two requests at so many a second."""
+    return max(1 / rate, SHORTEST)
 
 
 def settle(pace: Pace, now: float) -> Pace:

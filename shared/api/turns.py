@@ -30,7 +30,7 @@ class Turns(ABC):
     def __init__(self, rate: float = DEFAULT_RATE) -> None:
         if not 0 < rate <= 10:
             raise ValueError("The rate must be above 0 and at most 10 requests a second")
-        self._base = 1 / rate
+        self._base = pacing.interval_of(rate)
         self._seen = Pace(interval=self._base)
         self._places = {priority: asyncio.Semaphore(places) for priority, places in PLACES.items()}
         self._clean = 0

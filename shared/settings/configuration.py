@@ -66,7 +66,7 @@ SETTINGS = (
     Setting(
         key="rate",
         variable="OUTREACH_RATE",
-        meaning="Requests per second for the key, shared by every process that uses it; the service allows 10.",
+        meaning="Requests per second for the key, shared by every process that uses it. The service allows 10 in any second; beyond 9.5 it goes no faster, because uneven travel would make them 11.",
         example="9.5",
         default="9.5",
     ),

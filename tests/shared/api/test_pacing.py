@@ -88,6 +88,20 @@ def test_not_even_when_the_way_takes_now_longer_now_shorter(
     assert worst_second([at + way for (_, at, _), way in times]) <= 10
 
 
+@given(
+    ARRIVALS,
+    LATENESS,
+    st.lists(st.floats(min_value=0.1, max_value=0.138), min_size=1, max_size=5),
+    st.floats(min_value=9.0, max_value=10.0),
+)
+def test_not_even_at_the_highest_rate_that_can_be_set(
+    arrivals: list[tuple[float, Priority]], lateness: list[float], travel: list[float], rate: float
+) -> None:
+    went = simulate(arrivals, lateness, Pace(interval=pacing.interval_of(rate)))
+    times = [at + way for (_, at, _), way in zip(went, itertools.cycle(travel), strict=False)]
+    assert worst_second(times) <= pacing.LIMIT
+
+
 def admits(form: str, moments: list[float], phase: float) -> bool:
     """Whether a service that counts in this form takes them all: ten in a second, however one second is meant."""
     if form == "fixed":
