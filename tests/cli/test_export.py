@@ -15,7 +15,7 @@ from tests.cli.conftest import Shell
 def test_a_status_is_written_as_csv_with_the_custom_fields(shell: Shell) -> None:
     path = shell.home / "out.csv"
     told = shell.run("export", str(path), "--status", "interested")
-    assert (told.code, told.out) == (0, "")
+    assert (told.code, told.out) == (0, ""), told.err
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert f"Wrote {len(rows)} leads" in told.err
@@ -27,7 +27,8 @@ def test_a_status_is_written_as_csv_with_the_custom_fields(shell: Shell) -> None
 
 def test_a_sequence_is_written_as_json_lines(shell: Shell) -> None:
     path = shell.home / "out.jsonl"
-    assert shell.run("export", str(path), "--sequence", "Win-back").code == 0
+    told = shell.run("export", str(path), "--sequence", "Win-back")
+    assert told.code == 0, told.err
     leads = [json.loads(line) for line in path.read_text().splitlines()]
     assert len({lead["id"] for lead in leads}) == len(leads) > 0
     assert len({lead["sequence_id"] for lead in leads}) == 1
@@ -37,7 +38,8 @@ def test_formulas_are_guarded_and_come_back_by_an_import(shell: Shell) -> None:
     assert shell.run("add", "=evil@export.example.com", "to", "Webinar follow-up", "note==1+1").code in {0, 1}
     assert shell.run("add", "sum@export.example.com", "to", "Fintech", "note==HYPERLINK(1)").code == 0
     path = shell.home / "out.csv"
-    assert shell.run("export", str(path), "--sequence", "Fintech", "--status", "active").code == 0
+    told = shell.run("export", str(path), "--sequence", "Fintech", "--status", "active")
+    assert told.code == 0, told.err
     with path.open(newline="") as file:
         (row,) = [row for row in csv.DictReader(file) if row["email"] == "sum@export.example.com"]
     assert row["note"] == "'=HYPERLINK(1)"
