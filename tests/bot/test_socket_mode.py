@@ -46,6 +46,12 @@ async def connected(house: House, *, times: int) -> dict[str, Any]:
     return dict(await until(there))
 
 
+async def while_connected(house: House) -> dict[str, Any] | None:
+    """How the connection stands; None: it is being built anew."""
+    told = await state(house)
+    return told if told["connected"] else None
+
+
 async def diagnosed(house: House) -> Finding:
     """What `outreach doctor` says of the running bot's connection."""
     settings = load(environ=house.environ)
@@ -62,7 +68,7 @@ async def test_commands_come_by_the_socket_and_deliveries_by_http(tmp_path: Path
         assert await answers(house)
         assert await house.deliver(interested(1)) == 200
         await house.until_posted(1)
-        told = await state(house)
+        told = await until(lambda: while_connected(house))
         assert told["connected_since"] > 0
         assert told["last_message_age"] < 5
         assert (await diagnosed(house)).word.startswith("heard from")
