@@ -13,13 +13,12 @@ from collections.abc import Awaitable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-import structlog
 from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncRespond
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot import acts, forms
 from bot.acts import Acts, Answer
-from bot.courtesy import GREETING, NO_ALERT, ON_ITS_WAY, UNKNOWN
+from bot.courtesy import GREETING, NO_ALERT, ON_ITS_WAY
 from bot.dialogs import Dialogs, Silent
 from bot.elements import PICK, RUN
 from bot.filled import filled as filled_in
@@ -27,11 +26,9 @@ from bot.manifest import SHORTCUTS
 from bot.naming import named
 from bot.people import People
 from bot.replying import Address, Place, Thread, give
+from bot.strays import Strays
 from shared.words import from_slack
 
-log = structlog.get_logger("listeners")
-
-_ANYTHING = re.compile(".*", re.DOTALL)
 _CALLED = re.compile(r"^\s*<@[^>]+>\s*")
 
 
@@ -40,6 +37,7 @@ class Listeners:
 
     def __init__(self, performing: Acts, people: People, dialogs: Dialogs) -> None:
         self._acts, self._people, self._dialogs = performing, people, dialogs
+        self._strays = Strays(dialogs)
         self._busy: set[asyncio.Task[Any]] = set()
 
     async def drain(self, seconds: float) -> None:
@@ -69,14 +67,7 @@ class Listeners:
         app.shortcut(re.compile("|".join(SHORTCUTS)))(self.shortcut)
         app.view(re.compile(rf"{forms.FORM}:.*", re.DOTALL))(self.submitted)
         app.options(forms.SEQUENCE)(self.choices)
-        app.command(_ANYTHING)(self.unknown)
-        app.action(_ANYTHING)(self.unknown_click)
-        app.shortcut(_ANYTHING)(self.unknown_click)
-        app.view(_ANYTHING)(self.late)
-        app.view_closed(_ANYTHING)(self.acknowledge)
-        app.options(_ANYTHING)(self.no_choices)
-        app.event(_ANYTHING)(self.acknowledge)
-        app.error(self.failed)
+        self._strays.register(app)
 
     async def _perform(self, line: str, user: str, *, name: str, channel: str, place: str = "") -> Answer:
         person = await self._people.find(user, name=name)
@@ -233,7 +224,7 @@ class Listeners:
         """A form, however late: its line runs, and the modal shows the answer."""
         filled = filled_in(view)
         if filled is None:
-            return await self.late(ack)
+            return await self._strays.late(ack)
         if filled.errors:
             return await _refuse(ack, filled.errors)
         await ack(response_action="update", view=forms.answer(ON_ITS_WAY, channel=filled.channel))
@@ -251,50 +242,6 @@ class Listeners:
         """Somebody types into a menu of sequences."""
         said, view = str(body.get("value") or ""), body.get("view") or {}
         await ack(options=await self._dialogs.choices(said, view))
-
-    async def no_choices(self, ack: AsyncAck) -> None:
-        """A menu of an older version."""
-        await ack(options=[])
-
-    async def unknown(
-        self, ack: AsyncAck, respond: AsyncRespond, client: AsyncWebClient, body: Mapping[str, Any]
-    ) -> None:
-        """A command of another name."""
-        await ack()
-        place = Address(respond, client, person=body.get("user_id", ""), channel=body.get("channel_id", ""))
-        await place.say(Answer(card=UNKNOWN))
-
-    async def unknown_click(
-        self, ack: AsyncAck, respond: AsyncRespond, client: AsyncWebClient, body: Mapping[str, Any]
-    ) -> None:
-        """A button of an older version."""
-        await ack()
-        user, channel = (body.get("user") or {}).get("id", ""), (body.get("channel") or {}).get("id", "")
-        if body.get("response_url"):
-            return await Address(respond, client, person=user, channel=channel).say(Answer(card=UNKNOWN))
-        await self._dialogs.say_quietly(Answer(card=UNKNOWN), str(body.get("trigger_id") or ""), person=user)
-        return None
-
-    async def late(self, ack: AsyncAck) -> None:
-        """A modal of an older version."""
-        await ack(response_action="update", view=forms.answer(UNKNOWN))
-
-    async def acknowledge(self, ack: AsyncAck) -> None:
-        """What needs no answer."""
-        await ack()
-
-    async def failed(
-        self, error: Exception, client: AsyncWebClient, respond: AsyncRespond, body: Mapping[str, Any]
-    ) -> None:
-        """Whatever a listener let through: the person is told, with a reference."""
-        answer = Answer(card=acts.failure(error))
-        user = body.get("user") or {}
-        person = body.get("user_id") or (user.get("id", "") if isinstance(user, dict) else "")
-        channel = body.get("channel_id") or (body.get("channel") or {}).get("id", "")
-        if body.get("response_url"):
-            await Address(respond, client, person=person, channel=channel).say(answer)
-        elif person:
-            await Thread(client, channel=person).say(answer)
 
 
 _SHOWN_AT_HOME = frozenset({"claim", "release", "handled"})
