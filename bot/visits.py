@@ -59,7 +59,7 @@ class Visits:
             self._chosen.clear()
         self._chosen[user] = choice
         person = await self._people.find(user)
-        standing = await self._standing(person, self._workspace(choice))
+        standing = await self._standing(person, self._workspace(choice), asked=view is not None)
         try:
             await called(self._client, "views.publish", user_id=user, view=home.view(standing))
         except NOT_ANSWERED as error:
@@ -80,12 +80,12 @@ class Visits:
         except UnknownWorkspace:
             return None
 
-    async def _standing(self, person: Person, one: Workspace | None) -> Standing:
-        """Everything about one workspace, or what is urgent in all of them."""
+    async def _standing(self, person: Person, one: Workspace | None, *, asked: bool) -> Standing:
+        """Everything about one workspace, or what is urgent in all of them; read anew for whoever `asked`."""
         known = tuple(self._desks.settings.workspaces.values())
         shown = (one,) if one else known
-        if one:
-            self._catalogue.forget(one)
+        for workspace in shown if asked or one else ():
+            self._catalogue.forget(workspace)
         trouble: list[BaseException] = []
         waiting, claims, paused, domains, sequences = await asyncio.gather(
             _tried(self._waiting(shown), trouble),
