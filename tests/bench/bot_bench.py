@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import subprocess
 import sys
 import tempfile
@@ -17,7 +18,7 @@ from aiohttp import web
 from tests.bench import lanes, memory
 from tests.bench.intake_server import SECRET
 from tests.bench.load import Load, deliveries, fire
-from tests.bot.house import House, bot_process, free_port, interested, open_house
+from tests.bot.house import CHANNEL, House, bot_process, free_port, interested, open_house
 
 Row = tuple[str, float, str, str, bool]
 COUNT = 20_000
@@ -34,6 +35,7 @@ def run() -> list[Row]:
             *runner.run(intake()),
             *runner.run(latency()),
             *runner.run(commands()),
+            *runner.run(clicks()),
             *runner.run(sharing()),
             *runner.run(memory_use()),
         ]
@@ -167,6 +169,42 @@ async def commands() -> list[Row]:
         ("50 commands that ask nobody, acknowledged p99", _at(empty, 0.99), "ms", "the baseline", True),
         ("50 commands, the service slow, acknowledged p99", p99, "ms", "under 100", p99 < 100),
     ]
+
+
+CLICKS = 30
+
+
+async def clicks() -> list[Row]:
+    """How long a card takes to show what was clicked on it, from the click to Slack's own note of the repaint."""
+    with tempfile.TemporaryDirectory() as folder:
+        async with open_house(Path(folder)) as house, bot_process(house, pace=None):
+            await house.control("settings", tier_factor=0)
+            await house.deliver(interested(1))
+            await house.until_posted(1)
+            ts = (await house.messages())[0]["ts"]
+            took = [
+                await _repainted(house, ts, label, words)
+                for _ in range(CLICKS)
+                for label, words in (("Claim", "Claimed by @ann"), ("Release", '"Claim"'))
+            ]
+    p50, p99 = _at(took, 0.5), _at(took, 0.99)
+    return [
+        ("click to repainted card, p50", p50 * 1e3, "ms", "", True),
+        ("click to repainted card, p99", p99 * 1e3, "ms", "under 500", p99 < 0.5),
+    ]
+
+
+async def _repainted(house: House, ts: str, label: str, words: str) -> float:
+    feed, started = house.slack.feed, time.perf_counter()
+    since = feed.number
+    await house.control("click", channel=CHANNEL, ts=ts, text=label)
+
+    def shown() -> bool:
+        changed = [item.data for item in feed.since(since) or [] if item.kind == "message_changed"]
+        return any(words in json.dumps(data["blocks"]) for data in changed)
+
+    assert await feed.until(shown, timeout=10.0)
+    return time.perf_counter() - started
 
 
 async def _acknowledged(house: House, line: str) -> float:
