@@ -83,6 +83,7 @@ def create_api(ledger: Ledger) -> tuple[FastAPI, ASGIApp]:
         description=_DESCRIPTION,
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,
         separate_input_output_schemas=False,
     )
     common: dict[str, Any] = {
@@ -216,6 +217,10 @@ async def _refused(request: Request, error: Exception) -> Response:
 async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
+    if tuple(first["loc"]) == ("body",):
+        return invalid(
+            "The body must be a JSON object, sent with `Content-Type: application/json`", ("body",)
+        )
     return invalid(first["msg"], first["loc"])
 
 
@@ -227,7 +232,9 @@ async def _unrouted(request: Request, error: Exception) -> Response:
         )
         response.headers["Allow"] = _ALLOWED.get(endpoint_of(request.scope).partition(" ")[2], "GET")
     elif error.status_code == 404:
-        response = error_response(404, code="not_found", message="There is nothing at this path.")
+        response = error_response(
+            404, code="not_found", message="There is nothing at this path; /docs tells what there is."
+        )
     else:
         response = error_response(400, code="bad_request", message="The body cannot be read.", field="body")
     return response

@@ -79,7 +79,7 @@ class Gate:
 
 def endpoint_of(scope: Scope) -> str:
     """`PATCH /sequences/{id}` for a request to `/v1/sequences/sq_…`."""
-    head, slash, _ = scope["path"].removeprefix("/v1/").partition("/")
+    head, slash, _ = scope["path"].removeprefix("/v1").removeprefix("/").partition("/")
     return f"{scope['method']} /{head}{'/{id}' if slash else ''}"
 
 

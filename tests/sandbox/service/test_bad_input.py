@@ -39,6 +39,14 @@ async def test_a_body_that_is_no_json_object_is_400_and_named(api: httpx.AsyncCl
         assert field in {"body", "sequence_id", "leads", "url", "events", "status"}
 
 
+async def test_a_body_that_is_not_said_to_be_json_is_told_what_to_say(api: httpx.AsyncClient) -> None:
+    for content_type in ("text/plain", "application/x-www-form-urlencoded"):
+        headers = {"Content-Type": content_type}
+        answer = await api.patch("/sequences/sq_00000000", content=b'{"status": "paused"}', headers=headers)
+        assert error_of(answer) == (400, "bad_request", "body")
+        assert "Content-Type: application/json" in answer.json()["error"]["message"]
+
+
 async def test_values_of_the_wrong_type_are_named(api: httpx.AsyncClient) -> None:
     sequence = (await api.get("/sequences")).json()["data"][0]["id"]
     wrong = [
@@ -107,7 +115,9 @@ async def test_ids_that_cannot_be_are_404(api: httpx.AsyncClient) -> None:
 
 async def test_unknown_paths_and_methods_have_the_same_error_body(api: httpx.AsyncClient) -> None:
     assert error_of(await api.get("/nothing"))[:2] == (404, "not_found")
-    assert error_of(await api.get("/"))[:2] == (404, "not_found")
+    for path in ("/", "", "/leads/", "/sequences/sq_00000000/"):
+        assert error_of(await api.get(path))[:2] == (404, "not_found")
+    assert error_of(await api.delete("/leads/"))[:2] == (404, "not_found")
     wrong = await api.put("/leads", json={})
     assert (error_of(wrong)[:2], wrong.headers["Allow"]) == ((405, "method_not_allowed"), "GET, POST")
 
