@@ -108,6 +108,7 @@ async def test_the_domains_of_the_bought_list_are_paused_one_after_another_rest_
         for domain in sights[0].domains
     }
     assert sorted(BOUGHT, key=lambda domain: paused[domain][0]) == BOUGHT
+    assert paused[BOUGHT[-1]][0] * STEP <= 10 * HOUR
     assert {domain for domain, places in paused.items() if places} == set(BOUGHT)
     for domain in BOUGHT:
         first, last = paused[domain][0], paused[domain][-1]
