@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import random
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,7 +28,7 @@ async def home(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
         yield house
 
 
-async def burst(house: House, numbers: range) -> set[int]:
+async def burst(house: House, numbers: Iterable[int]) -> set[int]:
     """Deliver them all, a few at a time; returns those that were answered 200 before the bot was gone."""
     accepted: set[int] = set()
     places = asyncio.Semaphore(8)
@@ -52,9 +53,30 @@ async def test_a_bot_killed_in_the_middle_of_a_burst_posts_every_accepted_delive
         accepted = await sending
     assert accepted
     async with bot_process(home):
-        accepted |= await burst(home, range(100))  # the sender tries everything again
+        for _ in range(5):  # the sender tries everything again, as often as it ever does
+            accepted |= await burst(home, range(100))
         assert len(accepted) == 100
         posted = await home.until_posted(100, seconds=40)
+    assert set(posted.values()) == {1}
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(900)
+async def test_a_bot_killed_again_and_again_in_a_burst_of_two_thousand_posts_every_delivery_once(
+    home: House,
+) -> None:
+    accepted: set[int] = set()
+    dice = random.Random(2_000)
+    while len(accepted) < 2_000:
+        async with bot_process(home) as process:
+            missing = sorted(set(range(2_000)) - accepted)[:300]  # so that it dies seven times at least
+            sending = asyncio.create_task(burst(home, missing))
+            await asyncio.sleep(dice.uniform(0.0, 1.5))  # any moment will do
+            process.send_signal(signal.SIGKILL)
+            accepted |= await sending
+    async with bot_process(home):
+        assert len(await burst(home, range(2_000))) == 2_000
+        posted = await home.until_posted(2_000, seconds=600)
     assert set(posted.values()) == {1}
 
 
