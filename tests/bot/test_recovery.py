@@ -15,6 +15,7 @@ from bot.desks import open_desks
 from bot.ledger import open_ledger
 from bot.remembering import Remembering
 from bot.upkeep import open_histories
+from sandbox.service import Service
 from sandbox.slack import seed
 from shared import settings as shared_settings
 from shared.api.models import Inbox
@@ -159,3 +160,36 @@ async def test_the_bot_keeps_how_things_stand_where_no_dashboard_does(house: Hou
             "default", kind="inbox", metric="health_score", start=now, end=now, points=1
         )
     assert [sample.value for sample in kept[ADDRESS]] == [84]
+
+
+async def test_the_sandboxs_own_domain_is_followed_from_its_pause_to_its_recovery(
+    tmp_path: Path, account: str
+) -> None:
+    async with Service(speed=0, database=account) as service:
+        key = next(iter(service.api_keys.values()))
+        where = {"OUTREACH_BASE_URL": service.base_url, "OUTREACH_API_KEY": key}
+        async with open_house(tmp_path, **where) as house, bot_inside(house, pace=HASTE):
+
+            async def control(method: str, path: str, **body: Any) -> None:
+                async with house.http.request(method, f"{service.control_url}{path}", json=body) as answer:
+                    assert answer.status < 300, await answer.text()
+
+            async def until_shown(*words: str) -> None:
+                async def there() -> bool:
+                    for verb in ("pause", "resume"):  # whatever is changed has the bot look
+                        await house.say(f"{verb} {name}", user=seed.BEN.id, channel=seed.SALES)
+                    found = [json.dumps(one, ensure_ascii=False) for one in await house.messages()]
+                    return any(all(word in one for word in words) for one in found)
+
+                await until(there)
+
+            (listed,) = await house.say("sequences active", channel=seed.SALES)
+            name = next(block for block in listed["blocks"] if block["type"] == "table")["rows"][1][-1][
+                "text"
+            ]
+            await control("POST", "/events", kind="domain.paused", domain="getacme.example")
+            assert await house.deliver(json.dumps(PAUSED).encode()) == 200
+            await until_shown("getacme.example is paused", "resting")
+            await control("POST", "/time", advance=15 * 3_600)
+            await until_shown("getacme.example sends again and warms up", "warming")
+            await until_shown("getacme.example sends again: After")
