@@ -169,7 +169,7 @@ def _running(known: Sequence[Campaign] | None) -> str:
     if known is None:
         return "sequences unknown"
     active = sum(one.status == "active" for one in known)
-    return f"{active} of {show_number(len(known), 'sequence')} active" if known else "no sequences"
+    return f"{active} of {len(known)} sequences run" if known else "no sequences"
 
 
 def _tone(name: str, standing: Standing) -> Tone:
