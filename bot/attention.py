@@ -80,7 +80,7 @@ class Attention:
     async def _written(self, line: str, held: Held, actor: Actor) -> None:
         self._changed()
         entry = AuditEntry(
-            at=datetime.now(UTC), actor=actor, workspace=held.workspace, command=line, result="done"
+            at=datetime.now(UTC), actor=actor, workspace=held.workspace, command=line, result=whose(held)
         )
         await self._ledger.record(entry)
 
@@ -95,10 +95,15 @@ _UNCLEAR = Card(
 )
 
 
+def whose(held: Held) -> str:
+    """`Ada Lovelace at Acme`: whose reply it is, as far as it is kept."""
+    event = read_event(held.body or b"")
+    return about(event) if isinstance(event, Event) else "the reply"
+
+
 def changed(verb: str, held: Held, *, until: datetime) -> Card:
     """What was done, for who did it elsewhere than on the alert's card."""
-    event = read_event(held.body or b"")
-    who = about(event) if isinstance(event, Event) else "the reply"
+    who = whose(held)
     said = {
         "claim": f"You have it: {who}",
         "release": f"Given back: {who}",

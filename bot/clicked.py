@@ -29,7 +29,7 @@ class ClickedCard:
 
     def under_way(self) -> Message:
         """The card, and whose click it works on."""
-        return blocks.annotated(self._before, f"Working on it for @{self._name} …")
+        return blocks.annotated(self._before, f"⏳ Working on it for @{self._name} …")
 
     async def is_kept(self) -> bool:
         """Whether the ledger has it, so that the courier paints it."""

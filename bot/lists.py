@@ -46,7 +46,8 @@ def render_with(card: Card, items: Sequence[Card]) -> Message:
 def _entry(item: Card, number: int) -> list[Block]:
     lines = _item(replace(item, buttons=()), number, sizes=_LIST_SIZES[0])
     elements = [draw_button(button, n) for n, button in enumerate(item.buttons[:ROW_OF_BUTTONS])]
-    return [*lines, *([{"type": "actions", "elements": elements}] if elements else [])]
+    apart: list[Block] = [{"type": "divider"}] if number else []
+    return [*apart, *lines, *([{"type": "actions", "elements": elements}] if elements else [])]
 
 
 def render_small(card: Card) -> Message:
