@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from tui.collector import calm
 from tui.dashboard import DashboardApp, utc_now
 from tui.faults import Faults
 from tui.glimpse import Glimpse, look
+from tui.handover import LastingDriver, given_back
 from tui.hands import Hands
 from tui.logfile import logging_to
 from tui.look import ASCII, UNICODE, Glyphs
@@ -78,40 +79,70 @@ async def run_dashboard(
 
     Raises what `load` raises: before the first paint where a glimpse of `config` and `environ` does not do.
     """
-    glimpse, *others = _glimpses(load, look(config=config, environ=environ, workspace=workspace), workspace)
-    wishes = Wishes.of(glimpse.section)
-    level = environ.get("OUTREACH_LOG_LEVEL", "").strip() or "INFO"
-    with logging_to(glimpse.state / "dashboard.log", level=level):
-        opening, *more = (
-            Opening(load, glimpse=one, open_records=open_records, now=utc_now) for one in (glimpse, *others)
-        )
-        app = DashboardApp(
-            workspace=glimpse.workspace,
-            feed=opening,
-            hands=Hands(opening.run, now=utc_now, read_only=wishes.read_only),
-            notice=notice,
-            glyphs=_glyphs(wishes),
+    resumed = Resumed.of(environ)
+    with given_back(wanted=resumed is not None):
+        app, openings = _made(
+            load,
+            glimpses=_glimpses(load, look(config=config, environ=environ, workspace=workspace), workspace),
+            open_records=open_records,
             wall=wall,
-            folder=glimpse.state / "exports",
-            others=[_station(one, feed, wishes=wishes) for one, feed in zip(others, more, strict=True)],
-            faults=Faults(),
+            notice=notice,
         )
-        for feed, station in zip((opening, *more), app.stations, strict=True):
-            feed.station, feed.leave = station, app.exit
-        app.wear(wishes.theme)
-        app.remap(wishes.keys or {})
-        if resumed := Resumed.of(environ):
-            app.resume(resumed)
-        caller = Caller(wishes.alarm_command)
-        app.alarmed, app.renew_at = caller.call, hour(wishes.refresh_at)
-        with calm():
-            async with watched(lambda: app.exit(return_code=1)), watched_over(environ), caller.open():
-                await _until_left(app)
-    if opening.failure:
-        raise opening.failure
+        await _shown(app, openings[0].glimpse, environ=environ, resumed=resumed)
+        if openings[0].failure:
+            raise openings[0].failure
     if app.resumes:
-        start_anew(app.resumes)
+        with given_back():
+            start_anew(app.resumes)
     return app.return_code or 0
+
+
+def _made(
+    load: Callable[[], Settings],
+    *,
+    glimpses: Sequence[Glimpse],
+    open_records: OpenRecords | None,
+    wall: bool,
+    notice: str,
+) -> tuple[DashboardApp, Sequence[Opening]]:
+    """The app and what feeds it, one for each workspace."""
+    first, *others = openings = tuple(
+        Opening(load, glimpse=one, open_records=open_records, now=utc_now) for one in glimpses
+    )
+    wishes = Wishes.of(first.glimpse.section)
+    app = DashboardApp(
+        workspace=first.glimpse.workspace,
+        feed=first,
+        hands=Hands(first.run, now=utc_now, read_only=wishes.read_only),
+        notice=notice,
+        glyphs=_glyphs(wishes),
+        wall=wall,
+        folder=first.glimpse.state / "exports",
+        others=[_station(feed, wishes=wishes) for feed in others],
+        faults=Faults(),
+    )
+    for feed, station in zip(openings, app.stations, strict=True):
+        feed.station, feed.leave = station, app.exit
+    return app, openings
+
+
+async def _shown(
+    app: DashboardApp, glimpse: Glimpse, *, environ: Mapping[str, str], resumed: Resumed | None
+) -> None:
+    """Until it is left, with all that belongs to a real terminal."""
+    wishes = Wishes.of(glimpse.section)
+    app.wear(wishes.theme)
+    app.remap(wishes.keys or {})
+    if resumed:
+        app.resume(resumed)
+    if "TEXTUAL_DRIVER" not in environ:
+        app.driver_class = LastingDriver
+    caller = Caller(wishes.alarm_command)
+    app.alarmed, app.renew_at = caller.call, hour(wishes.refresh_at)
+    level = environ.get("OUTREACH_LOG_LEVEL", "").strip() or "INFO"
+    with logging_to(glimpse.state / "dashboard.log", level=level), calm():
+        async with watched(lambda: app.exit(return_code=1)), watched_over(environ), caller.open():
+            await _until_left(app)
 
 
 def _glimpses(
@@ -138,9 +169,9 @@ def glimpses_of(settings: Settings, workspace: str | None) -> tuple[Glimpse, ...
     )
 
 
-def _station(glimpse: Glimpse, feed: Opening, *, wishes: Wishes) -> Station:
+def _station(feed: Opening, *, wishes: Wishes) -> Station:
     hands = Hands(feed.run, now=utc_now, read_only=wishes.read_only)
-    return Station(workspace=glimpse.workspace, feed=feed, hands=hands)
+    return Station(workspace=feed.glimpse.workspace, feed=feed, hands=hands)
 
 
 def _glyphs(wishes: Wishes) -> Glyphs:

@@ -71,7 +71,7 @@ class Opening:
         now: Callable[[], datetime],
     ) -> None:
         self._load = load
-        self._glimpse = glimpse
+        self.glimpse = glimpse
         self._open_records = open_records
         self._now = now
         self._poller: Poller | None = None
@@ -119,7 +119,7 @@ class Opening:
         return await run_at(self._desk, line)
 
     async def _run(self, deliver: Callable[[Tick], object]) -> None:
-        last = await asyncio.to_thread(self._glimpse.last)
+        last = await asyncio.to_thread(self.glimpse.last)
         await self._show(last, deliver)
         await asyncio.sleep(FIRST_PAINT)
         try:
@@ -137,7 +137,7 @@ class Opening:
         """What was kept last, before anything else is loaded."""
         if last is None:
             return
-        pace = Rhythm.of(self._glimpse.poll_seconds, self._glimpse.section).seconds
+        pace = Rhythm.of(self.glimpse.poll_seconds, self.glimpse.section).seconds
         snapshot = as_remembered(last)
         board = await asyncio.to_thread(compose, snapshot, intervals=pace)
         deliver(Tick(snapshot=snapshot, board=board, changes=(), beats=0))
@@ -146,7 +146,7 @@ class Opening:
     async def _remembering(self, settings: Settings) -> AsyncIterator[Memory]:
         from shared.history import History
 
-        place = settings.workspace(self._glimpse.workspace)
+        place = settings.workspace(self.glimpse.workspace)
         async with History(settings.history_database, thresholds=place.thresholds) as history:
             memory = Memory(history, workspace=place.name)
             if self.station:
@@ -173,7 +173,7 @@ class Opening:
         from shared.desk import open_client
         from tui.poller import Poller
 
-        place = settings.workspace(self._glimpse.workspace)
+        place = settings.workspace(self.glimpse.workspace)
         async with open_client(settings, place) as self._client:
             self._poller = Poller(
                 client=self._client,
@@ -197,7 +197,7 @@ class Opening:
         await self._acting.wait()
         async with self._recording(settings) as records:
             self._desk = Desk(
-                workspace=settings.workspace(self._glimpse.workspace),
+                workspace=settings.workspace(self.glimpse.workspace),
                 client=client,
                 actor=Actor(name=getpass.getuser(), face="dashboard"),
                 records=records,

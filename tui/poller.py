@@ -245,7 +245,8 @@ class Poller:
         return made, changes.between(before, after, at=self._now())
 
     def _failed(self, event: JobExecutionEvent) -> None:
-        logger.error("reading %s failed", event.job_id, exc_info=event.exception)
+        if not isinstance(event.exception, asyncio.CancelledError):  # that is the end, and no failure
+            logger.error("reading %s failed", event.job_id, exc_info=event.exception)
 
 
 def _in(seconds: float) -> datetime:

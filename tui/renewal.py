@@ -57,7 +57,7 @@ def is_due(at: time | None, *, began: datetime, now: datetime) -> bool:
     if at is None or now - began < LEAST:
         return False
     local = now.astimezone()
-    today = local.replace(hour=at.hour, minute=at.minute, second=0, microsecond=0)
+    today = local.replace(hour=at.hour, minute=at.minute, second=at.second, microsecond=0)
     latest = today if today <= local else today - timedelta(days=1)
     return began < latest
 

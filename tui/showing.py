@@ -99,6 +99,8 @@ class ShowingApp(Sturdy, App[int]):
         self.renew_at: time | None = None
         self.resumes: Resumed | None = None
         """What the next process is to begin with, once this one ends for its sake."""
+        self.took_over = False
+        """Whether the process before left its picture on the terminal."""
         self._began = now()
         self._day_theme = THEMES[0]
         self.board_screen = BoardScreen(glyphs=glyphs, workspace=workspace, notice=notice)
@@ -226,6 +228,7 @@ class ShowingApp(Sturdy, App[int]):
 
     def resume(self, state: Resumed) -> None:
         """Begin as the process before ended."""
+        self.took_over = True
         self._alarms, self._wall_first = state.alarms, state.wall or self._wall_first
         self.wear(state.theme)
 

@@ -233,7 +233,9 @@ async def test_when_the_service_is_gone_the_figures_stay_and_the_banner_says_sin
         assert not stage.screen.banner.has_class("-on")
         clock.pass_by(600)
         await stage.see(failing(account(), since=NOW + timedelta(seconds=60)))
-        await stage.press("a")  # the alarm of it, which else stands before the trouble from the next second on
+        await stage.press(
+            "a"
+        )  # the alarm of it, which else stands before the trouble from the next second on
         assert stage.screen.banner.has_class("-on")
         said = stage.screen.banner.text
         assert "The service cannot be reached since 14:33 (9 min)" in said

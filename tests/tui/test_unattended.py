@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pty
+import select
 import socket
 import subprocess
 import sys
+import time as time_module
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -21,6 +24,7 @@ from tests.tui.accounts import NOW, Clock, account, failing, tick_of
 from tui import renewal
 from tui.calling import Caller
 from tui.dashboard import DashboardApp
+from tui.handover import ENTER, LEAVE
 from tui.renewal import Resumed, hour, is_due
 from tui.watchdog import interval, watched_over
 
@@ -193,6 +197,54 @@ async def test_a_wall_makes_way_at_its_hour_and_the_next_one_begins_as_it_ended(
         await pilot.pause()
     assert app.return_code == renewal.CODE
     assert app.resumes == Resumed(wall=True, theme="day", alarms=("a.example: resting",))
+
+
+YOUNG = """
+import datetime, sys
+from tui import renewal
+renewal.LEAST = datetime.timedelta()  # a dashboard of a few seconds is old enough here
+from cli.main import main
+sys.exit(main(["dashboard", "--wall"]))
+"""
+
+
+def test_a_wall_that_begins_anew_leaves_no_gap_on_its_terminal(tmp_path: Path) -> None:
+    soon = datetime.now().astimezone() + timedelta(seconds=5)
+    (tmp_path / "outreach.toml").write_text(f'[dashboard]\nrefresh_at = "{soon:%H:%M:%S}"\n')
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("OUTREACH_")}
+    environ |= {
+        "OUTREACH_CONFIG": str(tmp_path / "outreach.toml"),
+        "OUTREACH_BASE_URL": "http://127.0.0.1:9/v1",
+        "OUTREACH_API_KEY": "live_none",
+        "OUTREACH_DATABASE_URL": f"sqlite:///{tmp_path}/outreach.db",
+        "TERM": "xterm-256color",
+    }
+    process, terminal = pty.fork()
+    if process == 0:  # pragma: no cover # another process
+        os.execve(sys.executable, [sys.executable, "-c", YOUNG], environ)
+    seen = read_until(terminal, lambda shown: shown.count(MOUSE) > 2 and b"OUTREACH" in shown.split(DONE)[-1])
+    assert seen.count(DONE) == 1, "it began anew"
+    assert (seen.count(ENTER.encode()), seen.count(LEAVE.encode())) == (1, 0), "on the same screen"
+    os.write(terminal, b"x")
+    assert read_until(terminal, lambda shown: b"pause/resume" in shown), "back to hands"
+    os.write(terminal, b"q")
+    assert read_until(terminal, lambda shown: LEAVE.encode() in shown), "and left it in the end"
+    os.waitpid(process, 0)
+    os.close(terminal)
+
+
+DONE, MOUSE = b"\x1b[?2004l", b"\x1b[?1000h"
+"""What a program says as it lets go of its terminal's keys, and as it takes them."""
+
+
+def read_until(terminal: int, fits: Callable[[bytes], bool]) -> bytes:
+    seen, end = b"", time_module.monotonic() + 40
+    while not fits(seen):
+        left = end - time_module.monotonic()
+        assert left > 0, seen[-800:]
+        if select.select([terminal], [], [], left)[0]:
+            seen += os.read(terminal, 65536)
+    return seen
 
 
 @pytest.mark.soak
