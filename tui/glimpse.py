@@ -17,6 +17,8 @@ from typing import Any
 
 import platformdirs
 
+from shared.health import DEFAULT as THRESHOLDS
+from shared.health import Thresholds
 from shared.snapshot import Snapshot
 from shared.snapshot_json import from_text
 
@@ -24,6 +26,8 @@ PROGRAM = "outreach-ops"
 DEFAULT = "default"
 SQLITE = "sqlite:///"
 POLL_SECONDS = 30.0
+SEVERAL = {"workspaces", "default_workspace"}
+"""What a file with several workspaces holds; nothing else in it bears on the first picture, but what is read here."""
 LAST = "SELECT body FROM history_snapshots WHERE workspace = ? ORDER BY at DESC LIMIT 1"
 
 
@@ -36,6 +40,7 @@ class Glimpse:
     history: Path | None = None
     poll_seconds: float = POLL_SECONDS
     section: Mapping[str, Any] = field(default_factory=dict)
+    thresholds: Thresholds = THRESHOLDS
 
     def last(self) -> Snapshot | None:
         """The snapshot that was kept last; None where it cannot be had easily."""
@@ -58,9 +63,14 @@ def look(*, config: Path | None, environ: Mapping[str, str], workspace: str | No
         database = environ.get("OUTREACH_DATABASE_URL", "").strip() or document.get("database_url", "")
         history, state = _places(str(database))
         poll = environ.get("OUTREACH_POLL_SECONDS", "").strip() or document.get("poll_seconds", POLL_SECONDS)
-        section = document.get("dashboard", {})
+        given = document.get("thresholds", {})
         glimpse = Glimpse(
-            workspace=DEFAULT, history=history, state=state, poll_seconds=float(poll), section=section
+            workspace=DEFAULT,
+            history=history,
+            state=state,
+            poll_seconds=float(poll),
+            section=document.get("dashboard", {}),
+            thresholds=Thresholds(**{name: float(value) for name, value in given.items()}),
         )
     except (OSError, ValueError, TypeError, AttributeError):
         return None
@@ -72,16 +82,16 @@ def _document(config: Path | None, *, environ: Mapping[str, str]) -> Mapping[str
     if not named:
         places = (Path(), _own(platformdirs.user_config_dir))
         named = next((place / "outreach.toml" for place in places if (place / "outreach.toml").is_file()), "")
-    return tomllib.loads(Path(named).expanduser().read_text("utf-8-sig")) if named else {}
+    found = tomllib.loads(Path(named).expanduser().read_text("utf-8-sig")) if named else {}
+    return {key.lower().removeprefix("outreach_"): value for key, value in found.items()}
 
 
 def _is_plain(document: Mapping[str, Any], *, environ: Mapping[str, str], workspace: str | None) -> bool:
-    known = {"base_url", "api_key", "database_url", "poll_seconds", "dashboard", "slack", "host", "port"}
     complete = all(
         environ.get(f"OUTREACH_{key.upper()}", "").strip() or document.get(key)
         for key in ("base_url", "api_key")
     )
-    return complete and document.keys() <= known and (workspace or DEFAULT).casefold() == DEFAULT
+    return complete and SEVERAL.isdisjoint(document) and (workspace or DEFAULT).casefold() == DEFAULT
 
 
 def _places(database: str) -> tuple[Path, Path]:

@@ -139,7 +139,7 @@ class Opening:
             return
         pace = Rhythm.of(self.glimpse.poll_seconds, self.glimpse.section).seconds
         snapshot = as_remembered(last)
-        board = await asyncio.to_thread(compose, snapshot, intervals=pace)
+        board = await asyncio.to_thread(compose, snapshot, intervals=pace, thresholds=self.glimpse.thresholds)
         deliver(Tick(snapshot=snapshot, board=board, changes=(), beats=0))
 
     @contextlib.asynccontextmanager

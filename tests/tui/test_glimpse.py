@@ -31,8 +31,28 @@ def environ_of(folder: Path, text: str = FILE, **more: str) -> dict[str, str]:
     return PLAIN | given | more
 
 
-async def test_a_glimpse_and_the_settings_agree(tmp_path: Path) -> None:
-    environ = environ_of(tmp_path)
+FULL = (
+    FILE
+    + """
+[thresholds]
+healthy = 85
+[routes]
+fallback = "C0123456789"
+[alerts]
+spike_count = 5
+[roles]
+admin = ["U0123456789"]
+[slack]
+bot_token = "xoxb-sesame"
+[fields.inbox]
+health_score = "metrics.health"
+"""
+)
+
+
+@pytest.mark.parametrize("text", [FILE, FULL, FILE.replace("poll", "OUTREACH_POLL")])
+async def test_a_glimpse_and_the_settings_agree(tmp_path: Path, text: str) -> None:
+    environ = environ_of(tmp_path, text)
     settings, now = load(environ=environ), datetime.now(UTC)
     async with History(settings.history_database) as history:
         await history.add(account(now=now, workspace=settings.default_workspace), now=now)
@@ -43,6 +63,7 @@ async def test_a_glimpse_and_the_settings_agree(tmp_path: Path) -> None:
     assert glimpse.state == settings.state_dir
     assert glimpse.poll_seconds == settings.poll_seconds
     assert glimpse.section == settings.dashboard
+    assert glimpse.thresholds == settings.workspace().thresholds
     last = glimpse.last()
     assert last
     assert len(last.inboxes.value or ()) == 24
@@ -52,7 +73,7 @@ async def test_a_glimpse_and_the_settings_agree(tmp_path: Path) -> None:
     ("text", "more"),
     [
         pytest.param("[workspaces.b]\napi_key = 'x'", {}, id="several workspaces"),
-        pytest.param("[thresholds]\nbad = 60", {}, id="thresholds"),
+        pytest.param("[thresholds]\nbad = 'low'", {}, id="thresholds that are none"),
         pytest.param("no toml", {}, id="a broken file"),
         pytest.param("", {"OUTREACH_API_KEY": " "}, id="no key"),
         pytest.param("", {"OUTREACH_POLL_SECONDS": "often"}, id="no number"),
