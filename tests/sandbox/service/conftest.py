@@ -40,9 +40,15 @@ def copy(founded: Path, tmp_path: Path) -> Callable[[], str]:
 
 
 @pytest.fixture
-async def service(copy: Callable[[], str]) -> AsyncIterator[Service]:
+def patience() -> float:
+    """Real seconds that a subscriber has to answer; a test that lets it pass takes fewer."""
+    return 10.0
+
+
+@pytest.fixture
+async def service(copy: Callable[[], str], patience: float) -> AsyncIterator[Service]:
     """The service on a believable account, its time standing still, its limiter off."""
-    async with Service(database=copy(), speed=0, timeout=0.4, now=FOUNDED) as running:
+    async with Service(database=copy(), speed=0, timeout=patience, now=FOUNDED) as running:
         async with httpx.AsyncClient() as client:
             await client.put(f"{running.control_url}/limiter", json={"form": "off"})
         yield running
