@@ -95,7 +95,8 @@ class Ledger(OverTime):
 
     async def postpone_repaint(self, message: Sequence[Post], *, seconds: float) -> None:
         """Try again later."""
-        await self.stamped(lambda c, now: painting.postpone(c, message, until=now + seconds))
+        pause = min(seconds, painting.LONGEST)
+        await self.stamped(lambda c, now: painting.postpone(c, message, until=now + pause))
 
     async def storm_tally(self, head: Post) -> painting.StormTally:
         """How a storm stands."""
@@ -134,8 +135,8 @@ class Ledger(OverTime):
         )
 
     async def inherit(self) -> None:
-        """End the leases of a process that is known to be dead."""
-        await self.store.write(outbox.end_leases)
+        """Go on where a process that is known to be dead left off."""
+        await self.stamped(lambda c, now: outbox.take_over(c, now=now))
 
     async def revive(self) -> int:
         """Give single dead letters another try."""

@@ -24,6 +24,8 @@ BUNDLE = 20
 """Alerts that share one message of a storm's thread."""
 FARTHEST = 3600.0
 """Seconds ahead that a lane may be due at most."""
+SET_BACK = 60.0
+"""Seconds ahead that no lane's schedule ever is: the clock was set back, and what was due then is due now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,9 +99,15 @@ def broken(connection: sa.Connection) -> dict[str, str]:
     return {row.channel: row.trouble for row in connection.execute(query.order_by(lanes.c.channel))}
 
 
-def end_leases(connection: sa.Connection) -> None:
-    """Free every lane; only for who knows that nobody else is alive."""
+def take_over(connection: sa.Connection, *, now: float) -> None:
+    """Free every lane, and let all that was put off be tried now; only for who knows that nobody else is alive.
+
+    By whose clock it was put off is not known: it may have been set back since.
+    """
     connection.execute(sa.update(lanes).values(lease_until=None))
+    connection.execute(sa.update(lanes).where(lanes.c.due_at > now).values(due_at=now))
+    connection.execute(sa.update(lanes).where(lanes.c.tat > now).values(tat=now))
+    connection.execute(sa.update(posts).where(posts.c.repaint_at > now).values(repaint_at=now))
 
 
 def _lease(
@@ -121,7 +129,11 @@ def _lease(
 
 
 def _is_due(now: float) -> sa.ColumnElement[bool]:
-    return sa.or_(lanes.c.due_at <= now, lanes.c.due_at > now + FARTHEST)
+    """Also when what it was put off by cannot be true."""
+    waits = lanes.c.due_at.is_not(None)
+    return sa.or_(
+        lanes.c.due_at <= now, lanes.c.due_at > now + FARTHEST, waits & (lanes.c.tat > now + SET_BACK)
+    )
 
 
 def _is_free(now: float, *, lease: float) -> sa.ColumnElement[bool]:
@@ -139,8 +151,10 @@ def _next_in(
 
 def _turn(connection: sa.Connection, lane: sa.Row[Any], *, now: float, pace: Pace) -> Turn | None:
     _doubt(connection, lane, now=now, pace=pace)
+    if (lane.tat or 0.0) > now + SET_BACK:
+        connection.execute(sa.update(lanes).where(lanes.c.channel == lane.channel).values(tat=now))
     opening = pace.opens_at(lane.tat or 0.0)
-    if now < opening < now + FARTHEST:
+    if now < opening < now + SET_BACK:
         release(connection, lane.channel, lane.token, due_at=opening)
         return None
     turn = (

@@ -12,6 +12,8 @@ from bot.ledger.tables import alerts, lanes, posts
 
 LEASE = 10.0
 """Seconds after which another process repaints what this one took."""
+LONGEST = 600.0
+"""Seconds that a repaint is put off at most; what is due later was put off before the clock was set back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +29,8 @@ def claim(connection: sa.Connection, *, now: float, limit: int) -> tuple[tuple[P
     """Messages due for repainting, each with all the posts that share it."""
     due = (
         sa.select(posts.c.id)
-        .where(posts.c.repaint_at.is_not(None), posts.c.repaint_at <= now, posts.c.state == State.SENT)
+        .where(sa.or_(posts.c.repaint_at <= now, posts.c.repaint_at > now + LONGEST))
+        .where(posts.c.repaint_at.is_not(None), posts.c.state == State.SENT)
         .order_by(posts.c.repaint_at)
         .limit(limit)
         .with_for_update(skip_locked=True)

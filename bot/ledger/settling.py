@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from bot.ledger.outbox import FARTHEST, Pace, Turn, release, waits
+from bot.ledger.outbox import FARTHEST, SET_BACK, Pace, Turn, release, waits
 from bot.ledger.posts import State
 from bot.ledger.tables import lanes, posts
 
@@ -166,7 +166,7 @@ def _go_on(
 ) -> Settled:
     """After an answer: pace the lane, and raise its dead letters when it `works` again."""
     tat = now + pace.period
-    if lane.tat is not None and lane.tat - now < FARTHEST:
+    if lane.tat is not None and lane.tat - now < SET_BACK:
         tat = max(lane.tat, now) + (0.0 if turn.lookup else pace.period)
     values: dict[str, Any] = {"tat": tat}
     if lane.storm:

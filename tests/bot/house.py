@@ -185,11 +185,12 @@ async def bot_inside(
 
 @contextlib.asynccontextmanager
 async def bot_process(
-    house: House, *, pace: Pace | None = HASTE
+    house: House, *, pace: Pace | None = HASTE, before: str = ""
 ) -> AsyncIterator[asyncio.subprocess.Process]:
-    """The bot as a process of its own, killed at the end if it still lives."""
+    """The bot as a process of its own, killed at the end if it still lives; `before` is run in it first."""
     environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path.cwd()), **house.environ}
-    process = await asyncio.create_subprocess_exec(sys.executable, "-c", RUN.format(pace=pace), env=environ)
+    program = before + RUN.format(pace=pace)
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", program, env=environ)
     try:
         await until(lambda: _answers(house))
         yield process

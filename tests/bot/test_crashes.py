@@ -106,6 +106,51 @@ async def test_two_bots_on_one_postgresql_share_the_work_and_one_that_dies_delay
     assert set(posted.values()) == {1}
 
 
+async def test_a_bot_that_sleeps_through_its_lease_says_nothing_twice_when_it_wakes(
+    fresh_postgresql: str, tmp_path: Path
+) -> None:
+    async with open_house(tmp_path, database=fresh_postgresql) as house, second_door(house) as other:
+        await house.control("settings", messages_per_second=0)
+        async with bot_process(house) as sleeper, bot_process(other):
+            assert await burst(other, range(60)) == set(range(60))
+            for _ in range(3):
+                sleeper.send_signal(signal.SIGSTOP)
+                await asyncio.sleep(0.6)  # with what it holds
+                sleeper.send_signal(signal.SIGCONT)
+            sleeper.send_signal(signal.SIGSTOP)
+            posted = await other.until_posted(60, seconds=30)
+            sleeper.send_signal(signal.SIGCONT)
+            assert await burst(house, range(60, 62)) == {60, 61}, "it is awake"
+            posted = await other.until_posted(62)
+    assert set(posted.values()) == {1}
+
+
+CLOCK = """
+import pathlib, time
+wall, back = time.time, pathlib.Path({file!r})
+time.time = lambda: wall() - (3600.0 if back.exists() else 0.0)
+"""
+
+
+async def test_a_clock_that_is_set_back_in_the_middle_of_a_burst_delays_and_doubles_nothing(
+    tmp_path: Path,
+) -> None:
+    back = tmp_path / "back"
+    async with open_house(tmp_path) as house:
+        await house.control("settings", messages_per_second=0)
+        async with bot_process(house, before=CLOCK.format(file=str(back))) as process:
+            sending = asyncio.create_task(burst(house, range(60)))
+            await house.until_posted(1)
+            back.touch()
+            assert await sending == set(range(60))
+            await house.until_posted(40)
+            process.send_signal(signal.SIGKILL)  # the next one has never known the hour before
+            await process.wait()
+        async with bot_process(house, before=CLOCK.format(file=str(back))):
+            posted = await house.until_posted(60, seconds=30)
+    assert set(posted.values()) == {1}
+
+
 @contextlib.asynccontextmanager
 async def second_door(house: House) -> AsyncIterator[House]:
     """The same Slack and database, for a bot on another port."""

@@ -8,7 +8,7 @@ from bot import drawing
 from bot.ledger import Ledger, open_ledger
 from bot.ledger.inbox import Arrival, Planned
 from bot.ledger.outbox import Turn
-from bot.ledger.settling import Absent, ChannelRefused, Outcome, Sent, Settled, Unknown, Unpostable
+from bot.ledger.settling import Absent, ChannelRefused, NotSent, Outcome, Sent, Settled, Unknown, Unpostable
 from bot.routing import Routes
 from shared.database import parse_url
 from tests.bot.house import interested
@@ -56,6 +56,28 @@ async def test_a_clock_that_is_set_back_does_not_shorten_the_doubt(ledger: Ledge
     while (await meet(ledger, Absent()))[0].lookup:
         hands.now += ledger.pace.read_pause
     assert hands.now - began >= ledger.pace.longest
+
+
+async def test_a_clock_that_is_set_back_by_some_minutes_keeps_nobody_waiting(
+    ledger: Ledger, hands: Hands
+) -> None:
+    await arrive(ledger, 1, 2, 3)
+    for ts in ("1", "2"):
+        await meet(ledger, Sent(ts=ts))
+    hands.now -= 600
+    turn, _ = await meet(ledger, NotSent(after=30.0, error="ratelimited"))
+    assert (await ledger.claim_turns(limit=5)).turns == (), "and Slack's pauses hold"
+    hands.now += 31
+    assert (await take(ledger)).posts[0].id == turn.posts[0].id
+
+
+async def test_who_takes_over_from_the_dead_waits_for_no_time_of_theirs(ledger: Ledger, hands: Hands) -> None:
+    await arrive(ledger, 1)
+    await meet(ledger, NotSent(after=600.0))
+    hands.now -= 300
+    assert (await ledger.claim_turns(limit=5)).turns == ()
+    await ledger.inherit()
+    assert len((await take(ledger)).posts) == 1
 
 
 async def test_a_message_that_is_told_of_late_is_sent_unless_it_was_tried_again(
