@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,7 +18,9 @@ MEBIBYTE = 1024 * 1024
 
 async def resident(total: int) -> Sequence[float]:
     """Mebibytes after each chunk of distinct deliveries, the first chunk being the warming up."""
-    from tests.bench.bot_bench import server  # late: that module measures with this one
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the PostgreSQL that it imports, as where the tests start theirs
+        from tests.bench.bot_bench import server  # late: that module measures with this one
 
     found = []
     with tempfile.TemporaryDirectory() as folder:
