@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from bot import drawing
 from bot.ledger import Ledger
@@ -67,7 +67,7 @@ class Reminders:
             urgency=2,
             note=drawing.write_note(said(due, now=now)),
             condensed=True,
-            mention=self._mention(due, now),
+            mention=self._mention(due, now, channel=due.channel),
             alert_id=due.alert_id,
         )
 
@@ -79,7 +79,7 @@ class Reminders:
             kind="note",
             urgency=2,
             note=drawing.write_note(many(ones, now=now)),
-            mention=self._mention(first, now),
+            mention=self._mention(first, now, channel=first.channel),
         )
 
     def _elsewhere(
@@ -98,17 +98,17 @@ class Reminders:
                 urgency=2,
                 note=drawing.write_note(said(first, now=now) if alone else many(ones, now=now)),
                 condensed=alone,
-                mention=self._mention(first, now),
+                mention=self._mention(first, now, channel=channel),
                 alert_id=first.alert_id if alone else "",
             )
         ]
 
-    def _mention(self, due: Due, now: float) -> str:
-        """Whom to call: nobody in quiet hours."""
-        quiet = self._routing.quiet
-        if quiet and quiet.ends_after(datetime.fromtimestamp(now, UTC)):
+    def _mention(self, due: Due, now: float, *, channel: str) -> str:
+        """Whom to call: nobody in the channel's quiet hours."""
+        manners = self._routing.manners(channel)
+        if manners.quiet_until(now):
             return ""
-        usual = due.mention or self._routing.mention
+        usual = due.mention or manners.mention
         return (self._attention.escalate_mention or usual) if due.what == "escalate" else usual
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from bot import alerts
 from bot.ledger.inbox import Decision, Pending, Planned
@@ -69,32 +68,28 @@ class Routes:
 
     def _target(self, channel: str, rules: Sequence[Rule], event: Event) -> Target:
         named = next((rule.mention for rule in rules if rule.mention), "")
-        mention = self.routing.mention if event.kind == alerts.INTERESTED else ""
+        usual = self.routing.manners(channel).mention if event.kind == alerts.INTERESTED else ""
         condensed = bool(rules) and all(rule.subscription.condensed for rule in rules)
-        return Target(channel=channel, condensed=condensed, mention=named or mention)
+        return Target(channel=channel, condensed=condensed, mention=named or usual)
 
     def _posts(self, pending: Pending, event: Event) -> list[Planned]:
         kind = alerts.kind_of(event.kind)
         targets = self.targets(event, workspace=pending.workspace)
-        quiet = self.quiet_until(pending.last_at)
+        quiet = {
+            one.channel: self.routing.manners(one.channel).quiet_until(pending.last_at) for one in targets
+        }
         first = [
             Planned(
                 dedupe=f"{pending.alert_id}:{target.channel}",
                 channel=target.channel,
                 urgency=kind.urgency,
                 condensed=target.condensed,
-                mention="" if quiet else target.mention,
-                held_until=None if kind.at_once else quiet,
+                mention="" if quiet[target.channel] else target.mention,
+                held_until=None if kind.at_once else quiet[target.channel],
             )
             for target in targets
         ]
         return [*first, *self._again(pending, event, [target.channel for target in targets])]
-
-    def quiet_until(self, now: float) -> float | None:
-        """When the quiet hours that `now` falls into end; None: there is no quiet."""
-        quiet = self.routing.quiet
-        ends = quiet.ends_after(datetime.fromtimestamp(now, UTC)) if quiet else None
-        return None if ends is None else ends.timestamp()
 
     def _again(self, pending: Pending, event: Event, channels: Sequence[str]) -> list[Planned]:
         """A domain that is paused anew sends the same bytes; a sender that was told 200 does not retry."""

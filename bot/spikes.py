@@ -79,8 +79,6 @@ class SpikeWatch:
             since=now,
             dedupe=f"spike:{workspace}:{one.kind}:{one.scope}:{one.name}:{now:.0f}",
         )
-        quiet = self._routing.quiet
-        ends = quiet.ends_after(datetime.fromtimestamp(now, UTC)) if quiet else None
         several = len(self._desks.clients) > 1
         card = spiking(
             one, share=share, rule=self._rule, since=began.since, name=workspace if several else ""
@@ -91,7 +89,7 @@ class SpikeWatch:
             kind="spike",
             urgency=1,
             note=drawing.write_note(card),
-            held_until=None if ends is None else ends.timestamp(),
+            held_until=self._routing.manners(channel).quiet_until(now),
         )
         return await self._ledger.show_spike(workspace, began, planned)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
 
 from shared.records import Subscription
@@ -46,6 +46,19 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Manners:
+    """How a channel is told: whom an interested reply calls there, and when there is quiet."""
+
+    mention: str = ""
+    quiet: Quiet | None = None
+
+    def quiet_until(self, now: float) -> float | None:
+        """When the quiet hours that `now` falls into end; None: there is no quiet. Unix seconds."""
+        ends = self.quiet.ends_after(datetime.fromtimestamp(now, UTC)) if self.quiet else None
+        return None if ends is None else ends.timestamp()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Routing:
     """`[routes]`."""
 
@@ -55,6 +68,12 @@ class Routing:
     quiet: Quiet | None = None
     zone: str = "UTC"
     rules: Sequence[Rule] = ()
+    channels: Mapping[str, Manners] = field(default_factory=dict)
+    """Those that differ."""
+
+    def manners(self, channel: str) -> Manners:
+        """A channel's own, or those of all."""
+        return self.channels.get(channel) or Manners(mention=self.mention, quiet=self.quiet)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

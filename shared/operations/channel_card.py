@@ -153,13 +153,14 @@ def _some(names: Sequence[str]) -> str:
 
 
 async def policy(desk: Desk, *, channel: str) -> tuple[str, ...]:
-    """What `[routes]` says of every channel, and of this one as the fallback."""
+    """What `[routes]` says of the channel's quiet hours, of who is called, and of it as the fallback."""
     routes = desk.settings.routes if desk.settings else Routing()
-    calls = f"An interested reply calls {await desk.name_of(routes.mention)}." if routes.mention else ""
+    own = routes.manners(channel)
+    calls = f"An interested reply calls {await desk.name_of(own.mention)}." if own.mention else ""
     fallback = (
         "It is the fallback: told of channels that take no alerts." if routes.fallback == channel else ""
     )
-    return tuple(filter(None, (_quiet(routes.quiet) if routes.quiet else "", calls, fallback)))
+    return tuple(filter(None, (_quiet(own.quiet) if own.quiet else "", calls, fallback)))
 
 
 def _quiet(hours: Quiet) -> str:

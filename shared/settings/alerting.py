@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
-from shared.alerting import Attention, Quiet, Routing, Rule, SpikeRule
+from shared.alerting import Attention, Manners, Quiet, Routing, Rule, SpikeRule
 from shared.api.models import EVENT_KINDS
 from shared.records import Subscription
 from shared.rhythm import read_time, zone_of
@@ -54,9 +54,11 @@ def _zone(text: str) -> str:
 
 
 def _quiet(text: str) -> str:
+    if text == "off":
+        return text
     start, _, end = (part.strip() for part in text.partition("-"))
     if read_time(start) is None or read_time(end) is None or read_time(start) == read_time(end):
-        raise wrong("are no quiet hours.", "Write them like 20:00-08:00.")
+        raise wrong("are no quiet hours.", "Write them like 20:00-08:00, or off.")
     return text
 
 
@@ -70,6 +72,7 @@ Channel = Annotated[str, AfterValidator(channel)]
 Mention = Annotated[str, AfterValidator(_mention)]
 Duration = Annotated[timedelta | None, BeforeValidator(_duration)]
 Zone = Annotated[str, AfterValidator(_zone)]
+Hours = Annotated[str, AfterValidator(_quiet)]
 EventName = Annotated[str, AfterValidator(_event)]
 
 
@@ -105,6 +108,24 @@ class GivenRule(BaseModel):
         ]
 
 
+class GivenManners(BaseModel):
+    """One `[routes.channels.ID]`; what is not given is as for all."""
+
+    model_config = _STRICT
+
+    mention: Mention | None = None
+    quiet: Hours | None = None
+    timezone: Zone | None = None
+
+    def settled(self, routes: GivenRoutes) -> Manners:
+        """As the program uses it."""
+        zone = self.timezone or routes.timezone
+        return Manners(
+            mention=routes.mention if self.mention is None else self.mention,
+            quiet=_hours(routes.quiet if self.quiet is None else self.quiet, zone=zone),
+        )
+
+
 class GivenRoutes(BaseModel):
     """`[routes]`."""
 
@@ -112,26 +133,27 @@ class GivenRoutes(BaseModel):
 
     fallback: Channel | None = None
     mention: Mention = ""
-    quiet: Annotated[str, AfterValidator(_quiet)] | None = None
+    quiet: Hours | None = None
     timezone: Zone = "UTC"
     rules: tuple[GivenRule, ...] = ()
+    channels: dict[Channel, GivenManners] = {}
 
     def settled(self) -> Routing:
         """As the program uses it."""
         return Routing(
             fallback=self.fallback,
             mention=self.mention,
-            quiet=self._hours(),
+            quiet=_hours(self.quiet, zone=self.timezone),
             zone=self.timezone,
             rules=tuple(rule for n, given in enumerate(self.rules, 1) for rule in given.settled(n)),
+            channels={name: given.settled(self) for name, given in self.channels.items()},
         )
 
-    def _hours(self) -> Quiet | None:
-        start, _, end = (self.quiet or "").partition("-")
-        begins, ends = read_time(start.strip()), read_time(end.strip())
-        if begins is None or ends is None:
-            return None
-        return Quiet(start=begins, end=ends, zone=self.timezone)
+
+def _hours(said: str | None, *, zone: str) -> Quiet | None:
+    start, _, end = (said or "").partition("-")
+    begins, ends = read_time(start.strip()), read_time(end.strip())
+    return None if begins is None or ends is None else Quiet(start=begins, end=ends, zone=zone)
 
 
 class GivenAlerts(BaseModel):

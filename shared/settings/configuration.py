@@ -149,7 +149,7 @@ KEYS_OF: Mapping[str, tuple[str, ...]] = {
     "thresholds": ("healthy", "bad"),
     "fields": ("sequence", "inbox", "stats", "lead"),
     "roles": ("admin", "operator", "commands", "channels"),
-    "routes": ("fallback", "mention", "quiet", "timezone", "rules"),
+    "routes": ("fallback", "mention", "quiet", "timezone", "rules", "channels"),
     "alerts": (
         "remind_after",
         "escalate_after",
@@ -299,6 +299,11 @@ _TAIL = """\
 # inbox = "mail.example.com"
 # condensed = false
 # mention = "U0123456789"
+# What is otherwise in a channel: who is called, when there is quiet (or off), and where that clock is.
+# [routes.channels.C0123456789]
+# mention = "S0123456789"
+# quiet = "18:00-09:00"
+# timezone = "America/New_York"
 
 # How long an interested reply may wait, and how many bounces or opt-outs at once are told of.
 # [alerts]

@@ -29,6 +29,12 @@ fallback = "C9"
 mention = "S0SALESAES"
 quiet = "20:00-08:00"
 timezone = "Europe/Berlin"
+[routes.channels.C1]
+mention = "none"
+quiet = "18:00-09:00"
+timezone = "America/New_York"
+[routes.channels.C2]
+quiet = "off"
 [[routes.rules]]
 channel = "C1"
 events = ["reply.ooo"]
@@ -108,3 +114,12 @@ def test_what_comes_unasked_is_what_the_bot_posts_unasked() -> None:
 
 async def test_where_there_are_several_workspaces_every_card_says_whose_it_is(desk: Desk) -> None:
     assert (await run(parse("sequences"), desk)).footer.startswith("Workspace acme")
+
+
+async def test_a_channel_may_have_its_own_quiet_hours_and_call_somebody_else_or_nobody(desk: Desk) -> None:
+    told = text(await run(parse("subscriptions"), desk))
+    assert "Quiet from 18:00 to 09:00 America/New_York" in told
+    assert "calls S0SALESAES" not in told
+    other = text(await run(parse("subscriptions <#C2>"), desk))
+    assert "Quiet" not in other
+    assert "An interested reply calls S0SALESAES" in other
