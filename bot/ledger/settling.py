@@ -93,8 +93,13 @@ def settle(connection: sa.Connection, turn: Turn, outcome: Outcome, *, now: floa
         if after is not None:
             release(connection, turn.channel, turn.token, due_at=now + min(after, FARTHEST))
             return Settled(held=True)
-    works = isinstance(outcome, Sent) and not turn.lookup
-    return _go_on(connection, turn, lane, now=now, pace=pace, works=works)
+    return _go_on(connection, turn, lane, now=now, pace=pace, works=_works(turn, outcome, lane))
+
+
+def _works(turn: Turn, outcome: Outcome, lane: sa.Row[Any]) -> bool:
+    """Whether the channel has taken a message since it broke: one found there may be older."""
+    newer = not turn.lookup or lane.trouble_since is None or turn.since >= lane.trouble_since
+    return isinstance(outcome, Sent) and newer
 
 
 def _keep(
@@ -178,7 +183,7 @@ def _go_on(
     connection.execute(sa.update(lanes).where(lanes.c.channel == turn.channel).values(**values))
     due: float | None = max(now, pace.opens_at(tat))
     if lane.trouble and not cured:
-        due = now + _pause(lane, now=now)
+        due = now + (0.0 if turn.lookup else _pause(lane, now=now))
     elif not _something_waits(connection, turn.channel):
         due = None
     release(connection, turn.channel, turn.token, due_at=due)

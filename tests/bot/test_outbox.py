@@ -111,6 +111,20 @@ async def test_a_message_that_is_found_in_a_broken_channel_cures_nothing(
     assert (turn.lookup, settled.cured) == (False, True)
 
 
+async def test_a_message_that_was_tried_since_the_channel_broke_and_is_found_there_cures_it(
+    ledger: Ledger, hands: Hands
+) -> None:
+    await arrive(ledger, 1, 2)
+    await meet(ledger, REFUSED)
+    hands.now += 31
+    await meet(ledger, Unknown())
+    hands.now += 5
+    turn, settled = await meet(ledger, Sent(ts="1"))
+    assert (turn.lookup, settled.cured) == (True, True)
+    hands.now += 5
+    await meet(ledger, Sent(ts="2"))
+
+
 async def test_a_broken_channel_whose_only_letter_is_in_doubt_is_looked_at_again(
     ledger: Ledger, hands: Hands
 ) -> None:
