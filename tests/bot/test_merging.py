@@ -15,24 +15,10 @@ from bot.ledger.inbox import Arrival, Pending
 from bot.routing import AGAIN_AFTER, Routes
 from shared.database import parse_url
 from tests.bot.house import interested
+from tests.bot.over_time import Hands
 
 ROUTES = Routes(alert_channels={"default": "C1"}, subscriptions={})
 PAUSED = b'{"event":"domain.paused","domain":"acme.example"}'
-
-
-class Hands:
-    """A clock that moves when it is told to."""
-
-    def __init__(self) -> None:
-        self.now = 1_800_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def hands() -> Hands:
-    return Hands()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
