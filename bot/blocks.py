@@ -12,6 +12,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from slack_sdk.models.blocks import (
+    ActionsBlock,
+    ContextBlock,
+    HeaderBlock,
+    RawTextObject,
+    RichTextBlock,
+    TableBlock,
+)
+
 from bot import spans
 from bot.elements import LABEL, MENU, OPTION_VALUE, VALUE, Block, cut, draw_button, overflow, plain
 from shared.card import Button, Card, Fact, Table, Tone
@@ -48,7 +57,7 @@ def _shrunk(card: Card) -> list[Block]:
         blocks = _draw(_trimmed(card, rows=rows, letters=letters))
         if size(blocks) <= TOTAL:
             return blocks
-    return [_header(card), {"type": "context", "elements": [plain("Too long to show here.")]}]
+    return [_header(card), _small("Too long to show here.")]
 
 
 def _trimmed(card: Card, *, rows: int, letters: int) -> Card:
@@ -100,7 +109,7 @@ def _draw(card: Card) -> list[Block]:
 
 def _header(card: Card) -> Block:
     title = cut(MARKS[card.tone] + (visible(spans.bare(card.title)).strip() or "Outreach"), HEADER)
-    return {"type": "header", "text": plain(title)}
+    return HeaderBlock(text=plain(title)).to_dict()
 
 
 def _paragraph(text: str) -> Block | None:
@@ -110,7 +119,7 @@ def _paragraph(text: str) -> Block | None:
 
 def rich(*elements: dict[str, Any]) -> Block:
     """A block of text whose styles are said, not parsed."""
-    return {"type": "rich_text", "elements": list(elements)}
+    return RichTextBlock(elements=elements).to_dict()
 
 
 def _facts(facts: Iterable[Fact]) -> Block | None:
@@ -150,7 +159,7 @@ def _table(table: Table | None) -> Block | None:
         for row in table.rows[:TABLE_ROWS]
     ]
     settings = [{"align": "right" if c.numeric or c.bar else "left"} for c in table.columns]
-    return {"type": "table", "rows": [titles, *rows], "column_settings": settings}
+    return TableBlock(rows=[titles, *rows], column_settings=settings).to_dict()
 
 
 def _rest(table: Table | None) -> str:
@@ -162,7 +171,7 @@ def _rest(table: Table | None) -> str:
 
 
 def _cell(text: str, *, mark: str = "") -> dict[str, Any]:
-    return {"type": "raw_text", "text": mark + (cut(visible(text).strip(" "), CELL) or "–")}
+    return RawTextObject(text=mark + (cut(visible(text).strip(" "), CELL) or "–")).to_dict()
 
 
 def shown(cell: str | float | None, *, bar: bool) -> str:
@@ -184,7 +193,7 @@ def actions(buttons: Sequence[Button]) -> Block | None:
     drawn = [draw_button(button, n) for n, button in enumerate(row) if len(button.command) <= VALUE]
     if menu:
         drawn.append(overflow(menu))
-    return {"type": "actions", "elements": drawn} if drawn else None
+    return row_of(drawn) if drawn else None
 
 
 def _in_menu(button: Button) -> bool:
@@ -192,15 +201,24 @@ def _in_menu(button: Button) -> bool:
     return button.menu and button.confirm is None and len(button.command) <= OPTION_VALUE
 
 
+def row_of(drawn: Sequence[dict[str, Any]]) -> Block:
+    """Elements beside each other."""
+    return ActionsBlock(elements=drawn).to_dict()
+
+
+def _small(said: str) -> Block:
+    return ContextBlock(elements=[plain(said)]).to_dict()
+
+
 def context(footer: str) -> Block | None:
     """A line in small grey letters; None where there is nothing to say."""
     shown = cut(visible(spans.bare(footer)).strip(), CONTEXT)
-    return {"type": "context", "elements": [plain(shown)]} if shown else None
+    return _small(shown) if shown else None
 
 
 def annotated(message: Message, said: str) -> Message:
     """The message with a line of ours below it, where there is room for one."""
-    note = {"type": "context", "elements": [plain(said)]}
+    note = _small(said)
     if len(message.blocks) >= MOST_BLOCKS or size([*message.blocks, note]) > TOTAL + 200:
         return message
     return Message(text=message.text, blocks=[*message.blocks, note])

@@ -1,9 +1,21 @@
-"""Text objects and buttons of Block Kit, inside the limits of Slack's reference of block elements. Pure."""
+"""Text objects and buttons of Block Kit, inside the limits of Slack's reference of block elements. Pure.
+
+Each is made of the SDK's model, which looks at the limits once more and raises `SlackObjectFormationError`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+
+from slack_sdk.models.blocks import (
+    ButtonElement,
+    ConfirmObject,
+    DateTimePickerElement,
+    Option,
+    OverflowMenuElement,
+    PlainTextObject,
+)
 
 from shared.card import Button, Confirm, Tone
 from shared.plain import visible
@@ -22,7 +34,7 @@ _STYLES = {Tone.GOOD: "primary", Tone.BAD: "danger"}
 
 def plain(text: str) -> dict[str, Any]:
     """A text object that Slack does not parse; `:smile:` stays what was written."""
-    return {"type": "plain_text", "text": text, "emoji": False}
+    return PlainTextObject(text=text, emoji=False).to_dict()
 
 
 def cut(text: str, most: int) -> str:
@@ -33,32 +45,28 @@ def cut(text: str, most: int) -> str:
 def draw_button(button: Button, number: int) -> dict[str, Any]:
     """A button as an element; `number` tells it from its neighbours."""
     if button.picks:
-        return {"type": "datetimepicker", "action_id": f"{PICK}{button.command}"}
-    element: dict[str, Any] = {
-        "type": "button",
-        "text": plain(cut(visible(button.label), LABEL) or "…"),
-        "action_id": f"{RUN}_{number}",
-        "value": button.command,
-    }
-    if button.url:
-        return {**{key: element[key] for key in ("type", "text", "action_id")}, "url": button.url}
-    if button.tone in _STYLES:
-        element["style"] = _STYLES[button.tone]
-    if button.confirm:
-        element["confirm"] = _confirm(button.confirm)
-    return element
+        return DateTimePickerElement(action_id=f"{PICK}{button.command}").to_dict()
+    leads = bool(button.url)
+    return ButtonElement(
+        text=plain(cut(visible(button.label), LABEL) or "…"),
+        action_id=f"{RUN}_{number}",
+        value=None if leads else button.command,
+        url=button.url or None,
+        style=None if leads else _STYLES.get(button.tone),
+        confirm=_confirm(button.confirm) if button.confirm and not leads else None,
+    ).to_dict()
 
 
-def _confirm(confirm: Confirm) -> dict[str, Any]:
-    return {
-        "title": plain(cut(visible(confirm.title), CONFIRM_TITLE) or "Sure?"),
-        "text": plain(cut(visible(confirm.text), CONFIRM_TEXT) or "Sure?"),
-        "confirm": plain(cut(visible(confirm.yes), CONFIRM_ANSWER) or "Yes"),
-        "deny": plain(cut(visible(confirm.no), CONFIRM_ANSWER) or "No"),
-    }
+def _confirm(confirm: Confirm) -> ConfirmObject:
+    return ConfirmObject(
+        title=plain(cut(visible(confirm.title), CONFIRM_TITLE) or "Sure?"),
+        text=plain(cut(visible(confirm.text), CONFIRM_TEXT) or "Sure?"),
+        confirm=plain(cut(visible(confirm.yes), CONFIRM_ANSWER) or "Yes"),
+        deny=plain(cut(visible(confirm.no), CONFIRM_ANSWER) or "No"),
+    )
 
 
 def overflow(buttons: Sequence[Button]) -> dict[str, Any]:
     """A menu of buttons."""
-    options = [{"text": plain(cut(visible(b.label), LABEL) or "…"), "value": b.command} for b in buttons]
-    return {"type": "overflow", "action_id": f"{RUN}_menu", "options": options}
+    options = [Option(text=plain(cut(visible(b.label), LABEL) or "…"), value=b.command) for b in buttons]
+    return OverflowMenuElement(action_id=f"{RUN}_menu", options=options).to_dict()

@@ -6,6 +6,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
+from slack_sdk.models.blocks import DividerBlock
+
 from bot import spans
 from bot.blocks import (
     FALLBACK,
@@ -20,9 +22,10 @@ from bot.blocks import (
     fallback,
     render,
     rich,
+    row_of,
     size,
 )
-from bot.elements import Block, cut, draw_button
+from bot.elements import VALUE, Block, cut, draw_button
 from shared.card import Card
 from shared.plain import visible, visible_lines
 
@@ -45,9 +48,10 @@ def render_with(card: Card, items: Sequence[Card]) -> Message:
 
 def _entry(item: Card, number: int) -> list[Block]:
     lines = _item(replace(item, buttons=()), number, sizes=_LIST_SIZES[0])
-    elements = [draw_button(button, n) for n, button in enumerate(item.buttons[:ROW_OF_BUTTONS])]
-    apart: list[Block] = [{"type": "divider"}] if number else []
-    return [*apart, *lines, *([{"type": "actions", "elements": elements}] if elements else [])]
+    short = [button for button in item.buttons if len(button.command) <= VALUE]
+    elements = [draw_button(button, n) for n, button in enumerate(short[:ROW_OF_BUTTONS])]
+    apart: list[Block] = [DividerBlock().to_dict()] if number else []
+    return [*apart, *lines, *([row_of(elements)] if elements else [])]
 
 
 def render_small(card: Card) -> Message:
@@ -94,5 +98,5 @@ def _item(card: Card, number: int, *, sizes: tuple[int, int, int]) -> list[Block
     acts = [b for b in card.buttons[:1] if len(json.dumps((b.label, b.command))) <= ITEM_BUTTON]
     return [
         item,
-        *([{"type": "actions", "elements": [draw_button(b, number) for b in acts]}] if acts else []),
+        *([row_of([draw_button(b, number) for b in acts])] if acts else []),
     ]

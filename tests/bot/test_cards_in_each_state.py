@@ -187,4 +187,6 @@ def test_a_line_is_drawn_as_it_was(name: str, snapshot: SnapshotAssertion) -> No
 
 def shown(message: Message) -> str:
     """The message as it travels, one block a line."""
-    return "\n".join((message.text, *(json.dumps(block, ensure_ascii=False) for block in message.blocks)))
+    return "\n".join(
+        (message.text, *(json.dumps(block, ensure_ascii=False, sort_keys=True) for block in message.blocks))
+    )
