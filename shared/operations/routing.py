@@ -134,15 +134,22 @@ async def digest(invocation: Invocation, desk: Desk) -> Outcome:
         return _nowhere()
     records = need_records(desk)
     if action == "show":
-        return Outcome(
-            card=_digest_times(await records.digest_at(desk.workspace.name, channel), channel=channel)
-        )
+        return Outcome(card=await _digest_shown(desk, channel))
     at = invocation.values["at"]
     await records.set_digest(desk.workspace.name, channel, at)
     card = _digest_times(await records.digest_at(desk.workspace.name, channel), channel=channel)
     return Outcome(
         card=replace(card, tone=Tone.GOOD), result=f"{channel}: digest {f'at {at}' if at else 'off'}"
     )
+
+
+async def _digest_shown(desk: Desk, channel: str) -> Card:
+    """When it comes; in a channel, it may be of several workspaces."""
+    at = await need_records(desk).digest_at(desk.workspace.name, channel)
+    card = _digest_times(at, channel=channel)
+    if len(told.workspaces_of(desk)) == 1:
+        return card
+    return replace(card, title=f"Digests of {_said(channel)}", text=(await _digests(desk, channel),))
 
 
 def _often(rhythm: str) -> str:

@@ -123,3 +123,10 @@ async def test_a_channel_may_have_its_own_quiet_hours_and_call_somebody_else_or_
     other = text(await run(parse("subscriptions <#C2>"), desk))
     assert "Quiet" not in other
     assert "An interested reply calls S0SALESAES" in other
+
+
+async def test_the_digests_of_all_workspaces_are_shown_where_they_come_to_one_channel(desk: Desk) -> None:
+    await run(parse("digest at 9 Europe/Berlin"), desk)
+    card = await run(parse("digest"), desk)
+    assert card.title == "Digests of <#C1>"
+    assert "every day at 09:00 Europe/Berlin for acme" in text(card)
