@@ -5,8 +5,9 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from json.encoder import encode_basestring_ascii as quoted
-from operator import sub
+from operator import itemgetter, sub
 from typing import Any
 
 from sqlalchemy import Column, Connection, Table, bindparam, select
@@ -69,6 +70,7 @@ class Block:
 
     high: int
     places: dict[int, int]
+    """Where in the totals each group's counts begin."""
     labels: Sequence[str]
     start: int = 0
     """A day before all that count: its totals are nothing."""
@@ -98,15 +100,17 @@ class Block:
         if not rows and not self.totals:
             return self
         start = self.start or min(settled, rows[0][1]) - 1
-        totals = [*self.totals[: max(0, self.settled - start)]] or [
-            array("q", bytes(8 * _WIDTH * len(self.labels)))
-        ]
-        for group, day, *counts in rows:
-            while len(totals) <= day - start:
-                totals.append(totals[-1][:])
-            place = self.places[group] * _WIDTH
-            for number, count in enumerate(counts, start=place):
-                totals[-1][number] += count
+        totals = [*self.totals[: self.settled - start]] or [array("q", bytes(8 * _WIDTH * len(self.labels)))]
+        for day, counted in groupby(rows, key=itemgetter(1)):
+            totals += totals[-1:] * (day - start - len(totals))  # on the days between, nothing was counted
+            running = totals[-1].tolist()
+            for group, _, sends, replies, positive, meetings in counted:
+                place = self.places[group]
+                running[place] += sends
+                running[place + 1] += replies
+                running[place + 2] += positive
+                running[place + 3] += meetings
+            totals.append(array("q", running))
         return replace(self, start=start, totals=totals, settled=settled)
 
 
@@ -137,7 +141,7 @@ def _current(connection: Connection, old: Block | None, *, workspace: int, group
     # The simulation counts what happens now; an event on demand may lag behind it by a moment, but never by a day.
     settled = day_of(_SIMULATED.rows(connection)[0][0]) - 1
     rows = _DAYS.rows(connection, since=block.settled, **where)
-    if all(row[0] in block.places for row in rows):
+    if {row[0] for row in rows} <= block.places.keys():
         return block.continued(rows, settled=settled)
     return _current(connection, None, workspace=workspace, grouping=grouping, low=low)
 
@@ -146,7 +150,7 @@ def _opened(connection: Connection, *, workspace: int, grouping: str, low: int) 
     groups = _GROUPS[grouping].rows(connection, workspace=workspace, grouping=grouping, low=low)
     return Block(
         high=groups[-1][0] if len(groups) == _AT_ONCE else _NO_END,
-        places={key: place for place, (key, _) in enumerate(groups)},
+        places={key: place * _WIDTH for place, (key, _) in enumerate(groups)},
         labels=[_label(grouping, key, name) for key, name in groups],
     )
 
