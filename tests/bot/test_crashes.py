@@ -19,6 +19,8 @@ import sqlalchemy as sa
 from tests.bot.house import HASTE, House, bot_inside, bot_process, free_port, interested, open_house, until
 from tests.bot.siege import restart
 
+SWIFT = replace(HASTE, period=0.01)
+
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 async def home(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[House]:
@@ -46,13 +48,13 @@ async def burst(house: House, numbers: Iterable[int]) -> set[int]:
 
 
 async def test_a_bot_killed_in_the_middle_of_a_burst_posts_every_accepted_delivery_once(home: House) -> None:
-    async with bot_process(home) as process:
+    async with bot_process(home, pace=SWIFT) as process:
         sending = asyncio.create_task(burst(home, range(100)))
         await home.until_posted(1)
         process.send_signal(signal.SIGKILL)
         accepted = await sending
     assert accepted
-    async with bot_process(home):
+    async with bot_process(home, pace=SWIFT):
         for _ in range(5):  # the sender tries everything again, as often as it ever does
             accepted |= await burst(home, range(100))
         assert len(accepted) == 100
@@ -68,24 +70,24 @@ async def test_a_bot_killed_again_and_again_in_a_burst_of_two_thousand_posts_eve
     accepted: set[int] = set()
     dice = random.Random(2_000)
     while len(accepted) < 2_000:
-        async with bot_process(home) as process:
+        async with bot_process(home, pace=SWIFT) as process:
             missing = sorted(set(range(2_000)) - accepted)[:300]  # so that it dies seven times at least
             sending = asyncio.create_task(burst(home, missing))
             await asyncio.sleep(dice.uniform(0.0, 1.5))  # any moment will do
             process.send_signal(signal.SIGKILL)
             accepted |= await sending
-    async with bot_process(home):
+    async with bot_process(home, pace=SWIFT):
         assert len(await burst(home, range(2_000))) == 2_000
         posted = await home.until_posted(2_000, seconds=600)
     assert set(posted.values()) == {1}
 
 
 async def test_a_bot_that_is_told_to_stop_ends_by_itself_with_everything_kept(home: House) -> None:
-    async with bot_process(home) as process:
+    async with bot_process(home, pace=SWIFT) as process:
         assert await burst(home, range(20)) == set(range(20))
         process.send_signal(signal.SIGTERM)
         assert await asyncio.wait_for(process.wait(), 10) == 0
-    async with bot_process(home):
+    async with bot_process(home, pace=SWIFT):
         posted = await home.until_posted(20, seconds=40)
     assert set(posted.values()) == {1}
 
@@ -95,7 +97,7 @@ async def test_two_bots_on_one_postgresql_share_the_work_and_one_that_dies_delay
 ) -> None:
     async with open_house(tmp_path, database=fresh_postgresql) as house, second_door(house) as other:
         await house.control("settings", messages_per_second=0)
-        async with bot_process(house) as doomed, bot_process(other):
+        async with bot_process(house, pace=SWIFT) as doomed, bot_process(other, pace=SWIFT):
             sending = asyncio.gather(burst(house, range(120)), burst(other, range(120)))
             await house.until_posted(1)
             doomed.send_signal(signal.SIGKILL)
@@ -111,7 +113,7 @@ async def test_a_bot_that_sleeps_through_its_lease_says_nothing_twice_when_it_wa
 ) -> None:
     async with open_house(tmp_path, database=fresh_postgresql) as house, second_door(house) as other:
         await house.control("settings", messages_per_second=0)
-        async with bot_process(house) as sleeper, bot_process(other):
+        async with bot_process(house, pace=SWIFT) as sleeper, bot_process(other, pace=SWIFT):
             assert await burst(other, range(60)) == set(range(60))
             for _ in range(3):
                 sleeper.send_signal(signal.SIGSTOP)
@@ -138,7 +140,7 @@ async def test_a_clock_that_is_set_back_in_the_middle_of_a_burst_delays_and_doub
     back = tmp_path / "back"
     async with open_house(tmp_path) as house:
         await house.control("settings", messages_per_second=0)
-        async with bot_process(house, before=CLOCK.format(file=str(back))) as process:
+        async with bot_process(house, pace=SWIFT, before=CLOCK.format(file=str(back))) as process:
             sending = asyncio.create_task(burst(house, range(60)))
             await house.until_posted(1)
             back.touch()
@@ -146,7 +148,7 @@ async def test_a_clock_that_is_set_back_in_the_middle_of_a_burst_delays_and_doub
             await house.until_posted(40)
             process.send_signal(signal.SIGKILL)  # the next one has never known the hour before
             await process.wait()
-        async with bot_process(house, before=CLOCK.format(file=str(back))):
+        async with bot_process(house, pace=SWIFT, before=CLOCK.format(file=str(back))):
             posted = await house.until_posted(60, seconds=30)
     assert set(posted.values()) == {1}
 
@@ -159,7 +161,7 @@ async def second_door(house: House) -> AsyncIterator[House]:
 
 
 async def test_a_disk_that_is_full_is_503_and_everything_is_taken_afterwards(tmp_path: Path) -> None:
-    async with open_house(tmp_path) as house, bot_inside(house, pace=HASTE) as bot:
+    async with open_house(tmp_path) as house, bot_inside(house, pace=SWIFT) as bot:
         await house.control("settings", messages_per_second=0)
 
         used = await bot.ledger.store.write(
@@ -181,7 +183,7 @@ async def test_a_disk_that_is_full_is_503_and_everything_is_taken_afterwards(tmp
 async def test_postgresql_that_cuts_every_connection_loses_no_delivery(
     fresh_postgresql: str, tmp_path: Path
 ) -> None:
-    async with open_house(tmp_path, database=fresh_postgresql) as house, bot_inside(house, pace=HASTE):
+    async with open_house(tmp_path, database=fresh_postgresql) as house, bot_inside(house, pace=SWIFT):
         await house.control("settings", messages_per_second=0)
         assert await house.deliver(interested(1)) == 200
         await asyncio.to_thread(cut_everybody, fresh_postgresql)
@@ -196,7 +198,7 @@ async def test_postgresql_that_cuts_every_connection_loses_no_delivery(
 async def test_a_postgresql_that_is_restarted_under_a_running_bot_loses_no_delivery(
     fresh_postgresql: str, tmp_path: Path
 ) -> None:
-    async with open_house(tmp_path, database=fresh_postgresql) as house, bot_inside(house, pace=HASTE):
+    async with open_house(tmp_path, database=fresh_postgresql) as house, bot_inside(house, pace=SWIFT):
         await house.control("settings", messages_per_second=0)
         sending = asyncio.create_task(patient_burst(house, range(30)))
         await house.until_posted(1)

@@ -106,7 +106,7 @@ async def test_what_breaks_a_channel_is_told_everywhere_and_cured(house: House, 
 
 async def test_a_slack_that_is_down_is_said_and_everything_comes_once_when_it_is_back(house: House) -> None:
     await house.control("faults", method="*", kind="status", status=503, times=None)
-    for number in range(20):
+    for number in range(8):
         assert await house.deliver(interested(number)) == 200
 
     async def told() -> bool:
@@ -114,10 +114,10 @@ async def test_a_slack_that_is_down_is_said_and_everything_comes_once_when_it_is
 
     await until(told)
     now = await summary(house)
-    assert (now.waiting, now.uncertain, now.dead) == (19, 1, 0)
+    assert (now.waiting, now.uncertain, now.dead) == (7, 1, 0)
     assert now.oldest_waiting_at is not None
     await house.control("faults", clear=True)
-    assert set((await house.until_posted(20)).values()) == {1}
+    assert set((await house.until_posted(8)).values()) == {1}
 
 
 async def test_a_file_that_cannot_grow_is_503_and_unready_and_everything_comes_afterwards(
