@@ -240,3 +240,44 @@ async def test_a_name_of_three_thousand_characters_is_paused_from_its_card(
     (question,) = await house.say("pause '<!here>'", user=seed.BEN.id)
     assert "paused" in question["text"]
     await until_shown(house, message, "Sequence paused")
+
+
+async def test_a_refused_key_is_told_in_a_form_and_at_home(house: House, remote: Remote) -> None:
+    (answer,) = await house.say("pause", user=seed.BEN.id)
+    await click(house, answer, "Fill in a form", user=seed.BEN.id)
+    person = {"user": seed.BEN.id}
+    told = await house.control("options", view=True, action_id="sequence", value="Q3", **person)
+    remote.refuses = 401
+    values = {"sequence": {"sequence": "sq_0001"}}
+    await house.control("view/submit", values=values, offered=told["options"], **person)
+
+    async def refused() -> bool:
+        async with house.http.get(f"{house.slack.origin}/control/state") as state:
+            said = json.dumps((await state.json())["views"], ensure_ascii=False)
+        return "refuses the API key" in said and "ref-" in said
+
+    await until(refused)
+    view = (await house.control("home/open", **person, wait=10))["view"]
+    assert "API key" in json.dumps(view, ensure_ascii=False)
+    assert remote.patched == []
+
+
+async def test_an_answer_whose_address_takes_nothing_any_more_is_given_directly(
+    house: House, remote: Remote
+) -> None:
+    remote.seconds = 1.0
+    message = await card(house)
+    clicking = asyncio.ensure_future(click(house, message, "Pause sequence", user=seed.BEN.id, wait=0))
+
+    async def handed_out() -> bool:
+        return bool(house.slack.workspace.world.triggers.replies)
+
+    await until(handed_out)
+    for reply in house.slack.workspace.world.triggers.replies.values():
+        reply.uses = 5
+    await clicking
+
+    async def said() -> bool:
+        return any(f"{NAME} is paused" in m["text"] for m in await house.messages())
+
+    await until(said)
