@@ -33,6 +33,8 @@ CELL = 80
 ROW_OF_BUTTONS, TABLE_ROWS, FACTS, PARAGRAPHS = 10, 60, 20, 10
 MOST_BLOCKS = 50
 
+NOTE = "note"
+"""The `block_id` of a line of ours that stands below a card for a while."""
 MARKS = {Tone.GOOD: "🟢 ", Tone.WARN: "🟠 ", Tone.BAD: "🔴 ", Tone.UNKNOWN: "⚪ ", Tone.INFO: ""}
 
 
@@ -218,7 +220,7 @@ def context(footer: str) -> Block | None:
 
 def annotated(message: Message, said: str) -> Message:
     """The message with a line of ours below it, where there is room for one."""
-    note = _small(said)
+    note = _small(said) | {"block_id": NOTE}
     if len(message.blocks) >= MOST_BLOCKS or size([*message.blocks, note]) > TOTAL + 200:
         return message
     return Message(text=message.text, blocks=[*message.blocks, note])

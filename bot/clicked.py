@@ -25,7 +25,10 @@ class ClickedCard:
     ) -> None:
         self._place, self._name = (channel, str(message.get("ts") or "")), name
         self._interaction, self._changed = interaction, changed
-        self._before = Message(text=str(message.get("text") or ""), blocks=list(message.get("blocks") or ()))
+        drawn = [block for block in message.get("blocks") or () if block.get("block_id") != blocks.NOTE]
+        self._before = Message(
+            text=str(message.get("text") or ""), blocks=drawn
+        )  # without another click's line
 
     def under_way(self) -> Message:
         """The card, and whose click it works on."""

@@ -86,6 +86,22 @@ async def test_a_slow_undo_leaves_the_line_that_was_clicked_as_it_was(house: Hou
     assert "Working" not in json.dumps(await house.messages())
 
 
+async def test_two_slow_clicks_on_one_line_leave_neither_ones_line(house: House, remote: Remote) -> None:
+    (line,) = await house.say(f"pause {NAME}", user=seed.BEN.id)
+    before = await shown(house, line)
+    remote.seconds = 3.5
+    first = asyncio.ensure_future(click(house, line, "Undo", user=seed.BEN.id, wait=0))
+    await until_shown(house, line, "Working on it for @ben")
+    second = asyncio.ensure_future(click(house, line, "Undo", user=seed.CLEO.id, wait=0))
+    await asyncio.gather(first, second)
+
+    async def settled() -> bool:
+        again = [m for m in await house.messages() if "active" in m["text"]]
+        return len(again) == 2 and await shown(house, line) == before
+
+    await until(settled)
+
+
 async def test_a_slow_yes_takes_the_place_of_its_question_and_goes_with_the_answer(
     house: House, remote: Remote
 ) -> None:
