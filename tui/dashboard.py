@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 from textual import on, work
 from textual.binding import Binding
@@ -210,22 +211,28 @@ class DashboardApp(TravellingApp):
             self.notify(f"Copied: {visible(line.key)}", timeout=3, markup=False)
 
     def _want_export(self) -> None:
-        """The list as CSV, the board as text, the screen as a picture."""
-        board, grid = self.board_screen.board, self.board_screen.grid
-        if board is None or self._folder is None:
+        """The list as CSV, the board as text, the screen as a picture: into the folder, or to the browser."""
+        board, now = self.board_screen.board, self.now()
+        if board is None or (self._folder is None and not self.is_web):
             self.notify("There is nothing to write, or nowhere to write to.", severity="warning")
             return
+        made = export.files(
+            board=board,
+            name=self.board_screen.active,
+            shown=self.board_screen.grid.shown,
+            picture=self.export_screenshot(),
+            now=now,
+            glyphs=self._glyphs,
+        )
+        if self.is_web:
+            self.deliver_binary(export.packed(made), save_filename=f"{export.stem(now)}.zip")
+        elif self._folder:
+            self._write(made, self._folder)
+
+    def _write(self, made: Mapping[str, str], folder: Path) -> None:
         try:
-            made = export.write(
-                self._folder,
-                board=board,
-                name=self.board_screen.active,
-                shown=grid.shown,
-                picture=self.export_screenshot(),
-                now=self.now(),
-                glyphs=self._glyphs,
-            )
+            export.write(folder, made)
         except OSError as error:
             self.notify(f"Not written: {error.strerror}", severity="error", markup=False)
-            return
-        self.notify(f"Written: {', '.join(made)} in {self._folder}", timeout=12, markup=False)
+        else:
+            self.notify(f"Written: {', '.join(made)} in {folder}", timeout=12, markup=False)

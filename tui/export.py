@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import io
+import zipfile
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -15,26 +17,36 @@ from tui.look import Glyphs
 WIDTH = 160
 
 
-def write(
-    folder: Path,
-    *,
-    board: Board,
-    name: str,
-    shown: Sequence[Line],
-    picture: str,
-    now: datetime,
-    glyphs: Glyphs,
-) -> tuple[str, ...]:
-    """Write the three files, for the owner alone; answers their names. Raises OSError."""
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    stem = f"outreach-{now:%Y%m%d-%H%M%S}"
+def files(
+    *, board: Board, name: str, shown: Sequence[Line], picture: str, now: datetime, glyphs: Glyphs
+) -> Mapping[str, str]:
+    """The three files, by the names they are to have."""
     text = "".join(f"{sheet.plain(p)}\n" for p in sheet.lines(board, width=WIDTH, now=now, glyphs=glyphs))
-    files = {
-        f"{stem}-{name}.csv": sheet.as_csv(shown, LISTS[name], glyphs=glyphs),
-        f"{stem}.txt": text,
-        f"{stem}.svg": picture,
+    return {
+        f"{stem(now)}-{name}.csv": sheet.as_csv(shown, LISTS[name], glyphs=glyphs),
+        f"{stem(now)}.txt": text,
+        f"{stem(now)}.svg": picture,
     }
-    for file, content in files.items():
+
+
+def stem(now: datetime) -> str:
+    """With what the names begin."""
+    return f"outreach-{now:%Y%m%d-%H%M%S}"
+
+
+def write(folder: Path, made: Mapping[str, str]) -> None:
+    """Write the files, for the owner alone. Raises OSError."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for file, content in made.items():
         (folder / file).write_text(content, encoding="utf-8")
         (folder / file).chmod(0o600)
-    return tuple(files)
+
+
+def packed(made: Mapping[str, str]) -> io.BytesIO:
+    """The files in one archive, for a browser that takes one at a time."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as pack:
+        for file, content in made.items():
+            pack.writestr(file, content)
+    archive.seek(0)
+    return archive

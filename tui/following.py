@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +24,14 @@ from tui.dashboard import DashboardApp, utc_now
 from tui.hands import Hands
 from tui.look import ASCII, UNICODE
 from tui.memory import Memory, Recollection
-from tui.relay import read_frame
+from tui.relay import read_frame, write_frame
 from tui.station import Station
 from tui.tick import Tick
 
 logger = logging.getLogger(__name__)
 
+PATIENCE = 15.0
+"""Seconds for an answer of the one poller."""
 LOOK_BACK = 60.0
 """Seconds between readings of the history."""
 
@@ -37,13 +40,22 @@ class Following:
     """The feed of one workspace: snapshots come in by `take`, boards go out."""
 
     def __init__(
-        self, *, workspace: str, intervals: Mapping[str, float], memory: Memory, bad: Thresholds
+        self,
+        *,
+        workspace: str,
+        intervals: Mapping[str, float],
+        memory: Memory,
+        bad: Thresholds,
+        ask: Callable[[Mapping[str, Any]], Awaitable[None]],
     ) -> None:
         self._snapshot = Snapshot(workspace=workspace)
         self._beats = 0
         self._intervals = intervals
         self._memory = memory
         self._thresholds = bad
+        self._ask = ask
+        self._sent: Mapping[str, int | None] = {}
+        self._answered = asyncio.Event()
         self._news = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -61,8 +73,20 @@ class Following:
         """The one poller keeps its own time, whoever looks."""
 
     async def sent_today(self) -> Mapping[str, int | None]:
-        """Not asked for: viewers cost no request."""
-        return {}
+        """Asked of the one poller, for which it is one request a minute at most, whoever looks."""
+        self._answered.clear()
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await self._ask({"sent_today": self._snapshot.workspace})
+                await self._answered.wait()
+        except (TimeoutError, OSError):
+            return {}
+        return self._sent
+
+    def learn(self, sent: Mapping[str, int | None]) -> None:
+        """The answer."""
+        self._sent = sent
+        self._answered.set()
 
     async def aclose(self) -> None:
         """End."""
@@ -113,7 +137,8 @@ async def view(socket: Path) -> int:
         return 1
     async with AsyncExitStack() as stack:
         feeds: dict[str, Following] = {}
-        stations = [await _station(stack, one, greeting, feeds) for one in greeting["workspaces"]]
+        ask = partial(write_frame, writer)
+        stations = [await _station(stack, one, greeting, feeds, ask=ask) for one in greeting["workspaces"]]
         app = _app(stations, greeting)
         following = asyncio.create_task(_follow(reader, feeds, app), name="viewer-following")
         try:
@@ -127,12 +152,19 @@ async def view(socket: Path) -> int:
 
 
 async def _station(
-    stack: AsyncExitStack, one: Mapping[str, Any], greeting: Mapping[str, Any], feeds: dict[str, Following]
+    stack: AsyncExitStack,
+    one: Mapping[str, Any],
+    greeting: Mapping[str, Any],
+    feeds: dict[str, Following],
+    *,
+    ask: Callable[[Mapping[str, Any]], Awaitable[None]],
 ) -> Station:
     thresholds = Thresholds(healthy=one["healthy"], bad=one["bad"])
     history = await stack.enter_async_context(History(parse_url(greeting["history"]), thresholds=thresholds))
     memory = Memory(history, workspace=one["name"])
-    feed = Following(workspace=one["name"], intervals=greeting["intervals"], memory=memory, bad=thresholds)
+    feed = Following(
+        workspace=one["name"], intervals=greeting["intervals"], memory=memory, bad=thresholds, ask=ask
+    )
     feeds[one["name"]] = feed
     hands = Hands(_only_shown, now=utc_now, read_only=True)
     return Station(workspace=one["name"], feed=feed, hands=hands, memory=memory, thresholds=thresholds)
@@ -159,7 +191,11 @@ def _app(stations: list[Station], greeting: Mapping[str, Any]) -> DashboardApp:
 async def _follow(reader: asyncio.StreamReader, feeds: Mapping[str, Following], app: DashboardApp) -> None:
     """Hand out what comes; when nothing more can come, the viewer ends, instead of showing the past as the present."""
     while (frame := await read_frame(reader)) is not None:
-        feeds[frame["name"]].take(frame["snapshot"], beats=frame["beats"])
+        feed = feeds[frame["name"]]
+        if "sent_today" in frame:
+            feed.learn(frame["sent_today"])
+        else:
+            feed.take(frame["snapshot"], beats=frame["beats"])
     app.exit(return_code=0)
 
 

@@ -1,6 +1,7 @@
 """One poller, many viewers: snapshots over a local socket, and on each connection only what is new to it.
 
 A frame is four bytes of length and JSON. The first one greets with what a viewer must know; then come snapshots.
+The only thing a viewer may ask is what was sent today, which the one poller asks once a minute at most.
 A slow viewer holds up nobody: it gets the latest state when it is ready for it, not every one between.
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,8 @@ class Relay:
         self._more = asyncio.Condition()
         self._tasks: set[asyncio.Task[None]] = set()
         self.viewers = 0
+        self.sent_today: dict[str, Callable[[], Awaitable[Mapping[str, int | None]]]] = {}
+        """By workspace: who can be asked."""
 
     def put(self, workspace: str, tick: Tick) -> None:
         """Another snapshot of a workspace."""
@@ -83,7 +86,7 @@ class Relay:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.viewers += 1
-        gone = asyncio.create_task(reader.read(), name="relay-viewer-gone")
+        gone = asyncio.create_task(self._answer(reader, writer), name="relay-viewer-asking")
         feeding = asyncio.create_task(self._feed(writer), name="relay-viewer-feeding")
         try:
             await asyncio.wait({gone, feeding}, return_when=asyncio.FIRST_COMPLETED)
@@ -93,6 +96,14 @@ class Relay:
                 task.cancel()
             await asyncio.gather(gone, feeding, return_exceptions=True)
             writer.close()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Until nothing more can be asked, because the viewer is gone."""
+        while (frame := await read_frame(reader)) is not None:
+            name = frame.get("sent_today")
+            if name in self.sent_today:
+                rows = await self.sent_today[name]()
+                await write_frame(writer, {"name": name, "sent_today": dict(rows)})
 
     async def _feed(self, writer: asyncio.StreamWriter) -> None:
         sent: dict[str, Snapshot] = {}

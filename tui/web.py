@@ -108,6 +108,7 @@ async def _polling(
     for glimpse in glimpses_of(settings, workspace):
         feed = Opening(lambda: settings, glimpse=glimpse, open_records=no_records, now=utc_now)
         feed.leave = stop.set
+        relay.sent_today[glimpse.workspace] = feed.sent_today
         feed.start(partial(relay.put, glimpse.workspace))
         feeds.append(feed)
     try:
@@ -124,12 +125,18 @@ class _Pages:
         self._command = command
         self._page = files("tui").joinpath("web.html").read_text("utf-8")
         self._sockets: set[web.WebSocketResponse] = set()
+        self._downloads = DownloadManager()
 
     def application(self) -> web.Application:
         app = web.Application(middlewares=[_only_own])
         static = Path(str(files("textual_serve"))) / "static"
         app.add_routes(
-            [web.get("/", self._index), web.get("/ws", self._viewer), web.static("/static", static)]
+            [
+                web.get("/", self._index),
+                web.get("/ws", self._viewer),
+                web.get("/download/{key}", self._download),
+                web.static("/static", static),
+            ]
         )
         return app
 
@@ -143,6 +150,24 @@ class _Pages:
         page = self._page.replace("{socket}", f"ws://{request.host}/ws").replace("{fontsize}", size)
         return web.Response(text=page, content_type="text/html", headers=HEADERS)
 
+    async def _download(self, request: web.Request) -> web.StreamResponse:
+        """What a viewer exported, once, by the key that its own tab was told."""
+        key = request.match_info["key"]
+        try:
+            made = await self._downloads.get_download_metadata(key)
+        except KeyError:
+            raise web.HTTPNotFound(text="There is no such file, or no longer.") from None
+        told = {
+            "Content-Type": "application/zip",
+            "Content-Disposition": f'attachment; filename="{made.file_name}"',
+        }
+        response = web.StreamResponse(headers={**HEADERS, **told})
+        await response.prepare(request)
+        async for chunk in self._downloads.download(key):
+            await response.write(chunk)
+        await response.write_eof()
+        return response
+
     async def _viewer(self, request: web.Request) -> web.WebSocketResponse:
         if len(self._sockets) >= MOST_VIEWERS:
             raise web.HTTPServiceUnavailable(text=f"More than {MOST_VIEWERS} are looking already.")
@@ -154,7 +179,7 @@ class _Pages:
             write_bytes=opened.send_bytes,
             write_str=opened.send_str,
             close=partial(_close, opened),
-            download_manager=DownloadManager(),
+            download_manager=self._downloads,
         )
         try:
             await service.start(_cells(request, "width", 80), _cells(request, "height", 24))

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import re
-from collections.abc import AsyncIterator
+import zipfile
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import aiohttp
 import pytest
 
 from sandbox.service import Service
+from shared.database import parse_url
+from shared.health import Thresholds
+from shared.history import History
 from shared.settings import Settings, load
 from shared.snapshot import SOURCES
 from tui import web
+from tui.following import Following
+from tui.memory import Memory
+from tui.relay import Relay, read_frame, write_frame
 
 ESCAPES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -75,6 +84,64 @@ async def test_two_viewers_cost_the_service_no_more_than_one_poller(
         assert max(told["worst_second"].values()) <= 10
         for viewer in viewers:
             await viewer.close()
+
+
+async def told(socket: aiohttp.ClientWebSocketResponse, kind: str) -> str:
+    """Wait for what a viewer's page is told besides the picture."""
+    async with asyncio.timeout(30):
+        while True:
+            message = await socket.receive()
+            assert message.type in {aiohttp.WSMsgType.BINARY, aiohttp.WSMsgType.TEXT}
+            if message.type is aiohttp.WSMsgType.TEXT and (said := message.json())[0] == kind:
+                return str(said[1])
+
+
+async def test_a_viewer_exports_into_its_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    async with AsyncExitStack() as stack:
+        service = await stack.enter_async_context(Service(port=0))
+        address = await stack.enter_async_context(served(settings_of(service, tmp_path)))
+        browser = await stack.enter_async_context(aiohttp.ClientSession())
+        viewer = await browser.ws_connect(f"{address}ws?width=160&height=48")
+        await see(viewer, b"risk")
+        await viewer.send_json(["stdin", "e"])
+        key = await told(viewer, "deliver_file_start")
+        async with browser.get(f"{address}download/{key}") as answer:
+            assert "outreach-" in answer.headers["Content-Disposition"]
+            archive = zipfile.ZipFile(io.BytesIO(await answer.read()))
+        assert {name.rpartition(".")[2] for name in archive.namelist()} == {"csv", "txt", "svg"}
+        async with browser.get(f"{address}download/nonsense") as answer:
+            assert answer.status == 404
+        await viewer.close()
+
+
+async def test_what_inboxes_sent_today_comes_from_the_one_poller(tmp_path: Path) -> None:
+    relay, asked = Relay({"workspaces": []}), 0
+
+    async def today() -> Mapping[str, int | None]:
+        nonlocal asked
+        asked += 1
+        return {"ann@useacme.example": 26}
+
+    relay.sent_today["acme"] = today
+    async with relay.serving(tmp_path / "feed"), History(parse_url("sqlite:///:memory:")) as history:
+        reader, writer = await asyncio.open_unix_connection(tmp_path / "feed")
+        assert await read_frame(reader) == {"workspaces": []}
+        feed = Following(
+            workspace="acme",
+            intervals={},
+            memory=Memory(history, workspace="acme"),
+            bad=Thresholds(),
+            ask=partial(write_frame, writer),
+        )
+        await write_frame(writer, {"sent_today": "a workspace that is not there"})
+        wanted = asyncio.create_task(feed.sent_today(), name="viewer-today")
+        frame = await read_frame(reader)
+        assert frame == {"name": "acme", "sent_today": {"ann@useacme.example": 26}}
+        feed.learn(frame["sent_today"])
+        assert await wanted == {"ann@useacme.example": 26}
+        assert asked == 1
+        writer.close()
 
 
 async def test_the_page_is_complete_and_only_its_own_may_look(
