@@ -16,6 +16,8 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 BUSY_SECONDS = 5.0
+IDLE_SECONDS = 10.0
+"""Seconds until PostgreSQL ends a transaction in which nothing happens: a process that hangs holds what others wait for."""
 
 
 class DatabaseUnusable(Exception):
@@ -49,9 +51,11 @@ def open_engine(url: URL, *, pool_size: int = 4) -> sa.Engine:
     """An engine with the settings above; the file and its folder are made when missing, for the owner alone."""
     if url.get_backend_name() != "sqlite":
         bounded = url.set(query={"connect_timeout": f"{BUSY_SECONDS:.0f}", **url.query})
-        return sa.create_engine(
+        shared = sa.create_engine(
             bounded, pool_size=pool_size, max_overflow=2, pool_pre_ping=True, pool_timeout=BUSY_SECONDS
         )
+        sa.event.listen(shared, "connect", _set_up_postgresql)
+        return shared
     _keep_private(url.database)
     engine = sa.create_engine(url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False})
     sa.event.listen(engine, "connect", _set_up_sqlite)
@@ -74,6 +78,11 @@ def _keep_private(path: str | None) -> None:
     # SQLite gives -wal and -shm the mode of the main file, so it must be right before the first write.
     os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
     file.chmod(0o600)
+
+
+def _set_up_postgresql(connection: Any, _record: object) -> None:
+    connection.execute(f"SET idle_in_transaction_session_timeout = {int(IDLE_SECONDS * 1000)}").close()
+    connection.commit()
 
 
 def _set_up_sqlite(connection: Any, _record: object) -> None:

@@ -23,6 +23,7 @@ from bot.ledger.inbox import Arrival
 from bot.ledger.settling import Absent, ChannelRefused, NotSent, Sent, Unknown
 from bot.ledger.steady import SteadyClock
 from bot.routing import AGAIN_AFTER, Routes
+from shared import database
 from shared.database import parse_url
 from shared.records import Actor, Subscription, Timer
 from tests.bot.house import interested, until
@@ -137,6 +138,15 @@ async def test_processes_that_look_at_the_same_deliveries_at_once_count_every_ar
         return list(seen), len(connection.scalars(sa.select(tables.arrivals.c.id)).all())
 
     assert await ledger.store.read(counted) == ([12] * 60, 11 * 60)
+
+
+async def test_a_process_that_hangs_with_a_channel_in_its_hands_loses_it(ledger: Ledger) -> None:
+    if ledger.store.is_sqlite:
+        return  # there is no other process that waits
+    longest = await ledger.store.read(
+        lambda c: c.exec_driver_sql("SHOW idle_in_transaction_session_timeout").scalar_one()
+    )
+    assert longest == f"{database.IDLE_SECONDS:.0f}s"
 
 
 async def test_whoever_lost_its_lease_changes_nothing(ledger: Ledger, hands: Hands) -> None:
