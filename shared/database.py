@@ -8,6 +8,8 @@ psycopg 3 and a small pool. All engines are synchronous; call them from a worker
 from __future__ import annotations
 
 import os
+import sqlite3
+import time
 from pathlib import Path
 from typing import Any
 
@@ -87,13 +89,27 @@ def _set_up_postgresql(connection: Any, _record: object) -> None:
 
 def _set_up_sqlite(connection: Any, _record: object) -> None:
     connection.isolation_level = None  # the driver must not begin transactions by itself
+    _use_wal(connection)
     for pragma in (
-        "journal_mode=WAL",
         "synchronous=FULL",
         "foreign_keys=ON",
         f"busy_timeout={int(BUSY_SECONDS * 1000)}",
     ):
         connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _use_wal(connection: Any) -> None:
+    """Of several who open a new file at once one changes its mode; the others are refused, and not made to wait."""
+    ends = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL").close()
+        except sqlite3.OperationalError:
+            if time.monotonic() > ends:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _begin_immediate(connection: sa.Connection) -> None:
