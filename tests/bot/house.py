@@ -116,6 +116,15 @@ class House:
             found = (await answer.json())["messages"]
             return [{key: value for key, value in one.items() if key != "revisions"} for one in found]
 
+    async def said_to_all(self, words: str) -> dict[str, Any]:
+        """The message with these words, once it is there for everybody."""
+
+        async def there() -> dict[str, Any] | None:
+            known = await self.messages()
+            return next((m for m in known if words in m["text"] and m["seen_by"] is None), None)
+
+        return dict(await until(there))
+
     async def posted(self) -> dict[str, int]:
         """How often each alert was posted."""
         async with self.http.get(f"{self.slack.origin}/control/summary") as answer:

@@ -12,7 +12,6 @@ from sandbox.slack import seed
 from tests.bot.house import HASTE, House, bot_inside, open_house
 from tests.bot.remote import Remote, open_remote
 from tests.bot.test_clicks import click
-from tests.bot.test_interaction import said_to_all
 
 
 @pytest.fixture
@@ -36,7 +35,7 @@ async def test_a_pause_that_fails_leaves_no_timer_behind(house: House, remote: R
     remote.fails["sq_0002"] = 404
     (question,) = await house.say("pause all for 2h", user=seed.BEN.id)
     await click(house, question, "Pause all 3", user=seed.BEN.id)
-    told = await said_to_all(house, "2 sequences are paused until")
+    told = await house.said_to_all("2 sequences are paused until")
     assert "Not paused: Q3 CTO" in json.dumps(told, ensure_ascii=False)
     assert house.bot is not None
     timers = await house.bot.ledger.timers("default", "resume")
@@ -47,7 +46,7 @@ async def test_nothing_is_said_to_have_been_paused_when_all_failed(house: House,
     remote.fails |= dict.fromkeys(remote.sequences, 404)
     (question,) = await house.say("pause all for 2h", user=seed.BEN.id)
     await click(house, question, "Pause all 3", user=seed.BEN.id)
-    told = await said_to_all(house, "No sequence could be paused")
+    told = await house.said_to_all("No sequence could be paused")
     assert "Undo" not in json.dumps(told)
     assert "until" not in told["text"]
     assert house.bot is not None
@@ -57,7 +56,7 @@ async def test_nothing_is_said_to_have_been_paused_when_all_failed(house: House,
 async def test_what_was_paused_together_resumes_in_one_line(house: House, remote: Remote) -> None:
     (question,) = await house.say("pause all for 1s reason a storm", user=seed.BEN.id)
     await click(house, question, "Pause all 3", user=seed.BEN.id)
-    told = await said_to_all(house, "3 sequences are active again")
+    told = await house.said_to_all("3 sequences are active again")
     shown = json.dumps(told, ensure_ascii=False)
     assert "EMEA agencies, Q3 CTO, Q3 founders" in shown
     assert "Their pauses have run out" in shown
@@ -74,11 +73,11 @@ async def test_a_pause_that_runs_out_says_whose_it_was_and_one_that_is_gone_says
     house: House, remote: Remote
 ) -> None:
     await house.say("pause Q3 founders for 1s reason a holiday", user=seed.BEN.id)
-    told = await said_to_all(house, "Q3 founders is active again")
+    told = await house.said_to_all("Q3 founders is active again")
     assert "Paused by @ben: a holiday." in json.dumps(told)
     await house.say("pause EMEA agencies for 1s", user=seed.BEN.id)
     del remote.sequences["sq_0003"]
-    assert "Gone meanwhile: EMEA agencies." in json.dumps(await said_to_all(house, "1 paused sequence gone"))
+    assert "Gone meanwhile: EMEA agencies." in json.dumps(await house.said_to_all("1 paused sequence gone"))
 
 
 async def test_what_is_paused_already_is_told_quietly_and_is_no_change(house: House) -> None:

@@ -48,16 +48,6 @@ async def click(house: House, message: dict[str, Any], text: str, **more: Any) -
     return list((await house.control("click", **{**at, **more}))["answers"])
 
 
-async def said_to_all(house: House, words: str) -> dict[str, Any]:
-    """The message with these words, once it is there for everybody."""
-
-    async def there() -> dict[str, Any] | None:
-        known = await house.messages()
-        return next((m for m in known if words in m["text"] and m["seen_by"] is None), None)
-
-    return dict(await until(there))
-
-
 async def statuses(floor: Floor) -> list[str]:
     return [str(one["status"]) for one in await floor.sequences()]
 
@@ -72,13 +62,13 @@ async def test_all_sequences_are_paused_after_one_question_and_one_undo_resumes_
     assert question["seen_by"] == seed.BEN.id
     assert await statuses(floor) == before
     await click(floor.house, question, f"Pause all {before.count('active')}")
-    result = await said_to_all(floor.house, "sequences are paused")
+    result = await floor.house.said_to_all("sequences are paused")
     assert "by @ben" in json.dumps(result)
     assert set(await statuses(floor)) == {"paused", *(set(before) - {"active"})}
     assert floor.house.bot is not None
     assert len(await floor.house.bot.ledger.timers("default", "resume")) == before.count("active")
     await click(floor.house, result, "Undo", user=seed.ANN.id)
-    await said_to_all(floor.house, "sequences are active again")
+    await floor.house.said_to_all("sequences are active again")
     assert await statuses(floor) == before
     assert await floor.house.bot.ledger.timers("default", "resume") == []
     (again,) = await click(floor.house, result, "Undo", user=seed.ANN.id)
