@@ -9,9 +9,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from shared.api.errors import OutreachError
+from shared.api.lane import in_turn
 from shared.api.models import GROUPINGS, NOTHING, Inbox, Lead, Sequence, StatsRow
 from shared.api.pacing import BudgetState
 from shared.reports import totals
@@ -126,7 +128,7 @@ async def attempt(
     except OutreachError as error:
         return replace(before, error=str(error), failed_since=before.failed_since or now)
     if isinstance(value, tuple):
-        value = await asyncio.to_thread(_settled, value, before.value or ())
+        value = await in_turn(partial(_settled, value, before.value or ()), rows=len(value))
     return Reading(value=value, read_at=now)
 
 

@@ -2,27 +2,21 @@
 
 A full collection looks at every object: with ten thousand inboxes that stops keys and clock for up to a tenth
 of a second, every few polls. Almost everything here is freed by counting references; full ones may be rare.
-And each thread keeps for itself some of the memory that it once used: a machine of many cores would have twenty.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import ctypes
 import gc
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 THRESHOLDS = (2_000, 20, 1_000)
 """Young collections stay cheap and frequent; the last figure makes full ones a matter of hours."""
 
 TURN = 0.001
 """Seconds after which a thread that works out a board lets the event loop have its turn."""
-THREADS = 1
-"""Beside the event loop, for answers that are large; more would only wait for each other, each with one in its hands."""
-
 LARGE = 128 * 1024
 """Bytes from which on a piece of memory is the system's again as soon as it is free."""
 M_MMAP_THRESHOLD = -3
@@ -31,10 +25,8 @@ M_MMAP_THRESHOLD = -3
 
 @contextlib.contextmanager
 def calm() -> Iterator[None]:
-    """Within a running loop: what is loaded by now is looked at no more, and what comes is seldom looked at as a whole."""
+    """What is loaded by now is looked at no more, and what comes is seldom looked at as a whole."""
     _give_back()
-    threads = ThreadPoolExecutor(THREADS, thread_name_prefix="dashboard")
-    asyncio.get_running_loop().set_default_executor(threads)
     before, turn = gc.get_threshold(), sys.getswitchinterval()
     sys.setswitchinterval(TURN)
     gc.freeze()

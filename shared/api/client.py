@@ -6,23 +6,19 @@ Every request climbs one staircase, each step with one concern: `_request` (its 
 
 from __future__ import annotations
 
-import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import date, datetime
 from functools import partial
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from shared.api import decode, models, paging, wire
 from shared.api.exchange import Http, Transport
+from shared.api.lane import in_turn
 from shared.api.pacing import BudgetState, Pacer, Priority
 from shared.api.shapes import ShapeLog
 from shared.api.staircase import Answer, RequestCounts, Staircase
 from shared.api.turns import LocalBudget
-
-T = TypeVar("T")
-LONG = 500
-"""Rows."""
 
 
 class OutreachClient:
@@ -162,7 +158,8 @@ class OutreachClient:
     async def list_inboxes(self, *, priority: Priority = Priority.NORMAL) -> tuple[models.Inbox, ...]:
         """All connected inboxes (GET /inboxes)."""
         value = await self._value(wire.list_inboxes(), priority=priority)
-        return await _beside(partial(decode.inboxes, value, fields=self._section("inbox")), value)
+        read = partial(decode.inboxes, value, fields=self._section("inbox"))
+        return await in_turn(read, rows=_rows(value))
 
     async def stats(
         self,
@@ -174,9 +171,8 @@ class OutreachClient:
     ) -> tuple[models.StatsRow, ...]:
         """Counts by sequence, step, variant or inbox (GET /stats); the last 30 days unless both ends are given."""
         value = await self._value(wire.stats(group_by=group_by, start=start, end=end), priority=priority)
-        return await _beside(
-            partial(decode.stats, value, group_by=group_by, fields=self._section("stats")), value
-        )
+        read = partial(decode.stats, value, group_by=group_by, fields=self._section("stats"))
+        return await in_turn(read, rows=_rows(value))
 
     async def create_webhook(self, url: str, events: Sequence[str]) -> models.Subscription:
         """Subscribe an endpoint (POST /webhooks). Store the secret at once: it is shown this once.
@@ -203,7 +199,6 @@ class OutreachClient:
         return answer
 
 
-async def _beside(act: Callable[[], T], value: Any) -> T:
-    """Long lists are decoded in a thread: ten thousand inboxes would hold up the event loop for 50 ms and more."""
+def _rows(value: Any) -> int:
     rows = value.get("data", value) if isinstance(value, dict) else value
-    return await asyncio.to_thread(act) if isinstance(rows, list) and len(rows) > LONG else act()
+    return len(rows) if isinstance(rows, list) else 0
