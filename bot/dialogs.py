@@ -6,6 +6,7 @@ A trigger lives three seconds: so a view is opened first, and filled when the an
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -29,6 +30,8 @@ from shared.api.events import Event, read_event
 from shared.settings import UnknownWorkspace, Workspace
 from shared.words import join
 
+SETTLING = 0.5
+"""Seconds from an acknowledgement that changes a view: an update that overtakes it would be painted over."""
 log = structlog.get_logger("dialogs")
 
 
@@ -43,9 +46,11 @@ class Modal:
         person: str,
         channel: str,
         told: Callable[[str, str], str],
+        settling: float = 0.0,
     ) -> None:
         self._client, self._view, self._person = client, view, person
         self._channel, self._told = channel, told
+        self._settled_at = time.monotonic() + settling
 
     async def working(self) -> None:
         """The modal says so from the beginning."""
@@ -55,6 +60,7 @@ class Modal:
         told = self._told(self._channel, answer.workspace)
         if answer.public and told:
             await Thread(self._client, channel=told).say(answer)
+        await asyncio.sleep(max(0.0, self._settled_at - time.monotonic()))
         try:
             view = forms.answer(
                 answer.card, items=answer.items, picture=answer.picture, channel=self._channel
@@ -135,9 +141,16 @@ class Dialogs:
         opened = await called(self._client, "views.open", trigger_id=trigger, view=view)
         return self.modal(str(opened["view"]["id"]), person=person, channel=channel)
 
-    def modal(self, view: str, *, person: str, channel: str) -> Modal:
-        """A modal that is open already."""
-        return Modal(self._client, view=view, person=person, channel=channel, told=self.channel_for)
+    def modal(self, view: str, *, person: str, channel: str, settling: float = 0.0) -> Modal:
+        """A modal that is open already; `settling`: seconds in which Slack may still be drawing it anew."""
+        return Modal(
+            self._client,
+            view=view,
+            person=person,
+            channel=channel,
+            told=self.channel_for,
+            settling=settling,
+        )
 
     def clicked(self, message: Mapping[str, Any], *, channel: str, name: str) -> ClickedCard:
         """The message of a click that everybody there sees."""

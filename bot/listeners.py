@@ -19,7 +19,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot import acts, forms
 from bot.acts import Acts, Answer
 from bot.courtesy import GREETING, NO_ALERT, ON_ITS_WAY
-from bot.dialogs import Dialogs, Silent
+from bot.dialogs import SETTLING, Dialogs, Silent
 from bot.elements import PICK, RUN
 from bot.filled import filled as filled_in
 from bot.manifest import SHORTCUTS
@@ -233,7 +233,9 @@ class Listeners:
             work = self._perform(
                 filled.line, user["id"], name=user.get("username", ""), channel=filled.channel
             )
-            modal = self._dialogs.modal(view["id"], person=user["id"], channel=filled.channel)
+            modal = self._dialogs.modal(
+                view["id"], person=user["id"], channel=filled.channel, settling=SETTLING
+            )
             await give(work, modal)
             await self._dialogs.home.refresh(user["id"])
         return None
