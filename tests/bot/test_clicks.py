@@ -100,6 +100,7 @@ async def test_two_slow_clicks_on_one_line_leave_neither_ones_line(house: House,
         return len(again) == 2 and await shown(house, line) == before
 
     await until(settled)
+    assert "Working" not in json.dumps(await house.messages())
 
 
 async def test_a_slow_yes_takes_the_place_of_its_question_and_goes_with_the_answer(
@@ -129,6 +130,7 @@ async def test_a_claim_in_the_list_of_what_waits_is_confirmed_there(house: House
 
     await until(told)
     await until_shown(house, message, "Claimed by @ben")
+    assert '"Claim"' not in await shown(house, message)
 
 
 async def test_a_card_whose_alert_was_forgotten_says_so(house: House) -> None:
@@ -297,3 +299,4 @@ async def test_an_answer_whose_address_takes_nothing_any_more_is_given_directly(
         return any(f"{NAME} is paused" in m["text"] for m in await house.messages())
 
     await until(said)
+    assert [reply.uses for reply in house.slack.workspace.world.triggers.replies.values()] == [5]

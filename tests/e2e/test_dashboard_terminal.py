@@ -174,7 +174,8 @@ def test_sizes_change_wildly_and_the_screen_follows(screen: Screen) -> None:
     screen.resize(40, 10)
     screen.until("This window is")
     screen.resize(100, 30)
-    screen.until("SEQUENCES")
+    shown = screen.until("SEQUENCES")
+    assert "This window is" not in shown
 
 
 def test_the_wall_shows_and_any_key_leaves_it(screen: Screen) -> None:
@@ -182,7 +183,8 @@ def test_the_wall_shows_and_any_key_leaves_it(screen: Screen) -> None:
     screen.press("w")
     screen.until("any key: back")
     screen.press("x")
-    screen.until("INBOXES")
+    shown = screen.until("INBOXES")
+    assert "any key: back" not in shown
 
 
 def test_a_terminal_that_is_taken_away_leaves_no_process(screen: Screen) -> None:
@@ -198,7 +200,8 @@ def test_an_empty_account_is_said_to_be_empty(tmp_path: Path) -> None:
     try:
         screen = Screen(sandbox, folder=tmp_path, size=(100, 30))
         try:
-            screen.until("No inboxes are connected")
+            shown = screen.until("No inboxes are connected")
+            assert "healthy" not in shown, "nothing is well where nothing is"
         finally:
             screen.close()
     finally:

@@ -72,7 +72,7 @@ def page(terminal: Terminal) -> Iterator[Page]:
         browser.close()
 
 
-def seen(terminal: Terminal, pattern: str, *, within: float = 30) -> None:
+def expect_seen(terminal: Terminal, pattern: str, *, within: float = 30) -> None:
     """Wait until a line of the screen fits."""
     until(
         lambda: re.search(pattern, terminal.screen()),
@@ -83,8 +83,8 @@ def seen(terminal: Terminal, pattern: str, *, within: float = 30) -> None:
 
 
 def test_the_dashboard_shows_the_account_within_seconds(terminal: Terminal) -> None:
-    seen(terminal, "active +Manufacturing DACH")
-    seen(terminal, "[0-9]+ healthy")
+    expect_seen(terminal, "active +Manufacturing DACH")
+    expect_seen(terminal, "[0-9]+ healthy")
 
 
 def test_a_pause_typed_on_the_page_is_seen_on_the_dashboard(terminal: Terminal, page: Page) -> None:
@@ -95,12 +95,12 @@ def test_a_pause_typed_on_the_page_is_seen_on_the_dashboard(terminal: Terminal, 
     expect(page.get_by_test_id("message").filter(has_text="Manufacturing DACH").last).to_be_visible(
         timeout=10_000
     )
-    seen(terminal, "paused +Manufacturing DACH")
+    expect_seen(terminal, "paused +Manufacturing DACH")
 
 
 def test_a_click_on_undo_resumes_it(terminal: Terminal, page: Page) -> None:
     page.get_by_test_id("button").filter(has_text=re.compile("Undo|Resume")).last.click()
-    seen(terminal, "active +Manufacturing DACH")
+    expect_seen(terminal, "active +Manufacturing DACH")
 
 
 def test_an_interested_reply_is_claimed_with_one_click(page: Page) -> None:
@@ -121,7 +121,7 @@ def test_quitting_leaves_no_process_behind(terminal: Terminal) -> None:
 def test_a_terminal_that_is_taken_away_ends_the_demo(tmp_path: Path) -> None:
     command = f"cd {shlex.quote(str(HOUSE))} && exec {shlex.quote(sys.executable)} -m cli.main demo"
     terminal = Terminal(command, folder=tmp_path)
-    seen(terminal, "[0-9]+ healthy")
+    expect_seen(terminal, "[0-9]+ healthy")
     family = [psutil.Process(terminal.pid), *psutil.Process(terminal.pid).children(recursive=True)]
     terminal.close()
     _, alive = psutil.wait_procs(family, timeout=20)

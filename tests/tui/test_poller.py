@@ -235,7 +235,8 @@ async def test_a_history_that_never_answers_holds_up_no_board(tmp_path: Path) ->
     ):
         await watcher.until(lambda t: bool(t.board.sequences))
         service.status = "paused"
-        await watcher.until(lambda t: t.board.sequences[0].sequence.status == "paused")
+        later = await watcher.until(lambda t: t.board.sequences[0].sequence.status == "paused")
+    assert not later.snapshot.sequences.error
 
 
 async def test_what_reads_as_before_is_kept_once() -> None:
