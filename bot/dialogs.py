@@ -6,7 +6,6 @@ A trigger lives three seconds: so a view is opened first, and filled when the an
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -30,8 +29,8 @@ from shared.api.events import Event, read_event
 from shared.settings import UnknownWorkspace, Workspace
 from shared.words import join
 
-SETTLING = 0.5
-"""Seconds from an acknowledgement that changes a view: an update that overtakes it would be painted over."""
+SETTLING = 0.3
+"""Seconds for an acknowledgement that changes a view: an update that overtakes it would be painted over."""
 log = structlog.get_logger("dialogs")
 
 
@@ -50,7 +49,7 @@ class Modal:
     ) -> None:
         self._client, self._view, self._person = client, view, person
         self._channel, self._told = channel, told
-        self._settled_at = time.monotonic() + settling
+        self._settling = settling
 
     async def working(self) -> None:
         """The modal says so from the beginning."""
@@ -60,7 +59,7 @@ class Modal:
         told = self._told(self._channel, answer.workspace)
         if answer.public and told:
             await Thread(self._client, channel=told).say(answer)
-        await asyncio.sleep(max(0.0, self._settled_at - time.monotonic()))
+        await asyncio.sleep(self._settling)
         try:
             view = forms.answer(
                 answer.card, items=answer.items, picture=answer.picture, channel=self._channel
@@ -142,7 +141,7 @@ class Dialogs:
         return self.modal(str(opened["view"]["id"]), person=person, channel=channel)
 
     def modal(self, view: str, *, person: str, channel: str, settling: float = 0.0) -> Modal:
-        """A modal that is open already; `settling`: seconds in which Slack may still be drawing it anew."""
+        """A modal that is open already; `settling`: seconds that Slack is given to draw it anew first."""
         return Modal(
             self._client,
             view=view,

@@ -6,12 +6,21 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import structlog
 
 from bot.ledger import Ledger, open_ledger
 from sandbox.service import Service
 from shared.database import parse_url
 from tests.bot.house import House, bot_inside, interested, open_house
 from tests.bot.over_time import Hands, arrive, post_all
+
+# Its own colourful traceback takes a second of the event loop that the bot under test runs in.
+structlog.configure(
+    processors=[
+        structlog.processors.add_log_level,
+        structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback),
+    ]
+)
 
 
 @pytest.fixture

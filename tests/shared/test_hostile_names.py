@@ -42,7 +42,7 @@ async def cards(name: str, other: str) -> list[Card]:
         ]
         office.service.inboxes = [
             {"email": f"a@{name}", "health_score": 1},
-            {"email": other, "health_score": 2},
+            {"email": f"{other}@b", "health_score": 2},
         ]
         office.service.leads = [
             {"id": f"ld{name}", "email": f"ann@{other}", "status": "active", "company": name}

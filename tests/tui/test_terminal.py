@@ -56,6 +56,7 @@ def ended_within(child: int, seconds: float) -> float | None:
     return None
 
 
+@pytest.mark.e2e
 def test_a_dashboard_whose_terminal_is_gone_ends(tmp_path: Path) -> None:
     child, terminal = spawn(tmp_path)
     read_until(terminal, b"OUTREACH")
@@ -63,6 +64,7 @@ def test_a_dashboard_whose_terminal_is_gone_ends(tmp_path: Path) -> None:
     assert ended_within(child, 10) is not None
 
 
+@pytest.mark.e2e
 def test_q_leaves_and_nothing_is_written_to_the_screen_by_a_log(tmp_path: Path) -> None:
     child, terminal = spawn(tmp_path)
     read_until(terminal, b"INBOXES")

@@ -208,8 +208,9 @@ sys.exit(main(["dashboard", "--wall"]))
 """
 
 
+@pytest.mark.e2e
 def test_a_wall_that_begins_anew_leaves_no_gap_on_its_terminal(tmp_path: Path) -> None:
-    soon = datetime.now().astimezone() + timedelta(seconds=5)
+    soon = datetime.now().astimezone() + timedelta(seconds=10)
     (tmp_path / "outreach.toml").write_text(f'[dashboard]\nrefresh_at = "{soon:%H:%M:%S}"\n')
     environ = {name: value for name, value in os.environ.items() if not name.startswith("OUTREACH_")}
     environ |= {

@@ -68,6 +68,7 @@ async def see(socket: aiohttp.ClientWebSocketResponse, wanted: bytes) -> None:
             seen += message.data
 
 
+@pytest.mark.e2e
 async def test_two_viewers_cost_the_service_no_more_than_one_poller(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,6 +97,7 @@ async def told(socket: aiohttp.ClientWebSocketResponse, kind: str) -> str:
                 return str(said[1])
 
 
+@pytest.mark.e2e
 async def test_a_viewer_exports_into_its_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     async with AsyncExitStack() as stack:
@@ -144,6 +146,7 @@ async def test_what_inboxes_sent_today_comes_from_the_one_poller(tmp_path: Path)
         writer.close()
 
 
+@pytest.mark.e2e
 async def test_the_page_is_complete_and_only_its_own_may_look(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
