@@ -13,6 +13,8 @@ from pathlib import Path
 START = """
 import signal, sys
 signal.signal(signal.SIGHUP, signal.SIG_IGN)
+import pytest
+
 from cli.main import main
 sys.exit(main(["dashboard"]))
 """
