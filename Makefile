@@ -7,6 +7,9 @@ RUN := .venv/.run.stamp
 DEV := .venv/.dev.stamp
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-input
 
+# Where it is set (many containers do), every process of the tests would compile the whole program anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo run test test-e2e soak lint format bench lock docs clean
 
 help:  ## what there is
@@ -32,7 +35,7 @@ run: $(RUN)  ## any outreach command (ARGS="status")
 	@exec $(BIN)/outreach $(ARGS)
 
 test: $(DEV)  ## every test that needs only Python
-	@$(BIN)/python -m pytest -n 3 $(ARGS)
+	@$(BIN)/python -m pytest -n 3 --dist loadfile $(ARGS)
 
 test-e2e: $(DEV)  ## the real page in chromium, the real dashboard in tmux
 	@$(BIN)/python -m pytest -m "e2e and not soak" $(ARGS)

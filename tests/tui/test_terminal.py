@@ -10,6 +10,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 START = """
 import signal, sys
 signal.signal(signal.SIGHUP, signal.SIG_IGN)
