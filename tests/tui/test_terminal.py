@@ -15,8 +15,6 @@ import pytest
 START = """
 import signal, sys
 signal.signal(signal.SIGHUP, signal.SIG_IGN)
-import pytest
-
 from cli.main import main
 sys.exit(main(["dashboard"]))
 """
