@@ -35,7 +35,7 @@ run: $(RUN)  ## any outreach command (ARGS="status")
 	@exec $(BIN)/outreach $(ARGS)
 
 test: $(DEV)  ## every test that needs only Python
-	@$(BIN)/python -m pytest -n 3 --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest -n 4 --dist worksteal --ignore=tests/e2e $(ARGS)
 
 test-e2e: $(DEV)  ## the real page in chromium, the real dashboard in tmux
 	@$(BIN)/python -m pytest -m "e2e and not soak" $(ARGS)

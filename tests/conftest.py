@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import secrets
 import tempfile
 import warnings
@@ -17,6 +18,12 @@ settings.register_profile(
 )
 settings.register_profile("deep", settings.get_profile("house"), max_examples=1000)
 settings.load_profile("house")  # `--hypothesis-profile=deep` comes after this and wins
+
+
+def pytest_collection_finish() -> None:
+    """What was loaded until now is no garbage: looking through it again and again took a twentieth of the time."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

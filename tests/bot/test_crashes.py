@@ -82,6 +82,7 @@ async def test_a_bot_killed_again_and_again_in_a_burst_of_two_thousand_posts_eve
     assert set(posted.values()) == {1}
 
 
+@pytest.mark.e2e
 async def test_a_bot_that_is_told_to_stop_ends_by_itself_with_everything_kept(home: House) -> None:
     async with bot_process(home, pace=SWIFT) as process:
         assert await burst(home, range(20)) == set(range(20))
@@ -108,6 +109,7 @@ async def test_two_bots_on_one_postgresql_share_the_work_and_one_that_dies_delay
     assert set(posted.values()) == {1}
 
 
+@pytest.mark.e2e
 async def test_a_bot_that_sleeps_through_its_lease_says_nothing_twice_when_it_wakes(
     fresh_postgresql: str, tmp_path: Path
 ) -> None:

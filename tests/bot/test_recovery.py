@@ -162,6 +162,7 @@ async def test_the_bot_keeps_how_things_stand_where_no_dashboard_does(house: Hou
     assert [sample.value for sample in kept[ADDRESS]] == [84]
 
 
+@pytest.mark.e2e
 async def test_the_sandboxs_own_domain_is_followed_from_its_pause_to_its_recovery(
     tmp_path: Path, account: str
 ) -> None:

@@ -97,6 +97,7 @@ async def crisis(*, seed: int = 7) -> AsyncIterator[Watcher]:
         yield Watcher(api, control)
 
 
+@pytest.mark.e2e
 async def test_the_domains_of_the_bought_list_are_paused_one_after_another_rest_and_warm_up() -> None:
     async with crisis() as watcher:
         sights = [await watcher.look()]

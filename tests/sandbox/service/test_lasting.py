@@ -107,6 +107,7 @@ async def process(database: str, *, speed: float = 0.0) -> AsyncIterator[tuple[s
         await running.communicate()
 
 
+@pytest.mark.e2e
 async def test_several_processes_share_state_rate_limits_and_deliveries(
     postgresql: str, receiver: Receiver
 ) -> None:
@@ -190,6 +191,7 @@ def test_an_unknown_scenario_names_the_known_ones() -> None:
         Service(speed=-1)
 
 
+@pytest.mark.e2e
 async def test_two_services_on_one_postgresql_move_the_campaign_on_once(postgresql: str) -> None:
     database = fresh(postgresql)
     async with (
@@ -209,6 +211,7 @@ async def test_two_services_on_one_postgresql_move_the_campaign_on_once(postgres
     assert sum(after) > before
 
 
+@pytest.mark.e2e
 async def test_a_key_that_is_revoked_at_one_process_opens_no_other(postgresql: str) -> None:
     database = fresh(postgresql)
     async with (
