@@ -34,10 +34,10 @@ demo: $(RUN)  ## the whole system on embedded parts (ARGS="--headless --for 20")
 run: $(RUN)  ## any outreach command (ARGS="status")
 	@exec $(BIN)/outreach $(ARGS)
 
-test: $(DEV)  ## every test that needs only Python
+test: $(DEV)  ## the tests; they need only Python
 	@$(BIN)/python -m pytest -n 4 --dist worksteal --ignore=tests/e2e $(ARGS)
 
-test-e2e: $(DEV)  ## the real page in chromium, the real dashboard in tmux
+test-e2e: $(DEV)  ## the real page in chromium, the real dashboard in tmux, and what lasts longer
 	@$(BIN)/python -m pytest -m "e2e and not soak" $(ARGS)
 
 soak: $(DEV)  ## the fault tests in their long form
