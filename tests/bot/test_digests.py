@@ -66,6 +66,7 @@ async def test_the_day_and_the_week_come_at_their_time_with_changes_and_a_pictur
         assert '"value": "inboxes unhealthy"' in said(message)
 
 
+@pytest.mark.e2e
 async def test_where_files_may_not_be_uploaded_the_course_of_the_days_is_a_line_of_text(house: House) -> None:
     await house.control("scopes", set=sorted(set(SCOPES) - {"files:write"}))
     async with bot_inside(house, pace=HASTE):
@@ -75,6 +76,7 @@ async def test_where_files_may_not_be_uploaded_the_course_of_the_days_is_a_line_
             assert any(mark in said(message) for mark in "▁▂▃▄▅▆▇█")
 
 
+@pytest.mark.e2e
 async def test_what_was_claimed_and_counted_yesterday_is_in_the_digest_and_a_restart_gives_no_second(
     house: House,
 ) -> None:

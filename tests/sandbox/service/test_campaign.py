@@ -132,6 +132,7 @@ def test_every_scenario_can_be_read(name: str) -> None:
     assert [act.at for act in scenario.acts] == sorted(act.at for act in scenario.acts)
 
 
+@pytest.mark.e2e
 async def test_a_calm_week_has_an_interested_reply_and_a_paused_domain_soon(
     service: Service, api: httpx.AsyncClient, control: httpx.AsyncClient
 ) -> None:

@@ -50,6 +50,7 @@ def test_a_wrong_option_names_what_would_be_right() -> None:
         Sandbox(SandboxOptions(scenario="storm"))
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("times", [1, 3])
 async def test_however_often_it_is_asked_to_end_it_ends_in_order(times: int) -> None:
     pipe = asyncio.subprocess.PIPE

@@ -40,6 +40,7 @@ def fresh(uri: str) -> str:
     return make_url(uri).set(database=f"sandbox_{count}").render_as_string(hide_password=False)
 
 
+@pytest.mark.e2e
 async def test_everything_is_there_after_a_restart(database: str, receiver: Receiver) -> None:
     async with Service(database=database, speed=0) as service, _clients(service) as (api, control):
         secret = await subscribe(api, receiver.url, "reply.interested")

@@ -119,6 +119,7 @@ def thorough(examples: int) -> settings:
     )
 
 
+@pytest.mark.e2e
 @schema.parametrize()
 @thorough(4)
 def test_no_request_is_answered_otherwise_than_documented(case: Any, running: Service) -> None:
@@ -148,6 +149,7 @@ def documented(case: Any) -> set[int]:
     return {int(status) for status in case.operation.definition.raw["responses"]}
 
 
+@pytest.mark.e2e
 @dials.parametrize()
 @thorough(3)
 def test_no_dial_can_be_turned_so_that_it_breaks(case: Any, running: Service) -> None:

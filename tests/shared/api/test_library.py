@@ -56,6 +56,7 @@ def test_every_endpoint_has_an_example() -> None:
     assert [name for name in sorted(methods) if f"client.{name}(" not in PAGE] == []
 
 
+@pytest.mark.e2e
 async def test_the_examples_run(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, account: str
 ) -> None:
