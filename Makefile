@@ -35,7 +35,7 @@ run: $(RUN)  ## any outreach command (ARGS="status")
 	@exec $(BIN)/outreach $(ARGS)
 
 test: $(DEV)  ## the tests; they need only Python
-	@$(BIN)/python -m pytest -n 3 --dist worksteal --ignore=tests/e2e $(ARGS)
+	@$(BIN)/python -m pytest -n 4 --dist worksteal --ignore=tests/e2e $(ARGS)
 
 test-e2e: $(DEV)  ## the real page in chromium, the real dashboard in tmux, and what lasts longer
 	@$(BIN)/python -m pytest -m "e2e and not soak" $(ARGS)
