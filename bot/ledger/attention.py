@@ -14,7 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from bot.ledger import inbox
-from bot.ledger.claims import Held, read
+from bot.ledger.claims import Held, change
 from bot.ledger.posts import State
 from bot.ledger.tables import alerts, deliveries, posts
 from shared.records import Actor
@@ -72,21 +72,6 @@ def reopen(connection: sa.Connection, alert: str, *, now: float) -> Held | None:
 
 
 AWAKE: dict[str, Any] = {"snoozed_until": None, "snoozed_name": "", "nudges": 0}
-
-
-def change(
-    connection: sa.Connection,
-    alert: str,
-    which: sa.ColumnElement[bool],
-    values: dict[str, Any],
-    *,
-    now: float,
-) -> Held | None:
-    """Change an alert where it stands as `which` says, and have it painted anew."""
-    changed = connection.execute(sa.update(alerts).where(which).values(**values)).rowcount == 1
-    if changed:
-        inbox.repaint(connection, [alert], now=now)
-    return read(connection, alert, changed=changed)
 
 
 def sweep(

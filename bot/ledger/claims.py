@@ -34,7 +34,7 @@ def claim(connection: sa.Connection, alert: str, actor: Actor, *, now: float) ->
     free = (alerts.c.id == alert) & (alerts.c.claimed_by == "") & alerts.c.handled_at.is_(None)
     taken = {"claimed_by": actor.id or actor.name, "claimed_name": actor.name, "claimed_at": now}
     values = {**taken, "waiting_since": None, "snoozed_until": None, "snoozed_name": ""}
-    return _change(connection, alert, free, values, now=now)
+    return change(connection, alert, free, values, now=now)
 
 
 def release(connection: sa.Connection, alert: str, *, now: float) -> Held | None:
@@ -42,10 +42,10 @@ def release(connection: sa.Connection, alert: str, *, now: float) -> Held | None
     taken = (alerts.c.id == alert) & (alerts.c.claimed_by != "")
     waits = sa.case((alerts.c.handled_at.is_(None), now), else_=None)
     values = {"claimed_by": "", "claimed_name": "", "claimed_at": None, "waiting_since": waits, "nudges": 0}
-    return _change(connection, alert, taken, values, now=now)
+    return change(connection, alert, taken, values, now=now)
 
 
-def _change(
+def change(
     connection: sa.Connection,
     alert: str,
     which: sa.ColumnElement[bool],
@@ -53,6 +53,7 @@ def _change(
     *,
     now: float,
 ) -> Held | None:
+    """Change an alert where it stands as `which` says, and have it painted anew."""
     changed = connection.execute(sa.update(alerts).where(which).values(**values)).rowcount == 1
     if changed:
         inbox.repaint(connection, [alert], now=now)

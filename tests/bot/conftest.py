@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 import structlog
 
 from bot.ledger import Ledger, open_ledger
@@ -47,6 +48,14 @@ def founded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def account(founded: Path, tmp_path: Path) -> str:
     """The address of such a database, for one test alone."""
     return f"sqlite:///{shutil.copy(founded, tmp_path / 'service.db')}"
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> sa.URL:
+    """An empty database of either engine."""
+    if request.param == "postgresql":
+        return parse_url(request.getfixturevalue("fresh_postgresql"))
+    return parse_url(f"sqlite:///{tmp_path}/bot.db")
 
 
 @pytest.fixture

@@ -47,13 +47,6 @@ def hands() -> Hands:
     return Hands()
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> sa.URL:
-    if request.param == "postgresql":
-        return parse_url(request.getfixturevalue("fresh_postgresql"))
-    return parse_url(f"sqlite:///{tmp_path}/bot.db")
-
-
 @pytest.fixture
 async def ledger(url: sa.URL, hands: Hands) -> AsyncIterator[Ledger]:
     async with open_ledger(url, clock=hands) as opened:

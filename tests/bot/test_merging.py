@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping
-from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -13,19 +12,11 @@ import sqlalchemy as sa
 from bot.ledger import Ledger, merging, open_ledger, tables
 from bot.ledger.inbox import Arrival, Pending
 from bot.routing import AGAIN_AFTER, Routes
-from shared.database import parse_url
 from tests.bot.house import interested
 from tests.bot.over_time import Hands
 
 ROUTES = Routes(alert_channels={"default": "C1"}, subscriptions={})
 PAUSED = b'{"event":"domain.paused","domain":"acme.example"}'
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> sa.URL:
-    if request.param == "postgresql":
-        return parse_url(request.getfixturevalue("fresh_postgresql"))
-    return parse_url(f"sqlite:///{tmp_path}/bot.db")
 
 
 @pytest.fixture
