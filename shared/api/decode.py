@@ -7,7 +7,7 @@ there, and the `[fields]` line that would cure it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
@@ -15,7 +15,7 @@ from shared.api import vocabulary
 from shared.api.errors import Unreadable
 from shared.api.lists import Knows, Located, locate
 from shared.api.models import AddResult, Inbox, Lead, Page, Sequence, Skipped, StatsRow, Subscription
-from shared.api.reading import Reader, follow, walk
+from shared.api.reading import Reader, by_precedence, follow, leaves, spelling
 from shared.api.values import as_text
 from shared.api.vocabulary import Vocabulary, fold
 
@@ -26,13 +26,18 @@ Overrides = Mapping[str, str]
 
 NONE: Overrides = {}
 KEYS_SHOWN = 12
+WRAPPERS = 4
+"""How many objects may be wrapped around the list of skipped leads."""
 LONGEST_GROUPING = 12
 """Characters of `group_by`, however it is written."""
 
 
 def leads(body: Any, *, endpoint: str = "GET /leads", fields: Overrides = NONE) -> Page[Lead]:
     """One page of leads and the next cursor."""
-    items = _models(body, vocabulary.LEAD, endpoint=endpoint, fields=fields, make=_lead)
+    is_documented = isinstance(body, dict) and isinstance(body.get("data"), list) and "list" not in fields
+    listed = body["data"] if is_documented else body
+    make = partial(_lead, is_configured="id" in fields)
+    items = _models(listed, vocabulary.LEAD, endpoint=endpoint, fields=fields, make=make)
     return Page(items=items, next_cursor=next_cursor(body, fields=fields))
 
 
@@ -99,16 +104,11 @@ def next_cursor(body: Any, *, fields: Overrides = NONE) -> str | None:
     if not isinstance(body, dict):
         return None
     outside = {key: value for key, value in body.items() if not isinstance(value, list)}
-    if any(value is False for name, value in walk(outside) if _ends_with(name, vocabulary.MORE_NAMES)):
-        return None
-    return _cursor(CURSORS.read(outside)["next_cursor"])
+    found = CURSORS.read(outside)
+    return None if found["has_more"] is False else _cursor(found["next_cursor"])
 
 
 CURSORS = Reader(vocabulary.CURSOR)
-
-
-def _ends_with(name: str, endings: frozenset[str]) -> bool:
-    return any(name.endswith(ending) for ending in endings)
 
 
 def _cursor(text: str | None) -> str | None:
@@ -119,7 +119,13 @@ def _cursor(text: str | None) -> str | None:
     return next((query[name][0] for name in ("cursor", "after", "page_token") if name in query), None)
 
 
-def _lead(key: str | None, item: Mapping[str, Any], values: dict[str, Any]) -> Lead | None:
+def _lead(
+    key: str | None, item: Mapping[str, Any], values: dict[str, Any], *, is_configured: bool
+) -> Lead | None:
+    """The key it stood under beats any id but the documented one and a configured one: custom fields have any name."""
+    is_id = key is not None and "@" not in key and not key.isdecimal()
+    if is_id and "id" not in item and not is_configured:
+        values["id"] = key
     values["id"] = values["id"] or key
     return Lead(raw=item, **values) if values["id"] else None
 
@@ -203,9 +209,10 @@ def group_of(item: Mapping[str, Any], *, group_by: str, fields: Overrides = NONE
     """What a row of stats calls its group: its name before its id, and never the grouping's own name."""
     if "group" in fields and (text := as_text(follow(item, fields["group"]))):
         return text
-    leaves = dict(reversed(list(walk(item))))
-    for name in _group_names(group_by):
-        text = as_text(leaves.get(name))
+    ranks = _group_ranks(group_by)
+    named = [leaf for leaf in leaves(item) if leaf[0] in ranks]
+    for _, _, value in sorted(named, key=lambda leaf: (ranks[leaf[0]], by_precedence(leaf))):
+        text = as_text(value)
         if text and not _names_the_grouping(text, group_by):
             return text
     return None
@@ -217,13 +224,15 @@ def _names_the_grouping(text: str, group_by: str) -> bool:
 
 
 @cache
-def _group_names(group_by: str) -> tuple[str, ...]:
+def _group_ranks(group_by: str) -> dict[str, int]:
+    """Folded name -> rank; the lowest rank wins."""
     own = tuple(
         f"{group_by}{part}"
         for part in ("name", "title", "label", "email", "address", "number", "", "key", "id")
     )
     address = ("email", "emailaddress", "address") if group_by == "inbox" else ()
-    return (*own, *vocabulary.GROUP_NAMES, *address, "id", *(f"group{name}" for name in own))
+    names = (*own, *vocabulary.GROUP_NAMES, *address, "id", *(f"group{name}" for name in own))
+    return {name: rank for rank, name in reversed(list(enumerate(names)))}
 
 
 def _by_group_if_by_metric(body: Any) -> Any:
@@ -232,12 +241,11 @@ def _by_group_if_by_metric(body: Any) -> Any:
     table = inner if isinstance(inner, dict) else body
     if not isinstance(table, dict):
         return body
-    ranks = vocabulary.STATS.ranks
-    metrics = {
-        key: value for key, value in table.items() if any(fold(key) in known for known in ranks.values())
-    }
+    metrics = {key: value for key, value in table.items() if fold(key) in vocabulary.STAT_NAMES}
     if len(metrics) < 2 or not all(_is_column(value) for value in metrics.values()):
         return body
+    if all(fold(cell) in vocabulary.STAT_NAMES for column in metrics.values() for cell in column):
+        return body  # rows, whose groups are called like metrics
     groups = dict.fromkeys(group for column in metrics.values() for group in column)
     return {group: {key: column.get(group) for key, column in metrics.items()} for group in groups}
 
@@ -251,19 +259,18 @@ def _is_column(value: Any) -> bool:
 
 
 def _skipped(body: Mapping[str, Any]) -> Iterator[Skipped]:
-    for name, value in walk_lists(body):
-        if name in vocabulary.SKIPPED_NAMES:
-            yield from _skipped_entries(value)
-            return
+    ranks = {name: rank for rank, name in enumerate(vocabulary.SKIPPED_NAMES)}
+    lists = [found for found in _with_depth(body) if fold(found[1]) in ranks]
+    for _, _, value in sorted(lists, key=lambda one: (ranks[fold(one[1])], one[0], spelling(one[1])))[:1]:
+        yield from _skipped_entries(value)
 
 
-def walk_lists(body: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Folded name and value at the top of the body, then under its wrappers."""
+def _with_depth(body: Mapping[str, Any], depth: int = 0) -> Iterator[tuple[int, str, Any]]:
+    """Depth, key and value of everything at the top of the body and in its wrappers."""
     for key, value in body.items():
-        yield fold(key), value
-    for key, value in body.items():
-        if isinstance(value, dict) and fold(key) in vocabulary.NEUTRAL:
-            yield from walk_lists(value)
+        yield depth, key, value
+        if isinstance(value, dict) and fold(key) in vocabulary.NEUTRAL and depth < WRAPPERS:
+            yield from _with_depth(value, depth + 1)
 
 
 def _skipped_entries(value: Any) -> Iterator[Skipped]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from shared.api.reading import spelling
 from shared.api.vocabulary import LIST_NAMES, NOT_ITEMS, fold
 
 DEPTH = 4
@@ -27,9 +28,12 @@ def locate(body: Any, *, names: tuple[str, ...], knows: Knows, depth: int = DEPT
         return Located(items=tuple(body))
     if not isinstance(body, dict) or not depth:
         return None
+    keyed = _keyed(body, knows=knows)
+    if keyed and len(keyed.items) > 1:  # before the names: a sequence may be called "Results"
+        return keyed
     return (
         _under_a_known_name(body, names=names, knows=knows, depth=depth)
-        or _keyed(body, knows=knows)
+        or keyed
         or _the_only_list(body, knows=knows)
         or _deeper(body, names=names, knows=knows, depth=depth)
     )
@@ -38,15 +42,12 @@ def locate(body: Any, *, names: tuple[str, ...], knows: Knows, depth: int = DEPT
 def _under_a_known_name(
     body: Mapping[str, Any], *, names: tuple[str, ...], knows: Knows, depth: int
 ) -> Located | None:
-    folded = {fold(key): value for key, value in body.items()}
-    for name in (*names, *LIST_NAMES):
-        if name in folded:
-            value = folded[name]
-            if value is None or value == {}:
-                return Located()
-            if found := locate(value, names=names, knows=knows, depth=depth - 1):
-                return found
-    return None
+    # The usual spelling comes last, and so wins.
+    folded = {fold(key): body[key] for key in sorted(body, key=spelling, reverse=True)}
+    there = [folded[name] for name in (*names, *LIST_NAMES) if name in folded]
+    located = (locate(value, names=names, knows=knows, depth=depth - 1) for value in there)
+    empty = Located() if any(value is None or value == {} for value in there) else None
+    return next((found for found in located if found), empty)
 
 
 def _keyed(body: Mapping[str, Any], *, knows: Knows) -> Located | None:

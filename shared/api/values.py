@@ -11,18 +11,25 @@ from typing import Any
 
 DIGITS = 40
 """No number of the service has more; longer text is no number (and would be slow to convert)."""
+LARGEST_COUNT = 2**53
+"""Every integer up to here is exact in JSON and fits a database column of 64 bits."""
 
 GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
 PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
 
 
 def as_text(value: Any) -> str | None:
-    """A non-empty string; numbers become text. Lone surrogates and NUL, which no database takes, go."""
+    """A non-empty string; finite numbers become text. Lone surrogates and NUL, which no database takes, go."""
     if type(value) is str:
         return (value if value.isascii() and "\0" not in value else _storable(value)) or None
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and _finite(value) is not None:
         return str(value)
     return None
+
+
+def as_flag(value: Any) -> bool | None:
+    """True or false, and nothing that merely resembles them."""
+    return value if isinstance(value, bool) else None
 
 
 def _storable(text: str) -> str:
@@ -61,4 +68,6 @@ def as_count(value: Any) -> int | None:
     if isinstance(value, list):
         return len(value)
     number = as_number(value)
-    return int(number) if number is not None and number == int(number) else None
+    if number is None or abs(number) > LARGEST_COUNT or number != int(number):
+        return None
+    return int(number)

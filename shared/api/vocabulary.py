@@ -46,10 +46,14 @@ def fold(name: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Term:
-    """One value: how it is read, and what it may be called, the likeliest name first."""
+    """One value: how it is read, and its folded names, the documented one first.
+
+    `path` is where the service's document puts the value, spelled exactly, if that isn't its name in the vocabulary.
+    """
 
     read: Callable[[Any], Any]
     names: tuple[str, ...]
+    path: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,15 +65,20 @@ class Vocabulary:
     itself: tuple[str, ...]
     terms: Mapping[str, Term]
     ranks: Mapping[str, Mapping[str, int]] = field(init=False)
-    """Value -> folded name -> rank; the lowest rank is believed."""
+    """Value -> folded name -> rank; the lowest rank wins, and rank 0 is the documented name."""
+    paths: Mapping[str, tuple[str, ...]] = field(init=False)
+    """Value -> the exact path that beats every other name."""
 
     def __post_init__(self) -> None:
+        paths = {name: term.path or (name,) for name, term in self.terms.items()}
+        object.__setattr__(self, "paths", paths)
         ranks = {name: _ranked(term, self.itself) for name, term in self.terms.items()}
         object.__setattr__(self, "ranks", ranks)
 
 
 def _ranked(term: Term, itself: tuple[str, ...]) -> dict[str, int]:
-    names = list(term.names)
+    documented, *synonyms = term.names
+    names = [documented, *(owner + documented for owner in itself[:1]), *synonyms]
     if term.read is values.as_count:
         names += [form for name in term.names for form in _count_forms(name)]
     names += [owner + name for owner in itself for name in names]
@@ -84,8 +93,8 @@ def _count_forms(name: str) -> tuple[str, ...]:
     )
 
 
-def _term(read: Callable[[Any], Any], names: str) -> Term:
-    return Term(read=read, names=_words(names))
+def _term(read: Callable[[Any], Any], names: str, *, path: str = "") -> Term:
+    return Term(read=read, names=_words(names), path=tuple(path.split(".")) if path else ())
 
 
 IDENTIFIER = "id uid uuid guid key identifier"
@@ -168,6 +177,9 @@ STATS = Vocabulary(
     },
 )
 
+STAT_NAMES = frozenset(name for ranks in STATS.ranks.values() for name in ranks)
+"""Every folded name of a count."""
+
 SKIPPED = Vocabulary(
     section="skipped",
     lists=("skipped",),
@@ -217,6 +229,7 @@ CURSOR = Vocabulary(
             """nextcursor next cursornext cursorsnext nextpagecursor nextpagetoken nextpage nexttoken pagetoken
             continuationtoken continuation endcursor after nexthref nexturl cursor""",
         ),
+        "has_more": _term(values.as_flag, "hasmore hasnext hasnextpage more"),
     },
 )
 
@@ -225,17 +238,19 @@ GROUP_NAMES = _words(
 )
 """What a row of stats may call its group, whatever it is grouped by."""
 
-MORE_NAMES = frozenset(_words("hasmore hasnext hasnextpage more"))
-
 ERROR = Vocabulary(
     section="error",
     lists=(),
     itself=("error", "errors", "fault"),
     terms={
-        "code": _term(values.as_text, "code errorcode type error slug"),
-        "field": _term(values.as_text, "field param parameter path pointer loc property attribute"),
+        "code": _term(values.as_text, "code errorcode type error slug", path="error.code"),
+        "field": _term(
+            values.as_text, "field param parameter path pointer loc property attribute", path="error.field"
+        ),
         "message": _term(
-            values.as_text, "message detail description msg reason title error errordescription"
+            values.as_text,
+            "message detail description msg reason title error errordescription",
+            path="error.message",
         ),
     },
 )
@@ -245,15 +260,29 @@ EVENT = Vocabulary(
     lists=(),
     itself=(),
     terms={
-        "kind": _term(values.as_text, "event eventtype eventname eventkind type kind topic eventvalue"),
+        "kind": _term(
+            values.as_text, "event eventtype eventname eventkind type kind topic eventvalue", path="event"
+        ),
         "email": _term(
-            values.as_text, "leademail leademailaddress leadaddress lead contactemail email emailaddress"
+            values.as_text,
+            "leademail leademailaddress leadaddress lead contactemail email emailaddress",
+            path="lead.email",
         ),
         "first_name": _term(
-            values.as_text, "leadfirstname leadgivenname leadnamefirst contactfirstname firstname"
+            values.as_text,
+            "leadfirstname leadgivenname leadnamefirst contactfirstname firstname",
+            path="lead.first_name",
         ),
-        "last_name": _term(values.as_text, "leadlastname leadsurname leadnamelast contactlastname lastname"),
-        "company": _term(values.as_text, "leadcompany leadcompanyname contactcompany company companyname"),
+        "last_name": _term(
+            values.as_text,
+            "leadlastname leadsurname leadnamelast contactlastname lastname",
+            path="lead.last_name",
+        ),
+        "company": _term(
+            values.as_text,
+            "leadcompany leadcompanyname contactcompany company companyname",
+            path="lead.company",
+        ),
         "sequence": _term(
             values.as_text, "sequence sequencename sequencetitle campaign campaignname sequenceid"
         ),
