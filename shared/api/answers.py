@@ -27,6 +27,10 @@ NOTHING_DONE = (501, 503)
 LATER = (408, 425)
 """Refusals that are really a request to come again."""
 
+LONGEST_INTEGER = 1000
+"""Digits; Python converts some more, but not as many as a hostile service may send."""
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
 
 
@@ -58,11 +62,39 @@ def _not_json(reply: wire.Reply, request: wire.Request) -> None:
 
 
 def parse_json(body: bytes) -> Any:
-    """JSON in UTF-8, with or without BOM; raises ValueError for anything else, also for nesting without end."""
+    """JSON in UTF-8, with or without BOM; raises ValueError for anything else, also for nesting without end.
+
+    Integers too long to convert stay text, and lone surrogates, which can't be encoded, are replaced.
+    """
+    text = body.decode("utf-8-sig")
     try:
-        return json.loads(body.decode("utf-8-sig"))
+        value = _loaded(text)
+        return _encodable(value) if SURROGATE.search(text) else value
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+def _loaded(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:
+        return json.loads(text, parse_int=_integer)  # slower: a call for each integer
+
+
+def _integer(digits: str) -> int | str:
+    return int(digits) if len(digits) <= LONGEST_INTEGER else digits
+
+
+def _encodable(value: Any) -> Any:
+    if isinstance(value, str):
+        return (
+            value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        )
+    if isinstance(value, dict):
+        return {_encodable(key): _encodable(inner) for key, inner in value.items()}
+    return [_encodable(inner) for inner in value] if isinstance(value, list) else value
 
 
 def looks_like_html(reply: wire.Reply) -> bool:
@@ -161,4 +193,12 @@ def too_large(request: wire.Request, *, most: int) -> OutreachError:
     """An answer beyond the limit was not read to its end."""
     return Unreadable(
         f"the answer is larger than {most // 2**20} MiB and was not read.", endpoint=request.endpoint
+    )
+
+
+def not_asked_for(request: wire.Request, *, encoding: str) -> OutreachError:
+    """An answer in a content encoding that the client doesn't accept was not read."""
+    return Unreadable(
+        f"the answer has the content encoding {plain(encoding)!r}, which was not asked for.",
+        endpoint=request.endpoint,
     )

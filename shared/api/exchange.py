@@ -13,6 +13,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import cache
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 
 import httpx
@@ -24,6 +25,8 @@ LARGEST_ANSWER = 32 * 2**20
 """Bytes; more is refused while it comes."""
 LONGEST_CONNECTING = 3.0
 """Seconds; a machine that is there answers a knock within one, and once more where a packet was lost."""
+ENCODINGS = ("gzip", "deflate")
+"""One of them at most: a few kilobytes that were compressed twice would fill the memory."""
 PUNCTUAL = 0.005
 """A request that goes within so many seconds of its turn is in time."""
 
@@ -134,10 +137,12 @@ def _open_http(api_key: str, *, transport: Transport | None, timeout: float) -> 
         headers={
             "Authorization": f"Bearer {api_key}",
             "Accept": "application/json",
+            "Accept-Encoding": ", ".join(ENCODINGS),
             "User-Agent": "outreach-ops",
         },
         timeout=httpx.Timeout(timeout, connect=min(timeout, LONGEST_CONNECTING)),
         follow_redirects=False,
+        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),  # none is kept, so none is sent back
         transport=transport,
         verify=_tls(),
         # Servers commonly drop idle connections after 5 s; a request on one of those would be uncertain.
@@ -146,7 +151,12 @@ def _open_http(api_key: str, *, transport: Transport | None, timeout: float) -> 
 
 
 async def _read(response: httpx.Response, request: wire.Request) -> bytes:
-    """The body, up to the limit."""
+    """The body, up to the limit; nothing where it can't be decoded and isn't needed."""
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    if encoding not in {"", "identity", *ENCODINGS}:
+        if response.is_success and request.method not in {"PATCH", "DELETE"}:
+            raise answers.not_asked_for(request, encoding=encoding)
+        return b""
     length = response.headers.get("content-length", "")
     if length.isascii() and length.isdigit() and int(length[:20]) > LARGEST_ANSWER:
         raise answers.too_large(request, most=LARGEST_ANSWER)

@@ -212,9 +212,9 @@ def retry_after_of(reply: Reply, *, default: float = 1.0) -> float:
 
 
 def read_date(text: str) -> datetime | None:
-    """An HTTP date as an aware datetime in UTC, or None."""
+    """An HTTP date as an aware datetime in UTC, or None; also None for one beyond the calendar's first or last day."""
     try:
         moment = parsedate_to_datetime(text)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
