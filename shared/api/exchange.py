@@ -13,8 +13,10 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import cache
-from http.cookiejar import CookieJar, DefaultCookiePolicy
+from http.client import HTTPResponse
+from http.cookiejar import CookieJar
 from typing import Any
+from urllib.request import Request
 
 import httpx
 
@@ -66,7 +68,7 @@ class Http:
                 return await self._answered(self._outgoing(request, sending), request)
         except NOT_SENT as error:
             raise Unreachable(endpoint=request.endpoint, hint=answers.cause(error)) from None
-        except (httpx.HTTPError, TimeoutError) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
             raise _broken_off(request, error, was_sent=sending.was_sent) from None
 
     def _outgoing(self, request: wire.Request, sending: _Sending) -> httpx.Request:
@@ -122,6 +124,13 @@ class _Sending:
             self._has_begun = True
 
 
+class _NoCookies(CookieJar):
+    """Keeps no cookie, so none is sent back, and reads none: some dates in them raise errors."""
+
+    def extract_cookies(self, response: HTTPResponse, request: Request) -> None:
+        """Ignore them."""
+
+
 @cache
 def _tls() -> ssl.SSLContext:
     """One for all clients: reading the certificates takes longer than a request."""
@@ -142,7 +151,7 @@ def _open_http(api_key: str, *, transport: Transport | None, timeout: float) -> 
         },
         timeout=httpx.Timeout(timeout, connect=min(timeout, LONGEST_CONNECTING)),
         follow_redirects=False,
-        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),  # none is kept, so none is sent back
+        cookies=_NoCookies(),
         transport=transport,
         verify=_tls(),
         # Servers commonly drop idle connections after 5 s; a request on one of those would be uncertain.

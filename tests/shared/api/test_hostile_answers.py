@@ -100,6 +100,7 @@ async def ask(endpoint: str, answer: bytes) -> Any:
 @given(endpoints, st.sampled_from(STATUSES), headers, bodies)
 @example("GET /sequences", 200, [("Date", AHEAD)], b"[]")
 @example("GET /sequences", 429, [("Retry-After", AHEAD), ("Date", AHEAD)], b"{}")
+@example("GET /sequences", 200, [("Set-Cookie", "a=b; max-age=" + "9" * 400)], b"[]")
 @example("GET /sequences", 200, [], b"[" + DIGITS + b"]")
 def test_no_answer_raises_anything_but_the_clients_own_errors(
     endpoint: str, status: int, lines: list[tuple[str, str]], body: bytes
