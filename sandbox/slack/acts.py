@@ -86,11 +86,12 @@ async def command(standin: SlackStandIn, body: Body) -> Json:
 
 
 async def message(standin: SlackStandIn, body: Body) -> Json:
-    """`{text, user, channel, thread_ts, wait}`: say something."""
-    user = _who(standin, body)
+    """`{text, user, channel, thread_ts, wait}`: say something; another app's bot can, too."""
+    space = standin.workspace
+    bot = space.world.users.get(str(body.get("user")))
+    user = bot if bot and bot.is_bot and bot.id != seed.BOT.id else _who(standin, body)
     channel = _where(standin, body, user)
     since = standin.feed.number
-    space = standin.workspace
     said = space.people.say(str(body["text"]), user=user, channel=channel, thread_ts=body.get("thread_ts"))
     space.events.said(said, channel=channel)
     answers = await _answers(standin, body, user=user, channel=channel, since=since)

@@ -47,6 +47,7 @@ ACTING: dict[str, Handler] = {
     "scopes": dials.scopes,
     "channel": dials.channel,
     "members": dials.members,
+    "user": dials.user,
     "event": dials.event,
 }
 

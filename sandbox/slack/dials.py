@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from sandbox.slack import seed
 from sandbox.slack.faults import Fault
-from sandbox.slack.model import Json
+from sandbox.slack.model import Json, User
 from sandbox.slack.people import ImpossibleActError
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ def shown_settings(standin: SlackStandIn) -> Json:
     now = standin.settings
     return {
         "request_url": now.request_url,
+        "enterprise_id": now.enterprise_id,
         "scopes": sorted(now.scopes),
         "revoked": now.revoked,
         "messages_per_second": now.messages_per_second,
@@ -56,6 +57,7 @@ async def request_url(standin: SlackStandIn, body: Body) -> Json:
 async def change_settings(standin: SlackStandIn, body: Body) -> Json:
     """Any of the numbers and lists of the settings; answers all of them."""
     casts: dict[str, Any] = {
+        "enterprise_id": str,
         "messages_per_second": float,
         "burst": int,
         "answers_per_second": float,
@@ -172,6 +174,21 @@ async def members(standin: SlackStandIn, body: Body) -> Json:
             space.events.left(leaving, channel=found)
     standin.feed.publish("channels", {})
     return {"members": list(found.members)}
+
+
+async def user(standin: SlackStandIn, body: Body) -> Json:
+    """`{user, ...}`: change somebody, or add them; any field of a user."""
+    known = {field.name for field in fields(User)} - {"id"}
+    changed = {name: value for name, value in body.items() if name != "user"}
+    if unknown := set(changed) - known:
+        raise ImpossibleActError(
+            f"unknown: {', '.join(sorted(unknown))}; there are: {', '.join(sorted(known))}"
+        )
+    users, name = standin.workspace.world.users, str(body["user"])
+    found = users.get(name) or User(id=name, name=name.lower(), real_name=name)
+    users[name] = replace(found, **changed)
+    standin.feed.publish("settings", {})
+    return {"user": users[name].to_slack()}
 
 
 async def event(standin: SlackStandIn, body: Body) -> Json:

@@ -46,6 +46,9 @@ class Events:
             "team": seed.TEAM.id,
             "event_ts": message.ts,
         }
+        speaker = self._world.users[message.user]
+        if speaker.is_bot:
+            spoken |= {"bot_id": f"B{message.user[1:]}", "team": speaker.team_id}
         if message.is_reply:
             spoken["thread_ts"] = str(message.thread_ts)
         if seed.BOT.id not in channel.members:

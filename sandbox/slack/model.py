@@ -29,6 +29,8 @@ class User:
     real_name: str
     title: str = ""
     team_id: str = "T0SANDBOX1"
+    enterprise_id: str = ""
+    """The Enterprise organization the person belongs to, if any."""
     is_admin: bool = False
     is_bot: bool = False
     is_restricted: bool = False
@@ -36,14 +38,26 @@ class User:
     tz: str = "Europe/Berlin"
 
     def to_slack(self) -> Json:
-        """A user object as users.info returns it."""
+        """A user object as users.info returns it.
+
+        `enterprise_user` is there for everybody in an Enterprise organization, also another one
+        (https://docs.slack.dev/reference/objects/user-object, https://docs.slack.dev/apis/slack-connect).
+        """
         profile = {
             "real_name": self.real_name,
             "display_name": self.name,
             "title": self.title,
             "email": f"{self.name}@example.com",
         }
+        member = {
+            "id": self.id.replace("U", "W", 1),
+            "enterprise_id": self.enterprise_id,
+            "is_admin": self.is_admin,
+            "is_owner": False,
+            "teams": [self.team_id],
+        }
         return {
+            **({"enterprise_user": member} if self.enterprise_id else {}),
             "id": self.id,
             "team_id": self.team_id,
             "name": self.name,

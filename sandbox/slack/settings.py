@@ -25,6 +25,8 @@ class Settings:
     """The dials; `None` request address means that the bot is only reached by Socket Mode."""
 
     request_url: str | None
+    enterprise_id: str = ""
+    """The Enterprise organization that the workspace belongs to, as auth.test tells it."""
     scopes: frozenset[str] = ALL_SCOPES
     revoked: bool = False
     messages_per_second: float = 1.0

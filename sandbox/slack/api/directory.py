@@ -10,8 +10,13 @@ from sandbox.slack.refusal import Refusal
 
 @method("auth.test")
 def auth_test(call: Call) -> Json:
-    """Who the token belongs to."""
+    """Who the token belongs to; with `enterprise_id` in an Enterprise organization.
+
+    https://docs.slack.dev/reference/methods/auth.test
+    """
+    enterprise = call.settings.enterprise_id
     return {
+        **({"enterprise_id": enterprise} if enterprise else {}),
         "url": f"{call.origin}/",
         "team": seed.TEAM.name,
         "user": seed.BOT.name,
