@@ -6,7 +6,7 @@ Knows nothing of how Slack is spoken to: the listeners hand in who, where and wh
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -15,19 +15,23 @@ import structlog
 
 from bot import bulk, roles
 from bot.attention import ALERT, VERBS, Attention
-from bot.bulk import Bulk
+from bot.bulk import UNDO_SECONDS, Bulk
 from bot.desks import Desks
 from bot.elements import Block
 from bot.ledger.interaction import Interaction
 from bot.ledger.questions import Answered, Question, Verdict
 from bot.people import People
 from bot.pictures import Pictures
-from bot.roles import Person
+from bot.roles import Person, Reach
 from shared import commands, operations
 from shared.card import Button, Card, Tone
-from shared.commands import CONFIRMED, Command, Invocation, Role, UsageError
+from shared.commands import COMMANDS, CONFIRMED, Command, Invocation, Role, UsageError
+from shared.commands.arguments import clip
 from shared.desk import Desk
-from shared.records import Actor, AuditEntry
+from shared.operations import told
+from shared.operations.outcome import show_time
+from shared.operations.sequences import UNDO
+from shared.records import Actor, AuditEntry, RecordsUnavailable
 from shared.rhythm import zone_of
 from shared.settings.roles import CLAIM
 
@@ -92,6 +96,14 @@ class Acts:
         except Exception as error:  # noqa: BLE001 # whatever it is, the person gets an answer and a reference
             return Answer(card=failure(error))
 
+    async def may_fill_in(self, verb: str, person: Person, *, channel: str) -> Card | None:
+        """Why the person may not fill in this command's form here; None: they may."""
+        seated = roles.seated(person, rules=self._rules, channel=channel)
+        command = COMMANDS[verb]
+        if self._may(seated, command, channel=channel):
+            return None
+        return await self._refusal(verb, verb, command.role, seated, channel=channel)
+
     async def _perform(self, line: str, person: Person, *, channel: str) -> Answer:
         verb, _, rest = line.partition(" ")
         if verb in VERBS and rest.startswith(ALERT):
@@ -111,17 +123,38 @@ class Acts:
 
     async def _command(self, invocation: Invocation, person: Person, *, channel: str) -> Answer:
         command = invocation.command
-        desk = self._desk(invocation.workspace, person, channel=channel)
         if not self._may(person, command, channel=channel):
-            await self._refused(invocation.line, desk)
-            return Answer(
-                card=await self._refusal(command.name, command.name, command.role, person, channel=channel)
-            )
+            return await self._not_for(command, invocation.line, person, channel=channel)
+        if roles.reach_of(person) is Reach.CHANNEL and not roles.is_named(person, command.name, self._rules):
+            shown = await self._shown(invocation, person, channel=channel)
+            if not shown:
+                return await self._not_for(command, invocation.line, person, channel=channel)
+            invocation = replace(invocation, workspace=shown)
+        desk = self._desk(invocation.workspace, person, channel=channel)
         if command.name in self.own and not any(invocation.values.values()):
             return await self.own[command.name](desk, person)
         if bulk.scope(invocation) and (question := await self._bulk.ask(invocation, person, desk=desk)):
             return Answer(card=question)
         return await self._run(_unconfirmed(invocation), person, desk=desk)
+
+    async def _not_for(self, command: Command, line: str, person: Person, *, channel: str) -> Answer:
+        await self._refused(line, person, channel=channel)
+        return Answer(
+            card=await self._refusal(command.name, command.name, command.role, person, channel=channel)
+        )
+
+    async def _shown(self, invocation: Invocation, person: Person, *, channel: str) -> str:
+        """The workspace that an outsider may read here, the named one if one is named; empty: none."""
+        if invocation.values.get("channel") not in {None, "", channel}:
+            return ""  # another channel's subscriptions
+        known = self._desks.settings.workspaces
+        names = [one.name for one in known.values() if one.alert_channel == channel]
+        if invocation.command.name in roles.SHOWN:
+            desk = self._desk(None, person, channel=channel)
+            names += [line.workspace for line in await told.lines_of(desk, channel)]
+        wanted = invocation.workspace
+        fitting = (name for name in names if wanted is None or wanted.casefold() == name.casefold())
+        return next(fitting, "")
 
     async def _run(self, invocation: Invocation, person: Person, *, desk: Desk) -> Answer:
         card = await operations.run(invocation, desk)
@@ -130,9 +163,27 @@ class Acts:
         if (about := invocation.values.get("command")) and desk.allows(commands.COMMANDS[about]):
             card = _with_form(card, about)
         done = invocation.command.changes and not (card.refused or card.unchanged)
+        card = await self._with_undo(card, desk) if done else card
         card, picture = await self.pictures.illustrate(card) if self.pictures else (card, None)
         answer = self._done(card, person, desk=desk) if done else Answer(card=card)
         return replace(answer, picture=picture)
+
+    async def _with_undo(self, card: Card, desk: Desk) -> Card:
+        """The card, its Undo bound to what was just done: a later change is left as it is."""
+        try:
+            return replace(card, buttons=tuple([await self._undo(button, desk) for button in card.buttons]))
+        except RecordsUnavailable:  # it is done all the same
+            return replace(card, buttons=tuple(button for button in card.buttons if button.label != UNDO))
+
+    async def _undo(self, button: Button, desk: Desk) -> Button:
+        if button.label != UNDO or button.command.startswith("undo "):
+            return button
+        back = commands.parse(button.command)
+        nonce = await self._interaction.ask_undo(
+            button.command, back.values["target"],
+            workspace=desk.workspace.name, person=desk.actor.id, seconds=UNDO_SECONDS,
+        )  # fmt: skip
+        return replace(button, command=f"undo {nonce}")
 
     def _done(self, card: Card, person: Person, *, desk: Desk) -> Answer:
         self._acted()  # cards show what was changed
@@ -163,31 +214,50 @@ class Acts:
         return replace(card, buttons=(*buttons, Button(label="Cancel", command="no")), footer=footer)
 
     async def _settle(self, nonce: str, person: Person, *, channel: str) -> Answer:
-        """A yes or an undo: the person's role is checked anew, and the answer counts once."""
-        told = await self._interaction.answer(nonce, person.id)
-        if told.question is None or told.verdict is not Verdict.TAKEN:
-            return Answer(card=_uncounted(told), settles=told.verdict is Verdict.LATE)
-        invocation = commands.parse(told.question.line)
-        desk = self._desk(told.question.workspace, person, channel=channel)
+        """A yes or an undo: the person's role is checked anew, before the answer is used up; it counts once."""
+        seen = await self._interaction.look(nonce, person.id)
+        if seen.question is None or seen.verdict is not Verdict.OPEN:
+            return _not_counted(seen)
+        invocation = commands.parse(seen.question.line)
         if not self._may(person, invocation.command, channel=channel):
-            return await self._command(_unconfirmed(invocation), person, channel=channel)
-        if told.question.names:
-            card = await self._bulk.carry_out(told.question, invocation, desk=desk)
-            return Answer(card=card, settles=True) if card.unchanged else self._done(card, person, desk=desk)
-        return await self._run(invocation, person, desk=desk)
+            return await self._not_for(invocation.command, seen.question.line, person, channel=channel)
+        desk = self._desk(seen.question.workspace, person, channel=channel)
+        counted = await self._interaction.answer(nonce, person.id)
+        if counted.question is None or counted.verdict is not Verdict.TAKEN:
+            return _not_counted(counted)
+        try:
+            return await self._carry_out(counted, invocation, person, desk=desk)
+        except Exception:
+            if counted.question.since:
+                await self._interaction.give_back(nonce)  # an Undo that failed can be tried again
+            raise
+
+    async def _carry_out(
+        self, counted: Answered, invocation: Invocation, person: Person, *, desk: Desk
+    ) -> Answer:
+        question = counted.question
+        assert question is not None
+        if not bulk.scope(invocation):
+            return await self._run(invocation, person, desk=desk)
+        left = tuple(name for name in question.names if name not in counted.moved)
+        card = await self._bulk.carry_out(replace(question, names=left), invocation, desk=desk)
+        kept = (_changed_since(len(counted.moved), counted.moved.values()),) if counted.moved else ()
+        card = replace(card, text=(*card.text, *kept))
+        return Answer(card=card, settles=True) if card.unchanged else self._done(card, person, desk=desk)
 
     async def _refusal(self, name: str, said: str, needed: Role, person: Person, *, channel: str) -> Card:
         can = await self._people.said(roles.who_can(name, needed=needed, rules=self._rules))
-        here = roles.may(person, name, needed=needed, rules=self._rules)
+        everywhere = roles.reach_of(person) is Reach.EVERYTHING
+        here = everywhere and roles.may(person, name, needed=needed, rules=self._rules)
         return roles.refusal(
             person, f"“{said}”", needed=needed, can=f"Who can: {can}." if can else "", here=here
         )
 
-    async def _refused(self, line: str, desk: Desk) -> None:
+    async def _refused(self, line: str, person: Person, *, channel: str) -> None:
         entry = AuditEntry(
             at=datetime.now(UTC),
-            actor=desk.actor,
-            workspace=desk.workspace.name,
+            actor=_actor(person, channel),
+            workspace=self._desks.workspace(None, channel=channel).name,
             command=line,
             result="refused: role",
         )
@@ -211,7 +281,34 @@ def _unconfirmed(invocation: Invocation) -> Invocation:
     return replace(invocation, values={**invocation.values, "yes": False})
 
 
+def _not_counted(told: Answered) -> Answer:
+    return Answer(card=_uncounted(told), settles=told.verdict is Verdict.LATE)
+
+
+def _changed_since(count: int, changes: Iterable[AuditEntry]) -> str:
+    """Who changed some of an Undo's sequences since, when, and how."""
+    last = max(changes, key=lambda one: one.at)
+    when = show_time(last.at, now=datetime.now(UTC))
+    who = last.actor.name if last.actor.face == "bot" else f"@{last.actor.name}"
+    what = "It was" if count == 1 else f"{count} sequences were"
+    return (
+        f"{what} changed since and left as is. Last change: {who} at {when}: {clip(last.result, length=200)}"
+    )
+
+
+def _moved_on(moved: Mapping[str, AuditEntry]) -> Card:
+    last = max(moved.values(), key=lambda one: one.at)
+    return Card(
+        title="Not undone: somebody has changed it since",
+        tone=Tone.WARN,
+        text=(_changed_since(len(moved), moved.values()), f"Command: {clip(last.command, length=200)}"),
+        refused=True,
+    )
+
+
 def _uncounted(told: Answered) -> Card:
+    if told.verdict is Verdict.MOVED:
+        return _moved_on(told.moved)
     said = {
         Verdict.LATE: (
             "That question has run out",

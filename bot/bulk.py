@@ -185,9 +185,8 @@ class Bulk:
             return ()
         back = Invocation(command=COMMANDS[_BACK[verb]], values=_everything(_BACK[verb]))
         names = tuple(one.id for one in tally.changed)
-        nonce = await self._interaction.ask(
-            Question(line=render(back), person="", workspace=desk.workspace.name, names=names),
-            seconds=UNDO_SECONDS,
+        nonce = await self._interaction.ask_undo(
+            render(back), names, workspace=desk.workspace.name, person=desk.actor.id, seconds=UNDO_SECONDS
         )
         return (Button(label="Undo", command=f"undo {nonce}"),)
 

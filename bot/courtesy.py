@@ -16,6 +16,21 @@ NO_ALERT = Card(
     text=("The shortcut works on the cards of interested replies and of other leads.",),
     buttons=(Button(label="What waits", command="open"), Button(label="Sequences", command="sequences")),
 )
+NOBODY = Card(
+    title="Slack did not say who sent this",
+    tone=Tone.WARN,
+    text=("A workflow can't run commands. Mention me from your own account.",),
+    refused=True,
+)
+OUTSIDE = Card(
+    title="Outreach",
+    text=(
+        "You belong to another organization. Nothing is shown here; ask an admin of this Slack workspace.",
+    ),
+)
+UNKNOWN_PERSON = Card(
+    title="Outreach", text=("Slack did not say who you are. Open this tab again in a minute.",)
+)
 ON_ITS_WAY = Card(title="Working …", text=("The answer follows here.",))
 GREETING = Card(
     title="Hello, here is outreach",
@@ -29,5 +44,5 @@ GREETING = Card(
         Button(label="Status", command="status"),
         Button(label="Help", command="help"),
     ),
-    footer="Guests and people of other organisations can read here, and change nothing.",
+    footer="Guests can view, but not change anything. People from other organizations see nothing unless an admin allows it.",
 )

@@ -26,6 +26,7 @@ from bot.viewing import called
 from bot.visits import Visits
 from shared.api.errors import OutreachError
 from shared.api.events import Event, read_event
+from shared.card import Card
 from shared.settings import UnknownWorkspace, Workspace
 from shared.words import join
 
@@ -156,6 +157,10 @@ class Dialogs:
         return ClickedCard(
             message, channel=channel, name=name, interaction=self._interaction, changed=self._changed
         )
+
+    async def refuse(self, card: Card, trigger: str, *, channel: str) -> None:
+        """In the place of a form that the person may not fill in."""
+        await called(self._client, "views.open", trigger_id=trigger, view=forms.answer(card, channel=channel))
 
     async def say_quietly(self, answer: Answer, trigger: str, *, person: str) -> None:
         """In a modal of its own, where the trigger still counts; else it is left unsaid."""

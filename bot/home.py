@@ -15,7 +15,7 @@ from bot import blocks, spans
 from bot.elements import LABEL, RUN, Block, cut, draw_button, plain
 from bot.standing import ALL, Paused, Standing, Waiting
 from shared.api.models import Sequence as Campaign
-from shared.card import Button, Tone
+from shared.card import Button, Card, Tone
 from shared.health import WORST_FIRST, worst
 from shared.plain import visible
 from shared.reports import show_number, show_span
@@ -44,6 +44,11 @@ def view(standing: Standing) -> dict[str, Any]:
         "private_metadata": json.dumps({"workspace": one}),
         "blocks": parts[:BLOCKS],
     }
+
+
+def closed(card: Card) -> dict[str, Any]:
+    """The tab of somebody who may read nothing."""
+    return {"type": "home", "callback_id": "home", "blocks": blocks.render(card).blocks}
 
 
 def _head(standing: Standing) -> list[Block]:

@@ -18,7 +18,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot import acts, forms
 from bot.acts import Acts, Answer
-from bot.courtesy import GREETING, NO_ALERT, ON_ITS_WAY
+from bot.courtesy import GREETING, NO_ALERT, NOBODY, ON_ITS_WAY
 from bot.dialogs import SETTLING, Dialogs, Silent
 from bot.elements import PICK, RUN
 from bot.filled import filled as filled_in
@@ -26,9 +26,13 @@ from bot.manifest import SHORTCUTS
 from bot.naming import named
 from bot.people import People
 from bot.replying import Address, Place, Thread, give
+from bot.roles import Person
 from bot.strays import Strays
+from shared.card import Card
 from shared.words import from_slack
 
+KNOWN_WITHIN = 1.5
+"""Seconds for Slack to say who somebody is before a form is opened: its trigger lives for three."""
 _CALLED = re.compile(r"^\s*<@[^>]+>\s*")
 
 
@@ -127,8 +131,21 @@ class Listeners:
 
     async def _open_form(self, line: str, body: Mapping[str, Any], *, channel: str) -> None:
         asked = line.removeprefix(f"{forms.FORM} ")
-        if asked.partition(" ")[0] in acts.FORMS:
+        verb = asked.partition(" ")[0]
+        if verb not in acts.FORMS:
+            return
+        if refusal := await self._no_form(verb, body["user"]["id"], channel=channel):
+            await self._dialogs.refuse(refusal, body["trigger_id"], channel=channel)
+        else:
             await self._dialogs.open_form(asked, body["trigger_id"], channel=channel)
+
+    async def _no_form(self, verb: str, user: str, *, channel: str) -> Card | None:
+        """Why somebody may not fill in a form: it names workspaces and sequences."""
+        try:
+            person = await asyncio.wait_for(self._people.find(user), KNOWN_WITHIN)
+        except TimeoutError:
+            person = Person(id=user, name=user, is_known=False)
+        return await self._acts.may_fill_in(verb, person, channel=channel)
 
     async def other_workspace(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
         """Another workspace is chosen in a form."""
@@ -182,9 +199,23 @@ class Listeners:
         self, line: str, event: Mapping[str, Any], client: AsyncWebClient, *, thread: str
     ) -> None:
         with self._under_way():
-            work = self._perform(line, event["user"], name="", channel=event["channel"])
+            work = self._answer_to(line, event)
             answer = await give(work, Thread(client, channel=event["channel"], thread_ts=thread))
             await self._dialogs.announce(answer, event["channel"])
+
+    async def _answer_to(self, line: str, event: Mapping[str, Any]) -> Answer:
+        """A bot's message has `bot_id`, in whosever name it was posted; a workflow's may have no `user`.
+
+        https://docs.slack.dev/reference/events/message/bot_message
+        """
+        channel, user = event["channel"], str(event.get("user") or "")
+        if not user:
+            return Answer(card=NOBODY)
+        person = await self._people.find(user)
+        if event.get("bot_id"):
+            person = replace(person, is_bot=True)
+        line = await self._people.with_channels(line)
+        return _named(await self._acts.perform(line, person, channel=channel), channel, "")
 
     async def joined(self, ack: AsyncAck, event: Mapping[str, Any], client: AsyncWebClient) -> None:
         """The bot came into a channel: it says what it is good for, once."""
@@ -207,7 +238,7 @@ class Listeners:
             user, trigger = body["user"]["id"], body["trigger_id"]
             wanted, channel = body["callback_id"], (body.get("channel") or {}).get("id", "")
             if wanted == "pause_form":
-                return await self._dialogs.open_form("pause", trigger, channel=channel)
+                return await self._open_form(f"{forms.FORM} pause", body, channel=channel)
             modal = await self._dialogs.open_answer(trigger, person=user, channel=channel)
             line = self._dialogs.line_of_shortcut(wanted, channel, str(body.get("message_ts") or ""))
             await give(self._of_shortcut(line, body, channel=channel), modal)
@@ -243,7 +274,11 @@ class Listeners:
     async def choices(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
         """Somebody types into a menu of sequences."""
         said, view = str(body.get("value") or ""), body.get("view") or {}
-        await ack(options=await self._dialogs.choices(said, view))
+        found, refusal = await asyncio.gather(
+            self._dialogs.choices(said, view),
+            self._no_form(forms.verb_of(view) or "pause", body["user"]["id"], channel=forms.channel_of(view)),
+        )
+        await ack(options=[] if refusal else found)
 
 
 _SHOWN_AT_HOME = frozenset({"claim", "release", "handled"})

@@ -91,7 +91,7 @@ _ABOUT = (
     "Posts interested replies and paused sending domains to your channel within a second, once each, with "
     "buttons to claim the reply and to pause its sequence. The /outreach command reads and changes what the "
     "outreach service holds: sequences, inboxes, leads and statistics. Whoever changes something is named, in "
-    "the channel and in the audit. Guests and people of other organisations may read, and change nothing."
+    "the channel and in the audit. Guests may only read; people from other organizations see nothing by default."
 )
 
 

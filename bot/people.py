@@ -15,11 +15,15 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot import metrics
-from bot.roles import Person
+from bot.roles import Organization, Person
 from shared.settings.roles import MEMBERS
 
-KEPT = 600.0
-"""Seconds that an answer is believed."""
+KEPT, BELIEVED = 600.0, 3600.0
+"""Seconds for which an answer is used without asking again, and for which it is used where Slack does not answer."""
+KEPT_PERSON = 60.0
+"""The same for people and groups: who loses a role loses it within a minute."""
+GONE = frozenset({"user_not_found", "user_not_visible", "users_not_found", "no_such_subteam"})
+"""Slack's words for somebody, or a group, that is not there any more."""
 MOST, PAGES = 5_000, 20
 TIMEOUT = 5
 NOT_ANSWERED = (SlackApiError, SlackClientError, aiohttp.ClientError, TimeoutError, OSError)
@@ -44,7 +48,7 @@ class People:
         self._client, self._clock = client, clock
         self._groups = tuple(groups)
         self._kept: dict[tuple[str, str], tuple[float, Any]] = {}
-        self._team = ""
+        self._home = Organization()
 
     async def find(self, user: str, *, name: str = "") -> Person:
         """The person; when Slack does not answer, the last that was known, or one who may change nothing."""
@@ -61,12 +65,16 @@ class People:
 
     async def _ask(self, kind: str, key: str, how: Callable[[], Awaitable[T]]) -> T | None:
         at, known = self._kept.get((kind, key), (0.0, None))
-        if known is not None and self._clock() - at < KEPT:
+        age = self._clock() - at
+        if known is not None and age < (KEPT_PERSON if kind in {"user", "group"} else KEPT):
             return cast("T", known)
         try:
             known = await asyncio.wait_for(how(), TIMEOUT)
         except NOT_ANSWERED as error:
             log.warning("not told by Slack", kind=kind, key=key, error=type(error).__name__)
+            if age >= BELIEVED or (isinstance(error, SlackApiError) and error.response.get("error") in GONE):
+                self._kept.pop((kind, key), None)
+                return None
             return cast("T | None", known)
         if len(self._kept) >= MOST:
             self._kept.clear()
@@ -81,10 +89,13 @@ class People:
         return str((await self._call("auth.test")).get("user_id") or "")
 
     async def _person(self, user: str) -> Person:
-        if not self._team:
-            self._team = str((await self._call("auth.test")).get("team_id") or "")
+        if not self._home.team:
+            own = await self._call("auth.test")
+            self._home = Organization(
+                team=str(own.get("team_id") or ""), enterprise=str(own.get("enterprise_id") or "")
+            )
         told = (await self._call("users.info", user=user)).get("user") or {}
-        return Person.from_user({"id": user, **told}, team=self._team)
+        return Person.from_user({**told, "id": user}, home=self._home)
 
     async def _members(self, group: str) -> frozenset[str]:
         return frozenset((await self._call("usergroups.users.list", usergroup=group)).get("users") or ())

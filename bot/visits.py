@@ -15,11 +15,12 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot import home, roles
 from bot.catalogue import Catalogue
+from bot.courtesy import OUTSIDE, UNKNOWN_PERSON
 from bot.desks import Desks
 from bot.ledger.claims import Held
 from bot.ledger.interaction import Interaction
 from bot.people import NOT_ANSWERED, People
-from bot.roles import Person
+from bot.roles import Person, Reach
 from bot.standing import Paused, Standing, Waiting, chosen, looked_at
 from bot.viewing import called
 from shared.api.errors import OutreachError
@@ -58,10 +59,13 @@ class Visits:
         if len(self._chosen) >= MOST_VISITORS:
             self._chosen.clear()
         self._chosen[user] = choice
-        person = await self._people.find(user)
-        standing = await self._standing(person, self._workspace(choice), asked=view is not None)
+        person = roles.seated(await self._people.find(user), rules=self._desks.settings.roles, channel="")
+        if roles.reach_of(person) is Reach.EVERYTHING:
+            shown = home.view(await self._standing(person, self._workspace(choice), asked=view is not None))
+        else:
+            shown = home.closed(OUTSIDE if person.is_known else UNKNOWN_PERSON)
         try:
-            await called(self._client, "views.publish", user_id=user, view=home.view(standing))
+            await called(self._client, "views.publish", user_id=user, view=shown)
         except NOT_ANSWERED as error:
             log.warning("home not shown", error=str(error)[:200])
 
@@ -109,8 +113,7 @@ class Visits:
 
     def _may_change(self, person: Person) -> bool:
         rules = self._desks.settings.roles
-        seated = roles.seated(person, rules=rules, channel="")
-        return roles.allowed(seated, COMMANDS["pause"], rules=rules, channel="")
+        return roles.allowed(person, COMMANDS["pause"], rules=rules, channel="")
 
     async def _each(
         self,

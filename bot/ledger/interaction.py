@@ -27,6 +27,26 @@ class Interaction:
             lambda c: questions.ask(c, question, now=self._store.now(c), seconds=seconds)
         )
 
+    async def ask_undo(
+        self, line: str, names: Sequence[str], *, workspace: str, person: str, seconds: float
+    ) -> str:
+        """Keep an Undo of what this person has just done to these sequences; returns its nonce."""
+
+        def kept(connection: sa.Connection) -> str:
+            since = questions.last_entry(connection, workspace, person)
+            undo = Question(line=line, person="", workspace=workspace, names=names, since=since)
+            return questions.ask(connection, undo, now=self._store.now(connection), seconds=seconds)
+
+        return await self._store.write(kept)
+
+    async def look(self, nonce: str, person: str) -> Answered:
+        """What an answer would come to; it uses nothing up."""
+        return await self._store.read(lambda c: questions.look(c, nonce, person, now=self._store.now(c)))
+
+    async def give_back(self, nonce: str) -> None:
+        """Open a question again whose answer could not be carried out."""
+        await self._store.write(lambda c: questions.give_back(c, nonce))
+
     async def answer(self, nonce: str, person: str) -> Answered:
         """Use a question up; what comes back says whether it counted."""
         return await self._store.write(lambda c: questions.answer(c, nonce, person, now=self._store.now(c)))

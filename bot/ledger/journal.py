@@ -229,13 +229,15 @@ def record(connection: sa.Connection, entry: AuditEntry) -> None:
 def entries(connection: sa.Connection, workspace: str, limit: int) -> Sequence[AuditEntry]:
     """The newest acts first."""
     query = sa.select(audit).where(audit.c.workspace == workspace).order_by(audit.c.id.desc()).limit(limit)
-    return [
-        AuditEntry(
-            at=datetime.fromtimestamp(row.at, UTC),
-            actor=Actor(name=row.actor_name, id=row.actor_id, face=row.face, channel=row.channel),
-            workspace=row.workspace,
-            command=row.command,
-            result=row.result,
-        )
-        for row in connection.execute(query)
-    ]
+    return [read_entry(row) for row in connection.execute(query)]
+
+
+def read_entry(row: sa.Row[Any]) -> AuditEntry:
+    """A row of the audit."""
+    return AuditEntry(
+        at=datetime.fromtimestamp(row.at, UTC),
+        actor=Actor(name=row.actor_name, id=row.actor_id, face=row.face, channel=row.channel),
+        workspace=row.workspace,
+        command=row.command,
+        result=row.result,
+    )

@@ -21,6 +21,8 @@ from shared.resolve import Ambiguous, Missing, Picked, pick_sequence
 RESUME_TIMER = "resume"
 """The kind of timer that resumes a sequence; its key is the sequence's id."""
 FORGOTTEN = "It no longer resumes by itself."
+UNDO = "Undo"
+"""The label of a button whose command takes back what its card tells."""
 TONES = {"active": Tone.GOOD, "paused": Tone.WARN}
 
 
@@ -81,7 +83,7 @@ def _without_keyword(rest: tuple[str, ...]) -> str:
 async def _pause(sequence: Sequence, *, due_at: datetime | None, reason: str, desk: Desk) -> Outcome:
     already = sequence.status == "paused"
     note = await pause_one(sequence, due_at=due_at, reason=reason, desk=desk)
-    if already and due_at is None and note != FORGOTTEN:
+    if already and due_at is None and not reason and note != FORGOTTEN:
         return _so_already(sequence, "paused", "Resume", note=note)
     until = f" until {show_time(due_at, now=desk.now())}" if due_at else ""
     said = (Fact(label="Reason", value=reason),) if reason else ()
@@ -92,7 +94,7 @@ async def _pause(sequence: Sequence, *, due_at: datetime | None, reason: str, de
             tone=Tone.GOOD,
             text=("The bot will resume it by itself, also after a restart.",) if due_at else (),
             facts=(*_facts(sequence), *said),
-            buttons=(Button(label="Resume" if already else "Undo", command=join("resume", sequence.id)),),
+            buttons=(Button(label="Resume" if already else UNDO, command=join("resume", sequence.id)),),
             footer=note,
         ),
         result=f"{clip(sequence.label)} ({sequence.id}) {verb}{until}",
@@ -178,7 +180,12 @@ async def resume(invocation: Invocation, desk: Desk) -> Outcome:
             title=f"{clip(sequence.label)} {verb}",
             tone=Tone.GOOD,
             facts=_facts(sequence),
-            buttons=(Button(label="Undo", command=join("pause", sequence.id)),),
+            buttons=(
+                Button(
+                    label="Pause" if sequence.status == "active" else UNDO,
+                    command=join("pause", sequence.id),
+                ),
+            ),
             footer=note,
         ),
         result=f"{clip(sequence.label)} ({sequence.id}) {verb}",

@@ -27,6 +27,8 @@ class Roles:
     operator: frozenset[str] = frozenset({MEMBERS})
     commands: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Who may give a command, instead of whoever has its role: ids, or the names of roles."""
+    outsiders: frozenset[str] = frozenset()
+    """The channels where people of other organizations may read the channel's own workspace; nowhere by default."""
     channels: Mapping[str, Role | frozenset[str]] = field(default_factory=dict)
     """What may be changed in a channel at most: by a role, or exactly these commands."""
 
@@ -65,6 +67,7 @@ class GivenRoles(BaseModel):
 
     admin: tuple[Who, ...] | None = None
     operator: tuple[Who, ...] = (MEMBERS,)
+    outsiders: tuple[Channel, ...] = ()
     commands: dict[CommandName, tuple[Whom, ...]] = {}
     channels: dict[Channel, Role | tuple[CommandName, ...]] = {}
 
@@ -73,6 +76,7 @@ class GivenRoles(BaseModel):
         return Roles(
             admin=None if self.admin is None else frozenset(self.admin),
             operator=frozenset(self.operator),
+            outsiders=frozenset(self.outsiders),
             commands={name: frozenset(who) for name, who in self.commands.items()},
             channels={
                 channel: limit if isinstance(limit, Role) else frozenset(limit)

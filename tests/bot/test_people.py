@@ -33,10 +33,10 @@ def slack() -> Slack:
     return answering
 
 
-async def test_a_person_of_whom_slack_tells_nothing_but_ok_is_a_full_member(slack: Slack) -> None:
+async def test_a_person_of_whom_slack_tells_nothing_but_ok_is_no_member(slack: Slack) -> None:
     async with slack({"ok": True}) as people:
         found = await people.find("U1")
-    assert (found.id, found.name, found.is_member, found.is_admin) == ("U1", "U1", True, False)
+    assert (found.id, found.name, found.is_member, found.is_admin) == ("U1", "U1", False, False)
 
 
 async def test_a_guest_is_a_guest_however_little_else_is_told(slack: Slack) -> None:
