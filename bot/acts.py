@@ -33,6 +33,7 @@ from shared.operations.outcome import show_time
 from shared.operations.sequences import UNDO
 from shared.records import Actor, AuditEntry, RecordsUnavailable
 from shared.rhythm import zone_of
+from shared.settings import UnknownWorkspace
 from shared.settings.roles import CLAIM
 
 FORMS = ("pause", "subscribe", "add")
@@ -124,11 +125,11 @@ class Acts:
     async def _command(self, invocation: Invocation, person: Person, *, channel: str) -> Answer:
         command = invocation.command
         if not self._may(person, command, channel=channel):
-            return await self._not_for(command, invocation.line, person, channel=channel)
+            return await self._not_for(invocation, person, channel=channel)
         if roles.reach_of(person) is Reach.CHANNEL and not roles.is_named(person, command.name, self._rules):
             shown = await self._shown(invocation, person, channel=channel)
             if not shown:
-                return await self._not_for(command, invocation.line, person, channel=channel)
+                return await self._not_for(invocation, person, channel=channel)
             invocation = replace(invocation, workspace=shown)
         desk = self._desk(invocation.workspace, person, channel=channel)
         if command.name in self.own and not any(invocation.values.values()):
@@ -137,8 +138,9 @@ class Acts:
             return Answer(card=question)
         return await self._run(_unconfirmed(invocation), person, desk=desk)
 
-    async def _not_for(self, command: Command, line: str, person: Person, *, channel: str) -> Answer:
-        await self._refused(line, person, channel=channel)
+    async def _not_for(self, invocation: Invocation, person: Person, *, channel: str) -> Answer:
+        command = invocation.command
+        await self._refused(invocation, person, channel=channel)
         return Answer(
             card=await self._refusal(command.name, command.name, command.role, person, channel=channel)
         )
@@ -220,7 +222,8 @@ class Acts:
             return _not_counted(seen)
         invocation = commands.parse(seen.question.line)
         if not self._may(person, invocation.command, channel=channel):
-            return await self._not_for(invocation.command, seen.question.line, person, channel=channel)
+            asked = replace(invocation, workspace=seen.question.workspace, line=seen.question.line)
+            return await self._not_for(asked, person, channel=channel)
         desk = self._desk(seen.question.workspace, person, channel=channel)
         counted = await self._interaction.answer(nonce, person.id)
         if counted.question is None or counted.verdict is not Verdict.TAKEN:
@@ -253,12 +256,16 @@ class Acts:
             person, f"“{said}”", needed=needed, can=f"Who can: {can}." if can else "", here=here
         )
 
-    async def _refused(self, line: str, person: Person, *, channel: str) -> None:
+    async def _refused(self, invocation: Invocation, person: Person, *, channel: str) -> None:
+        try:
+            workspace = self._desks.workspace(invocation.workspace, channel=channel)
+        except UnknownWorkspace:  # which there are is not for everybody
+            workspace = self._desks.workspace(None, channel=channel)
         entry = AuditEntry(
             at=datetime.now(UTC),
             actor=_actor(person, channel),
-            workspace=self._desks.workspace(None, channel=channel).name,
-            command=line,
+            workspace=workspace.name,
+            command=invocation.line,
             result="refused: role",
         )
         await self._desks.ledger.record(entry)
