@@ -179,14 +179,15 @@ class Receiver:
         if group is not None:
             self._intake.answered(group)
 
-    async def _accept(self, scope: Scope, receive: Receive, workspace: str) -> tuple[int, Group | None]:
-        keys = self._secrets.of(workspace)
-        if keys is None:
+    async def _accept(self, scope: Scope, receive: Receive, name: str) -> tuple[int, Group | None]:
+        workspace = self._secrets.workspace(name)
+        if workspace is None:
             return 404, None
+        keys = self._secrets.of(workspace)
         body = await read_body(scope, receive, most=MOST_BYTES)
         given = signature_of(scope["headers"])
         if not signature_matches(body, given, keys):
-            stored_since = self._secrets.anew(workspace) or ()
+            stored_since = self._secrets.anew(workspace)
             if stored_since == keys or not signature_matches(body, given, stored_since):
                 return 401, None
         return 200, await self._intake.store(Arrival(workspace=workspace, body=body, at=self._now()))

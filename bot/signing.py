@@ -10,7 +10,7 @@ from shared.subscriptions import SubscriptionBook
 REMEMBERED = 1.0
 """Seconds between looks at the file of stored secrets, while signatures match."""
 
-Keys = tuple[str, ...] | None
+Keys = tuple[str, ...]
 
 
 class Secrets:
@@ -21,17 +21,23 @@ class Secrets:
         self._book = SubscriptionBook(settings.state_dir / "webhooks.json")
         self._known: dict[str, tuple[float, Keys]] = {}
 
-    def of(self, name: str) -> Keys:
-        """Those of a workspace, at most a second old; None when there is no such workspace."""
-        at, keys = self._known.get(name, (0.0, None))
-        return keys if keys and 0.0 <= self._now() - at < REMEMBERED else self.anew(name)
+    def workspace(self, name: str) -> str | None:
+        """The workspace's own name, whatever the case of `name`; None when there is no such workspace."""
+        if name in self._settings.workspaces:
+            return name
+        try:
+            return self._settings.workspace(name).name
+        except UnknownWorkspace:
+            return None
+
+    def of(self, workspace: str) -> Keys:
+        """Those of a workspace, at most a second old."""
+        at, keys = self._known.get(workspace, (0.0, ()))
+        return keys if keys and 0.0 <= self._now() - at < REMEMBERED else self.anew(workspace)
 
     def anew(self, name: str) -> Keys:
         """Those of a workspace, read now. Raises `BookUnreadable`."""
-        try:
-            workspace = self._settings.workspace(name)
-        except UnknownWorkspace:
-            return None
+        workspace = self._settings.workspaces[name]
         own = (secret.get_secret_value() for secret in workspace.webhook_secrets)
         keys = (*own, *self._book.secrets(workspace.name))
         self._known[name] = (self._now(), keys)

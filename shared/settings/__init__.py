@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -248,8 +248,7 @@ def _settle(given: Given, *, file: Path | None) -> Settings:
         roles=given.roles.settled(),
         dashboard=given.dashboard.settled(),
     )
-    _check_default(settings)
-    return settings
+    return _with_own_names(settings)
 
 
 def _places(database_url: str | None) -> tuple[URL, Path]:
@@ -288,11 +287,25 @@ def _workspace(name: str, table: GivenWorkspace, *, top: Given) -> Workspace:
     )
 
 
-def _check_default(settings: Settings) -> None:
-    try:
-        settings.workspace()
-    except UnknownWorkspace as error:
-        cure = f"Name one of: {', '.join(error.known)}."
-        raise SettingsError(
-            [Fault(name="OUTREACH_WORKSPACE", problem="names no workspace.", cure=cure)]
-        ) from None
+def _with_own_names(settings: Settings) -> Settings:
+    """The same settings, with every workspace spelled as its table is. Raises `SettingsError`."""
+    faults: list[Fault] = []
+
+    def own(name: str, *, place: str) -> str:
+        try:
+            return settings.workspace(name).name
+        except UnknownWorkspace as error:
+            cure = f"Name one of: {', '.join(error.known)}."
+            faults.append(Fault(name=place, problem="names an unknown workspace.", cure=cure))
+            return name
+
+    default = own(settings.default_workspace, place="OUTREACH_WORKSPACE")
+    rules = [
+        replace(rule, workspace=own(rule.workspace, place=f"{rule.place} workspace"))
+        if rule.workspace
+        else rule
+        for rule in settings.routes.rules
+    ]
+    if faults:
+        raise SettingsError(faults)
+    return replace(settings, default_workspace=default, routes=replace(settings.routes, rules=rules))

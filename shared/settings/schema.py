@@ -97,6 +97,8 @@ def _names(tables: Mapping[str, Any]) -> Mapping[str, Any]:
     for name in tables:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name):
             raise wrong("holds a name that @NAME cannot say.", "Use letters, digits, dot, dash, underscore.")
+    if len({name.casefold() for name in tables}) < len(tables):
+        raise wrong("holds names that differ only in case.", "Rename one of these workspaces.")
     return tables
 
 

@@ -208,6 +208,27 @@ def test_an_unknown_workspace_names_the_known(tmp_path: Path) -> None:
         load(environ={}).workspace("initech")
 
 
+def test_a_workspace_is_spelled_as_its_table_wherever_settings_name_it(tmp_path: Path) -> None:
+    rule = '[[routes.rules]]\nchannel = "C3"\nevents = ["*"]\nworkspace = "Globex"\n'
+    (tmp_path / "outreach.toml").write_text(WORKSPACES.replace('= "acme"', '= "ACME"') + rule)
+    settings = load(environ={})
+    assert settings.default_workspace == "acme"
+    assert [one.workspace for one in settings.routes.rules] == ["globex"]
+
+
+def test_a_rule_for_an_unknown_workspace_is_refused(tmp_path: Path) -> None:
+    rule = '[[routes.rules]]\nchannel = "C3"\nevents = ["*"]\nworkspace = "initech"\n'
+    (tmp_path / "outreach.toml").write_text(WORKSPACES + rule)
+    (fault,) = refusal({}).faults
+    assert fault.name == "[[routes.rules]] no. 1 workspace"
+    assert "acme, globex" in fault.cure
+
+
+def test_workspaces_that_differ_only_in_case_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "outreach.toml").write_text(WORKSPACES + '[workspaces.Acme]\napi_key = "k"\n')
+    assert "differ only in case" in str(refusal({}))
+
+
 def test_the_fault_of_a_table_names_the_table(tmp_path: Path) -> None:
     (tmp_path / "outreach.toml").write_text('[workspaces.acme]\nrate = "fast"\n')
     error = refusal({}, needs=(Need.API,))
