@@ -118,6 +118,10 @@ class Courier:
             log.warning("ledger unavailable", error=str(error))
             self._news = True
             return OUTAGE_PAUSE
+        except Exception:  # a failure that nobody foresaw must not end the loop for good
+            log.exception("round failed")
+            self._news = True
+            return OUTAGE_PAUSE
 
     async def _route(self) -> None:
         if self._news:
@@ -234,7 +238,8 @@ def backed_off(outcome: Outcome, *, attempts: int) -> Outcome:
 
 def _note(pending: Pending, decision: Decision) -> None:
     """Count a delivery, and log it by the name that its messages carry."""
-    log.info(
+    write = log.warning if decision.problem else log.info
+    write(
         "delivery",
         alerts=[pending.alert_id],
         workspace=pending.workspace,

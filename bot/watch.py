@@ -20,6 +20,8 @@ from shared.records import RecordsUnavailable
 
 TIMEOUT = 8
 CHECK_TIMEOUT = 2
+UNROUTED_SECONDS = 60.0
+"""Age of the oldest unrouted delivery from which on the bot is not ready; usually it is below one second."""
 
 
 class Watch:
@@ -63,21 +65,25 @@ class Watch:
             self._api[name] = "ok"
 
     async def readiness(self) -> tuple[bool, Mapping[str, Any]]:
-        """Whether deliveries can be taken, which is a matter of the database alone; and how the rest stands."""
+        """Whether deliveries can be taken and become alerts, which the database tells; and how the rest stands."""
+        unrouted: float | None = None
         try:
-            await asyncio.wait_for(self._ledger.check(), CHECK_TIMEOUT)
+            async with asyncio.timeout(CHECK_TIMEOUT):
+                await self._ledger.check()
+                unrouted = await self._ledger.oldest_unrouted_age()
             database = "ok"
         except (RecordsUnavailable, TimeoutError) as error:
             database = str(error) or "does not answer"
         told = {
             "database": database,
+            "oldest_unrouted_seconds": unrouted,
             "slack": self._courier.slack_error or self._slack,
             "channels": await self._broken() if database == "ok" else {},
             "socket_mode": self._socket_mode.state if self._socket_mode else "off",
             "api": "ok" if set(self._api.values()) == {"ok"} else "; ".join(sorted(set(self._api.values()))),
             "workspaces": {name: {"api": state} for name, state in self._api.items()},
         }
-        return database == "ok", told
+        return database == "ok" and unrouted is not None and unrouted < UNROUTED_SECONDS, told
 
     async def _broken(self) -> Mapping[str, str]:
         """Channels that take nothing, and what Slack says of each."""

@@ -115,6 +115,31 @@ def route(
     return list(zip(news, decisions, strict=True))
 
 
+def route_singly(
+    connection: sa.Connection,
+    decide: Decide,
+    *,
+    now: float,
+    limit: int,
+    refused: Callable[[Exception], bool],
+) -> Sequence[tuple[Pending, Decision]]:
+    """Like `route`, but a delivery that the database refuses is set aside with its body, and the others go on."""
+    decided: list[tuple[Pending, Decision]] = []
+    for row in merging.gather(connection, limit=limit):
+        pending = _pending(row)
+        decision = decide(pending)
+        try:
+            with connection.begin_nested():
+                _settle(connection, [(row, decision)], now=now)
+        except Exception as error:
+            if not refused(error):
+                raise
+            decision = Decision(problem=f"the database refuses it: {type(error).__name__}")
+            _settle(connection, [(row, decision)], now=now)
+        decided.append((pending, decision))
+    return decided
+
+
 def _pending(row: Merged) -> Pending:
     return Pending(
         id=row.id,
@@ -129,6 +154,13 @@ def _pending(row: Merged) -> Pending:
         is_new=row.is_new,
         acknowledged_before=row.answered,
     )
+
+
+def oldest_pending(connection: sa.Connection) -> float | None:
+    """When the oldest delivery came that nobody has looked at."""
+    waiting = sa.select(deliveries.c.received_at).where(deliveries.c.pending)
+    first = waiting.order_by(deliveries.c.received_at, deliveries.c.id).limit(1)
+    return connection.scalar(first)
 
 
 def _settle(connection: sa.Connection, decided: Sequence[tuple[Merged, Decision]], *, now: float) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,8 @@ ADOPTED_WITHIN = 90_000.0
 
 Lead = tuple[str, str, str]
 """Workspace, kind of event, address."""
+LONGEST_ADDRESS = 320
+"""Characters of an address that is stored whole: 64 before the @ and 255 after it (RFC 5321)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +31,15 @@ class Told:
 
 
 def address(email: str) -> str:
-    """What two spellings of one lead's address have in common."""
-    return email.strip().lower()
+    """What two spellings of one lead's address have in common, short enough for an index.
+
+    A text that is too long for an address ends in its hash, so that two of them stay different.
+    """
+    text = email.strip().lower()
+    if len(text) <= LONGEST_ADDRESS:
+        return text
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{text[: LONGEST_ADDRESS - len(digest)]}{digest}"
 
 
 def join(

@@ -22,7 +22,7 @@ from bot.ledger.inbox import Arrival, Decide, Decision, Pending, Planned
 from bot.ledger.outbox import Pace
 from bot.ledger.over_time import OverTime
 from bot.ledger.posts import Post
-from bot.ledger.store import Store
+from bot.ledger.store import Store, ValuesRefused, blames_values
 from shared.records import Actor
 
 T = TypeVar("T")
@@ -47,8 +47,21 @@ class Ledger(OverTime):
             await self.store.append(lambda c: arriving.store(c, batch, number=number))
 
     async def route(self, decide: Decide, *, limit: int = 50) -> Sequence[tuple[Pending, Decision]]:
-        """Turn pending deliveries into alerts and posts; returns what was decided on each."""
-        return await self.stamped(lambda c, now: inbox.route(c, decide, now=now, limit=limit))
+        """Turn pending deliveries into alerts and posts; returns what was decided on each.
+
+        Where the database refuses a value, they are routed one by one, and the culprit is set aside.
+        """
+        try:
+            return await self.stamped(lambda c, now: inbox.route(c, decide, now=now, limit=limit))
+        except ValuesRefused:
+            return await self.stamped(
+                lambda c, now: inbox.route_singly(c, decide, now=now, limit=limit, refused=blames_values)
+            )
+
+    async def oldest_unrouted_age(self) -> float:
+        """Seconds that the oldest delivery has waited for the router; 0 when none waits."""
+        at = await self.store.read(inbox.oldest_pending)
+        return 0.0 if at is None else max(0.0, self.store.clock() - at)
 
     async def note(self, workspace: str, planned: Planned) -> None:
         """Put a message of the bot's own in line."""

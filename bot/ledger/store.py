@@ -25,6 +25,24 @@ Work = Callable[[sa.Connection], T]
 CONTENDED = {"40P01", "23505"}
 """A deadlock, or a hash that is there: another process was first, and the work is to see what that has left."""
 TRIES = 5
+REFUSED_CLASSES = {"22", "23", "54"}
+"""SQLSTATE classes that blame the values: data exception, integrity violation, program limit exceeded."""
+
+
+class ValuesRefused(RecordsUnavailable):
+    """The database works, and refuses what it was given; the same work fails again."""
+
+
+def blames_values(error: Exception) -> bool:
+    """Whether the values of a statement made it fail, and not the connection, the disk or the schema."""
+    if isinstance(error, UnicodeError | OverflowError):  # the driver cannot encode a value
+        return True
+    if not isinstance(error, sa.exc.DBAPIError) or error.connection_invalidated:
+        return False
+    state = getattr(error.orig, "sqlstate", None)
+    if state is None:  # SQLite, or psycopg before it sends anything
+        return isinstance(error, sa.exc.DataError | sa.exc.IntegrityError)
+    return state[:2] in REFUSED_CLASSES and state not in CONTENDED
 
 
 class Store:
@@ -60,9 +78,10 @@ class Store:
     async def _run(self, pool: ThreadPoolExecutor, how: Callable[[S], T], subject: S) -> T:
         try:
             return await asyncio.get_running_loop().run_in_executor(pool, how, subject)
-        except (sa.exc.SQLAlchemyError, OSError) as error:
+        except (sa.exc.SQLAlchemyError, OSError, UnicodeError, OverflowError) as error:
+            kind = ValuesRefused if blames_values(error) else RecordsUnavailable
             # The statement and its values stay out of the message: they may hold a lead's words.
-            raise RecordsUnavailable(f"the bot's database: {type(error).__name__}") from error
+            raise kind(f"the bot's database: {type(error).__name__}") from error
 
     def _write(self, work: Work[T]) -> T:
         for _ in range(TRIES - 1):
