@@ -27,33 +27,37 @@ from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot import helping, logs, reconcile, remembering, upkeep, watch
-from bot.acts import Acts
-from bot.courier import Courier
-from bot.desks import Desks, open_desks
-from bot.dialogs import Dialogs
-from bot.ledger import Ledger, Pace, open_ledger, retention
-from bot.ledger.ownership import sole_owner
-from bot.listeners import Listeners
-from bot.messenger import Messenger
-from bot.opened import Opened
-from bot.people import People
-from bot.pictures import Pictures
-from bot.receiver import Intake, Receive, Receiver, Scope, Send
-from bot.reconcile import Reconciler
-from bot.remembering import Remembering
-from bot.reporting import Reports
-from bot.resumption import Resumption
-from bot.routing import Routes
-from bot.schedule import TIMER_SECONDS, Clockwork, Timers
-from bot.selftest import SelfTest
-from bot.signing import Secrets
-from bot.slack_gate import SlackGate
-from bot.socket_mode import Patience, SocketMode
-from bot.surroundings import Surroundings
-from bot.web import SLACK, Web
-from shared.lifeline import parent_gone
+from bot.alerts.routing import Routes
+from bot.commands import command_help
+from bot.commands.context import Desks, open_desks
+from bot.commands.dispatch import Acts
+from bot.commands.open_replies import Opened
+from bot.commands.self_test import SelfTest
+from bot.delivery.channel_health import Reports
+from bot.delivery.worker import Courier
+from bot.http import readiness
+from bot.http.asgi import SLACK, Web
+from bot.http.slack_guard import SlackGate
+from bot.http.webhook import Intake, Receive, Receiver, Scope, Send
+from bot.http.webhook_secrets import Secrets
+from bot.interactions.listeners import Listeners
+from bot.interactions.modals import Dialogs
+from bot.jobs import history_sampler, reconcile, register
+from bot.jobs.auto_resume import Resumption
+from bot.jobs.card_refresh import Surroundings
+from bot.jobs.history_sampler import Remembering
+from bot.jobs.reconcile import Reconciler
+from bot.jobs.scheduler import TIMER_SECONDS, Clockwork, Timers
+from bot.slack.chart_uploads import Pictures
+from bot.slack.directory import People
+from bot.slack.messages import Messenger
+from bot.slack.socket_mode import Patience, SocketMode
+from bot.store import Ledger, Pace, open_ledger
+from bot.store.db.lock import sole_owner
+from bot.store.queue import retention
+from bot.telemetry import logs
 from shared.settings import Settings
+from shared.text.parent_watch import parent_gone
 
 GRACE = 3.0
 """Seconds that each stage of the shutdown may take."""
@@ -92,15 +96,15 @@ async def open_bot(
             await ledger.inherit()
         desks = await stack.enter_async_context(open_desks(settings, ledger))
         client = await stack.enter_async_context(_slack_client(settings))
-        histories = await stack.enter_async_context(upkeep.open_histories(desks))
-        surroundings = Surroundings(ledger, desks, yesterday=upkeep.Yesterday(histories))
+        histories = await stack.enter_async_context(register.open_histories(desks))
+        surroundings = Surroundings(ledger, desks, yesterday=register.Yesterday(histories))
         bot, clockwork = _compose(settings, ledger, desks, client, surroundings, patience=patience)
         await stack.enter_async_context(_running(bot.intake.run(), name="intake"))
         await stack.enter_async_context(_running(bot.courier.run(), name="courier"))
         await stack.enter_async_context(_running(surroundings.run(), name="surroundings"))
         if bot.socket_mode:
             await stack.enter_async_context(_running(bot.socket_mode.run(), name="socket mode"))
-        clockwork.every(remembering.EVERY, Remembering(desks, histories).keep, name="remembering")
+        clockwork.every(history_sampler.EVERY, Remembering(desks, histories).keep, name="remembering")
         clockwork.start()
         stack.push_async_callback(clockwork.aclose)
         yield bot
@@ -147,9 +151,9 @@ def _compose(
     acts.pictures = pictures
     listeners = Listeners(acts, people, dialogs)
     socket_mode = _socket_mode(settings, client, listeners, patience=patience)
-    acts.own["help"] = helping.overview
+    acts.own["help"] = command_help.overview
     acts.own["doctor"] = SelfTest(client=client, socket_mode=socket_mode)
-    watching = watch.Watch(ledger, desks, client, courier, socket_mode)
+    watching = readiness.Watch(ledger, desks, client, courier, socket_mode)
     web = Web(
         receiver=Receiver(intake, secrets=Secrets(settings, now=time.monotonic), now=ledger.store.clock),
         slack=_slack_gate(settings, client, listeners),
@@ -160,7 +164,7 @@ def _compose(
     clockwork = Clockwork()
     timers = Timers(ledger, {"resume": Resumption(ledger, desks, planned=courier.wake)})
     clockwork.every(TIMER_SECONDS, timers.fire, name="timers")
-    upkeep.hang(clockwork, ledger, desks, pictures, planned=courier.wake)
+    register.hang(clockwork, ledger, desks, pictures, planned=courier.wake)
     clockwork.every(LOOK_SECONDS, watching.look, name="watch", at_once=True)
     clockwork.every(REVIVE_SECONDS, ledger.revive, name="revive")
     clockwork.every(PRUNE_SECONDS, lambda: _prune(ledger), name="retention")

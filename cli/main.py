@@ -9,16 +9,16 @@ import importlib
 import sys
 from collections.abc import Sequence
 
-from cli import endings
-from cli.line import Line, offered, split, words
-from cli.programs import PROGRAMS, Program
+from cli.console import exit_codes
+from cli.parser.command_line import Line, offered, split, words
+from cli.parser.shell_commands import PROGRAMS, Program
 from shared.commands import COMMANDS, Command
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code: 0 done, 1 refused or failed, 2 misused."""
     line = split(sys.argv[1:] if argv is None else argv)
-    return endings.guard(lambda: _run(line))
+    return exit_codes.guard(lambda: _run(line))
 
 
 def _run(line: Line) -> int:
@@ -28,12 +28,12 @@ def _run(line: Line) -> int:
         return _run_program(PROGRAMS[line.word], line)
     command = COMMANDS.get(line.word.lower())
     if command is None or not offered(command):
-        raise endings.Misused(_unknown(line.word))
+        raise exit_codes.Misused(_unknown(line.word))
     return _run_command(command, line)
 
 
 def _run_program(program: Program, line: Line) -> int:
-    from cli.arguments import read_program
+    from cli.parser.arguments import read_program
 
     options = read_program(program, line)
     module, _, function = program.entry.partition(":")
@@ -42,29 +42,29 @@ def _run_program(program: Program, line: Line) -> int:
 
 
 def _run_command(command: Command, line: Line) -> int:
-    from cli.arguments import read_command
+    from cli.parser.arguments import read_command
 
     options = read_command(command, line)
     if command.name == "help":
         return _help(options.words)
-    from cli import verbs
+    from cli.commands import run_command
 
-    return verbs.run(command, options)
+    return run_command.run(command, options)
 
 
 def _help(words: Sequence[str]) -> int:
     """Needs neither settings nor service, and knows the programs, too."""
-    from cli import arguments, overview
+    from cli.parser import arguments, help_screen
 
     if not words:
-        print(overview.text())
+        print(help_screen.text())
     elif words[0] in PROGRAMS:
         arguments.program_parser(PROGRAMS[words[0]]).print_help()
     elif (command := COMMANDS.get(words[0].lower())) and offered(command):
         arguments.command_parser(command).print_help()
     else:
-        raise endings.Misused(_unknown(words[0]))
-    return endings.DONE
+        raise exit_codes.Misused(_unknown(words[0]))
+    return exit_codes.DONE
 
 
 def _without_word(line: Line) -> int:
@@ -72,20 +72,20 @@ def _without_word(line: Line) -> int:
         from importlib.metadata import version
 
         print(f"outreach {version('outreach-ops')}")
-        return endings.DONE
-    from cli import overview
+        return exit_codes.DONE
+    from cli.parser import help_screen
 
     if {"--help", "-h"} & set(line.before):
-        print(overview.text())
-        return endings.DONE
-    print(overview.text(), file=sys.stderr)
-    return endings.MISUSED
+        print(help_screen.text())
+        return exit_codes.DONE
+    print(help_screen.text(), file=sys.stderr)
+    return exit_codes.MISUSED
 
 
 def _unknown(word: str) -> str:
     from difflib import get_close_matches
 
-    from shared.plain import visible
+    from shared.text.sanitize import visible
 
     near = get_close_matches(word.lower(), words(), n=1, cutoff=0.5)
     hint = f" The nearest is “{near[0]}”." if near else ""

@@ -42,7 +42,7 @@ class Sandbox:
         self.announcement: dict[str, Any] = {}
 
     async def __aenter__(self) -> Self:
-        from sandbox.slack.standin import SlackStandIn
+        from sandbox.slack.server import SlackStandIn
 
         async with contextlib.AsyncExitStack() as exits:
             service = await exits.enter_async_context(self.service)

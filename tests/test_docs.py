@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from cli import settings_page
+from cli.commands import settings_page
 
-HOUSE = Path(__file__).parent.parent
+HOUSE = Path(__file__).parents[1]
 PAGES = [HOUSE / "README.md", *sorted((HOUSE / "docs").rglob("*.md"))]
 
 

@@ -6,11 +6,11 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from cli import terminal
 from cli.bulk.columns import Assignment
-from cli.bulk.survey import Survey
-from cli.bulk.tally import Outcome, Tally
-from shared.card import Card, Column, Fact, Row, Table, Tone
+from cli.bulk.csv_format import Survey
+from cli.bulk.row_counts import Outcome, Tally
+from cli.console import card_output
+from shared.domain.card import Card, Column, Fact, Row, Table, Tone
 
 MOST_SHOWN = 10
 DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar"}
@@ -30,13 +30,13 @@ def show_columns(survey: Survey, assignments: Sequence[Assignment]) -> None:
             columns=(Column(title="Column"), Column(title="Fills"), Column(title="Example")), rows=rows
         ),
     )
-    terminal.show(card, stream=sys.stderr)
+    card_output.show(card, stream=sys.stderr)
 
 
 def show_trial(sendable: int, refused: int, shown: Sequence[Outcome], *, as_json: bool) -> None:
     """What `--dry-run` found, to stdout."""
     if as_json:
-        terminal.print_data([{"sendable": sendable, "refused": refused}])
+        card_output.print_data([{"sendable": sendable, "refused": refused}])
         return
     card = Card(
         title=f"{sendable:,} leads can be sent, {refused:,} rows cannot",
@@ -44,13 +44,13 @@ def show_trial(sendable: int, refused: int, shown: Sequence[Outcome], *, as_json
         text=("Nothing was sent.",),
         table=_refusals(shown, total=refused),
     )
-    terminal.show(card)
+    card_output.show(card)
 
 
 def show_result(tally: Tally, *, sequence: str, report: str, as_json: bool) -> None:
     """What became of the rows, to stdout."""
     if as_json:
-        terminal.print_data([{**asdict(tally), "sequence": sequence, "report": report}])
+        card_output.print_data([{**asdict(tally), "sequence": sequence, "report": report}])
         return
     facts = [
         Fact(label="Added", value=f"{tally.added:,}", tone=Tone.GOOD),
@@ -65,7 +65,7 @@ def show_result(tally: Tally, *, sequence: str, report: str, as_json: bool) -> N
         tone=Tone.WARN if tally.refused else Tone.GOOD,
         facts=(*facts, Fact(label="Report", value=report)),
     )
-    terminal.show(card)
+    card_output.show(card)
 
 
 def _title(tally: Tally) -> str:

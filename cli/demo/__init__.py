@@ -9,8 +9,8 @@ import signal
 import sys
 from collections.abc import Iterator
 
-from cli.demo import witness
-from cli.demo.stage import DemoFailed, Stage, set_up
+from cli.demo import verification
+from cli.demo.setup import DemoFailed, Stage, set_up
 from cli.demo.summary import lines
 
 SPEED = 60.0
@@ -29,7 +29,7 @@ async def run_demo(
     try:
         with _stopping() as stop:
             async with set_up(seed=seed, speed=speed, scenario=scenario) as stage:
-                seen = witness.Witness(stage)
+                seen = verification.Witness(stage)
                 await _show(stage, seen, stop, headless=headless, seconds=seconds)
                 summary = await seen.close()
     except DemoFailed as failure:
@@ -40,7 +40,7 @@ async def run_demo(
 
 
 async def _show(
-    stage: Stage, seen: witness.Witness, stop: asyncio.Event, *, headless: bool, seconds: float | None
+    stage: Stage, seen: verification.Witness, stop: asyncio.Event, *, headless: bool, seconds: float | None
 ) -> None:
     """Until the dashboard is left, somebody says stop, or the time is over."""
     ending: list[asyncio.Task[object]] = [asyncio.create_task(stop.wait(), name="demo-stop")]
@@ -61,16 +61,16 @@ async def _show(
         await asyncio.gather(*ending, watching, return_exceptions=True)
 
 
-async def _watch(seen: witness.Witness, *, aloud: bool) -> None:
-    async for line in witness.watch(seen, try_commands=aloud):
+async def _watch(seen: verification.Witness, *, aloud: bool) -> None:
+    async for line in verification.watch(seen, try_commands=aloud):
         if aloud:
             print(line, file=sys.stderr, flush=True)
 
 
 async def _dashboard(stage: Stage) -> None:
-    from bot.ledger import open_ledger
+    from bot.store import open_ledger
     from shared import settings
-    from tui.app import run_dashboard
+    from tui.app.run import run_dashboard
 
     await run_dashboard(
         lambda: settings.load(environ=stage.environ),

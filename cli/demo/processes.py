@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Self
 
-from shared import lifeline
+from shared.text import parent_watch
 
 STOP_SECONDS = 5.0
 FIRST_PAUSE = 0.2
@@ -41,7 +41,7 @@ async def start(
             "-m",
             "cli.main",
             *words,
-            env={**env, lifeline.VARIABLE: "1"},
+            env={**env, parent_watch.VARIABLE: "1"},
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE if read_stdout else narration,
             stderr=narration,

@@ -11,7 +11,7 @@ import aiohttp
 
 from cli.doctor.finding import Finding, bad, doubtful, good
 from shared.settings import Settings, Workspace
-from shared.subscriptions import FILE_NAME, BookUnreadable, SubscriptionBook
+from shared.storage.webhook_subscriptions import FILE_NAME, BookUnreadable, SubscriptionBook
 
 HEADER = "X-Service-Signature"
 FORGED = "0" * 64

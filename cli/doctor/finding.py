@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shared.card import Tone
+from shared.domain.card import Tone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

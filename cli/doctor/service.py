@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from cli.doctor.finding import Finding, bad, doubtful, good
 from shared.api.client import OutreachClient
 from shared.api.errors import OutreachError, Unauthorized, Unreadable
-from shared.api.pacing import Priority
+from shared.api.http.rate_limit import Priority
 from shared.settings import Workspace
 
 NOTICEABLE_SECONDS, FATAL_SECONDS = 5.0, 120.0

@@ -10,8 +10,8 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from cli.doctor.finding import Finding, bad, doubtful, good
-from shared.plain import visible
 from shared.settings import Settings, SlackSettings
+from shared.text.sanitize import visible
 
 SECONDS = 10
 
@@ -44,7 +44,7 @@ def channels(settings: Settings) -> tuple[str, ...]:
 
 def scopes(granted: str | None) -> Finding:
     """Whether the token has all scopes of the manifest."""
-    from bot.manifest import SCOPES, SPARE
+    from bot.slack.manifest import SCOPES, SPARE
 
     if granted is None:
         return doubtful(

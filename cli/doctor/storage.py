@@ -8,8 +8,8 @@ import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
 from cli.doctor.finding import Finding, bad, good
-from shared.database import open_engine
 from shared.settings import Settings
+from shared.storage.database import open_engine
 
 CURE = "Is the server up, are name and password right, is the folder writable and the disk not full? See OUTREACH_DATABASE_URL."
 

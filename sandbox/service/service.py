@@ -11,21 +11,23 @@ from urllib.parse import urlsplit
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from sandbox.service import inspecting, post, scenarios, simulation
-from sandbox.service.api import Ledger, create_api
-from sandbox.service.clock import Clock
-from sandbox.service.control import create_control
-from sandbox.service.courier import TIMEOUT, Courier
-from sandbox.service.dials import Dials
-from sandbox.service.faults import Faults
-from sandbox.service.founding import Founding, found
-from sandbox.service.gate import Gate, Keys
-from sandbox.service.limits import Limiter
-from sandbox.service.metering import Meter
-from sandbox.service.simulation import Simulation
-from sandbox.service.storage import Storage
-from sandbox.service.subscribing import is_loopback
-from sandbox.serving import bind, serving
+from sandbox.asgi_server import bind, serving
+from sandbox.service.base.clock import Clock
+from sandbox.service.base.storage import Storage
+from sandbox.service.campaign import scenarios, simulation
+from sandbox.service.campaign.simulation import Simulation
+from sandbox.service.control import inspection
+from sandbox.service.control.dials import Dials
+from sandbox.service.control.routes import create_control
+from sandbox.service.seed.account import Founding, found
+from sandbox.service.v1.faults import Faults
+from sandbox.service.v1.gate import Gate, Keys
+from sandbox.service.v1.rate_limits import Limiter
+from sandbox.service.v1.request_counts import Meter
+from sandbox.service.v1.routes import Ledger, create_api
+from sandbox.service.webhooks import delivery_queue
+from sandbox.service.webhooks.allowed_urls import is_loopback
+from sandbox.service.webhooks.sender import TIMEOUT, Courier
 
 _TICK = 0.25
 
@@ -133,12 +135,12 @@ class Service:
 
     async def _take_over(self) -> None:
         """Carry an older book on: its clock goes on from where it stood, or from the real now if that is later."""
-        names = await self._storage.read(inspecting.key_names)
+        names = await self._storage.read(inspection.key_names)
         self._keys.workspaces = await self._storage.read(simulation.live_keys)
         self.api_keys = {name: key for key, name in names.items() if key in self._keys.workspaces}
         clock = await self._storage.read(simulation.clock_of)
         if not self._storage.shared:
-            await self._storage.write(post.release)
+            await self._storage.write(delivery_queue.release)
             until = await self._storage.read(simulation.simulated_until)
             clock = Clock(real=time.time(), virtual=max(until, self._founded), speed=self._founding.speed)
             await self._storage.write(lambda connection: simulation.set_clock(connection, clock))

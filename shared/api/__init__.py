@@ -25,10 +25,10 @@ if TYPE_CHECKING:
         Unreadable,
     )
     from shared.api.events import Event, EventLead, Unknown, read_event, sign, signature_matches
+    from shared.api.http.pipeline import RequestCounts
+    from shared.api.http.rate_limit import BudgetState, Pacer, Priority
+    from shared.api.http.rate_wait import LocalBudget
     from shared.api.models import AddResult, Inbox, Lead, Page, Sequence, Skipped, StatsRow, Subscription
-    from shared.api.pacing import BudgetState, Pacer, Priority
-    from shared.api.staircase import RequestCounts
-    from shared.api.turns import LocalBudget
 
 __all__ = [
     "AddResult",
@@ -66,7 +66,7 @@ __all__ = [
 
 _HOMES = {
     "OutreachClient": "shared.api.client",
-    "RequestCounts": "shared.api.staircase",
+    "RequestCounts": "shared.api.http.pipeline",
     "InvalidRequest": "shared.api.errors",
     "NotFound": "shared.api.errors",
     "OutreachError": "shared.api.errors",
@@ -92,10 +92,10 @@ _HOMES = {
     "Skipped": "shared.api.models",
     "StatsRow": "shared.api.models",
     "Subscription": "shared.api.models",
-    "BudgetState": "shared.api.pacing",
-    "Pacer": "shared.api.pacing",
-    "Priority": "shared.api.pacing",
-    "LocalBudget": "shared.api.turns",
+    "BudgetState": "shared.api.http.rate_limit",
+    "Pacer": "shared.api.http.rate_limit",
+    "Priority": "shared.api.http.rate_limit",
+    "LocalBudget": "shared.api.http.rate_wait",
 }
 
 

@@ -12,13 +12,15 @@ from datetime import date, datetime
 from functools import partial
 from typing import Any, Self
 
-from shared.api import decode, models, paging, wire
-from shared.api.exchange import Http, Transport
-from shared.api.lane import in_turn
-from shared.api.pacing import BudgetState, Pacer, Priority
-from shared.api.shapes import ShapeLog
-from shared.api.staircase import Answer, RequestCounts, Staircase
-from shared.api.turns import LocalBudget
+from shared.api import models, paging
+from shared.api.decoding import decode
+from shared.api.decoding.shape_report import ShapeLog
+from shared.api.http import requests
+from shared.api.http.decode_thread import in_turn
+from shared.api.http.pipeline import Answer, RequestCounts, Staircase
+from shared.api.http.rate_limit import BudgetState, Pacer, Priority
+from shared.api.http.rate_wait import LocalBudget
+from shared.api.http.transport import Http, Transport
 
 
 class OutreachClient:
@@ -42,12 +44,12 @@ class OutreachClient:
         total_timeout: float = 45.0,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        self.base_url = wire.check_base_url(base_url)
+        self.base_url = requests.check_base_url(base_url)
         self._pacer: Pacer = pacer or LocalBudget()
         self._fields = fields or {}
         self._shapes = ShapeLog()
         self._http = Http(
-            self.base_url, api_key=wire.check_api_key(api_key), transport=transport, timeout=timeout
+            self.base_url, api_key=requests.check_api_key(api_key), transport=transport, timeout=timeout
         )
         self._staircase = Staircase(
             self._http.exchange, pacer=self._pacer, total=total_timeout, jitter=jitter
@@ -96,7 +98,7 @@ class OutreachClient:
         priority: Priority = Priority.NORMAL,
     ) -> models.Page[models.Lead]:
         """One page of leads, newest first (GET /leads); `limit` is 1-100."""
-        request = wire.list_leads(sequence_id=sequence_id, status=status, limit=limit, cursor=cursor)
+        request = requests.list_leads(sequence_id=sequence_id, status=status, limit=limit, cursor=cursor)
         return decode.leads(await self._value(request, priority=priority), fields=self._section("lead"))
 
     async def iter_pages(
@@ -135,16 +137,16 @@ class OutreachClient:
         self, sequence_id: str, leads: Sequence[Mapping[str, Any]], *, priority: Priority = Priority.NORMAL
     ) -> models.AddResult:
         """Add 1-1,000 leads to a sequence (POST /leads); duplicates and blocked ones are reported, not errors."""
-        answer = await self._request(wire.add_leads(sequence_id, leads=leads), priority=priority)
+        answer = await self._request(requests.add_leads(sequence_id, leads=leads), priority=priority)
         return decode.added(answer.value, repeated=answer.repeated)
 
     async def remove_lead(self, lead_id: str) -> None:
         """Remove a lead from all sequences (DELETE /leads/{id}); its reply history stays."""
-        await self._request(wire.remove_lead(lead_id), priority=Priority.INTERACTIVE)
+        await self._request(requests.remove_lead(lead_id), priority=Priority.INTERACTIVE)
 
     async def list_sequences(self, *, priority: Priority = Priority.NORMAL) -> tuple[models.Sequence, ...]:
         """All sequences (GET /sequences)."""
-        value = await self._value(wire.list_sequences(), priority=priority)
+        value = await self._value(requests.list_sequences(), priority=priority)
         return decode.sequences(value, fields=self._section("sequence"))
 
     async def pause_sequence(self, sequence_id: str) -> None:
@@ -157,7 +159,7 @@ class OutreachClient:
 
     async def list_inboxes(self, *, priority: Priority = Priority.NORMAL) -> tuple[models.Inbox, ...]:
         """All connected inboxes (GET /inboxes)."""
-        value = await self._value(wire.list_inboxes(), priority=priority)
+        value = await self._value(requests.list_inboxes(), priority=priority)
         read = partial(decode.inboxes, value, fields=self._section("inbox"))
         return await in_turn(read, rows=_rows(value))
 
@@ -170,7 +172,7 @@ class OutreachClient:
         priority: Priority = Priority.NORMAL,
     ) -> tuple[models.StatsRow, ...]:
         """Counts by sequence, step, variant or inbox (GET /stats); the last 30 days unless both ends are given."""
-        value = await self._value(wire.stats(group_by=group_by, start=start, end=end), priority=priority)
+        value = await self._value(requests.stats(group_by=group_by, start=start, end=end), priority=priority)
         read = partial(decode.stats, value, group_by=group_by, fields=self._section("stats"))
         return await in_turn(read, rows=_rows(value))
 
@@ -179,21 +181,21 @@ class OutreachClient:
 
         Never repeated by itself: raises `Uncertain` when the subscription may exist and its secret is lost.
         """
-        request = wire.create_webhook(url, events=events)
+        request = requests.create_webhook(url, events=events)
         value = await self._value(request, priority=Priority.INTERACTIVE)
         return decode.subscription(value, url=url, events=tuple(events), fields=self._section("webhook"))
 
     async def _set_status(self, sequence_id: str, status: str) -> None:
-        request = wire.set_sequence_status(sequence_id, status=status)
+        request = requests.set_sequence_status(sequence_id, status=status)
         await self._request(request, priority=Priority.INTERACTIVE)
 
     def _section(self, name: str) -> Mapping[str, str]:
         return self._fields.get(name, {})
 
-    async def _value(self, request: wire.Request, *, priority: Priority) -> Any:
+    async def _value(self, request: requests.Request, *, priority: Priority) -> Any:
         return (await self._request(request, priority=priority)).value
 
-    async def _request(self, request: wire.Request, *, priority: Priority) -> Answer:
+    async def _request(self, request: requests.Request, *, priority: Priority) -> Answer:
         answer = await self._staircase.carry_out(request, priority=priority)
         self._shapes.note(request.endpoint, answer.value)
         return answer

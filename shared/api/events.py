@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from shared.api import vocabulary
-from shared.api.answers import parse_json
+from shared.api.decoding import field_names
+from shared.api.decoding.fields import Reader
+from shared.api.http.responses import parse_json
 from shared.api.models import EVENT_KINDS
-from shared.api.reading import Reader
 
 SIGNATURE_HEADER = "X-Service-Signature"
 
@@ -85,7 +85,7 @@ def read_event(body: bytes) -> Event | Unknown:
         return Unknown(reason="the body is no JSON")
     if not isinstance(payload, dict):
         return Unknown(reason="the body is no JSON object")
-    values = Reader(vocabulary.EVENT).read(payload)
+    values = Reader(field_names.EVENT).read(payload)
     kind = values.pop("kind")
     if kind is None:
         return Unknown(reason="the body names no event")

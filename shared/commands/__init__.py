@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from shared.card import Button, Card, Column, Fact, Row, Table, Tone
 from shared.commands.arguments import Misread, clip
 from shared.commands.table import COMMANDS, VERBS, Command, Face, Role
-from shared.words import Word, from_slack, join, split
+from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone
+from shared.text.tokenize import Word, from_slack, join, split
 
 __all__ = [
     "COMMANDS",

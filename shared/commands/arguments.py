@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from shared.api.models import GROUPINGS, LEAD_STATUSES, SEQUENCE_STATUSES
-from shared.words import Word, quote, read_duration, show_duration
+from shared.text.tokenize import Word, quote, read_duration, show_duration
 
 Values = Mapping[str, Any]
 Words = tuple[Word, ...]

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from shared.commands import arguments, routing
+from shared.commands import arguments, subscription_arguments
 from shared.commands.arguments import Grammar
 
 
@@ -173,7 +173,7 @@ _TABLE = (
             "subscribe reply.interested here",
             'subscribe lead.bounced sequence="Q3 founders" #sales condensed',
         ),
-        grammar=routing.SUBSCRIBE,
+        grammar=subscription_arguments.SUBSCRIBE,
     ),
     Command(
         name="unsubscribe",
@@ -182,14 +182,14 @@ _TABLE = (
         changes=True,
         role=Role.OPERATOR,
         examples=("unsubscribe lead.bounced here", "unsubscribe all #sales"),
-        grammar=routing.SUBSCRIBE,
+        grammar=subscription_arguments.SUBSCRIBE,
     ),
     Command(
         name="subscriptions",
         usage="[here|#channel]",
         summary="What a channel is told of",
         examples=("subscriptions", "subscriptions #sales"),
-        grammar=routing.CHANNEL,
+        grammar=subscription_arguments.CHANNEL,
     ),
     Command(
         name="digest",
@@ -198,7 +198,7 @@ _TABLE = (
         changes=True,
         role=Role.OPERATOR,
         examples=("digest now", "digest at 09:00 Europe/Berlin", "digest mondays at 08:30", "digest off"),
-        grammar=routing.DIGEST,
+        grammar=subscription_arguments.DIGEST,
     ),
     Command(name="audit", summary="Who changed what, when and where", examples=("audit",)),
     Command(name="whoami", summary="Your role, and what it may do", examples=("whoami",)),

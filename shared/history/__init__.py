@@ -13,11 +13,11 @@ from typing import Self, TypeVar
 
 from sqlalchemy.engine import URL
 
-from shared.health import DEFAULT, Thresholds
-from shared.history import pruning, reading, writing
-from shared.history.reading import Sample, Transition
-from shared.history.store import Act, HistoryUnavailable, Store
-from shared.snapshot import Snapshot
+from shared.domain.health import DEFAULT, Thresholds
+from shared.domain.snapshot import Snapshot
+from shared.history import pruning, reader, writer
+from shared.history.engine import Act, HistoryUnavailable, Store
+from shared.history.reader import Sample, Transition
 
 __all__ = ["History", "HistoryUnavailable", "Sample", "Transition"]
 
@@ -30,7 +30,7 @@ class History:
 
     def __init__(self, url: URL, *, thresholds: Thresholds = DEFAULT) -> None:
         self._store = Store(url)
-        self._writer = writing.Writer(thresholds)
+        self._writer = writer.Writer(thresholds)
         self._lane = ThreadPoolExecutor(1, thread_name_prefix="history")
         self._pruned_at: datetime | None = None
 
@@ -84,7 +84,7 @@ class History:
         Kinds and metrics: inbox and domain `health_score`; inbox `daily_limit`; sequence (the stats' group),
         total and today `sends`, `replies`, `positive_replies`, `meetings`. Total and today are their own keys.
         """
-        query = reading.SeriesQuery(
+        query = reader.SeriesQuery(
             workspace=workspace, kind=kind, metric=metric, start=start, end=end, points=points
         )
         found = await self._read(lambda c: query.read(c, key=key))
@@ -94,7 +94,7 @@ class History:
         self, workspace: str, *, kind: str, metric: str, start: datetime, end: datetime, points: int = 24
     ) -> Mapping[str, tuple[Sample, ...]]:
         """The same value of every inbox, sequence or domain, by key."""
-        query = reading.SeriesQuery(
+        query = reader.SeriesQuery(
             workspace=workspace, kind=kind, metric=metric, start=start, end=end, points=points
         )
         return await self._read(query.read)
@@ -106,7 +106,7 @@ class History:
 
         Each sample holds until the next; there are fewer than `points` where nothing is known of the beginning.
         """
-        query = reading.SeriesQuery(
+        query = reader.SeriesQuery(
             workspace=workspace, kind=kind, metric=metric, start=start, end=end, points=points
         )
         return await self._read(query.courses)
@@ -115,15 +115,15 @@ class History:
         self, workspace: str, *, start: datetime | None = None, limit: int = 50
     ) -> tuple[Transition, ...]:
         """What changed, the newest first."""
-        return await self._read(lambda c: reading.transitions_of(c, workspace, start=start, limit=limit))
+        return await self._read(lambda c: reader.transitions_of(c, workspace, start=start, limit=limit))
 
     async def moments(self, workspace: str, *, start: datetime, end: datetime) -> tuple[datetime, ...]:
         """When snapshots were kept, the oldest first."""
-        return await self._read(lambda c: reading.moments(c, workspace, start=start, end=end))
+        return await self._read(lambda c: reader.moments(c, workspace, start=start, end=end))
 
     async def snapshot_at(self, workspace: str, at: datetime) -> Snapshot | None:
         """The last snapshot that was kept until then."""
-        found = await self._read(lambda c: reading.snapshot_at(c, workspace, at=at))
+        found = await self._read(lambda c: reader.snapshot_at(c, workspace, at=at))
         if found:
             self.recognise(found)
         return found

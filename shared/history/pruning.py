@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
-from shared.history.store import samples, series, snapshots, transitions
+from shared.history.engine import samples, series, snapshots, transitions
 
 THINNING = ((timedelta(days=7), 3600), (timedelta(days=60), 86_400))
 """Samples older than this keep one, the last, in so many seconds."""

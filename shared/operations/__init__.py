@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 
 from shared.api.errors import OutreachError
-from shared.card import Card
 from shared.commands import Invocation, help_card, names_workspace
-from shared.desk import Desk
-from shared.operations import inboxes, leads, overview, people, routing, sequences, stats
-from shared.operations.faults import error_card
+from shared.domain.card import Card
+from shared.domain.records import RecordsUnavailable
+from shared.operations import inboxes, leads, overview, replies, sequences, stats, subscriptions
+from shared.operations.context import Desk
+from shared.operations.error_cards import error_card
 from shared.operations.outcome import Outcome, asks, failure, write, written
-from shared.records import RecordsUnavailable
 from shared.settings import DEFAULT, UnknownWorkspace
 
 __all__ = ["addressed", "asks", "error_card", "run"]
@@ -35,10 +35,10 @@ READING: Mapping[str, Callable[[Invocation, Desk], Awaitable[Card]]] = {
     "stats": stats.stats,
     "leads": leads.list_leads,
     "lead": leads.lead,
-    "open": people.open_replies,
-    "subscriptions": routing.subscriptions,
-    "audit": people.audit,
-    "whoami": people.whoami,
+    "open": replies.open_replies,
+    "subscriptions": subscriptions.subscriptions,
+    "audit": replies.audit,
+    "whoami": replies.whoami,
     "doctor": _doctor,
 }
 CHANGING: Mapping[str, Callable[[Invocation, Desk], Awaitable[Outcome]]] = {
@@ -46,9 +46,9 @@ CHANGING: Mapping[str, Callable[[Invocation, Desk], Awaitable[Outcome]]] = {
     "resume": sequences.resume,
     "add": leads.add,
     "remove": leads.remove,
-    "subscribe": routing.subscribe,
-    "unsubscribe": routing.unsubscribe,
-    "digest": routing.digest,
+    "subscribe": subscriptions.subscribe,
+    "unsubscribe": subscriptions.unsubscribe,
+    "digest": subscriptions.digest,
 }
 
 

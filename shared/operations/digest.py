@@ -9,18 +9,27 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from statistics import median
 
+from shared.api.http.rate_limit import Priority
 from shared.api.models import Inbox, StatsRow
-from shared.api.pacing import Priority
-from shared.card import Button, Card, Chart, Fact, Tone
-from shared.desk import Desk
-from shared.health import DomainHealth, roll_up, worst
+from shared.domain.card import Button, Card, Chart, Fact, Tone
+from shared.domain.health import DomainHealth, roll_up, worst
+from shared.domain.records import ClaimTime, OpenReply
+from shared.domain.reports import (
+    change,
+    rate,
+    show_change,
+    show_days,
+    show_number,
+    show_rate,
+    show_span,
+    totals,
+)
+from shared.domain.snapshot import service_day
+from shared.operations.context import Desk
 from shared.operations.outcome import need_records
 from shared.operations.overview import Part, read_part
 from shared.operations.stats import total_facts
-from shared.records import ClaimTime, OpenReply
-from shared.reports import change, rate, show_change, show_days, show_number, show_rate, show_span, totals
 from shared.settings import DEFAULT
-from shared.snapshot import service_day
 
 DAYS = {"day": 1, "week": 7}
 CHARTED = 14

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from shared.api.http.rate_limit import Priority
 from shared.api.models import Inbox
-from shared.api.pacing import Priority
-from shared.card import Button, Card, Column, Row, Table, Tone
 from shared.commands import Invocation, join
 from shared.commands.arguments import clip, did_you_mean
-from shared.desk import Desk
-from shared.health import DomainHealth, Thresholds, roll_up, verdict, worst
-from shared.reports import show_number
+from shared.domain.card import Button, Card, Column, Row, Table, Tone
+from shared.domain.health import DomainHealth, Thresholds, roll_up, verdict, worst
+from shared.domain.reports import show_number
+from shared.operations.context import Desk
 
 COLUMNS = (
     Column(title="Inbox"),

@@ -8,15 +8,15 @@ from functools import partial
 from typing import Any
 
 from shared.api.errors import NotFound
+from shared.api.http.rate_limit import Priority
 from shared.api.models import LEAD_STATUSES, AddResult, Lead, Page
-from shared.api.pacing import Priority
-from shared.card import Button, Card, Column, Fact, Row, Table, Tone
 from shared.commands import CONFIRMED, Invocation, aimed_at, join
 from shared.commands.arguments import clip, did_you_mean
-from shared.desk import Desk
+from shared.commands.resolve import Ambiguous, Missing, Picked, pick_sequence
+from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone
+from shared.domain.reports import show_number
+from shared.operations.context import Desk
 from shared.operations.outcome import Outcome
-from shared.reports import show_number
-from shared.resolve import Ambiguous, Missing, Picked, pick_sequence
 
 PAGE = 100
 PAGES_FIRST = 20

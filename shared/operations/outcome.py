@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from shared.api.errors import OutreachError
-from shared.card import Card, Tone
 from shared.commands import CONFIRMED, Invocation
-from shared.desk import Desk
-from shared.records import AuditEntry, Records, RecordsUnavailable
+from shared.domain.card import Card, Tone
+from shared.domain.records import AuditEntry, Records, RecordsUnavailable
+from shared.operations.context import Desk
 
 NO_RECORDS = "The bot's records are not available here."
 

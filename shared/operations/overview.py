@@ -10,17 +10,17 @@ from datetime import datetime
 from typing import Generic, TypeVar
 
 from shared.api.errors import OutreachError
+from shared.api.http.rate_limit import Priority
 from shared.api.models import Inbox, StatsRow
 from shared.api.models import Sequence as Campaign
-from shared.api.pacing import Priority
-from shared.card import Button, Card, Column, Fact, Row, Table, Tone
 from shared.commands import Invocation
-from shared.desk import Desk
-from shared.health import DomainHealth, roll_up, worst
+from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone
+from shared.domain.health import DomainHealth, roll_up, worst
+from shared.domain.records import AlertsSummary, RecordsUnavailable
+from shared.domain.reports import show_count, show_span, totals
+from shared.domain.snapshot import service_day
+from shared.operations.context import Desk
 from shared.operations.outcome import need_records
-from shared.records import AlertsSummary, RecordsUnavailable
-from shared.reports import show_count, show_span, totals
-from shared.snapshot import service_day
 
 T = TypeVar("T")
 ASKED = 3

@@ -7,16 +7,16 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from shared.api.errors import OutreachError, Uncertain
+from shared.api.http.rate_limit import Priority
 from shared.api.models import Sequence
-from shared.api.pacing import Priority
-from shared.card import Button, Card, Column, Fact, Row, Table, Tone
 from shared.commands import Invocation, aimed_at, join
 from shared.commands.arguments import clip
-from shared.desk import Desk
+from shared.commands.resolve import Ambiguous, Missing, Picked, pick_sequence
+from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone
+from shared.domain.records import RecordsUnavailable, Timer
+from shared.domain.reports import show_number
+from shared.operations.context import Desk
 from shared.operations.outcome import NO_RECORDS, Outcome, need_records, refused, show_time
-from shared.records import RecordsUnavailable, Timer
-from shared.reports import show_number
-from shared.resolve import Ambiguous, Missing, Picked, pick_sequence
 
 RESUME_TIMER = "resume"
 """The kind of timer that resumes a sequence; its key is the sequence's id."""

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from shared.api.errors import OutreachError
+from shared.api.http.rate_limit import Priority
 from shared.api.models import StatsRow
-from shared.api.pacing import Priority
-from shared.card import Button, Card, Chart, Column, Fact, Row, Table
 from shared.commands import Invocation
-from shared.desk import Desk
-from shared.reports import change, rate, show_change, show_count, show_days, show_rate, totals
-from shared.snapshot import DEFAULT_RANGE, service_day
+from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table
+from shared.domain.reports import change, rate, show_change, show_count, show_days, show_rate, totals
+from shared.domain.snapshot import DEFAULT_RANGE, service_day
+from shared.operations.context import Desk
 
 COLUMNS = (
     Column(title="Group"),

@@ -16,14 +16,14 @@ import platformdirs
 from pydantic import SecretStr, ValidationError
 from sqlalchemy.engine import URL
 
-from shared.alerting import Attention, Routing
-from shared.database import beside, parse_url
-from shared.health import DEFAULT as DEFAULT_THRESHOLDS
-from shared.health import Thresholds
-from shared.settings import configuration
-from shared.settings.configuration import BY_NAME, commented_template
-from shared.settings.roles import Roles
-from shared.settings.schema import Given, GivenWorkspace, explain
+from shared.domain.alert_settings import Attention, Routing
+from shared.domain.health import DEFAULT as DEFAULT_THRESHOLDS
+from shared.domain.health import Thresholds
+from shared.settings import config_table
+from shared.settings.config_table import BY_NAME, commented_template
+from shared.settings.model import Given, GivenWorkspace, explain
+from shared.settings.roles_section import Roles
+from shared.storage.database import beside, parse_url
 
 __all__ = [
     "Fault",
@@ -151,7 +151,7 @@ def load(
     """Read environment and file; raises `SettingsError` with every fault at once."""
     faults: list[Fault] = []
     file, in_file = _read_file(config, environ=environ, faults=faults)
-    in_environment = configuration.read_environment(environ)
+    in_environment = config_table.read_environment(environ)
     faults += _missing(in_file | in_environment, needs=needs)
     given: Given | None = None
     try:
@@ -166,12 +166,12 @@ def load(
 def _read_file(
     config: Path | None, *, environ: Mapping[str, str], faults: list[Fault]
 ) -> tuple[Path | None, dict[str, Any]]:
-    file, named_by = configuration.find_file(config, environ=environ)
+    file, named_by = config_table.find_file(config, environ=environ)
     if file is None:
         return None, {}
     try:
-        return file, configuration.read_file(file)
-    except configuration.FileUnreadable as error:
+        return file, config_table.read_file(file)
+    except config_table.FileUnreadable as error:
         cure = "Mend the file, or name another; `outreach init` writes a fresh one."
         faults.append(Fault(name=named_by or str(file), problem=f"names a file in vain: {error}", cure=cure))
         return file, {}
@@ -205,7 +205,7 @@ def _tables(given: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     if not tables or DEFAULT in tables or given.get("api_key"):
         tables[DEFAULT] = {
             **tables.get(DEFAULT, {}),
-            **{key: given[key] for key in configuration.WORKSPACE_KEYS if given.get(key)},
+            **{key: given[key] for key in config_table.WORKSPACE_KEYS if given.get(key)},
         }
     return tables
 
@@ -219,7 +219,7 @@ def _absent(name: str, *, workspace: str | None = None) -> Fault:
     return Fault(
         name=setting.variable if workspace in {None, DEFAULT} else place,
         problem="is missing.",
-        cure=f"{setting.meaning} Set it, or {place} in {configuration.FILE_NAME}{example}",
+        cure=f"{setting.meaning} Set it, or {place} in {config_table.FILE_NAME}{example}",
     )
 
 
@@ -263,11 +263,11 @@ def _places(database_url: str | None) -> tuple[URL, Path]:
 
 
 def _own_state() -> Path:
-    return Path(platformdirs.user_state_dir(configuration.APPLICATION, appauthor=False))
+    return Path(platformdirs.user_state_dir(config_table.APPLICATION, appauthor=False))
 
 
 def _workspaces(given: Given) -> dict[str, Workspace]:
-    own = GivenWorkspace(**{key: getattr(given, key) for key in configuration.WORKSPACE_KEYS})
+    own = GivenWorkspace(**{key: getattr(given, key) for key in config_table.WORKSPACE_KEYS})
     tables = dict(given.workspaces)
     if not tables or DEFAULT in tables or own.api_key is not None:
         tables = {DEFAULT: tables.pop(DEFAULT, GivenWorkspace()).overlaid(own), **tables}

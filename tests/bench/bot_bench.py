@@ -18,7 +18,7 @@ from aiohttp import web
 from tests.bench import lanes, memory
 from tests.bench.intake_server import SECRET
 from tests.bench.load import Load, deliveries, fire
-from tests.bot.house import CHANNEL, House, bot_process, free_port, interested, open_house
+from tests.bot.harness import CHANNEL, House, bot_process, free_port, interested, open_house
 
 Row = tuple[str, float, str, str, bool]
 COUNT = 20_000

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 Row = tuple[str, float, str, str, bool]
-HOUSE = Path(__file__).parent.parent.parent
+HOUSE = Path(__file__).parents[2]
 RUNS = 15
 ROWS = 1_000_000
 MIB = 1024.0

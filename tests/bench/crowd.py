@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from shared.api.models import Inbox
-from shared.snapshot import Reading, Snapshot
+from shared.domain.snapshot import Reading, Snapshot
 from tests.tui.accounts import account
 
 MANY = 10_000

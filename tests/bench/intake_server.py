@@ -17,9 +17,10 @@ from typing import Any
 import sqlalchemy as sa
 import uvloop
 
-from bot import logs, receiver
 from bot.app import Server, open_bot, server_config, settle_down
-from bot.receiver import Receive, Scope, Send, answer, read_body, signature_of
+from bot.http import webhook
+from bot.http.webhook import Receive, Scope, Send, answer, read_body, signature_of
+from bot.telemetry import logs
 from shared import settings
 from shared.api.events import signature_matches
 
@@ -29,7 +30,7 @@ COMMIT_SECONDS = 0.002
 
 async def bare(scope: Scope, receive: Receive, send: Send) -> None:
     """The signature and nothing else."""
-    body = await read_body(scope, receive, most=receiver.MOST_BYTES)
+    body = await read_body(scope, receive, most=webhook.MOST_BYTES)
     good = signature_matches(body, signature_of(scope["headers"]), [SECRET])
     await answer(send, 200 if good else 401)
 
@@ -48,7 +49,7 @@ async def serve(mode: str, port: int, database: str) -> None:
         await Server(server_config(bare)).serve(sockets=[listener])
         return
     if mode == "single":
-        receiver.BATCH = 1
+        webhook.BATCH = 1
     async with open_bot(settings.load(environ=environment(database))) as bot:
         if mode != "bot":
             slow_down(bot.ledger.store.engine)

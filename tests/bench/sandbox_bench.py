@@ -15,7 +15,7 @@ from typing import Any
 
 import httpx
 
-from sandbox.service.ids import encode
+from sandbox.service.base.ids import encode
 
 Row = tuple[str, float, str, str, bool]
 
@@ -43,7 +43,7 @@ uvloop.run(main())
 _EMPTY = """
 import asyncio, json, sys
 from fastapi import FastAPI
-from sandbox.serving import bind, serving
+from sandbox.asgi_server import bind, serving
 
 app = FastAPI()
 

@@ -14,19 +14,19 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from shared.database import beside, parse_url
+from shared.domain.snapshot import Snapshot
 from shared.history import History
-from shared.snapshot import Snapshot
+from shared.storage.database import beside, parse_url
 from tests.bench import tui_month
 from tests.bench.crowd import MANY, Lag, crowd, stirred
 from tests.bench.tui_terminal import dashboard
 from tests.tui.accounts import account
-from tui.board import Board, compose
-from tui.changes import between
-from tui.collector import calm
-from tui.dashboard import DashboardApp
-from tui.lines import ChangeLine
-from tui.tick import Tick, intervals
+from tui.app.dashboard import DashboardApp
+from tui.feed.tick import Tick, intervals
+from tui.model.board import Board, compose
+from tui.model.changes import between
+from tui.model.lines import ChangeLine
+from tui.system.gc_tuning import calm
 
 Row = tuple[str, float, str, str, bool]
 

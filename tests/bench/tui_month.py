@@ -22,18 +22,18 @@ from pathlib import Path
 import psutil
 
 from shared.api.client import OutreachClient
-from shared.api.turns import LocalBudget
-from shared.database import parse_url
+from shared.api.http.rate_wait import LocalBudget
+from shared.domain.snapshot import Reading
 from shared.history import History
-from shared.snapshot import Reading
+from shared.storage.database import parse_url
 from tests.bench.crowd import Lag, crowd
 from tests.bench.tui_terminal import dashboard
-from tui.collector import calm
-from tui.dashboard import DashboardApp
-from tui.memory import Memory
-from tui.opening import BEHIND
-from tui.poller import Poller
-from tui.tick import Tick
+from tui.app.dashboard import DashboardApp
+from tui.feed.history_access import Memory
+from tui.feed.poller import Poller
+from tui.feed.startup import BEHIND
+from tui.feed.tick import Tick
+from tui.system.gc_tuning import calm
 
 DAYS = 30
 SECONDS = 36.0

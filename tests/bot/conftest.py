@@ -9,11 +9,11 @@ import pytest
 import sqlalchemy as sa
 import structlog
 
-from bot.ledger import Ledger, open_ledger
+from bot.store import Ledger, open_ledger
 from sandbox.service import Service
-from shared.database import parse_url
-from tests.bot.house import House, bot_inside, interested, open_house
-from tests.bot.over_time import Hands, arrive, post_all
+from shared.storage.database import parse_url
+from tests.bot.harness import House, bot_inside, interested, open_house
+from tests.bot.held_clock import Hands, arrive, post_all
 
 # Its own colourful traceback takes a second of the event loop that the bot under test runs in.
 structlog.configure(

@@ -15,7 +15,7 @@ import pytest
 
 from cli.main import main
 
-HOUSE = Path(__file__).parent.parent.parent
+HOUSE = Path(__file__).parents[2]
 PROGRAM = (sys.executable, "-m", "cli.main")
 
 

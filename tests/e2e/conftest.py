@@ -15,7 +15,7 @@ from typing import Any
 import psutil
 import pytest
 
-HOUSE = Path(__file__).parent.parent.parent
+HOUSE = Path(__file__).parents[2]
 
 
 class Demo:

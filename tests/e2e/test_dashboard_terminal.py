@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 pytestmark = pytest.mark.e2e
-HOUSE = Path(__file__).parent.parent.parent
+HOUSE = Path(__file__).parents[2]
 
 
 class Sandbox:

@@ -15,10 +15,10 @@ from playwright.async_api import Browser, FilePayload, Page, Route, async_playwr
 from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
-from sandbox.slack import seed
-from sandbox.slack.settings import Settings
-from sandbox.slack.standin import SlackStandIn
-from tests.sandbox.slack.driving import (
+from sandbox.slack.server import SlackStandIn
+from sandbox.slack.state import seed
+from sandbox.slack.state.settings import Settings
+from tests.sandbox.slack.driver import (
     Json,
     actions,
     asked,

@@ -15,12 +15,10 @@ import httpx
 from pydantic import SecretStr
 
 from shared.api import OutreachClient
-from shared.api.turns import LocalBudget
-from shared.card import Card
+from shared.api.http.rate_wait import LocalBudget
 from shared.commands import Role, parse
-from shared.desk import Desk
-from shared.operations import run
-from shared.records import (
+from shared.domain.card import Card
+from shared.domain.records import (
     Actor,
     AlertsSummary,
     AuditEntry,
@@ -30,6 +28,8 @@ from shared.records import (
     Subscription,
     Timer,
 )
+from shared.operations import run
+from shared.operations.context import Desk
 from shared.settings import Workspace
 
 NOW = datetime(2026, 3, 10, 14, 30, tzinfo=UTC)

@@ -6,12 +6,12 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from shared.api.http.rate_limit import BudgetState
 from shared.api.models import Inbox, Lead, Sequence, StatsRow
-from shared.api.pacing import BudgetState
-from shared.snapshot import Reading, Snapshot
-from tui.board import Board, compose
-from tui.lines import ChangeLine
-from tui.tick import Tick, intervals
+from shared.domain.snapshot import Reading, Snapshot
+from tui.feed.tick import Tick, intervals
+from tui.model.board import Board, compose
+from tui.model.lines import ChangeLine
 
 NOW = datetime(2026, 3, 2, 14, 32, 7, tzinfo=UTC)
 NAMES = ("SaaS founders – Europe", "Fintech ops leaders", "Webinar follow-up", "Recruiters Singapore")

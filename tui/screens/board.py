@@ -16,21 +16,21 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from shared.api.models import GROUPINGS
-from tui import layout
-from tui.arrange import Arrangement
-from tui.board import Board
-from tui.changes import news
-from tui.columns import INBOXES, LISTS, UNCHARTED
-from tui.freshness import Freshness
-from tui.keys import BOARD, REPLAY, bindings, foot_of
-from tui.lines import ChangeLine
-from tui.look import Glyphs
-from tui.sturdy import Sturdy
-from tui.widgets.figures import Figures
-from tui.widgets.grid import Grid
+from tui.model import layout
+from tui.model.board import Board
+from tui.model.changes import news
+from tui.model.columns import INBOXES, LISTS, UNCHARTED
+from tui.model.filter_sort import Arrangement
+from tui.model.freshness import Freshness
+from tui.model.keys import BOARD, REPLAY, bindings, foot_of
+from tui.model.lines import ChangeLine
+from tui.theme.error_boundary import Sturdy
+from tui.theme.palette import Glyphs
+from tui.widgets.key_figures import Figures
+from tui.widgets.line_table import Grid
 from tui.widgets.panel import Panel
-from tui.widgets.top import Banner, Foot, Tabs, TopLine, Verdict
-from tui.widgets.workspaces import Workspaces
+from tui.widgets.status_lines import Banner, Foot, Tabs, TopLine, Verdict
+from tui.widgets.workspace_bar import Workspaces
 
 TITLES = {
     "inboxes": ("Inboxes", "No inboxes are connected."),

@@ -15,8 +15,8 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from shared.commands import COMMANDS, Face
-from shared.words import quote
-from tui.sturdy import Sturdy
+from shared.text.tokenize import quote
+from tui.theme.error_boundary import Sturdy
 
 MOST_OFFERS = 12
 

@@ -15,17 +15,17 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.screen import Screen
 
-from shared.card import Tone
-from tui.board import Board
-from tui.columns import LISTS
-from tui.freshness import Freshness
-from tui.lines import ChangeLine, DomainLine, Line
-from tui.look import Glyphs, Ink, Piece
-from tui.sturdy import Sturdy
-from tui.widgets.figures import Figures
+from shared.domain.card import Tone
+from tui.model.board import Board
+from tui.model.columns import LISTS
+from tui.model.freshness import Freshness
+from tui.model.lines import ChangeLine, DomainLine, Line
+from tui.theme.error_boundary import Sturdy
+from tui.theme.palette import Glyphs, Ink, Piece
+from tui.widgets.health_counts import Standing
+from tui.widgets.key_figures import Figures
 from tui.widgets.panel import Head, Panel
-from tui.widgets.standing import Standing
-from tui.widgets.top import Banner, TopLine, Verdict
+from tui.widgets.status_lines import Banner, TopLine, Verdict
 
 TURN = 12.0
 """Seconds for which a view is shown."""

@@ -10,7 +10,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from tui.look import Glyphs, Ink, Palette, Piece
+from tui.theme.palette import Glyphs, Ink, Palette, Piece
 
 HATCH_EVERY = 4
 

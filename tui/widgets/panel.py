@@ -11,14 +11,14 @@ from textual.containers import Vertical
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui import drawing
-from tui.columns import Column
-from tui.freshness import Freshness, Stamp
-from tui.lines import Line
-from tui.look import PALETTES, Glyphs, Ink, Piece
-from tui.sturdy import Sturdy
+from tui.model.columns import Column
+from tui.model.freshness import Freshness, Stamp
+from tui.model.lines import Line
+from tui.theme import text_bars
+from tui.theme.error_boundary import Sturdy
+from tui.theme.palette import PALETTES, Glyphs, Ink, Piece
 from tui.widgets import paint
-from tui.widgets.grid import Grid
+from tui.widgets.line_table import Grid
 
 
 class Head(Sturdy, Widget):
@@ -56,7 +56,7 @@ class Head(Sturdy, Widget):
         width = self.size.width
         tail = sum(cell_len(text) for text, _ in self._right)
         tail = min(tail, width)
-        pieces = [*drawing.fit(self._left, max(0, width - tail)), *drawing.fit(self._right, tail)]
+        pieces = [*text_bars.fit(self._left, max(0, width - tail)), *text_bars.fit(self._right, tail)]
         return Strip(paint.strip(pieces, palette=palette, ground=ground)).adjust_cell_length(width)
 
 

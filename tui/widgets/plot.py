@@ -5,10 +5,10 @@ from __future__ import annotations
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui import plotting
-from tui.look import PALETTES, Glyphs, Ink, Piece
-from tui.plotting import Plot
-from tui.sturdy import Sturdy
+from tui.theme import plotting
+from tui.theme.error_boundary import Sturdy
+from tui.theme.palette import PALETTES, Glyphs, Ink, Piece
+from tui.theme.plotting import Plot
 from tui.widgets import paint
 
 

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from sandbox.service import Service
-from tests.sandbox.service.receiver import Receiver
+from tests.sandbox.service.subscriber import Receiver
 
 FOUNDED = time.time()
 """When the account was founded. A service that stands there has nothing to catch up with, however long the tests take."""

@@ -10,9 +10,9 @@ import pytest
 from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
-from sandbox.slack.settings import Settings
-from sandbox.slack.standin import SlackStandIn
-from tests.sandbox.slack.driving import Person, over_http, over_socket
+from sandbox.slack.server import SlackStandIn
+from sandbox.slack.state.settings import Settings
+from tests.sandbox.slack.driver import Person, over_http, over_socket
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from shared.api import OutreachClient
-from shared.api.pacing import BudgetState, Priority
-from tests.shared.api.stage import Stage, open_stage
+from shared.api.http.rate_limit import BudgetState, Priority
+from tests.shared.api.scripted_server import Stage, open_stage
 
 KEY = "ok_live_s3cr3tk3y"
 

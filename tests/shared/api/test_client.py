@@ -25,9 +25,9 @@ from shared.api import (
     Unreachable,
     Unreadable,
 )
-from shared.api.pacing import Priority
+from shared.api.http.rate_limit import Priority
 from tests.shared.api.conftest import KEY, Unhurried
-from tests.shared.api.stage import Answer, Asked, Stage
+from tests.shared.api.scripted_server import Answer, Asked, Stage
 
 Call = Callable[[OutreachClient], Awaitable[Any]]
 

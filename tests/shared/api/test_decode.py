@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.api import AddResult, Unreadable, decode, values
+from shared.api import AddResult, Unreadable
+from shared.api.decoding import coerce, decode
+from shared.api.decoding.shape_report import shape
 from shared.api.models import Skipped
-from shared.api.shapes import shape
 
 
 @pytest.mark.parametrize(
@@ -22,7 +23,7 @@ from shared.api.shapes import shape
     ],
 )  # fmt: skip
 def test_a_number_is_read_from_any_type_or_is_unknown(given: Any, number: float | None) -> None:
-    assert values.as_number(given) == number
+    assert coerce.as_number(given) == number
 
 
 @pytest.mark.parametrize(
@@ -30,7 +31,7 @@ def test_a_number_is_read_from_any_type_or_is_unknown(given: Any, number: float 
     [(4, 4), ("4", 4), (4.0, 4), ("4.0", 4), (4.5, None), ([{}, {}], 2), ([], 0), (False, None)],
 )
 def test_a_count_is_whole_or_as_long_as_its_list(given: Any, count: int | None) -> None:
-    assert values.as_count(given) == count
+    assert coerce.as_count(given) == count
 
 
 @given(
@@ -43,11 +44,11 @@ def test_a_count_is_whole_or_as_long_as_its_list(given: Any, count: int | None) 
     | st.lists(st.integers())
 )
 def test_no_value_brings_a_reading_down(value: Any) -> None:
-    text = values.as_text(value)
+    text = coerce.as_text(value)
     assert text is None or text.encode()
-    assert values.as_word(value) is None or text
-    values.as_number(value)
-    values.as_count(value)
+    assert coerce.as_word(value) is None or text
+    coerce.as_number(value)
+    coerce.as_count(value)
 
 
 def test_an_unknown_status_is_kept_in_lower_case() -> None:

@@ -10,7 +10,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.api import Unreadable, decode
+from shared.api import Unreadable
+from shared.api.decoding import decode
 from tests.shared.api import dialects
 from tests.shared.api.dialects import Dialect, Meaning
 

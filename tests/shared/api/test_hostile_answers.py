@@ -15,9 +15,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shared.api import LocalBudget, OutreachClient, OutreachError, ServiceBroken, Unreadable
-from shared.api.wire import read_date
+from shared.api.http.requests import read_date
 from tests.shared.api.conftest import KEY
-from tests.shared.api.stage import Answer, Stage, open_stage
+from tests.shared.api.scripted_server import Answer, Stage, open_stage
 from tests.shared.api.test_client import EVERY_CALL
 
 AHEAD = "Fri, 31 Dec 9999 23:59:59 -0100"

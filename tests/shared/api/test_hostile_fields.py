@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.api import Event, OutreachClient, Unreadable, decode, read_event
+from shared.api import Event, OutreachClient, Unreadable, read_event
+from shared.api.decoding import decode
 from tests.shared.api.dialects import STYLES
-from tests.shared.api.stage import Answer, Stage
+from tests.shared.api.scripted_server import Answer, Stage
 
 LEAD = {
     "id": "ld_1",

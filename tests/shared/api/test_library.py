@@ -16,7 +16,7 @@ from sandbox.service import Service
 from shared import api
 from shared.api import OutreachClient
 
-HOUSE = Path(__file__).parent.parent.parent.parent
+HOUSE = Path(__file__).parents[3]
 PAGE = (HOUSE / "docs" / "client.md").read_text()
 # Rich is not among them: httpx loads it for its own command, where it is installed.
 FOREIGN = (
@@ -25,7 +25,9 @@ FOREIGN = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("line", ["from shared.api import *", "from shared.budget import SharedBudget"])
+@pytest.mark.parametrize(
+    "line", ["from shared.api import *", "from shared.storage.rate_budget import SharedBudget"]
+)
 def test_importing_it_loads_no_face_and_no_framework(line: str) -> None:
     program = f"import sys\n{line}\nprint(*sys.modules)"
     loaded = subprocess.run(

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.api import pacing
-from shared.api.pacing import Pace, Priority, Turn
-from tests.shared.api.stage import worst_second
+from shared.api.http import rate_limit
+from shared.api.http.rate_limit import Pace, Priority, Turn
+from tests.shared.api.scripted_server import worst_second
 
 T = 1 / 9.5
 START = 1_700_000_000.0
@@ -55,12 +55,12 @@ def simulate(
     while events:
         now, number, asked, priority, turn = heapq.heappop(events)
         if number in opened:
-            pace = pacing.late(pace, now, opened[number])
+            pace = rate_limit.late(pace, now, opened[number])
             went.append((asked, now, priority))
             continue
         if turn is None:
-            pace, turn = pacing.join(pace, now, priority=priority)
-        pace, wait = pacing.pass_gate(pace, now, turn)
+            pace, turn = rate_limit.join(pace, now, priority=priority)
+        pace, wait = rate_limit.pass_gate(pace, now, turn)
         if wait:
             heapq.heappush(events, (now + wait + next(late), next(order), asked, priority, turn))
         elif way := next(ways):
@@ -97,9 +97,9 @@ def test_not_even_when_the_way_takes_now_longer_now_shorter(
 def test_not_even_at_the_highest_rate_that_can_be_set(
     arrivals: list[tuple[float, Priority]], lateness: list[float], travel: list[float], rate: float
 ) -> None:
-    went = simulate(arrivals, lateness, Pace(interval=pacing.interval_of(rate)))
+    went = simulate(arrivals, lateness, Pace(interval=rate_limit.interval_of(rate)))
     times = [at + way for (_, at, _), way in zip(went, itertools.cycle(travel), strict=False)]
-    assert worst_second(times) <= pacing.LIMIT
+    assert worst_second(times) <= rate_limit.LIMIT
 
 
 def admits(form: str, moments: list[float], phase: float) -> bool:
@@ -153,8 +153,8 @@ def test_connections_that_take_their_time_bring_no_bunch(
 def test_what_one_command_reads_goes_at_once_where_the_key_was_quiet() -> None:
     went = simulate([(5.0, Priority.INTERACTIVE)] * 7, [0.0], replace(Pace(interval=T), gate=START))
     waits = [went_at - asked for asked, went_at, _ in went]
-    assert waits[: pacing.BURST] == [0.0] * pacing.BURST
-    assert waits[pacing.BURST] > T / 2
+    assert waits[: rate_limit.BURST] == [0.0] * rate_limit.BURST
+    assert waits[rate_limit.BURST] > T / 2
 
 
 def test_a_whole_burst_whose_connections_took_their_time_counts_from_when_it_went() -> None:
@@ -171,13 +171,13 @@ def test_a_bunch_may_be_held_up_as_one(arrivals: list[tuple[float, Priority]], h
 
 
 def test_those_who_follow_a_burst_pay_it_back() -> None:
-    hurried = [(0.0, Priority.INTERACTIVE)] * pacing.BURST
+    hurried = [(0.0, Priority.INTERACTIVE)] * rate_limit.BURST
     went = simulate([*hurried, *[(0.0, Priority.BULK)] * 20], [0.0])
-    assert went[-1][1] - START >= 24 * T - 2 * pacing.SLACK
+    assert went[-1][1] - START >= 24 * T - 2 * rate_limit.SLACK
 
 
 def test_nobody_goes_early_for_a_while_after_a_429() -> None:
-    stopped = pacing.stop(Pace(interval=T), START, 1.0, base=T)
+    stopped = rate_limit.stop(Pace(interval=T), START, 1.0, base=T)
     for later, waits in ((30.0, True), (90.0, False)):
         went = simulate([(later, Priority.INTERACTIVE)] * 3, [0.0], stopped)
         assert (went[-1][1] - went[-1][0] > T) is waits
@@ -185,7 +185,7 @@ def test_nobody_goes_early_for_a_while_after_a_429() -> None:
 
 @given(
     st.integers(min_value=1, max_value=60),
-    st.lists(st.floats(min_value=0, max_value=0.9 * pacing.SLACK), min_size=1),
+    st.lists(st.floats(min_value=0, max_value=0.9 * rate_limit.SLACK), min_size=1),
 )
 def test_a_little_lateness_costs_no_rate(count: int, lateness: list[float]) -> None:
     went = simulate([(0.0, Priority.BULK)] * count, lateness)
@@ -215,28 +215,28 @@ def test_a_person_waits_two_slots_at_most_whatever_else_goes_on(
 def test_a_429_stops_everybody_and_keeps_the_order(retry_after: float, waiting: int) -> None:
     pace, turns = Pace(interval=T), []
     for number in range(waiting + 1):
-        pace, turn = pacing.join(pace, START + number / 1000, priority=Priority.NORMAL)
+        pace, turn = rate_limit.join(pace, START + number / 1000, priority=Priority.NORMAL)
         turns.append(turn)
-    pace, wait = pacing.pass_gate(pace, START + 0.01, turns[0])
+    pace, wait = rate_limit.pass_gate(pace, START + 0.01, turns[0])
     assert not wait
-    stopped = pacing.stop(pace, START + 0.05, retry_after, base=T)
-    waits = [pacing.wait_of(stopped, START + 0.05, turn) for turn in turns[1:]]
+    stopped = rate_limit.stop(pace, START + 0.05, retry_after, base=T)
+    waits = [rate_limit.wait_of(stopped, START + 0.05, turn) for turn in turns[1:]]
     assert all(wait >= retry_after - 1e-6 for wait in waits)
     assert waits == sorted(waits)
-    assert pacing.view(stopped, START + 0.05).throttled_count == 1
+    assert rate_limit.view(stopped, START + 0.05).throttled_count == 1
 
 
 def test_a_bunch_of_429s_slows_down_once_and_clean_answers_bring_the_rate_back() -> None:
     pace = Pace(interval=T)
     for _ in range(5):
-        pace = pacing.stop(pace, START, 1.0, base=T)
-    assert abs(pacing.view(pace, START).rate - 9.5 / 1.25) < 1e-9
+        pace = rate_limit.stop(pace, START, 1.0, base=T)
+    assert abs(rate_limit.view(pace, START).rate - 9.5 / 1.25) < 1e-9
     for later in range(2, 40, 2):
-        pace = pacing.stop(pace, START + later, 1.0, base=T)
-    assert pacing.view(pace, START).rate == 5.0
+        pace = rate_limit.stop(pace, START + later, 1.0, base=T)
+    assert rate_limit.view(pace, START).rate == 5.0
     rates = []
     for _ in range(60):
-        pace = pacing.recover(pace, 50, base=T)
+        pace = rate_limit.recover(pace, 50, base=T)
         rates.append(1 / pace.interval)
     assert rates == sorted(rates)
     assert rates[-1] == 9.5
@@ -246,13 +246,13 @@ def test_a_bunch_of_429s_slows_down_once_and_clean_answers_bring_the_rate_back()
 def test_a_clock_that_steps_back_makes_nobody_wait_for_it(step: float, waiting: int) -> None:
     pace, turns = Pace(interval=T), []
     for _ in range(waiting):
-        pace, turn = pacing.join(pace, START, priority=Priority.NORMAL)
+        pace, turn = rate_limit.join(pace, START, priority=Priority.NORMAL)
         turns.append(turn)
-        pace, _ = pacing.pass_gate(pace, START, turns[0]) if len(turns) == 1 else (pace, 0.0)
-    pace, newcomer = pacing.join(pace, START - step, priority=Priority.NORMAL)
-    assert pacing.wait_of(pace, START - step, newcomer) <= (waiting + pacing.BURST + 2) * T + 1e-6
+        pace, _ = rate_limit.pass_gate(pace, START, turns[0]) if len(turns) == 1 else (pace, 0.0)
+    pace, newcomer = rate_limit.join(pace, START - step, priority=Priority.NORMAL)
+    assert rate_limit.wait_of(pace, START - step, newcomer) <= (waiting + rate_limit.BURST + 2) * T + 1e-6
     for turn in turns:
-        assert pacing.wait_of(pace, START - step, turn) <= (waiting + pacing.BURST + 2) * T + 1e-6
+        assert rate_limit.wait_of(pace, START - step, turn) <= (waiting + rate_limit.BURST + 2) * T + 1e-6
 
 
 @given(st.floats(min_value=1, max_value=1e8))

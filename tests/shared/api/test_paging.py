@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.api import Lead, OutreachClient, Page, decode
+from shared.api import Lead, OutreachClient, Page
+from shared.api.decoding import decode
 from shared.api.paging import pages
-from tests.shared.api.stage import Answer, Asked, Stage
+from tests.shared.api.scripted_server import Answer, Asked, Stage
 
 
 def book(count: int, *, last: dict[str, Any]) -> Any:

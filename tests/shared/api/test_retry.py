@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.api import retry
 from shared.api.errors import (
     InvalidRequest,
     NotFound,
@@ -19,7 +18,8 @@ from shared.api.errors import (
     Unreachable,
     Unreadable,
 )
-from shared.api.wire import Reply, retry_after_of
+from shared.api.http import retry
+from shared.api.http.requests import Reply, retry_after_of
 
 ERRORS: list[OutreachError] = [
     InvalidRequest(), NotFound(), Refused(), Unauthorized(), Unreadable(),

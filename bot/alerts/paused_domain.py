@@ -1,0 +1,172 @@
+"""The card of a domain that the service has paused: how its inboxes stand, why, and what to do next. Pure.
+
+What goes beyond the delivery was read by `bot.jobs.card_refresh` and stands in `Alert.standing`; it may be missing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from bot.alerts.wording import facts_of, footer, lasted, line_of, when
+from shared.commands.arguments import clip
+from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone
+from shared.domain.reports import UNKNOWN, show_number, show_rate
+
+if TYPE_CHECKING:
+    from bot.alerts.kinds import Alert
+
+BEFORE = "Day before"
+"""Than that of the pause."""
+COLUMNS = (
+    Column(title="Inbox"),
+    Column(title="Health", numeric=True),
+    Column(title=BEFORE, numeric=True),
+    Column(title="Limit", numeric=True),
+    Column(title=BEFORE, numeric=True),
+    Column(title="Status"),
+)
+MOST_INBOXES, MOST_SEQUENCES = 12, 5
+SENDING = "sending"
+"""The stage of a domain that sends again and is not well yet."""
+_STATUS = {"active": "active", "warming": "warming up", "resting": "resting"}
+
+
+def card(alert: Alert) -> Card:
+    """Red while it is paused, amber while it warms up, green when it has recovered."""
+    title, tone = headline(alert)
+    return Card(
+        title=title,
+        tone=tone,
+        text=_story(alert),
+        facts=(
+            *facts_of(("Reason", reason(alert) or "not told"), ("Inbox", alert.event.inbox)),
+            *_seen(alert.standing),
+            *facts_of(("Sequences", _sequences(alert.standing.get("sequences", ())))),
+            when("Paused", alert.received_at),
+            *_back(alert),
+        ),
+        table=_inboxes(alert.standing.get("inboxes", ())),
+        buttons=_buttons(alert),
+        footer=footer(alert),
+    )
+
+
+def headline(alert: Alert) -> tuple[str, Tone]:
+    """What the card says first."""
+    domain = name_of(alert)
+    if alert.recovered_at:
+        return f"{domain} has recovered", Tone.GOOD
+    if alert.standing.get("stage") == SENDING:
+        return f"{domain} sends again and warms up", Tone.WARN
+    return f"{domain} is paused", Tone.BAD
+
+
+def name_of(alert: Alert) -> str:
+    """The domain, as far as the delivery tells."""
+    event = alert.event
+    return clip(event.domain or (event.inbox or "").rpartition("@")[2] or "A domain")
+
+
+def _back(alert: Alert) -> tuple[Fact, ...]:
+    since = alert.standing.get("sending_at")
+    sending = (when("Sends again since", datetime.fromtimestamp(since, UTC)),) if since else ()
+    return (*sending, *((when("Recovered", alert.recovered_at),) if alert.recovered_at else ()))
+
+
+def how_they_are(rows: Sequence[Mapping[str, Any]]) -> str:
+    """`All 3 inboxes are active; the lowest health is 84.`: no more than is known."""
+    counts = Counter(_STATUS.get(row.get("status") or "", "of unknown status") for row in rows)
+    words = [word for word in (*_STATUS.values(), "of unknown status") if counts[word]]
+    scores = [row["health"] for row in rows if row.get("health") is not None]
+    health = f"lowest health {min(scores):g}" if scores else "health unknown"
+    if len(words) == 1:
+        whole = "Its inbox is" if len(rows) == 1 else f"All {len(rows)} inboxes are"
+        return f"{whole} {words[0]}; {health}."
+    return f"Of {len(rows)} inboxes, {', '.join(f'{counts[word]} {_be(counts[word])} {word}' for word in words)}; {health}."
+
+
+def _be(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def reason(alert: Alert) -> str:
+    """What the service says, with the share of sends that it names."""
+    share = alert.event.raw.get("rate")
+    said = (alert.event.reason or "").replace("_", " ")
+    known = isinstance(share, int | float) and not isinstance(share, bool) and 0 < share <= 1
+    return f"{said} ({show_rate(share)} of its sends)".strip() if known else said
+
+
+def _story(alert: Alert) -> tuple[str, ...]:
+    now = how_they_are(rows) if (rows := alert.standing.get("inboxes", ())) else ""
+    if alert.recovered_at:
+        took = lasted(alert.recovered_at, since=alert.received_at)
+        return tuple(filter(None, (f"It is well again, after {took}.", now)))
+    if alert.standing.get("stage") == SENDING:
+        return (f"It sends again, with small limits that grow from day to day. {now}".strip(),)
+    first = "The service stopped sending from this domain to protect its reputation."
+    return (first, f"Next: {_advice(alert)}")
+
+
+def _advice(alert: Alert) -> str:
+    """What to do, by what is known of the cause."""
+    seen: Mapping[str, int] = alert.standing.get("counts", {})
+    said = (alert.event.reason or "").casefold()
+    if "complain" in said or "spam" in said or seen.get("lead.unsubscribed", 0) > seen.get("lead.bounced", 0):
+        return (
+            "read what its sequences say, and to whom; pause those that people complain of. "
+            "Let the inboxes rest: each comes back with a small limit."
+        )
+    if "bounce" in said or seen.get("lead.bounced", 0):
+        return (
+            "check the addresses of its sequences before more are sent; remove those that bounce. "
+            "Let the inboxes rest: each comes back with a small limit."
+        )
+    return "look at its inboxes and at the sequences that send from it; let the inboxes rest meanwhile."
+
+
+def _seen(standing: Mapping[str, Any]) -> tuple[Fact, ...]:
+    counts: Mapping[str, int] = standing.get("counts", {})
+    if not counts:
+        return ()
+    hard = counts.get("hard", 0)
+    bounces = show_number(counts.get("lead.bounced", 0), "bounce") + (f" ({hard} hard)" if hard else "")
+    outs = show_number(counts.get("lead.unsubscribed", 0), "opt-out")
+    return (Fact(label="Seen in 7 days", value=f"{bounces}, {outs}"),)
+
+
+def _sequences(names: Sequence[str]) -> str:
+    more = len(names) - MOST_SEQUENCES
+    return ", ".join(names[:MOST_SEQUENCES]) + (f" and {more} more" if more > 0 else "")
+
+
+def _inboxes(rows: Sequence[Mapping[str, Any]]) -> Table | None:
+    if not rows:
+        return None
+    past = any(row.get("health_before") is not None for row in rows)
+    shown = [n for n, column in enumerate(COLUMNS) if past or column.title != BEFORE]
+    drawn = tuple(
+        Row(cells=tuple(_cells(row)[n] for n in shown), tone=Tone(row.get("tone") or Tone.INFO))
+        for row in rows[:MOST_INBOXES]
+    )
+    return Table(columns=tuple(COLUMNS[n] for n in shown), rows=drawn, total=len(rows))
+
+
+def _cells(row: Mapping[str, Any]) -> tuple[str | float | None, ...]:
+    figures = (row.get(name) for name in ("health", "health_before", "limit", "limit_before"))
+    return row["address"], *figures, row.get("status") or UNKNOWN
+
+
+def _buttons(alert: Alert) -> tuple[Button, ...]:
+    domain = alert.event.domain or (alert.event.inbox or "").rpartition("@")[2]
+    looking = (Button(label="Show inboxes", command=line_of(alert, "inboxes", domain)),) if domain else ()
+    settled = alert.recovered_at or alert.standing.get("stage") == SENDING
+    names = () if settled else alert.standing.get("sequences", ())[:2]
+    pausing = tuple(
+        Button(label=f"Pause {name}", command=line_of(alert, "pause", name), menu=len(names) > 1)
+        for name in names
+    )
+    return (*looking, *pausing, Button(label="Status", command=line_of(alert, "status")))

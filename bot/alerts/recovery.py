@@ -1,0 +1,87 @@
+"""How a paused domain comes back: it rests, sends again with small limits, and is well again. Pure.
+
+The service tells of none of it: it is read from the domain's inboxes, and from how they were seen before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bot.alerts import rendering
+from bot.alerts.paused_domain import SENDING, how_they_are
+from bot.alerts.wording import lasted
+from bot.store.alerts.subjects import Watched
+from bot.store.queue.deliveries import Planned
+from shared.api.models import Inbox
+from shared.commands.arguments import clip
+from shared.domain.card import Card, Tone
+from shared.domain.health import Thresholds, verdict
+
+RECOVERED = "recovered"
+"""The stage of a domain whose inboxes are all active and healthy."""
+
+Past = Mapping[str, tuple[float | None, float | None]]
+"""Health and limit by address."""
+
+
+def standing(
+    inboxes: Sequence[Inbox], *, before: Mapping[str, Any], past: Past, thresholds: Thresholds, now: float
+) -> dict[str, Any]:
+    """How a domain stands; `before` is how it stood when it was last looked at, empty at first."""
+    known = {row["address"]: row for row in before.get("inboxes", ())}
+    verdicts = [verdict(inbox, thresholds=thresholds) for inbox in inboxes]
+    well = all(
+        inbox.status == "active" and one.tone is Tone.GOOD
+        for inbox, one in zip(inboxes, verdicts, strict=True)
+    )
+    rests = any(inbox.status == "resting" for inbox in inboxes)
+    troubled, rested = bool(before.get("troubled")) or not well, bool(before.get("rested")) or rests
+    stage = _stage(well=well and troubled, sends=rested and not rests) if inboxes else ""
+    return {
+        "inboxes": [
+            _row(inbox, tone=one.tone, known=known.get(inbox.email), past=past)
+            for inbox, one in zip(inboxes, verdicts, strict=True)
+        ],
+        "troubled": troubled,
+        "rested": rested,
+        "stage": stage,
+        "sending_at": (before.get("sending_at") or now) if stage == SENDING else before.get("sending_at"),
+    }
+
+
+def _stage(*, well: bool, sends: bool) -> str:
+    return RECOVERED if well else SENDING if sends else ""
+
+
+def _row(inbox: Inbox, *, tone: Tone, known: Mapping[str, Any] | None, past: Past) -> dict[str, Any]:
+    """An inbox as it stands; what it was the day before stays as it was first found."""
+    health, limit = past.get(inbox.email, (None, None))
+    return {
+        "address": inbox.email,
+        "health": inbox.health_score,
+        "limit": inbox.daily_limit,
+        "status": inbox.status,
+        "tone": tone,
+        "health_before": known.get("health_before") if known else health,
+        "limit_before": known.get("limit_before") if known else limit,
+    }
+
+
+def note(one: Watched, now: Mapping[str, Any], *, at: float) -> Planned:
+    """What the thread and the channel are told of a domain that sends again, or is well again."""
+    well = now["stage"] == RECOVERED
+    took = lasted(rendering.moment(at), since=rendering.moment(one.received_at))
+    card = Card(
+        title=f"{clip(one.domain)} {'has recovered' if well else 'sends again'}",
+        tone=Tone.GOOD if well else Tone.WARN,
+        text=(f"After {took}. {how_they_are(now['inboxes'])}",),
+    )
+    return Planned(
+        dedupe=f"{one.alert_id}:{now['stage']}",
+        channel="",
+        kind="recovered",
+        note=rendering.write_note(card),
+        condensed=True,
+        alert_id=one.alert_id,
+    )

@@ -1,0 +1,186 @@
+"""From posts as the ledger holds them to messages as Slack takes them. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from bot.alerts import kinds
+from bot.alerts.interested import Mark
+from bot.alerts.kinds import Alert
+from bot.blockkit import card_blocks, card_list
+from bot.blockkit.elements import Block
+from bot.store.queue.posts import NUDGES, Post
+from bot.store.queue.repaints import StormTally
+from shared.api.events import Event, read_event
+from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone
+
+
+def alert_of(post: Post, *, several: bool) -> Alert:
+    """The alert of a post; one whose body was pruned still says what is known."""
+    event = read_event(post.body or b"")
+    return Alert(
+        id=post.alert_id,
+        event=event if isinstance(event, Event) else Event(kind="pruned"),
+        received_at=moment(post.received_at),
+        seen=post.seen,
+        found=post.found,
+        claim=_mark(post.claimed_name, post.claimed_at),
+        handled=_mark(post.handled_name, post.handled_at),
+        snooze=_mark(post.snoozed_name, post.snoozed_until),
+        nudges=post.nudges if post.waiting_since is not None else 0,
+        standing=json.loads(post.standing) if post.standing else {},
+        recovered_at=None if post.recovered_at is None else moment(post.recovered_at),
+        workspace=post.workspace if several else "",
+    )
+
+
+def _mark(name: str, at: float | None) -> Mark | None:
+    return None if at is None else Mark(name=name, at=moment(at))
+
+
+def moment(at: float) -> datetime:
+    """Unix seconds as an aware time."""
+    return datetime.fromtimestamp(at, UTC)
+
+
+def card_of(post: Post, *, several: bool, tally: StormTally | None = None) -> Card:
+    """What a post says."""
+    if post.kind == "storm":
+        return storm(tally)
+    if post.note:
+        return settled(read_note(post.note), post) if is_settled(post) else read_note(post.note)
+    alert = alert_of(post, several=several)
+    if post.kind == "again":
+        return kinds.again(alert, at=moment(post.created_at))
+    return kinds.condensed(alert) if post.condensed else kinds.card(alert)
+
+
+def is_settled(post: Post) -> bool:
+    """Whether a message called for somebody, and nobody is called for any more."""
+    return post.kind in NUDGES and post.waiting_since is None
+
+
+def settled(card: Card, post: Post) -> Card:
+    """What is left of a reminder when somebody has taken, done or put off what it reminded of."""
+    if post.handled_at is not None:
+        said = f"✓ Handled by @{post.handled_name}."
+    elif post.claimed_at is not None:
+        said = f"✓ Claimed by @{post.claimed_name}."
+    else:
+        said = f"Snoozed by @{post.snoozed_name}." if post.snoozed_until else "Nobody is waited for any more."
+    return Card(title=card.title, text=(said,))
+
+
+def message(posts: Sequence[Post], *, several: bool, tally: StormTally | None = None) -> card_blocks.Message:
+    """One post as a whole card, or several as a list in which each keeps its own button."""
+    if len(posts) == 1 and not posts[0].bundle:
+        card = card_of(posts[0], several=several, tally=tally)
+        drawn = card_list.render_line(card) if posts[0].condensed else card_blocks.render(card)
+        drawn = card_blocks.illustrated(drawn, picture_of(posts[0].note))
+        calls = posts[0].kind not in {"alert", *NUDGES} or posts[0].waiting_since is not None
+        return called(drawn, posts[0].mention if calls else "")
+    cards = [card_of(post, several=several) for post in posts]
+    return card_list.render_list(cards)
+
+
+def called(drawn: card_blocks.Message, mention: str) -> card_blocks.Message:
+    """The message, calling somebody; who it is comes from the settings, never from a lead."""
+    if not mention:
+        return drawn
+    call = {"here": "<!here>"}.get(mention, f"<!subteam^{mention}>" if mention[0] == "S" else f"<@{mention}>")
+    context = {"type": "context", "elements": [{"type": "mrkdwn", "text": call}]}
+    return card_blocks.Message(text=f"{call} {drawn.text}", blocks=[*drawn.blocks, context])
+
+
+def broadcasts(posts: Sequence[Post]) -> bool:
+    """Whether a message of a thread is shown in the channel too: what is new there for everybody."""
+    return posts[0].kind in {"again", "escalation", "back", "recovered"}
+
+
+def payload(posts: Sequence[Post]) -> dict[str, Any]:
+    """The metadata by which the message is found again, and its alerts are known to others."""
+    names = [post.alert_id for post in posts if post.kind == "alert"]
+    found: dict[str, Any] = {"key": key(posts)}
+    if names:
+        found["alert_id"] = names[0]
+    if len(names) > 1:
+        found["alert_ids"] = names
+    if posts[0].kind == "again":
+        found["again_of"] = posts[0].alert_id
+    return found
+
+
+def key(posts: Sequence[Post]) -> str:
+    """What tells this message from every other."""
+    return posts[0].bundle or f"p{posts[0].mark}"
+
+
+def storm(tally: StormTally | None) -> Card:
+    """The one card that heads a storm; the alerts themselves are in its thread."""
+    if tally is None or not (tally.posted or tally.waiting):
+        return Card(title="Many alerts at once", tone=Tone.WARN, text=("They follow in this thread.",))
+    posted, waiting = (sum(n for _, n in counts) for counts in (tally.posted, tally.waiting))
+    text = (
+        "All of them are in this thread, interested replies first."
+        if tally.over
+        else f"{waiting} more are on their way into this thread, interested replies first."
+    )
+    totals: dict[str, int] = {}
+    for kind, count in (*tally.posted, *tally.waiting):
+        totals[kind] = totals.get(kind, 0) + count
+    return Card(
+        title=f"{posted + waiting} alerts at once",
+        tone=Tone.INFO if tally.over else Tone.WARN,
+        text=(text,),
+        facts=tuple(Fact(label=str(count), value=kinds.title(kind)) for kind, count in totals.items()),
+    )
+
+
+def picture_of(note: str) -> Block | None:
+    """The picture that a note was given."""
+    return json.loads(note).get("picture") if note else None
+
+
+def write_note(card: Card, *, picture: Block | None = None) -> str:
+    """A Card of the bot's own, for the ledger."""
+    table = card.table and {
+        "columns": [[column.title, column.numeric, column.bar] for column in card.table.columns],
+        "rows": [[row.tone, *row.cells] for row in card.table.rows],
+    }
+    facts = [[fact.label, fact.value, fact.tone, fact.at and fact.at.timestamp()] for fact in card.facts]
+    buttons = [[button.label, button.command, button.tone] for button in card.buttons]
+    words = {"title": card.title, "tone": card.tone, "text": card.text, "footer": card.footer}
+    return json.dumps({**words, "facts": facts, "buttons": buttons, "table": table, "picture": picture})
+
+
+def read_note(note: str) -> Card:
+    """The Card of `write_note`."""
+    given = json.loads(note)
+    facts = given.get("facts", ())
+    return Card(
+        title=given["title"],
+        tone=Tone(given["tone"]),
+        text=tuple(given["text"]),
+        facts=tuple(
+            Fact(label=label, value=value, tone=Tone(tone), at=None if at is None else moment(at))
+            for label, value, tone, at in facts
+        ),
+        table=_table(given.get("table")),
+        buttons=tuple(
+            Button(label=label, command=command, tone=Tone(tone))
+            for label, command, tone in given.get("buttons", ())
+        ),
+        footer=given.get("footer", ""),
+    )
+
+
+def _table(given: dict[str, Any] | None) -> Table | None:
+    if not given:
+        return None
+    return Table(
+        columns=tuple(Column(title=t, numeric=n, bar=b) for t, n, b in given["columns"]),
+        rows=tuple(Row(cells=tuple(cells), tone=Tone(tone)) for tone, *cells in given["rows"]),
+    )

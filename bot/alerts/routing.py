@@ -1,0 +1,104 @@
+"""From a pending delivery to the messages it causes. Pure: what the ledger calls within its transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from bot.alerts import kinds
+from bot.store.alerts.subjects import NAME
+from bot.store.queue.deliveries import Decision, Pending, Planned
+from shared.api.events import Event, read_event
+from shared.domain.alert_settings import Routing, Rule
+from shared.domain.records import Subscription
+
+AGAIN_AFTER = 1800.0
+"""Seconds after an acknowledged report of a paused domain when an identical one is a new event, not a retry."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A channel that is to be told of an event, and how."""
+
+    channel: str
+    condensed: bool = False
+    mention: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Routes:
+    """Who is told what, by workspace."""
+
+    alert_channels: Mapping[str, str | None]
+    subscriptions: Mapping[str, Sequence[Subscription]]
+    routing: Routing = field(default_factory=Routing)
+
+    def decide(self, pending: Pending) -> Decision:
+        """What becomes of a delivery."""
+        event = read_event(pending.body)
+        if not isinstance(event, Event):
+            return Decision(problem=event.reason)
+        known = "" if event.is_known else f"{event.kind[:80]!r} is no event of the document"
+        return Decision(
+            kind=event.kind[:80],
+            problem=known,
+            email=event.lead.email or "",
+            domain=(kinds.domain_of(event) or "").casefold()[:300],
+            sequence=(event.sequence or "")[:NAME],
+            detail=(event.bounce_type or event.return_date or "")[:80],
+            waits=event.kind == kinds.INTERESTED,
+            posts=tuple(self._posts(pending, event)),
+        )
+
+    def targets(self, event: Event, *, workspace: str) -> tuple[Target, ...]:
+        """The channels that are to be told, each once: what a channel asked for itself decides on the form."""
+        asked = [rule for rule in self._rules(workspace) if kinds.wants(rule.subscription, event)]
+        by_channel: dict[str, list[Rule]] = {}
+        if kinds.kind_of(event.kind).at_once:
+            own = self.alert_channels.get(workspace) or self.routing.fallback
+            by_channel |= {own: []} if own else {}
+        for rule in asked:
+            by_channel.setdefault(rule.subscription.channel, []).append(rule)
+        return tuple(self._target(channel, rules, event) for channel, rules in by_channel.items())
+
+    def _rules(self, workspace: str) -> list[Rule]:
+        """What was subscribed by command, and what the settings hold."""
+        typed = [Rule(subscription=one) for one in self.subscriptions.get(workspace, ())]
+        return [*typed, *(rule for rule in self.routing.rules if rule.workspace in {"", workspace})]
+
+    def _target(self, channel: str, rules: Sequence[Rule], event: Event) -> Target:
+        named = next((rule.mention for rule in rules if rule.mention), "")
+        usual = self.routing.manners(channel).mention if event.kind == kinds.INTERESTED else ""
+        condensed = bool(rules) and all(rule.subscription.condensed for rule in rules)
+        return Target(channel=channel, condensed=condensed, mention=named or usual)
+
+    def _posts(self, pending: Pending, event: Event) -> list[Planned]:
+        kind = kinds.kind_of(event.kind)
+        targets = self.targets(event, workspace=pending.workspace)
+        quiet = {
+            one.channel: self.routing.manners(one.channel).quiet_until(pending.last_at) for one in targets
+        }
+        first = [
+            Planned(
+                dedupe=f"{pending.alert_id}:{target.channel}",
+                channel=target.channel,
+                urgency=kind.urgency,
+                condensed=target.condensed,
+                mention="" if quiet[target.channel] else target.mention,
+                held_until=None if kind.at_once else quiet[target.channel],
+            )
+            for target in targets
+        ]
+        return [*first, *self._again(pending, event, [target.channel for target in targets])]
+
+    def _again(self, pending: Pending, event: Event, channels: Sequence[str]) -> list[Planned]:
+        """A domain that is paused anew sends the same bytes; a sender that was told 200 does not retry."""
+        if event.kind != kinds.PAUSED or pending.seen < 2 or not pending.acknowledged_before:
+            return []
+        if pending.last_at - pending.before_at < AGAIN_AFTER:
+            return []
+        mark = f"again:{pending.seen}"
+        return [
+            Planned(dedupe=f"{pending.alert_id}:{c}:{mark}", channel=c, kind="again", urgency=1)
+            for c in channels
+        ]

@@ -1,0 +1,68 @@
+"""The words that all cards of alerts share: who, when, how long, and command lines that stay whole. Pure."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import TYPE_CHECKING
+
+from shared.api.events import Event
+from shared.commands.arguments import clip
+from shared.domain.card import Fact
+from shared.text.tokenize import join
+
+if TYPE_CHECKING:
+    from bot.alerts.kinds import Alert
+
+
+def about(event: Event) -> str:
+    """`Ada Lovelace at Acme`, as far as it is told."""
+    name = clip(event.lead.name or event.domain or event.inbox or "Somebody")
+    return f"{name} at {clip(event.lead.company, length=40)}" if event.lead.company else name
+
+
+def facts_of(*pairs: tuple[str, str | None]) -> tuple[Fact, ...]:
+    """A fact for each value that is known."""
+    return tuple(Fact(label=label, value=value) for label, value in pairs if value)
+
+
+def when(label: str, at: datetime) -> Fact:
+    """A moment, which Slack shows in the zone of whoever reads it."""
+    return Fact(label=label, value=said_at(at), at=at)
+
+
+def said_at(at: datetime) -> str:
+    """A moment where nobody knows the reader's zone."""
+    return f"{at:%-d %b, %H:%M} UTC"
+
+
+def said_day(text: str) -> str:
+    """`2026-12-01` as `Tue 1 Dec 2026`; what is no such day as it was told."""
+    try:
+        return f"{date.fromisoformat(text[:10]):%a %-d %b %Y}"
+    except ValueError:
+        return text
+
+
+def footer(alert: Alert) -> str:
+    """What is odd about an alert: another workspace, found late, came more than once."""
+    repeated = f"received {alert.seen}×" if alert.seen > 1 else ""
+    late = "found late: its delivery never came" if alert.found else ""
+    return " · ".join(filter(None, (alert.workspace, late, repeated)))
+
+
+def line_of(alert: Alert, verb: str, *arguments: str) -> str:
+    """A command line whose arguments, whatever they hold, stay one word each."""
+    line = join(verb, *arguments)
+    return f"{line} @{alert.workspace}" if alert.workspace else line
+
+
+def lasted(until: datetime, *, since: datetime) -> str:
+    """A length of time as a person says it: `40 s`, `3 min`, `2 h 5 min`, `3 days`."""
+    seconds = max(0, int((until - since).total_seconds()))
+    if seconds < 60:
+        return f"{seconds} s"
+    if seconds < 3600:
+        return f"{seconds // 60} min"
+    if seconds < 172_800:
+        return f"{seconds // 3600} h {seconds % 3600 // 60} min".removesuffix(" 0 min")
+    return f"{seconds // 86_400} days"

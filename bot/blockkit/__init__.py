@@ -1,0 +1,1 @@
+"""A Card as Block Kit, within Slack's limits. Pure."""

@@ -1,0 +1,236 @@
+"""A Card in Slack's Block Kit, inside every limit of the platform, with nothing in it that Slack would interpret.
+
+Pure. Words from outside stand in `plain_text`, `rich_text` and `raw_text` objects, which mention nobody, link
+nothing and style nothing; the fallback `text`, which Slack does parse, is escaped. Limits: Slack's reference of
+blocks, and the undocumented 13,200 characters over all blocks of a message.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from slack_sdk.models.blocks import (
+    ActionsBlock,
+    ContextBlock,
+    HeaderBlock,
+    RawTextObject,
+    RichTextBlock,
+    TableBlock,
+)
+
+from bot.blockkit import inline_code
+from bot.blockkit.elements import LABEL, MENU, OPTION_VALUE, VALUE, Block, cut, draw_button, overflow, plain
+from shared.domain.card import Button, Card, Fact, Table, Tone
+from shared.text.sanitize import visible, visible_lines
+
+TOTAL = 13_000
+"""Characters over all blocks, under the 13,200 at which Slack refuses the message."""
+HEADER, SECTION, QUOTE, CONTEXT, FALLBACK, EXCERPT = 150, 2_800, 1_500, 1_000, 2_000, 140
+CELL = 80
+ROW_OF_BUTTONS, TABLE_ROWS, FACTS, PARAGRAPHS = 10, 60, 20, 10
+MOST_BLOCKS = 50
+
+NOTE = "note"
+"""The `block_id` of a line of ours that stands below a card for a while."""
+MARKS = {Tone.GOOD: "🟢 ", Tone.WARN: "🟠 ", Tone.BAD: "🔴 ", Tone.UNKNOWN: "⚪ ", Tone.INFO: ""}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """What `chat.postMessage` and its like are given."""
+
+    text: str
+    blocks: list[Block]
+
+
+def render(card: Card) -> Message:
+    """The Card as a message; what does not fit is cut where it is said, the quote and the table first."""
+    message = Message(text=fallback(card), blocks=_draw(card))
+    if size(message.blocks) <= TOTAL:
+        return message
+    return Message(text=message.text, blocks=_shrunk(card))
+
+
+def _shrunk(card: Card) -> list[Block]:
+    for rows, letters in ((20, 600), (10, 300), (5, 120), (0, 60)):
+        blocks = _draw(_trimmed(card, rows=rows, letters=letters))
+        if size(blocks) <= TOTAL:
+            return blocks
+    return [_header(card), _small("Too long to show here.")]
+
+
+def _trimmed(card: Card, *, rows: int, letters: int) -> Card:
+    return replace(
+        card,
+        text=tuple(cut(text, letters) for text in card.text[:rows]),
+        facts=tuple(replace(fact, value=cut(fact.value, letters)) for fact in card.facts[:rows]),
+        quote=cut(card.quote, letters),
+        table=card.table and _fewer(card.table, rows),
+        buttons=card.buttons[:rows],
+        footer=cut(card.footer, letters),
+    )
+
+
+def _fewer(table: Table, rows: int) -> Table:
+    return replace(table, rows=table.rows[:rows], total=table.total or len(table.rows))
+
+
+def size(blocks: Sequence[Block]) -> int:
+    """Characters over all blocks, as they travel."""
+    return len(json.dumps(blocks))
+
+
+def fallback(card: Card) -> str:
+    """What notifications and screen readers say; Slack parses it, so it is escaped."""
+    quoted = cut(" ".join(visible(card.quote).split()), EXCERPT)
+    said = cut(visible(inline_code.bare(card.summary)), FALLBACK)
+    return escape(" ".join(filter(None, (said, quoted and f"“{quoted}”")))) or "Outreach"
+
+
+def escape(text: str) -> str:
+    """Text for places that Slack parses: `& < >` cannot open a mention or a link."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _draw(card: Card) -> list[Block]:
+    parts: list[Block | None] = [
+        _header(card),
+        *(_paragraph(text) for text in card.text[:PARAGRAPHS]),
+        _facts(card.facts[:FACTS]),
+        _quote(card.quote),
+        _table(card.table),
+        context(_rest(card.table)),
+        actions(card.buttons),
+        context(card.footer),
+    ]
+    return [part for part in parts if part]
+
+
+def _header(card: Card) -> Block:
+    title = cut(MARKS[card.tone] + (visible(inline_code.bare(card.title)).strip() or "Outreach"), HEADER)
+    return HeaderBlock(text=plain(title)).to_dict()
+
+
+def _paragraph(text: str) -> Block | None:
+    shown = cut(visible_lines(text).strip(), SECTION)
+    return rich({"type": "rich_text_section", "elements": inline_code.pieces(shown)}) if shown else None
+
+
+def rich(*elements: dict[str, Any]) -> Block:
+    """A block of text whose styles are said, not parsed."""
+    return RichTextBlock(elements=elements).to_dict()
+
+
+def _facts(facts: Iterable[Fact]) -> Block | None:
+    lines: list[dict[str, Any]] = []
+    for fact in facts:
+        lines += [
+            inline_code.text(f"{cut(visible(fact.label), LABEL)}  ", bold=True),
+            _value(fact),
+            inline_code.text("\n"),
+        ]
+    return rich({"type": "rich_text_section", "elements": lines[:-1]}) if lines else None
+
+
+def _value(fact: Fact) -> dict[str, Any]:
+    """A moment in the zone of whoever reads it; Slack asks for a fallback."""
+    said = MARKS[fact.tone] + (cut(visible(fact.value).strip(), 300) or "unknown")
+    if fact.at is None:
+        return inline_code.text(said)
+    form = "{date_short_pretty}, {time}"
+    return {"type": "date", "timestamp": int(fact.at.timestamp()), "format": form, "fallback": said}
+
+
+def _quote(quote: str) -> Block | None:
+    shown = cut(visible_lines(quote).strip(), QUOTE)
+    return rich({"type": "rich_text_quote", "elements": [inline_code.text(shown)]}) if shown else None
+
+
+def _table(table: Table | None) -> Block | None:
+    if table is None or not table.rows:
+        return None
+    titles = [_cell(column.title or "\u00a0") for column in table.columns]
+    rows = [
+        [
+            _cell(shown(cell, bar=column.bar), mark=MARKS[row.tone] if n == 0 else "")
+            for n, (cell, column) in enumerate(zip(row.cells, table.columns, strict=False))
+        ]
+        for row in table.rows[:TABLE_ROWS]
+    ]
+    settings = [{"align": "right" if c.numeric or c.bar else "left"} for c in table.columns]
+    return TableBlock(rows=[titles, *rows], column_settings=settings).to_dict()
+
+
+def _rest(table: Table | None) -> str:
+    """What a table does not show is said."""
+    if table is None:
+        return ""
+    shown, total = min(len(table.rows), TABLE_ROWS), max(table.total or 0, len(table.rows))
+    return f"The first {shown} of {total}." if shown < total else ""
+
+
+def _cell(text: str, *, mark: str = "") -> dict[str, Any]:
+    return RawTextObject(text=mark + (cut(visible(text).strip(" "), CELL) or "–")).to_dict()
+
+
+def shown(cell: str | float | None, *, bar: bool) -> str:
+    """A cell's words; a bar is drawn with eight characters."""
+    if cell is None:
+        return "–"
+    if isinstance(cell, str):
+        return cell
+    if bar:
+        filled = round(min(1.0, max(0.0, cell)) * 8)
+        return "▰" * filled + "▱" * (8 - filled)
+    return f"{cell:,.10g}"
+
+
+def actions(buttons: Sequence[Button]) -> Block | None:
+    """A row of buttons, and a menu of those that belong into one."""
+    row = [b for b in buttons if not _in_menu(b)][:ROW_OF_BUTTONS]
+    menu = [b for b in buttons if _in_menu(b)][:MENU]
+    drawn = [draw_button(button, n) for n, button in enumerate(row) if len(button.command) <= VALUE]
+    if menu:
+        drawn.append(overflow(menu))
+    return row_of(drawn) if drawn else None
+
+
+def _in_menu(button: Button) -> bool:
+    """A menu's entry can neither hold a long command nor ask a question of its own."""
+    return button.menu and button.confirm is None and len(button.command) <= OPTION_VALUE
+
+
+def row_of(drawn: Sequence[dict[str, Any]]) -> Block:
+    """Elements beside each other."""
+    return ActionsBlock(elements=drawn).to_dict()
+
+
+def _small(said: str) -> Block:
+    return ContextBlock(elements=[plain(said)]).to_dict()
+
+
+def context(footer: str) -> Block | None:
+    """A line in small grey letters; None where there is nothing to say."""
+    shown = cut(visible(inline_code.bare(footer)).strip(), CONTEXT)
+    return _small(shown) if shown else None
+
+
+def annotated(message: Message, said: str) -> Message:
+    """The message with a line of ours below it, where there is room for one."""
+    note = _small(said) | {"block_id": NOTE}
+    if len(message.blocks) >= MOST_BLOCKS or size([*message.blocks, note]) > TOTAL + 200:
+        return message
+    return Message(text=message.text, blocks=[*message.blocks, note])
+
+
+def illustrated(message: Message, picture: Block | None) -> Message:
+    """The message with a picture above its buttons, where that leaves it short enough."""
+    if picture is None or size([*message.blocks, picture]) > TOTAL:
+        return message
+    at = next(
+        (n for n, block in enumerate(message.blocks) if block["type"] == "actions"), len(message.blocks)
+    )
+    return Message(text=message.text, blocks=[*message.blocks[:at], picture, *message.blocks[at:]])

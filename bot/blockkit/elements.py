@@ -1,0 +1,72 @@
+"""Text objects and buttons of Block Kit, inside the limits of Slack's reference of block elements. Pure.
+
+Each is made of the SDK's model, which looks at the limits once more and raises `SlackObjectFormationError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from slack_sdk.models.blocks import (
+    ButtonElement,
+    ConfirmObject,
+    DateTimePickerElement,
+    Option,
+    OverflowMenuElement,
+    PlainTextObject,
+)
+
+from shared.domain.card import Button, Confirm, Tone
+from shared.text.sanitize import visible
+
+Block = dict[str, Any]
+
+LABEL, VALUE, OPTION_VALUE, MENU = 75, 2_000, 150, 5
+CONFIRM_TITLE, CONFIRM_TEXT, CONFIRM_ANSWER = 100, 300, 30
+RUN = "run"
+"""Every button's `action_id` begins with it; its value is a command line."""
+PICK = f"{RUN}_at:"
+"""Begins the `action_id` of an element that picks a time; the line before the time follows."""
+
+_STYLES = {Tone.GOOD: "primary", Tone.BAD: "danger"}
+
+
+def plain(text: str) -> dict[str, Any]:
+    """A text object that Slack does not parse; `:smile:` stays what was written."""
+    return PlainTextObject(text=text, emoji=False).to_dict()
+
+
+def cut(text: str, most: int) -> str:
+    """The text, or its beginning with an ellipsis."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def draw_button(button: Button, number: int) -> dict[str, Any]:
+    """A button as an element; `number` tells it from its neighbours."""
+    if button.picks:
+        return DateTimePickerElement(action_id=f"{PICK}{button.command}").to_dict()
+    leads = bool(button.url)
+    return ButtonElement(
+        text=plain(cut(visible(button.label), LABEL) or "…"),
+        action_id=f"{RUN}_{number}",
+        value=None if leads else button.command,
+        url=button.url or None,
+        style=None if leads else _STYLES.get(button.tone),
+        confirm=_confirm(button.confirm) if button.confirm and not leads else None,
+    ).to_dict()
+
+
+def _confirm(confirm: Confirm) -> ConfirmObject:
+    return ConfirmObject(
+        title=plain(cut(visible(confirm.title), CONFIRM_TITLE) or "Sure?"),
+        text=plain(cut(visible(confirm.text), CONFIRM_TEXT) or "Sure?"),
+        confirm=plain(cut(visible(confirm.yes), CONFIRM_ANSWER) or "Yes"),
+        deny=plain(cut(visible(confirm.no), CONFIRM_ANSWER) or "No"),
+    )
+
+
+def overflow(buttons: Sequence[Button]) -> dict[str, Any]:
+    """A menu of buttons."""
+    options = [Option(text=plain(cut(visible(b.label), LABEL) or "…"), value=b.command) for b in buttons]
+    return OverflowMenuElement(action_id=f"{RUN}_menu", options=options).to_dict()

@@ -1,0 +1,57 @@
+"""An answer as a modal shows it: Slack takes tables in messages alone, so their rows become lines. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from bot.blockkit import card_blocks, card_list, inline_code
+from bot.blockkit.elements import Block, cut
+from shared.domain.card import Card, Row, Table
+from shared.text.sanitize import visible
+
+ROWS = (40, 20, 10, 5)
+"""How many rows are tried, until they fit."""
+NAME, SAID = 100, 300
+
+
+def drawn(card: Card, *, items: Sequence[Card] = (), picture: Block | None = None) -> list[Block]:
+    """The blocks of a view; everything that a message would show."""
+    bare = replace(card, table=None)
+    message = card_list.render_with(bare, items) if items else card_blocks.render(bare)
+    for rows in ROWS if card.table and card.table.rows else ():
+        listed = card_blocks.illustrated(message, _listed(card.table, rows=rows))
+        if listed is not message:
+            message = listed
+            break
+    return card_blocks.illustrated(message, picture).blocks
+
+
+def _listed(table: Table | None, *, rows: int) -> Block:
+    """The first rows, a line each."""
+    assert table
+    lines = [_line(table, row) for row in table.rows[:rows]]
+    left = max(table.total or 0, len(table.rows)) - len(lines)
+    more = [_section(inline_code.text(f"and {left} more"))] if left > 0 else []
+    return card_blocks.rich(*lines, *more)
+
+
+def _line(table: Table, row: Row) -> dict[str, Any]:
+    """The first cell, and what the others say: figures with what they count."""
+    first, *others = zip(table.columns, row.cells, strict=False)
+    named = [
+        f"{column.title if column.numeric else ''} {card_blocks.shown(cell, bar=False)}".strip()
+        for column, cell in others
+        if cell is not None and not column.bar
+    ]
+    name = cut(visible(card_blocks.shown(first[1], bar=False)).strip(), NAME) or "–"
+    said = cut(visible(" · ".join(named)), SAID)
+    return _section(
+        inline_code.text(card_blocks.MARKS[row.tone] + name, bold=True),
+        *([inline_code.text(f"  {said}\n")] if said else []),
+    )
+
+
+def _section(*words: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "rich_text_section", "elements": list(words)}

@@ -1,0 +1,171 @@
+"""What people do with an alert: claim, release, put off, mark as handled, take up again.
+
+Buttons carry these lines (`snooze al_… tomorrow`); they are no commands of the table, since they name an alert.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta, tzinfo
+
+from bot.alerts.wording import about
+from bot.slack import permissions
+from bot.slack.permissions import Person
+from bot.store import Ledger
+from bot.store.alerts.claims import Held
+from shared.api.events import Event, read_event
+from shared.commands import Role
+from shared.domain.card import Button, Card, Tone
+from shared.domain.records import Actor, AuditEntry
+from shared.domain.recurrence import zone_of
+from shared.text.tokenize import read_duration
+
+VERBS = frozenset({"claim", "release", "snooze", "wake", "handled", "reopen"})
+ALERT = "al_"
+MORNING, AFTERNOON = time(9), time(14)
+LONGEST = timedelta(days=90)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What an act came to; `shown`: the alert's card shows it, so that it need not be said beside it."""
+
+    card: Card
+    shown: bool = False
+
+
+class Attention:
+    """`perform` one of the lines for a person; `zone` is where mornings begin."""
+
+    def __init__(self, ledger: Ledger, *, changed: Callable[[], None], zone: tzinfo = UTC) -> None:
+        self._ledger, self._changed, self._zone = ledger, changed, zone
+
+    async def perform(self, verb: str, rest: str, person: Person, actor: Actor) -> Done:
+        """What it came to, for this person alone."""
+        if permissions.role_of(person) is Role.READER:
+            return Done(card=permissions.refusal(person, f"“{verb}”"))
+        alert, _, when = rest.partition(" ")
+        now, zone = datetime.fromtimestamp(self._ledger.store.clock(), UTC), self._zone_of(person)
+        if verb == "snooze" and not when:
+            return Done(card=choices(alert, now=now, zone=zone))
+        until = snoozed_until(when, now=now, zone=zone) if verb == "snooze" else now
+        if until is None:
+            return Done(card=_UNCLEAR)
+        held = await self._change(verb, alert, actor, until=until)
+        if held is None:
+            return Done(card=_GONE)
+        if not held.changed:
+            return Done(card=late(held, person, now=now, zone=zone))
+        await self._written(f"{verb} {rest}", held, actor)
+        return Done(card=changed(verb, held, until=until.astimezone(zone)), shown=True)
+
+    def _zone_of(self, person: Person) -> tzinfo:
+        return zone_of(person.zone) or self._zone
+
+    async def _change(self, verb: str, alert: str, actor: Actor, *, until: datetime) -> Held | None:
+        match verb:
+            case "claim":
+                return await self._ledger.claim_alert(alert, actor)
+            case "release":
+                return await self._ledger.release_alert(alert)
+            case "snooze":
+                return await self._ledger.snooze_alert(alert, actor, until=until.timestamp())
+            case "wake":
+                return await self._ledger.wake_alert(alert)
+            case "handled":
+                return await self._ledger.handle_alert(alert, actor)
+        return await self._ledger.reopen_alert(alert)
+
+    async def _written(self, line: str, held: Held, actor: Actor) -> None:
+        self._changed()
+        entry = AuditEntry(
+            at=datetime.now(UTC), actor=actor, workspace=held.workspace, command=line, result=whose(held)
+        )
+        await self._ledger.record(entry)
+
+
+_GONE = Card(
+    title="This alert is not known any more",
+    tone=Tone.WARN,
+    text=("It is older than what is kept. `open` lists the replies that wait.",),
+)
+_UNCLEAR = Card(
+    title="Until when?", tone=Tone.WARN, text=("Choose a time ahead, at most 90 days; nothing was changed.",)
+)
+
+
+def whose(held: Held) -> str:
+    """`Ada Lovelace at Acme`: whose reply it is, as far as it is kept."""
+    event = read_event(held.body or b"")
+    return about(event) if isinstance(event, Event) else "the reply"
+
+
+def changed(verb: str, held: Held, *, until: datetime) -> Card:
+    """What was done, for who did it elsewhere than on the alert's card."""
+    who = whose(held)
+    said = {
+        "claim": f"You have it: {who}",
+        "release": f"Given back: {who}",
+        "snooze": f"Put off until {until:%a %-d %b, %H:%M} ({until.tzinfo}): {who}",
+        "wake": f"Waits again: {who}",
+        "handled": f"Handled: {who}",
+        "reopen": f"Open again: {who}",
+    }
+    return Card(title=said[verb], tone=Tone.GOOD)
+
+
+def late(held: Held, person: Person, *, now: datetime, zone: tzinfo) -> Card:
+    """What a click comes to that changed nothing: who was faster."""
+    shown = ("The card shows it.",)
+
+    def clock(at: float) -> str:
+        then = datetime.fromtimestamp(at, zone)
+        return f"{then:%H:%M}" if then.date() == now.astimezone(zone).date() else f"{then:%-d %b, %H:%M}"
+
+    if held.handled_at is not None:
+        who = "You" if held.handled_name == person.name else f"@{held.handled_name}"
+        return Card(title=f"{who} handled it at {clock(held.handled_at)}", text=shown)
+    if held.by and held.at is not None:
+        who = "You have" if held.by == person.id else f"@{held.name} has"
+        return Card(title=f"{who} it since {clock(held.at)}", text=shown)
+    return Card(title="Nobody has it, and it waits", text=("Somebody was faster. Claim takes it.",))
+
+
+def snoozed_until(said: str, *, now: datetime, zone: tzinfo) -> datetime | None:
+    """The moment that is meant by `1h`, `morning`, `afternoon`, `tomorrow`, `monday` or Unix seconds; None: not ahead."""
+    local, now = now.astimezone(zone), now.astimezone(UTC)  # lengths are counted where no clock is ever set
+    presets = {
+        "morning": datetime.combine(local.date(), MORNING, zone),
+        "afternoon": datetime.combine(local.date(), AFTERNOON, zone),
+        "tomorrow": datetime.combine(local.date() + timedelta(days=1), MORNING, zone),
+        "monday": datetime.combine(local.date() + timedelta(days=7 - local.weekday()), MORNING, zone),
+    }
+    until = presets.get(said)
+    if until is None and (length := read_duration(said)):
+        until = now + length
+    if until is None and said.isdecimal() and len(said) < 12:
+        until = datetime.fromtimestamp(int(said), UTC)
+    return until if until is not None and now < until <= now + LONGEST else None
+
+
+def choices(alert: str, *, now: datetime, zone: tzinfo) -> Card:
+    """Until when an alert may be put off: presets that are ahead, and a date of one's own."""
+    labels = (
+        ("1h", "1 hour"),
+        ("3h", "3 hours"),
+        ("morning", "This morning, 9:00"),
+        ("afternoon", "This afternoon, 14:00"),
+        ("tomorrow", "Tomorrow, 9:00"),
+        ("monday", "Monday, 9:00"),
+    )
+    moments: dict[datetime, Button] = {}
+    for word, label in labels:
+        if until := snoozed_until(word, now=now, zone=zone):  # on a Sunday, tomorrow is Monday
+            moments.setdefault(until, Button(label=label, command=f"snooze {alert} {word}"))
+    return Card(
+        title="Put it off until …",
+        text=("It comes back by itself, into its thread, and waits again for somebody to take it.",),
+        buttons=(*moments.values(), Button(label="Another time", command=f"snooze {alert}", picks=True)),
+        footer=f"Times of day are those of {zone}.",
+    )

@@ -1,0 +1,57 @@
+"""`help` in Slack: what this person may do here, by what it is for, with buttons that do it."""
+
+from __future__ import annotations
+
+from bot.commands.dispatch import FORMS, Answer
+from bot.slack.permissions import Person
+from shared.commands import COMMANDS, Command, Face
+from shared.domain.card import Button, Card, Tone
+from shared.operations.context import Desk
+
+_GROUPS = (
+    ("Look", ("status", "open", "sequences", "inboxes", "stats", "leads", "lead")),
+    ("Change", ("pause", "resume", "add", "remove")),
+    ("Be told", ("subscribe", "unsubscribe", "subscriptions", "digest")),
+    ("Who and what", ("whoami", "audit", "doctor", "help")),
+)
+_RUNNABLE = ("status", "open", "sequences", "inboxes", "stats")
+
+
+async def overview(desk: Desk, person: Person) -> Answer:
+    """The card for `help` without a command."""
+    here = [one for one in COMMANDS.values() if Face.SLACK in one.faces]
+    refused = [one.name for one in here if not desk.allows(one)]
+    forms = tuple(
+        Button(label=f"{verb.capitalize()} …", command=f"form {verb}")
+        for verb in FORMS
+        if desk.allows(COMMANDS[verb])
+    )
+    return Answer(
+        card=Card(
+            title=f"What you can do here, @{person.name}",
+            text=tuple(filter(None, (_group(title, names, desk) for title, names in _GROUPS))),
+            buttons=(
+                *(Button(label=name.capitalize(), command=name, tone=_tone(name)) for name in _RUNNABLE),
+                *forms,
+            ),
+            footer=_footer(refused),
+        )
+    )
+
+
+def _tone(name: str) -> Tone:
+    return Tone.GOOD if name == "status" else Tone.INFO
+
+
+def _group(title: str, names: tuple[str, ...], desk: Desk) -> str:
+    allowed = [COMMANDS[name] for name in names if desk.allows(COMMANDS[name])]
+    return "\n".join((f"▸ {title}", *map(_line, allowed))) if allowed else ""
+
+
+def _line(command: Command) -> str:
+    return f"`{command.synopsis}`  {command.summary}"
+
+
+def _footer(refused: list[str]) -> str:
+    more = "In a thread, mention me instead of /outreach. `pause all` asks first. `help pause` tells more."
+    return f"Not for you here: {', '.join(refused)}. {more}" if refused else more

@@ -1,0 +1,55 @@
+"""A place to work at for whoever asks: the workspace's client, the ledger, the clock."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from bot.store import Ledger
+from shared.api.client import OutreachClient
+from shared.commands import Role
+from shared.domain.records import Actor
+from shared.operations.context import Desk, open_client
+from shared.settings import Settings, Workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desks:
+    """One client per workspace, kept open while the bot runs."""
+
+    settings: Settings
+    ledger: Ledger
+    clients: Mapping[str, OutreachClient]
+
+    def at(self, workspace: Workspace, actor: Actor, *, role: Role = Role.ADMIN) -> Desk:
+        """A desk in this workspace for this person."""
+        return Desk(
+            workspace=workspace,
+            client=self.clients[workspace.name],
+            actor=actor,
+            role=role,
+            records=self.ledger,
+            settings=self.settings,
+            now=lambda: datetime.now(UTC),
+        )
+
+    def workspace(self, name: str | None, *, channel: str = "") -> Workspace:
+        """The named workspace, else the one whose alerts come to this channel, else the default."""
+        if name is None:
+            for workspace in self.settings.workspaces.values():
+                if channel and workspace.alert_channel == channel:
+                    return workspace
+        return self.settings.workspace(name)
+
+
+@asynccontextmanager
+async def open_desks(settings: Settings, ledger: Ledger) -> AsyncIterator[Desks]:
+    """Open every workspace's client; nothing is asked of the service yet."""
+    async with AsyncExitStack() as stack:
+        clients = {
+            name: await stack.enter_async_context(open_client(settings, workspace))
+            for name, workspace in settings.workspaces.items()
+        }
+        yield Desks(settings=settings, ledger=ledger, clients=clients)

@@ -1,0 +1,361 @@
+"""From a line that somebody typed or clicked to the Card that answers it; every failure is a Card too.
+
+Knows nothing of how Slack is spoken to: the listeners hand in who, where and what, and post what comes back.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+
+import structlog
+
+from bot.blockkit.elements import Block
+from bot.commands import bulk_pause
+from bot.commands.alert_actions import ALERT, VERBS, Attention
+from bot.commands.bulk_pause import UNDO_SECONDS, Bulk
+from bot.commands.context import Desks
+from bot.slack import permissions
+from bot.slack.chart_uploads import Pictures
+from bot.slack.directory import People
+from bot.slack.permissions import Person, Reach
+from bot.store.alerts.confirmations import Answered, Question, Verdict
+from bot.store.interaction_store import Interaction
+from shared import commands, operations
+from shared.commands import COMMANDS, CONFIRMED, Command, Invocation, Role, UsageError
+from shared.commands.arguments import clip
+from shared.domain.card import Button, Card, Tone
+from shared.domain.records import Actor, AuditEntry, RecordsUnavailable
+from shared.domain.recurrence import zone_of
+from shared.operations import subscription_sources
+from shared.operations.context import Desk
+from shared.operations.outcome import show_time
+from shared.operations.sequences import UNDO
+from shared.settings import UnknownWorkspace
+from shared.settings.roles_section import CLAIM
+
+FORMS = ("pause", "subscribe", "add")
+"""The commands that can be filled in instead of typed."""
+CONFIRM_SECONDS = 600.0
+_ANSWERS = frozenset({"yes", "undo"})
+
+log = structlog.get_logger("acts")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What to say, and whether the whole channel is to see it."""
+
+    card: Card
+    public: bool = False
+    picture: Block | None = None
+    """Of the card's chart, where the token may upload files."""
+    items: tuple[Card, ...] = ()
+    """Listed under the card, each with buttons of its own."""
+    settles: bool = False
+    """The question that was clicked is answered and may go."""
+    seen: bool = False
+    """The alert's card shows it; it is said only to who clicked elsewhere."""
+    workspace: str = ""
+
+
+Own = Callable[[Desk, Person], Awaitable[Answer]]
+"""A command that only the bot can answer."""
+
+
+class Acts:
+    """`perform` a line for a person."""
+
+    def __init__(
+        self,
+        desks: Desks,
+        people: People,
+        *,
+        changed: Callable[[], None],
+        acted: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._desks, self._people, self._acted = desks, people, acted
+        self.own: dict[str, Own] = {}
+        self._rules = desks.settings.roles
+        self.pictures: Pictures | None = None
+        """Who draws the charts of answers; without, they are answered as they are."""
+        self._interaction = Interaction(desks.ledger.store)
+        self._bulk = Bulk(desks.ledger, self._interaction)
+        self._attention = Attention(
+            desks.ledger, changed=changed, zone=zone_of(desks.settings.routes.zone) or UTC
+        )
+
+    async def perform(self, line: str, person: Person, *, channel: str) -> Answer:
+        """Parse, check the role, run; what a person did for all to see is signed with their name."""
+        seated = permissions.seated(person, rules=self._rules, channel=channel)
+        try:
+            return await self._perform(line.strip(), seated, channel=channel)
+        except UsageError as error:
+            return Answer(card=_with_form(error.card, line))
+        except Exception as error:  # noqa: BLE001 # whatever it is, the person gets an answer and a reference
+            return Answer(card=failure(error))
+
+    async def may_fill_in(self, verb: str, person: Person, *, channel: str) -> Card | None:
+        """Why the person may not fill in this command's form here; None: they may."""
+        seated = permissions.seated(person, rules=self._rules, channel=channel)
+        command = COMMANDS[verb]
+        if self._may(seated, command, channel=channel):
+            return None
+        return await self._refusal(verb, verb, command.role, seated, channel=channel)
+
+    async def _perform(self, line: str, person: Person, *, channel: str) -> Answer:
+        verb, _, rest = line.partition(" ")
+        if verb in VERBS and rest.startswith(ALERT):
+            return await self._attend(verb, rest, person, channel=channel)
+        if verb in _ANSWERS and rest.startswith("q_"):
+            return await self._settle(rest, person, channel=channel)
+        if line == "no":
+            return Answer(card=_CANCELLED, settles=True)
+        return await self._command(commands.parse(line), person, channel=channel)
+
+    async def _attend(self, verb: str, rest: str, person: Person, *, channel: str) -> Answer:
+        if not permissions.may(person, CLAIM, needed=Role.OPERATOR, rules=self._rules, channel=channel):
+            return Answer(card=await self._refusal(CLAIM, verb, Role.OPERATOR, person, channel=channel))
+        granted = replace(person, role=Role.ADMIN if role_is_less(person) else person.role)
+        done = await self._attention.perform(verb, rest, granted, _actor(person, channel))
+        return Answer(card=done.card, seen=done.shown, settles=verb == "snooze" and " " in rest)
+
+    async def _command(self, invocation: Invocation, person: Person, *, channel: str) -> Answer:
+        command = invocation.command
+        if not self._may(person, command, channel=channel):
+            return await self._not_for(invocation, person, channel=channel)
+        if permissions.reach_of(person) is Reach.CHANNEL and not permissions.is_named(
+            person, command.name, self._rules
+        ):
+            shown = await self._shown(invocation, person, channel=channel)
+            if not shown:
+                return await self._not_for(invocation, person, channel=channel)
+            invocation = replace(invocation, workspace=shown)
+        desk = self._desk(invocation.workspace, person, channel=channel)
+        if command.name in self.own and not any(invocation.values.values()):
+            return await self.own[command.name](desk, person)
+        if bulk_pause.scope(invocation) and (question := await self._bulk.ask(invocation, person, desk=desk)):
+            return Answer(card=question)
+        return await self._run(_unconfirmed(invocation), person, desk=desk)
+
+    async def _not_for(self, invocation: Invocation, person: Person, *, channel: str) -> Answer:
+        command = invocation.command
+        await self._refused(invocation, person, channel=channel)
+        return Answer(
+            card=await self._refusal(command.name, command.name, command.role, person, channel=channel)
+        )
+
+    async def _shown(self, invocation: Invocation, person: Person, *, channel: str) -> str:
+        """The workspace that an outsider may read here, the named one if one is named; empty: none."""
+        if invocation.values.get("channel") not in {None, "", channel}:
+            return ""  # another channel's subscriptions
+        known = self._desks.settings.workspaces
+        names = [one.name for one in known.values() if one.alert_channel == channel]
+        if invocation.command.name in permissions.SHOWN:
+            desk = self._desk(None, person, channel=channel)
+            names += [line.workspace for line in await subscription_sources.lines_of(desk, channel)]
+        wanted = invocation.workspace
+        fitting = (name for name in names if wanted is None or wanted.casefold() == name.casefold())
+        return next(fitting, "")
+
+    async def _run(self, invocation: Invocation, person: Person, *, desk: Desk) -> Answer:
+        card = await operations.run(invocation, desk)
+        if line := operations.asks(card):
+            return Answer(card=await self._asked(card, line, person, desk=desk))
+        if (about := invocation.values.get("command")) and desk.allows(commands.COMMANDS[about]):
+            card = _with_form(card, about)
+        done = invocation.command.changes and not (card.refused or card.unchanged)
+        card = await self._with_undo(card, desk) if done else card
+        card, picture = await self.pictures.illustrate(card) if self.pictures else (card, None)
+        answer = self._done(card, person, desk=desk) if done else Answer(card=card)
+        return replace(answer, picture=picture)
+
+    async def _with_undo(self, card: Card, desk: Desk) -> Card:
+        """The card, its Undo bound to what was just done: a later change is left as it is."""
+        try:
+            return replace(card, buttons=tuple([await self._undo(button, desk) for button in card.buttons]))
+        except RecordsUnavailable:  # it is done all the same
+            return replace(card, buttons=tuple(button for button in card.buttons if button.label != UNDO))
+
+    async def _undo(self, button: Button, desk: Desk) -> Button:
+        if button.label != UNDO or button.command.startswith("undo "):
+            return button
+        back = commands.parse(button.command)
+        nonce = await self._interaction.ask_undo(
+            button.command, back.values["target"],
+            workspace=desk.workspace.name, person=desk.actor.id, seconds=UNDO_SECONDS,
+        )  # fmt: skip
+        return replace(button, command=f"undo {nonce}")
+
+    def _done(self, card: Card, person: Person, *, desk: Desk) -> Answer:
+        self._acted()  # cards show what was changed
+        return Answer(card=_signed(card, person), public=True, settles=True, workspace=desk.workspace.name)
+
+    def _desk(self, workspace: str | None, person: Person, *, channel: str) -> Desk:
+        desk = self._desks.at(
+            self._desks.workspace(workspace, channel=channel),
+            _actor(person, channel),
+            role=permissions.role_of(person),
+        )
+        may = partial(self._may, person, channel=channel)
+        return replace(desk, may=may, name_of=self._people.said_of)
+
+    def _may(self, person: Person, command: Command, *, channel: str) -> bool:
+        return permissions.allowed(person, command, rules=self._rules, channel=channel)
+
+    async def _asked(self, card: Card, line: str, person: Person, *, desk: Desk) -> Card:
+        """A question whose yes is bound to who was asked, and ends."""
+        question = Question(line=line, person=person.id, workspace=desk.workspace.name)
+        nonce = await self._interaction.ask(question, seconds=CONFIRM_SECONDS)
+        buttons = tuple(
+            replace(b, command=f"yes {nonce}", tone=Tone.BAD) if CONFIRMED in b.command.split() else b
+            for b in card.buttons
+        )
+        said = f"Only @{person.name} can confirm, once, within {CONFIRM_SECONDS / 60:.0f} minutes."
+        footer = " ".join(filter(None, (card.footer, said)))
+        return replace(card, buttons=(*buttons, Button(label="Cancel", command="no")), footer=footer)
+
+    async def _settle(self, nonce: str, person: Person, *, channel: str) -> Answer:
+        """A yes or an undo: the person's role is checked anew, before the answer is used up; it counts once."""
+        seen = await self._interaction.look(nonce, person.id)
+        if seen.question is None or seen.verdict is not Verdict.OPEN:
+            return _not_counted(seen)
+        invocation = commands.parse(seen.question.line)
+        if not self._may(person, invocation.command, channel=channel):
+            asked = replace(invocation, workspace=seen.question.workspace, line=seen.question.line)
+            return await self._not_for(asked, person, channel=channel)
+        desk = self._desk(seen.question.workspace, person, channel=channel)
+        counted = await self._interaction.answer(nonce, person.id)
+        if counted.question is None or counted.verdict is not Verdict.TAKEN:
+            return _not_counted(counted)
+        try:
+            return await self._carry_out(counted, invocation, person, desk=desk)
+        except Exception:
+            if counted.question.since:
+                await self._interaction.give_back(nonce)  # an Undo that failed can be tried again
+            raise
+
+    async def _carry_out(
+        self, counted: Answered, invocation: Invocation, person: Person, *, desk: Desk
+    ) -> Answer:
+        question = counted.question
+        assert question is not None
+        if not bulk_pause.scope(invocation):
+            return await self._run(invocation, person, desk=desk)
+        left = tuple(name for name in question.names if name not in counted.moved)
+        card = await self._bulk.carry_out(replace(question, names=left), invocation, desk=desk)
+        kept = (_changed_since(len(counted.moved), counted.moved.values()),) if counted.moved else ()
+        card = replace(card, text=(*card.text, *kept))
+        return Answer(card=card, settles=True) if card.unchanged else self._done(card, person, desk=desk)
+
+    async def _refusal(self, name: str, said: str, needed: Role, person: Person, *, channel: str) -> Card:
+        can = await self._people.said(permissions.who_can(name, needed=needed, rules=self._rules))
+        everywhere = permissions.reach_of(person) is Reach.EVERYTHING
+        here = everywhere and permissions.may(person, name, needed=needed, rules=self._rules)
+        return permissions.refusal(
+            person, f"“{said}”", needed=needed, can=f"Who can: {can}." if can else "", here=here
+        )
+
+    async def _refused(self, invocation: Invocation, person: Person, *, channel: str) -> None:
+        try:
+            workspace = self._desks.workspace(invocation.workspace, channel=channel)
+        except UnknownWorkspace:  # which there are is not for everybody
+            workspace = self._desks.workspace(None, channel=channel)
+        entry = AuditEntry(
+            at=datetime.now(UTC),
+            actor=_actor(person, channel),
+            workspace=workspace.name,
+            command=invocation.line,
+            result="refused: role",
+        )
+        await self._desks.ledger.record(entry)
+
+
+def settles(line: str) -> bool:
+    """Whether a line answers a question that was asked before, which then may go."""
+    return line.partition(" ")[0] in {*_ANSWERS, "no"}
+
+
+def role_is_less(person: Person) -> bool:
+    """Whether the settings let somebody claim whose role alone would not."""
+    return permissions.role_of(person) is Role.READER
+
+
+def _unconfirmed(invocation: Invocation) -> Invocation:
+    """In Slack only the button confirms: it knows who was asked, and when."""
+    if not invocation.confirmed:
+        return invocation
+    return replace(invocation, values={**invocation.values, "yes": False})
+
+
+def _not_counted(told: Answered) -> Answer:
+    return Answer(card=_uncounted(told), settles=told.verdict is Verdict.LATE)
+
+
+def _changed_since(count: int, changes: Iterable[AuditEntry]) -> str:
+    """Who changed some of an Undo's sequences since, when, and how."""
+    last = max(changes, key=lambda one: one.at)
+    when = show_time(last.at, now=datetime.now(UTC))
+    who = last.actor.name if last.actor.face == "bot" else f"@{last.actor.name}"
+    what = "It was" if count == 1 else f"{count} sequences were"
+    return (
+        f"{what} changed since and left as is. Last change: {who} at {when}: {clip(last.result, length=200)}"
+    )
+
+
+def _moved_on(moved: Mapping[str, AuditEntry]) -> Card:
+    last = max(moved.values(), key=lambda one: one.at)
+    return Card(
+        title="Not undone: somebody has changed it since",
+        tone=Tone.WARN,
+        text=(_changed_since(len(moved), moved.values()), f"Command: {clip(last.command, length=200)}"),
+        refused=True,
+    )
+
+
+def _uncounted(told: Answered) -> Card:
+    if told.verdict is Verdict.MOVED:
+        return _moved_on(told.moved)
+    said = {
+        Verdict.LATE: (
+            "That question has run out",
+            "Nothing was changed. Give the command again to be asked anew.",
+        ),
+        Verdict.GIVEN: ("That was answered already", "It counts once; `audit` tells what was done."),
+        Verdict.NOT_YOURS: (
+            "This question is somebody else's",
+            "Give the command yourself to be asked yourself.",
+        ),
+    }.get(told.verdict, ("That question is not known any more", "Give the command again to be asked anew."))
+    return Card(title=said[0], tone=Tone.WARN, text=(said[1],), refused=True)
+
+
+_CANCELLED = Card(title="Nothing was changed")
+
+
+def _with_form(card: Card, line: str) -> Card:
+    """A command that was given without its arguments can be filled in."""
+    verb, _, named = line.strip().lower().partition(" @")
+    if verb not in FORMS or " " in named:
+        return card
+    asked = f"form {verb} @{named}" if named else f"form {verb}"
+    form = Button(label="Fill in a form", command=asked, tone=Tone.GOOD)
+    return replace(card, buttons=(form, *card.buttons))
+
+
+def _actor(person: Person, channel: str) -> Actor:
+    return Actor(name=person.name, id=person.id, face="slack", channel=channel)
+
+
+def _signed(card: Card, person: Person) -> Card:
+    return replace(card, footer=" · ".join(filter(None, (card.footer, f"by @{person.name}"))))
+
+
+def failure(error: Exception) -> Card:
+    """What went wrong, what to do, and a reference that is in the log too."""
+    reference = f"ref-{secrets.token_hex(4)}"
+    log.warning("act failed", reference=reference, error=type(error).__name__, exc_info=error)
+    return operations.error_card(error, reference)

@@ -1,0 +1,58 @@
+"""`open` in Slack: each waiting reply with a button to take it and a link to its card, the oldest first."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from bot.commands.dispatch import Answer
+from bot.slack.permissions import Person
+from shared.domain.card import Button, Card, Fact, Tone
+from shared.domain.records import OpenReply
+from shared.domain.reports import show_number, show_span
+from shared.operations.context import Desk
+from shared.operations.outcome import need_records
+from shared.operations.replies import LATE_SECONDS
+
+MOST = 15
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """`links` answers the addresses of alerts' messages."""
+
+    links: Callable[[Sequence[str]], Awaitable[Mapping[str, str]]]
+
+    async def __call__(self, desk: Desk, _: Person) -> Answer:
+        """The card for `open`, and an item per reply."""
+        waiting = sorted(
+            await need_records(desk).open_replies(desk.workspace.name), key=lambda reply: reply.received_at
+        )
+        links = await self.links([reply.alert_id for reply in waiting[:MOST]])
+        items = tuple(_item(reply, desk, links.get(reply.alert_id, "")) for reply in waiting[:MOST])
+        if not items:
+            return Answer(card=Card(title="Nobody waits for an answer", tone=Tone.GOOD))
+        more = len(waiting) - len(items)
+        return Answer(
+            card=Card(
+                title=f"{show_number(len(waiting), 'interested reply')} to be claimed",
+                tone=items[0].tone,
+                text=(f"The {len(items)} that wait longest, of {len(waiting)}.",) if more else (),
+            ),
+            items=items,
+        )
+
+
+def _item(reply: OpenReply, desk: Desk, link: str) -> Card:
+    age = desk.now() - reply.received_at
+    who = " at ".join(filter(None, (reply.lead or reply.email, reply.company)))
+    buttons = [Button(label="Claim", command=f"claim {reply.alert_id}", tone=Tone.GOOD)]
+    if link:
+        buttons.append(Button(label="Open the card", command="", url=link))
+    facts = (Fact(label="Waiting", value=f"waiting {show_span(age)}"), Fact(label="In", value=reply.sequence))
+    return Card(
+        title=who,
+        tone=Tone.BAD if age.total_seconds() > LATE_SECONDS else Tone.WARN,
+        facts=tuple(fact for fact in facts if fact.value),
+        buttons=tuple(buttons),
+    )

@@ -1,0 +1,156 @@
+"""`/outreach doctor`: what the running bot can tell of itself, each fault with its cure."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from slack_sdk.errors import SlackApiError
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.commands.dispatch import Answer
+from bot.slack.directory import NOT_ANSWERED
+from bot.slack.manifest import SCOPES, SPARE
+from bot.slack.permissions import Person
+from bot.slack.socket_mode import SocketMode
+from shared.api.errors import OutreachError
+from shared.api.http.rate_limit import Priority
+from shared.domain.card import Button, Card, Fact, Tone
+from shared.domain.records import RecordsUnavailable
+from shared.domain.reports import show_span
+from shared.operations.context import Desk
+from shared.operations.outcome import need_records
+
+PATIENCE = 8.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelfTest:
+    """Examine everything at once, in one order."""
+
+    client: AsyncWebClient
+    socket_mode: SocketMode | None
+
+    async def __call__(self, desk: Desk, _: Person) -> Answer:
+        """The card for `doctor`."""
+        checks = (
+            self._api(desk),
+            self._slack(),
+            self._channel(desk),
+            self._records(desk),
+            self._delivery(desk),
+        )
+        facts = [*await asyncio.gather(*checks), self._way_in()]
+        bad = sum(fact.tone is Tone.BAD for fact in facts)
+        doubtful = sum(fact.tone is Tone.WARN for fact in facts)
+        title = f"{bad} of {len(facts)} checks fail" if bad else "Everything works"
+        tone = Tone.BAD if bad else Tone.WARN if doubtful else Tone.GOOD
+        again = Button(label="Check again", command="doctor")
+        return Answer(
+            card=Card(
+                title=title if bad or not doubtful else f"It works; {doubtful} of {len(facts)} need a look",
+                tone=tone,
+                facts=tuple(facts),
+                buttons=(again,),
+                footer="`outreach doctor` in a shell checks the settings, too.",
+            )
+        )
+
+    async def _api(self, desk: Desk) -> Fact:
+        began = time.monotonic()
+        try:
+            async with asyncio.timeout(PATIENCE):
+                known = await desk.client.list_sequences(priority=Priority.INTERACTIVE)
+        except TimeoutError:
+            return _bad("Service", f"no answer in {PATIENCE:g} s. Is its address right?")
+        except OutreachError as error:
+            return _bad("Service", f"{error.message} {error.hint}".strip())
+        took = (time.monotonic() - began) * 1000
+        return _good("Service", f"answers in {took:.0f} ms, {len(known)} sequences")
+
+    async def _slack(self) -> Fact:
+        try:
+            answer = await asyncio.wait_for(self.client.auth_test(), PATIENCE)
+        except NOT_ANSWERED as error:
+            return _bad("Slack", f"{_said(error)}. Install the app again, set SLACK_BOT_TOKEN.")
+        granted = {scope.strip() for scope in (answer.headers.get("x-oauth-scopes") or "").split(",")}
+        missing = sorted(set(SCOPES) - granted)
+        if not missing or granted == {""}:
+            return _good("Slack", f"{answer['user']} in {answer['team']}, with all scopes")
+        cure = "Update the app from manifest.yml and install it again."
+        if set(missing) <= set(SPARE):
+            return _look("Slack", f"{without(missing)}. {cure}")
+        lacks = [f"{scope} ({SCOPES[scope]})" for scope in missing if scope not in SPARE]
+        return _bad("Slack", f"the token lacks {'; '.join(lacks)}. {cure}")
+
+    async def _channel(self, desk: Desk) -> Fact:
+        channel = desk.workspace.alert_channel
+        if not channel:
+            return _bad("Alert channel", "none is set. Set OUTREACH_ALERT_CHANNEL.")
+        try:
+            answer = await asyncio.wait_for(self.client.conversations_info(channel=channel), PATIENCE)
+        except NOT_ANSWERED as error:
+            return _bad("Alert channel", f"{channel}: {_said(error)}. Invite the bot, or set another.")
+        told = answer.get("channel") or {}
+        name = f"#{told.get('name', channel)}"
+        if told.get("is_archived"):
+            return _bad("Alert channel", f"{name} is archived. Unarchive it, or set another.")
+        if not told.get("is_member"):
+            return _bad("Alert channel", f"the bot is not in {name}. Say there: /invite @outreach")
+        return _good("Alert channel", f"the bot is in {name}")
+
+    async def _records(self, desk: Desk) -> Fact:
+        try:
+            told = await need_records(desk).summary(desk.workspace.name)
+        except RecordsUnavailable as error:
+            return _bad("Database", f"{error}. Look at OUTREACH_DATABASE_URL.")
+        stuck = told.dead + told.uncertain
+        waiting = f"{told.waiting} alerts wait" if told.waiting else "no alert waits"
+        return (
+            _look("Database", f"{waiting}, {stuck} could not be posted")
+            if stuck
+            else _good("Database", waiting)
+        )
+
+    async def _delivery(self, desk: Desk) -> Fact:
+        try:
+            last = (await need_records(desk).summary(desk.workspace.name)).last_delivery_at
+        except RecordsUnavailable:
+            return Fact(label="Last delivery", value="unknown", tone=Tone.UNKNOWN)
+        if last is None:
+            return _look("Last delivery", "none came yet. Subscribe: outreach webhooks create --url …")
+        return _good("Last delivery", f"{show_span(desk.now() - last)} ago")
+
+    def _way_in(self) -> Fact:
+        if self.socket_mode is None:
+            return _good("Slack requests", "come over HTTP, checked with the signing secret")
+        told = self.socket_mode.state
+        if not told["connected"]:
+            return _bad("Socket Mode", f"{told['trouble']}; the bot keeps trying")
+        last = f"; built anew {told['rebuilds']}×, last: {told['last_loss']}" if told["rebuilds"] else ""
+        return _good("Socket Mode", f"connected, heard from {told['last_message_age']} s ago{last}")
+
+
+def without(missing: Iterable[str]) -> str:
+    """What is so without these scopes, each of which can be spared."""
+    return "; ".join(f"without {scope} {SPARE[scope]}" for scope in missing)
+
+
+def _said(error: BaseException) -> str:
+    if isinstance(error, SlackApiError):
+        return f"Slack says {error.response.get('error', 'no')}"
+    return f"Slack cannot be reached ({type(error).__name__})"
+
+
+def _good(label: str, value: str) -> Fact:
+    return Fact(label=label, value=value, tone=Tone.GOOD)
+
+
+def _look(label: str, value: str) -> Fact:
+    return Fact(label=label, value=value, tone=Tone.WARN)
+
+
+def _bad(label: str, value: str) -> Fact:
+    return Fact(label=label, value=value, tone=Tone.BAD)

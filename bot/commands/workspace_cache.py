@@ -1,0 +1,59 @@
+"""The sequences and the domains of every workspace, each believed for a while: for menus, and for Home."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar, cast
+
+from bot.commands.context import Desks
+from shared.api.http.rate_limit import Priority
+from shared.api.models import Sequence as Campaign
+from shared.domain.health import DomainHealth, roll_up
+from shared.settings import Workspace
+
+KEPT = 15.0
+"""Seconds for which an answer is believed."""
+PATIENCE = 5.0
+
+T = TypeVar("T")
+
+
+class Catalogue:
+    """Every method raises `OutreachError`, and `TimeoutError` after `PATIENCE`."""
+
+    def __init__(self, desks: Desks, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._desks, self._clock = desks, clock
+        self._kept: dict[tuple[str, str], tuple[float, Any]] = {}
+
+    async def sequences(self, workspace: Workspace) -> Sequence[Campaign]:
+        """All sequences of a workspace."""
+        client = self._desks.clients[workspace.name]
+        return await self._ask(
+            "sequences", workspace, lambda: client.list_sequences(priority=Priority.INTERACTIVE)
+        )
+
+    async def domains(self, workspace: Workspace) -> Sequence[DomainHealth]:
+        """How its sending domains are."""
+        client = self._desks.clients[workspace.name]
+
+        async def read() -> Sequence[DomainHealth]:
+            inboxes = await client.list_inboxes(priority=Priority.INTERACTIVE)
+            return roll_up(inboxes, thresholds=workspace.thresholds)
+
+        return await self._ask("domains", workspace, read)
+
+    def forget(self, workspace: Workspace) -> None:
+        """Somebody wants to see how things stand now."""
+        self._kept.pop(("sequences", workspace.name), None)
+        self._kept.pop(("domains", workspace.name), None)
+
+    async def _ask(self, what: str, workspace: Workspace, read: Callable[[], Awaitable[T]]) -> T:
+        at, known = self._kept.get((what, workspace.name), (0.0, None))
+        if known is not None and self._clock() - at < KEPT:
+            return cast("T", known)
+        async with asyncio.timeout(PATIENCE):
+            found = await read()
+        self._kept[what, workspace.name] = (self._clock(), found)
+        return found

@@ -1,0 +1,57 @@
+"""Where it is said that a channel takes no alerts: in another channel, and in `status`."""
+
+from __future__ import annotations
+
+from bot.alerts import rendering
+from bot.store.queue.deliveries import Planned
+from bot.store.queue.leases import Turn
+from bot.store.queue.outcomes import ChannelRefused, Outcome, Settled
+from shared.domain.card import Card, Tone
+from shared.settings import Settings
+
+_CURES = {
+    "not_in_channel": "Invite the bot: /invite @outreach.",
+    "channel_not_found": "The channel is gone, or private without the bot; invite it, or set another channel.",
+    "is_archived": "Unarchive the channel, or set another.",
+    "missing_scope": "Install the app again with the scopes of manifest.yml.",
+    "token_revoked": "Install the app again and set the new SLACK_BOT_TOKEN.",
+    "invalid_auth": "Set a valid SLACK_BOT_TOKEN.",
+    "account_inactive": "Install the app again and set the new SLACK_BOT_TOKEN.",
+}
+
+
+class Reports:
+    """Words a note for the fallback channel, once per trouble."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def __call__(self, turn: Turn, outcome: Outcome, settled: Settled) -> Planned | None:
+        """What is to be said of a turn; None: nothing, or there is nobody to say it to."""
+        if settled.broke and isinstance(outcome, ChannelRefused):
+            return self._note(turn, "broke", _broken(turn.channel, outcome.error))
+        return self._note(turn, "cured", _cured(turn.channel)) if settled.cured else None
+
+    def _note(self, turn: Turn, event: str, card: Card) -> Planned | None:
+        fallback = self._fallback(turn.channel)
+        if fallback is None:
+            return None
+        dedupe = f"note:{event}:{turn.channel}:{turn.token}"
+        return Planned(dedupe=dedupe, channel=fallback, kind="note", note=rendering.write_note(card))
+
+    def _fallback(self, broken: str) -> str | None:
+        """The configured fallback channel, else another workspace's alert channel."""
+        others = [workspace.alert_channel for workspace in self._settings.workspaces.values()]
+        wanted = [self._settings.routes.fallback, *others]
+        return next((channel for channel in wanted if channel and channel != broken), None)
+
+
+def _broken(channel: str, error: str) -> Card:
+    cure = _CURES.get(error, "See `outreach doctor`.")
+    text = (f"Slack says {error}. {cure}", "Its alerts are kept and posted when it takes them again.")
+    return Card(title=f"Channel {channel} takes no alerts", tone=Tone.BAD, text=text)
+
+
+def _cured(channel: str) -> Card:
+    text = ("What waited is on its way.",)
+    return Card(title=f"Channel {channel} takes alerts again", tone=Tone.GOOD, text=text)

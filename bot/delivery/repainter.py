@@ -1,0 +1,87 @@
+"""Repaint the messages that no longer show how things stand; painting twice does no harm, painting late does."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Sequence
+
+import structlog
+
+from bot.alerts import rendering
+from bot.blockkit.card_blocks import Message
+from bot.slack.messages import Messenger
+from bot.store import Ledger
+from bot.store.queue.outcomes import NotSent, Outcome, Sent
+from bot.store.queue.posts import Post
+from shared.domain.records import RecordsUnavailable
+
+POLL = 1.0
+"""Seconds after which it looks for what other processes left."""
+AT_ONCE = 4
+"""Messages repainted beside each other, all within their lease."""
+PAUSE = 5.0
+"""Seconds until a message that could not be repainted is tried again."""
+
+FORM_PAUSE = 60.0
+"""And one that could not even be drawn."""
+
+log = structlog.get_logger("painter")
+
+
+class Painter:
+    """`run` until cancelled; `wake` it when something may be due."""
+
+    def __init__(
+        self, ledger: Ledger, messenger: Messenger, *, draw: Callable[[Sequence[Post]], Awaitable[Message]]
+    ) -> None:
+        self._ledger, self._messenger, self._draw = ledger, messenger, draw
+        self._awake = asyncio.Event()
+
+    def wake(self) -> None:
+        """Look at once."""
+        self._awake.set()
+
+    async def run(self) -> None:
+        """Paint what is due; beside the courier, so that no alert waits for a repaint."""
+        while True:
+            try:
+                pause = await self._round()
+            except RecordsUnavailable as error:
+                log.warning("ledger unavailable", error=str(error))
+                pause = POLL
+            await self._sleep(pause)
+
+    async def _sleep(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            # wait_for would swallow a cancellation that follows a wake
+            async with asyncio.timeout(min(POLL, seconds)):
+                await self._awake.wait()
+        self._awake.clear()
+
+    async def _round(self) -> float:
+        messages = await self._ledger.claim_repaints(limit=AT_ONCE)
+        await asyncio.gather(*(self._paint(message) for message in messages))
+        return POLL if (due := await self._ledger.next_repaint_in()) is None else due
+
+    async def _paint(self, message: Sequence[Post]) -> None:
+        try:
+            outcome = await self._repaint(message)
+        except RecordsUnavailable:
+            raise
+        except Exception:  # one message that nobody foresaw must not stop all others
+            log.exception("not drawn", alerts=[post.alert_id for post in message])
+            outcome = NotSent(after=FORM_PAUSE)
+        if isinstance(outcome, Sent):
+            await self._ledger.painted(message)
+        else:
+            seconds = outcome.after if isinstance(outcome, NotSent) else PAUSE
+            await self._ledger.postpone_repaint(message, seconds=seconds)
+
+    async def _repaint(self, message: Sequence[Post]) -> Outcome:
+        return await self._messenger.repaint(
+            message[0].channel,
+            message[0].ts,
+            await self._draw(message),
+            payload=rendering.payload(message),
+        )

@@ -1,0 +1,266 @@
+"""Carry what the ledger holds to Slack: route deliveries, post what is due, look for what may be there.
+
+One loop claims, one task per leased channel speaks, a painter repaints beside them; whatever dies in between, the
+rows tell the next process where to go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from functools import partial
+
+import structlog
+
+from bot.alerts import rendering
+from bot.alerts.routing import Routes
+from bot.blockkit.card_blocks import Message
+from bot.delivery.repainter import Painter
+from bot.slack.messages import Messenger
+from bot.store import Ledger
+from bot.store.ledger import Report
+from bot.store.queue.deliveries import Decide, Decision, Pending
+from bot.store.queue.leases import Turn
+from bot.store.queue.outcomes import ChannelRefused, NotSent, Outcome, Sent, Unknown, Unpostable
+from bot.store.queue.posts import Post
+from bot.store.queue.repaints import StormTally
+from bot.telemetry import metrics
+from shared.domain.records import RecordsUnavailable
+
+POLL = 1.0
+"""Seconds after which the loop looks for what other processes left."""
+TURNS = 16
+"""Channels that speak at the same time."""
+ROUTED_AT_ONCE = 50
+OUTAGE_PAUSE = 1.0
+BURST = 500.0
+"""Deliveries a second; while more come, it is the intake that somebody waits for."""
+COUNTED_OVER = 0.05
+"""Seconds, at least."""
+YIELD = 0.2
+"""Seconds left to the intake between two looks in a burst."""
+
+log = structlog.get_logger("courier")
+
+
+class Courier:
+    """`run` until cancelled; `wake` it when something may be due."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        messenger: Messenger,
+        *,
+        routes: Callable[[], Awaitable[Routes]],
+        stored: Callable[[], int],
+        report: Report,
+        several: bool = False,
+    ) -> None:
+        self._ledger, self._messenger, self._routes, self._report = ledger, messenger, routes, report
+        self._stored, self._several = stored, several
+        self._painter = Painter(ledger, messenger, draw=self._draw)
+        self._awake = asyncio.Event()
+        self._news = True
+        self._stopping = False
+        self._counted = 0, time.monotonic()
+        self._turns: dict[str, asyncio.Task[None]] = {}
+        """Who speaks, by channel."""
+        self.slack_error = ""
+        """What Slack last refused or why it cannot be reached; empty after a success."""
+
+    def wake(self, *, news: bool = False) -> None:
+        """Look at once; `news`: a delivery was stored."""
+        self._news = self._news or news
+        self._awake.set()
+        if not news:
+            self._painter.wake()
+
+    async def run(self) -> None:
+        """Serve until stopped, and let what is under way end; cancelled, give it up, its outcome unknown."""
+        painting = asyncio.create_task(self._painter.run(), name="painter")
+        try:
+            while not self._stopping:
+                await self._sleep(await self._round())
+                await self._give_way()
+            await asyncio.gather(*self._turns.values(), return_exceptions=True)
+        finally:
+            await _given_up([painting, *self._turns.values()])
+
+    async def _give_way(self) -> None:
+        """Leave the database to the intake for a while in a burst."""
+        (before, since), stored, now = self._counted, self._stored(), time.monotonic()
+        if now - since < COUNTED_OVER:
+            return
+        self._counted = stored, now
+        if stored - before > BURST * (now - since) and not self._stopping:
+            await asyncio.sleep(YIELD)
+
+    async def drain(self, seconds: float) -> None:
+        """Begin nothing new, and let the calls under way end, within a bound."""
+        self._stopping = True
+        self.wake()
+        if self._turns:
+            await asyncio.wait(self._turns.values(), timeout=seconds)
+
+    async def _sleep(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):  # wait_for would swallow a cancellation that follows a wake
+                await self._awake.wait()
+        except TimeoutError:
+            self._news = True  # other processes store deliveries too
+        self._awake.clear()
+
+    async def _round(self) -> float:
+        try:
+            await self._route()
+            return await self._start_turns()
+        except RecordsUnavailable as error:
+            log.warning("ledger unavailable", error=str(error))
+            self._news = True
+            return OUTAGE_PAUSE
+        except Exception:  # a failure that nobody foresaw must not end the loop for good
+            log.exception("round failed")
+            self._news = True
+            return OUTAGE_PAUSE
+
+    async def _route(self) -> None:
+        if self._news:
+            self._news = False
+            routes = await self._routes()
+            routed = await self._ledger.route(careful(routes.decide), limit=ROUTED_AT_ONCE)
+            for pending, decision in routed:
+                _note(pending, decision)
+            if routed:
+                self._painter.wake()
+            if len(routed) == ROUTED_AT_ONCE:
+                self.wake(news=True)
+
+    async def _start_turns(self) -> float:
+        free = TURNS - len(self._turns)
+        if free <= 0:
+            return POLL
+        ends = time.monotonic() + self._ledger.pace.patience
+        claimed = await self._ledger.claim_turns(limit=free, besides=tuple(self._turns))
+        for turn in claimed.turns:
+            task = asyncio.create_task(self._serve(turn, ends=ends), name=f"courier-{turn.channel}")
+            self._turns[turn.channel] = task
+            task.add_done_callback(partial(self._ended, turn.channel))
+        return POLL if claimed.next_in is None else min(POLL, claimed.next_in)
+
+    def _ended(self, channel: str, task: asyncio.Task[None]) -> None:
+        del self._turns[channel]
+        if not task.cancelled() and task.exception() is not None:
+            log.error("turn failed", exc_info=task.exception())
+        self.wake()
+
+    async def _serve(self, turn: Turn, *, ends: float) -> None:
+        outcome = await (self._look_up(turn) if turn.lookup else self._post(turn, ends=ends))
+        try:
+            await self._ledger.settle(turn, outcome, report=self._report)
+        except RecordsUnavailable as error:
+            log.warning("outcome not recorded", channel=turn.channel, error=str(error))
+            return
+        self._tell(turn, outcome)
+
+    async def _look_up(self, turn: Turn) -> Outcome:
+        return await self._messenger.find(
+            turn.channel, rendering.key(turn.posts), since=turn.since, thread_ts=turn.thread_ts
+        )
+
+    async def _post(self, turn: Turn, *, ends: float) -> Outcome:
+        try:
+            message = await self._draw(turn.posts)
+        except RecordsUnavailable:
+            return NotSent(after=OUTAGE_PAUSE)
+        except Exception as error:  # one that nobody foresaw must not stop its channel
+            log.exception("not drawn", alerts=[post.alert_id for post in turn.posts])
+            return Unpostable(error=f"cannot be drawn: {type(error).__name__}")
+        outcome = await self._messenger.post(
+            turn.channel,
+            message,
+            payload=rendering.payload(turn.posts),
+            ends=ends,
+            thread_ts=turn.thread_ts,
+            broadcast=rendering.broadcasts(turn.posts),
+        )
+        return backed_off(outcome, attempts=turn.posts[0].attempts)
+
+    async def _draw(self, posts: Sequence[Post]) -> Message:
+        tally: StormTally | None = None
+        if posts[0].kind == "storm":
+            tally = await self._ledger.storm_tally(posts[0])
+        return rendering.message(posts, several=self._several, tally=tally)
+
+    def _tell(self, turn: Turn, outcome: Outcome) -> None:
+        names = [post.alert_id or post.kind for post in turn.posts]
+        if isinstance(outcome, Sent):
+            self.slack_error = ""
+            _count(turn)
+            log.info("posted", channel=turn.channel, alerts=names, ts=outcome.ts, found=turn.lookup)
+        else:
+            error = getattr(outcome, "error", "")
+            if error and isinstance(outcome, ChannelRefused | NotSent | Unknown):
+                self.slack_error = error
+            log.warning(
+                "not posted", channel=turn.channel, alerts=names, outcome=type(outcome).__name__, error=error
+            )
+
+
+async def _given_up(tasks: Collection[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def careful(decide: Decide) -> Decide:
+    """The decision, or that there is none: one delivery that nobody foresaw must not stop all others."""
+
+    def decided(pending: Pending) -> Decision:
+        try:
+            return decide(pending)
+        except Exception as error:
+            log.exception("not understood", alerts=[pending.alert_id])
+            return Decision(problem=f"the bot stumbled over it: {type(error).__name__}")
+
+    return decided
+
+
+def backed_off(outcome: Outcome, *, attempts: int) -> Outcome:
+    """The pause before the next try, grown with the tries that failed: 2 s to 30 s."""
+    factor = 2.0 ** min(attempts, 6)
+    match outcome:
+        case NotSent(error="ratelimited"):
+            return outcome
+        case NotSent():
+            return NotSent(error=outcome.error, after=min(30.0, outcome.after * factor))
+    return outcome
+
+
+def _note(pending: Pending, decision: Decision) -> None:
+    """Count a delivery, and log it by the name that its messages carry."""
+    write = log.warning if decision.problem else log.info
+    write(
+        "delivery",
+        alerts=[pending.alert_id],
+        workspace=pending.workspace,
+        kind=decision.kind,
+        problem=decision.problem,
+        seen=pending.seen,
+        found=pending.found,
+        acknowledged_before=pending.acknowledged_before,
+        posts=len(decision.posts),
+    )
+    if not pending.is_new:
+        metrics.REPEATS.labels(pending.workspace).inc()
+        return
+    # What a sender calls an event is no label: labels stay in memory for good.
+    kind = "found late" if pending.found else "unreadable" if decision.problem else decision.kind
+    metrics.EVENTS.labels(pending.workspace, kind).inc()
+
+
+def _count(turn: Turn) -> None:
+    for post in turn.posts:
+        metrics.POSTED.labels(post.kind).inc()
+        if post.kind == "alert" and not post.found:
+            metrics.POST_SECONDS.observe(max(0.0, time.time() - post.received_at))

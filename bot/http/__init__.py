@@ -1,0 +1,1 @@
+"""The bot's HTTP application: webhooks in, Slack's requests in, health and metrics out."""

@@ -1,0 +1,69 @@
+"""The bot's HTTP: one raw ASGI application that hands each path to its part (contract, section 4)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import structlog
+from prometheus_client import generate_latest
+
+from bot.http.slack_guard import SlackGate
+from bot.http.webhook import Receive, Receiver, Scope, Send, answer
+from bot.telemetry import metrics
+
+WEBHOOKS = "/webhooks/outreach"
+SLACK = "/slack/events"
+
+log = structlog.get_logger("web")
+
+
+class Web:
+    """Routes by path; a failure of ours is 500 without a word about its cause."""
+
+    def __init__(
+        self,
+        *,
+        receiver: Receiver,
+        slack: SlackGate | None,
+        default_workspace: str,
+        readiness: Callable[[], Awaitable[tuple[bool, Mapping[str, Any]]]],
+        measure: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._receiver, self._slack, self._default = receiver, slack, default_workspace
+        self._readiness, self._measure = readiness, measure
+        self._pages = {"/healthz": self._healthz, "/readyz": self._readyz, "/metrics": self._metrics}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] != "http":
+            return
+        path, method = scope["path"], scope["method"]
+        if path.startswith(WEBHOOKS) and path[len(WEBHOOKS) : len(WEBHOOKS) + 1] in {"", "/"}:
+            await self._deliver(scope, receive, send)
+        elif path == SLACK and self._slack is not None:
+            await (self._slack(scope, receive, send) if method == "POST" else answer(send, 405))
+        elif path in self._pages:
+            await (self._pages[path](send) if method in {"GET", "HEAD"} else answer(send, 405))
+        else:
+            await answer(send, 404)
+
+    async def _deliver(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] != "POST":
+            return await answer(send, 405)
+        name = scope["path"][len(WEBHOOKS) :].strip("/") or self._default
+        return await self._receiver(scope, receive, send, workspace=name)
+
+    async def _healthz(self, send: Send) -> None:
+        await answer(send, 200, b"ok\n")
+
+    async def _readyz(self, send: Send) -> None:
+        ready, told = await self._readiness()
+        body = json.dumps({"ready": ready, **told}, default=str).encode()
+        await answer(send, 200 if ready else 503, body, content_type=b"application/json")
+
+    async def _metrics(self, send: Send) -> None:
+        await self._measure()
+        body = generate_latest(metrics.REGISTRY)
+        await answer(send, 200, body, content_type=b"text/plain; version=0.0.4; charset=utf-8")

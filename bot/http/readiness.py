@@ -1,0 +1,114 @@
+"""How Slack and the service answer, asked in the background, so that `/readyz` tells the truth at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import aiohttp
+from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.commands.context import Desks
+from bot.delivery.worker import Courier
+from bot.slack.socket_mode import SocketMode
+from bot.store import Ledger
+from bot.telemetry import metrics
+from shared.api.errors import OutreachError
+from shared.domain.records import RecordsUnavailable
+
+TIMEOUT = 8
+CHECK_TIMEOUT = 2
+UNROUTED_SECONDS = 60.0
+"""Age of the oldest unrouted delivery from which on the bot is not ready; usually it is below one second."""
+
+
+class Watch:
+    """`look` now and then; `readiness` and `measure` at any time."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        desks: Desks,
+        client: AsyncWebClient,
+        courier: Courier,
+        socket_mode: SocketMode | None = None,
+    ) -> None:
+        self._ledger, self._desks, self._client, self._courier = ledger, desks, client, courier
+        self._socket_mode = socket_mode
+        self._slack = "not asked yet"
+        self._api = dict.fromkeys(desks.clients, "not asked yet")
+
+    async def look(self) -> None:
+        """Ask Slack who we are, and every workspace for its sequences."""
+        await asyncio.gather(self._ask_slack(), *(self._ask_api(name) for name in self._desks.clients))
+
+    async def _ask_slack(self) -> None:
+        try:
+            metrics.SLACK_CALLS.labels("auth.test").inc()
+            await asyncio.wait_for(self._client.auth_test(), TIMEOUT)
+        except SlackApiError as error:
+            data = getattr(error.response, "data", None)
+            self._slack = str(data.get("error") if isinstance(data, dict) else "refused")
+        except (SlackClientError, aiohttp.ClientError, TimeoutError, OSError) as error:
+            self._slack = f"unreachable: {type(error).__name__}"
+        else:
+            self._slack = "ok"
+
+    async def _ask_api(self, name: str) -> None:
+        try:
+            await self._desks.clients[name].list_sequences()
+        except OutreachError as error:
+            self._api[name] = f"{type(error).__name__}: {error.message}"
+        else:
+            self._api[name] = "ok"
+
+    async def readiness(self) -> tuple[bool, Mapping[str, Any]]:
+        """Whether deliveries can be taken and become alerts, which the database tells; and how the rest stands."""
+        unrouted: float | None = None
+        try:
+            async with asyncio.timeout(CHECK_TIMEOUT):
+                await self._ledger.check()
+                unrouted = await self._ledger.oldest_unrouted_age()
+            database = "ok"
+        except (RecordsUnavailable, TimeoutError) as error:
+            database = str(error) or "does not answer"
+        told = {
+            "database": database,
+            "oldest_unrouted_seconds": unrouted,
+            "slack": self._courier.slack_error or self._slack,
+            "channels": await self._broken() if database == "ok" else {},
+            "socket_mode": self._socket_mode.state if self._socket_mode else "off",
+            "api": "ok" if set(self._api.values()) == {"ok"} else "; ".join(sorted(set(self._api.values()))),
+            "workspaces": {name: {"api": state} for name, state in self._api.items()},
+        }
+        return database == "ok" and unrouted is not None and unrouted < UNROUTED_SECONDS, told
+
+    async def _broken(self) -> Mapping[str, str]:
+        """Channels that take nothing, and what Slack says of each."""
+        try:
+            async with asyncio.timeout(CHECK_TIMEOUT):
+                return await self._ledger.broken_channels()
+        except (RecordsUnavailable, TimeoutError):
+            return {}
+
+    async def measure(self) -> None:
+        """Bring the gauges up to date, as far as the database answers."""
+        for name, client in self._desks.clients.items():
+            metrics.API_REQUESTS.labels(name).set(client.counts.requests)
+            metrics.API_THROTTLED.labels(name).set(client.counts.throttled)
+            try:
+                summary = await asyncio.wait_for(self._ledger.summary(name), CHECK_TIMEOUT)
+            except (RecordsUnavailable, TimeoutError):
+                continue
+            for state, count in (
+                ("waiting", summary.waiting),
+                ("dead", summary.dead),
+                ("uncertain", summary.uncertain),
+                ("held", summary.held),
+            ):
+                metrics.ALERTS.labels(name, state).set(count)
+            oldest = summary.oldest_waiting_at
+            age = 0.0 if oldest is None else max(0.0, self._ledger.store.clock() - oldest.timestamp())
+            metrics.OLDEST.labels(name).set(age)

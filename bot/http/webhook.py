@@ -1,0 +1,236 @@
+"""Deliveries in: raw bytes, signature, disk, 200. A raw ASGI application, because nothing else is needed.
+
+Group commit: whoever arrives while a commit is under way rides the next one. The answer 200 is given only after
+the commit; what cannot be stored is answered 503, and the service sends it again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import count
+from secrets import randbits
+from typing import Any
+
+import structlog
+
+from bot.http.webhook_secrets import Secrets
+from bot.store import Ledger
+from bot.store.queue.deliveries import Arrival
+from bot.telemetry import metrics
+from shared.api.events import SIGNATURE_HEADER, signature_matches
+from shared.domain.records import RecordsUnavailable
+
+MOST_BYTES = 1024 * 1024
+MOST_WAITING = 5_000
+BATCH = 256
+QUIET = 4
+"""Rounds of the event loop without a newcomer after which a group is whole."""
+RETRY_AFTER = 5
+ANSWERED_WITHIN = 1.0
+"""Seconds after which the ledger learns at the latest that a group was told 200."""
+
+HEADER = SIGNATURE_HEADER.lower().encode()
+Scope = Mapping[str, Any]
+Receive = Callable[[], Awaitable[Mapping[str, Any]]]
+Send = Callable[[Mapping[str, Any]], Awaitable[None]]
+
+log = structlog.get_logger("receiver")
+
+
+class TooLarge(Exception):
+    """The body is over the limit."""
+
+
+class Gone(Exception):
+    """The sender went away before its body was whole."""
+
+
+class Overloaded(Exception):
+    """More waits to be stored than the bound allows."""
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """The arrivals of one commit, and how many of them have not been told 200 yet."""
+
+    number: int
+    unanswered: int
+
+
+class Intake:
+    """The queue before the ledger; `run` owns the commits."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self.stored: Callable[[], None] = lambda: None
+        """Called after each commit."""
+        self.count = 0
+        """Deliveries stored since the start."""
+        self._waiting: deque[tuple[Arrival, asyncio.Future[Group]]] = deque()
+        self._numbers = count(
+            randbits(62)
+        )  # one after the other, so that the ledger writes them in one place
+        self._answered: list[int] = []
+        self._to_note: list[int] = []
+        self._some = asyncio.Event()
+        metrics.INTAKE_WAITING.set_function(lambda: len(self._waiting))
+        self.closed = False
+
+    async def store(self, arrival: Arrival) -> Group:
+        """Return when the arrival is on disk. Raises `Overloaded` or `RecordsUnavailable`."""
+        if self.closed or len(self._waiting) >= MOST_WAITING:
+            raise Overloaded
+        future: asyncio.Future[Group] = asyncio.get_running_loop().create_future()
+        self._waiting.append((arrival, future))
+        self._some.set()
+        return await future
+
+    def answered(self, group: Group) -> None:
+        """One of the group was told 200; when all were, the ledger is to know."""
+        group.unanswered -= 1
+        if group.unanswered == 0:
+            if not self._answered:
+                asyncio.get_running_loop().call_later(ANSWERED_WITHIN, self._note_answered)
+            self._answered.append(group.number)
+
+    def _note_answered(self) -> None:
+        """With the next commit the ledger learns of all that were answered meanwhile."""
+        self._to_note, self._answered = [*self._to_note, *self._answered], []
+        self._some.set()
+
+    async def run(self) -> None:
+        """Commit what waits, until cancelled; then everything that was taken is committed still."""
+        try:
+            while True:
+                await self._some.wait()
+                self._some.clear()
+                await self._gather()
+                await self._commit()
+        finally:
+            self.closed = True
+            while self._waiting or self._answered or self._to_note:
+                self._note_answered()
+                await self._commit()
+
+    async def _gather(self) -> None:
+        """Wait as long as others keep coming: a commit of many takes hardly longer than one of a few."""
+        quiet, before = 0, 0
+        while quiet < QUIET and len(self._waiting) < BATCH:
+            quiet = quiet + 1 if len(self._waiting) == before else 0
+            before = len(self._waiting)
+            await asyncio.sleep(0)
+
+    async def _commit(self) -> None:
+        taken = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
+        if self._waiting:
+            self._some.set()
+        answered, self._to_note = self._to_note, []
+        if not taken and not answered:
+            return
+        group = Group(number=next(self._numbers), unanswered=len(taken))
+        try:
+            await self._ledger.store_batch([a for a, _ in taken], number=group.number, answered=answered)
+        except RecordsUnavailable as error:
+            _settle(taken, error)
+            log.warning("not stored", deliveries=len(taken), error=str(error))
+            return
+        self.count += len(taken)
+        metrics.BATCH.observe(len(taken))
+        _settle(taken, group)
+        if taken:
+            self.stored()
+
+
+def _settle(taken: Iterable[tuple[Arrival, asyncio.Future[Group]]], result: Group | Exception) -> None:
+    for _, future in taken:
+        if future.done():
+            continue
+        if isinstance(result, Exception):
+            future.set_exception(result)
+        else:
+            future.set_result(result)
+
+
+_COUNTED = {status: metrics.DELIVERIES.labels(str(status)) for status in (200, 401, 404, 413, 503)}
+
+
+class Receiver:
+    """`POST /webhooks/outreach[/{workspace}]`."""
+
+    def __init__(self, intake: Intake, *, secrets: Secrets, now: Callable[[], float]) -> None:
+        self._intake, self._secrets, self._now = intake, secrets, now
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send, *, workspace: str) -> None:
+        """Answer one delivery."""
+        group: Group | None = None
+        try:
+            status, group = await self._accept(scope, receive, workspace)
+        except TooLarge:
+            status = 413
+        except Gone:
+            return
+        except (Overloaded, RecordsUnavailable):
+            status = 503
+        _COUNTED[status].inc()
+        await answer(send, status)
+        if group is not None:
+            self._intake.answered(group)
+
+    async def _accept(self, scope: Scope, receive: Receive, name: str) -> tuple[int, Group | None]:
+        workspace = self._secrets.workspace(name)
+        if workspace is None:
+            return 404, None
+        keys = self._secrets.of(workspace)
+        body = await read_body(scope, receive, most=MOST_BYTES)
+        given = signature_of(scope["headers"])
+        if not signature_matches(body, given, keys):
+            stored_since = self._secrets.anew(workspace)
+            if stored_since == keys or not signature_matches(body, given, stored_since):
+                return 401, None
+        return 200, await self._intake.store(Arrival(workspace=workspace, body=body, at=self._now()))
+
+
+def signature_of(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
+    """The one signature header; None when it is missing, there twice, or not ASCII."""
+    found = [value for name, value in headers if name == HEADER]
+    if len(found) != 1 or not found[0].isascii():
+        return None
+    return found[0].decode("ascii")
+
+
+async def read_body(scope: Scope, receive: Receive, *, most: int) -> bytes:
+    """The body, given up as soon as it is over the limit. Raises `TooLarge`, `Gone`."""
+    if _announced(scope["headers"]) > most:
+        raise TooLarge
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        event = await receive()
+        if event["type"] == "http.disconnect":
+            raise Gone
+        parts.append(event.get("body", b""))
+        size += len(parts[-1])
+        if size > most:
+            raise TooLarge
+        if not event.get("more_body", False):
+            return b"".join(parts)
+
+
+def _announced(headers: Iterable[tuple[bytes, bytes]]) -> int:
+    lengths = [value for name, value in headers if name == b"content-length"]
+    return int(lengths[0]) if lengths and lengths[0].isdigit() else 0
+
+
+_RETRY = (b"retry-after", str(RETRY_AFTER).encode())
+
+
+async def answer(send: Send, status: int, body: bytes = b"", *, content_type: bytes = b"text/plain") -> None:
+    """A short answer; 503 says when to come again."""
+    headers = [(b"content-type", content_type), (b"content-length", str(len(body)).encode())]
+    if status == 503:
+        headers.append(_RETRY)
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

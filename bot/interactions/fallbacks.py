@@ -1,0 +1,81 @@
+"""What nobody waits for any more, and what went wrong: old buttons and modals, other commands. Answered kindly."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncRespond
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.commands import dispatch
+from bot.commands.canned_replies import UNKNOWN
+from bot.commands.dispatch import Answer
+from bot.interactions import forms
+from bot.interactions.modals import Dialogs
+from bot.interactions.responders import Address, Thread
+
+_ANYTHING = re.compile(".*", re.DOTALL)
+
+
+class Strays:
+    """The last callbacks; `register` hangs them into Bolt after all others."""
+
+    def __init__(self, dialogs: Dialogs) -> None:
+        self._dialogs = dialogs
+
+    def register(self, app: AsyncApp) -> None:
+        """Whatever else may come."""
+        app.command(_ANYTHING)(self.unknown)
+        app.action(_ANYTHING)(self.unknown_click)
+        app.shortcut(_ANYTHING)(self.unknown_click)
+        app.view(_ANYTHING)(self.late)
+        app.view_closed(_ANYTHING)(self.acknowledge)
+        app.options(_ANYTHING)(self.no_choices)
+        app.event(_ANYTHING)(self.acknowledge)
+        app.error(self.failed)
+
+    async def no_choices(self, ack: AsyncAck) -> None:
+        """A menu of an older version."""
+        await ack(options=[])
+
+    async def unknown(
+        self, ack: AsyncAck, respond: AsyncRespond, client: AsyncWebClient, body: Mapping[str, Any]
+    ) -> None:
+        """A command of another name."""
+        await ack()
+        place = Address(respond, client, person=body.get("user_id", ""), channel=body.get("channel_id", ""))
+        await place.say(Answer(card=UNKNOWN))
+
+    async def unknown_click(
+        self, ack: AsyncAck, respond: AsyncRespond, client: AsyncWebClient, body: Mapping[str, Any]
+    ) -> None:
+        """A button of an older version."""
+        await ack()
+        user, channel = (body.get("user") or {}).get("id", ""), (body.get("channel") or {}).get("id", "")
+        if body.get("response_url"):
+            return await Address(respond, client, person=user, channel=channel).say(Answer(card=UNKNOWN))
+        await self._dialogs.say_quietly(Answer(card=UNKNOWN), str(body.get("trigger_id") or ""), person=user)
+        return None
+
+    async def late(self, ack: AsyncAck) -> None:
+        """A modal of an older version."""
+        await ack(response_action="update", view=forms.answer(UNKNOWN))
+
+    async def acknowledge(self, ack: AsyncAck) -> None:
+        """What needs no answer."""
+        await ack()
+
+    async def failed(
+        self, error: Exception, client: AsyncWebClient, respond: AsyncRespond, body: Mapping[str, Any]
+    ) -> None:
+        """Whatever a listener let through: the person is told, with a reference."""
+        answer = Answer(card=dispatch.failure(error))
+        user = body.get("user") or {}
+        person = body.get("user_id") or (user.get("id", "") if isinstance(user, dict) else "")
+        channel = body.get("channel_id") or (body.get("channel") or {}).get("id", "")
+        if body.get("response_url"):
+            await Address(respond, client, person=person, channel=channel).say(answer)
+        elif person:
+            await Thread(client, channel=person).say(answer)

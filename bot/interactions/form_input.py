@@ -1,0 +1,88 @@
+"""What somebody filled into a form, as the command line that it makes. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bot.blockkit.elements import cut
+from bot.interactions.forms import SEQUENCE, channel_of, verb_of, workspace_of
+from shared.commands.arguments import EMAIL
+from shared.text.tokenize import join, quote, split
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filled:
+    """The line of a form, or what is wrong, by block."""
+
+    line: str = ""
+    errors: Mapping[str, str] | None = None
+    channel: str = ""
+
+
+def filled(view: Mapping[str, Any]) -> Filled | None:
+    """What somebody filled in; None: this is no form that the bot knows."""
+    read = {"pause": _read_pause, "subscribe": _read_subscribe, "add": _read_add}.get(verb_of(view))
+    if read is None:
+        return None
+    given = (view.get("state") or {}).get("values") or {}
+    blocks = {name.partition(":")[0]: name for name in given}
+    found = read({name: _value(given[block]) for name, block in blocks.items()}, channel_of(view))
+    if found.errors:
+        return replace(found, errors={blocks.get(name, name): why for name, why in found.errors.items()})
+    workspace = workspace_of(view)
+    return replace(found, line=f"{found.line} @{workspace}") if workspace else found
+
+
+def _value(fields: Mapping[str, Any]) -> Any:
+    """The one value of a block, whatever element holds it."""
+    for field in fields.values():
+        if field.get("selected_options") is not None:
+            return [one["value"] for one in field["selected_options"]]
+        chosen = (field.get("selected_option") or {}).get("value")
+        return chosen or field.get("selected_conversation") or (field.get("value") or "").strip()
+    return ""
+
+
+def _read_pause(values: Mapping[str, Any], channel: str) -> Filled:
+    if not values.get(SEQUENCE):
+        return Filled(errors={SEQUENCE: "Choose a sequence."})
+    line = join("pause", values[SEQUENCE])
+    if values.get("length") not in {None, "", "none"}:
+        line += f" for {values['length']}"
+    if values.get("reason"):
+        line += f" reason {quote(values['reason'])}"
+    return Filled(line=line, channel=channel)
+
+
+def _read_subscribe(values: Mapping[str, Any], channel: str) -> Filled:
+    events: Sequence[str] = values.get("events") or ()
+    if not events:
+        return Filled(errors={"events": "Choose at least one."})
+    words = ["subscribe", *events]
+    words += [f"{key}={quote(values[key])}" for key in (SEQUENCE, "inbox") if values.get(key)]
+    words += [f"<#{values['channel']}>"] if values.get("channel") else []
+    words += ["condensed"] if values.get("form") == "condensed" else []
+    return Filled(line=" ".join(words), channel=values.get("channel") or channel)
+
+
+def _read_add(values: Mapping[str, Any], channel: str) -> Filled:
+    errors = {}
+    if not EMAIL.fullmatch(values.get("email") or ""):
+        errors["email"] = "This is no e-mail address."
+    if not values.get(SEQUENCE):
+        errors[SEQUENCE] = "Choose a sequence."
+    more = split(values.get("more") or "")
+    if wrong := next((word for word in more if not word.key), None):
+        errors["more"] = f"Write name=value, like city=Oslo; “{cut(wrong.text, 40)}” is none."
+    if errors:
+        return Filled(errors=errors)
+    named = [(key, values[key]) for key in ("first_name", "last_name", "company") if values.get(key)]
+    fields = [f"{key}={quote(value)}" for key, value in (*named, *((w.key, w.value) for w in more))]
+    return Filled(
+        line=" ".join((join("add", values["email"], "to", values[SEQUENCE]), *fields)).replace(
+            ' "to" ', " to ", 1
+        ),
+        channel=channel,
+    )

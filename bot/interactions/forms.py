@@ -1,0 +1,235 @@
+"""The modals: what is asked. Pure; `bot.interactions.form_input` reads what was answered.
+
+A form ends in the same line that somebody could have typed, so that one parser, one check of roles and one audit
+stand behind both. Limits: Slack's reference of views and block elements.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bot.blockkit import modal_blocks
+from bot.blockkit.elements import LABEL, OPTION_VALUE, Block, cut, plain
+from shared.api.models import EVENT_KINDS
+from shared.api.models import Sequence as Campaign
+from shared.domain.card import Card
+from shared.text.sanitize import visible
+
+FORM = "form"
+"""Begins the `callback_id` of a form; the command follows."""
+ANSWER = "answer"
+"""The `callback_id` of a modal that only shows something."""
+OPTIONS, BLOCK_ID = 100, 255
+SEQUENCE, WORKSPACE = "sequence", "workspace"
+View = dict[str, Any]
+
+_LENGTHS = (
+    ("", "until somebody resumes it"),
+    ("1h", "1 hour"),
+    ("4h", "4 hours"),
+    ("1d", "1 day"),
+    ("3d", "3 days"),
+    ("1w", "1 week"),
+)
+_EVENTS = {
+    "lead.replied": "Somebody answered",
+    "reply.interested": "Somebody is interested",
+    "reply.ooo": "Somebody is out of office",
+    "lead.bounced": "A message bounced",
+    "lead.unsubscribed": "Somebody unsubscribed",
+    "sequence.completed": "A sequence is completed",
+    "domain.paused": "A domain was paused",
+}
+_TITLES = {"pause": "Pause a sequence", "subscribe": "Subscribe a channel", "add": "Add a lead"}
+_SUBMIT = {"pause": "Pause", "subscribe": "Subscribe", "add": "Add"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Where a form was asked for, and of which of the workspaces; kept in the form itself."""
+
+    channel: str = ""
+    workspace: str = ""
+    workspaces: Sequence[str] = ()
+    """To choose from; none where there is only one."""
+
+
+def form(verb: str, asked: Asked) -> View:
+    """The empty form of a command."""
+    drawn = {"pause": _pause, "subscribe": _subscribe, "add": _add}[verb](asked)
+    return {
+        "type": "modal",
+        "callback_id": f"{FORM}:{verb}",
+        "title": plain(_TITLES[verb]),
+        "submit": plain(_SUBMIT[verb]),
+        "close": plain("Cancel"),
+        "private_metadata": json.dumps({"channel": asked.channel, WORKSPACE: asked.workspace}),
+        "blocks": [*_workspaces(asked), *drawn],
+    }
+
+
+def verb_of(view: Mapping[str, Any]) -> str:
+    """The command whose form a view is; empty where it is none."""
+    verb = str(view.get("callback_id") or "").removeprefix(f"{FORM}:")
+    return verb if verb in _TITLES else ""
+
+
+def _workspaces(asked: Asked) -> list[Block]:
+    """Another choice draws the form anew, since its sequences are others."""
+    if not asked.workspaces:
+        return []
+    names = [name for name in asked.workspaces if len(name) <= OPTION_VALUE][:OPTIONS]
+    if asked.workspace not in names:
+        names[-1:] = [asked.workspace]
+    offered = [_option(name, name) for name in names]
+    element = {
+        "type": "static_select",
+        "action_id": WORKSPACE,
+        "options": offered,
+        "initial_option": _option(asked.workspace, asked.workspace),
+    }
+    return [_asked(WORKSPACE, "Workspace", element) | {"dispatch_action": True}]
+
+
+def answer(
+    card: Card, *, items: Sequence[Card] = (), picture: Block | None = None, channel: str = ""
+) -> View:
+    """A modal that shows an answer; its buttons run as they do in a message."""
+    return {
+        "type": "modal",
+        "callback_id": ANSWER,
+        "title": plain("Outreach"),
+        "close": plain("Close"),
+        "private_metadata": json.dumps({"channel": channel}),
+        "blocks": modal_blocks.drawn(card, items=items, picture=picture),
+    }
+
+
+def channel_of(view: Mapping[str, Any]) -> str:
+    """Where a view was asked for; empty where it does not say."""
+    return _kept(view, "channel")
+
+
+def workspace_of(view: Mapping[str, Any]) -> str:
+    """The workspace that a form is about; empty for the channel's own."""
+    return _kept(view, WORKSPACE)
+
+
+def _kept(view: Mapping[str, Any], name: str) -> str:
+    try:
+        told = json.loads(view.get("private_metadata") or "{}")
+    except ValueError:
+        return ""
+    return str(told.get(name) or "") if isinstance(told, dict) else ""
+
+
+def _pause(asked: Asked) -> list[Block]:
+    lengths = [_option(label, value or "none") for value, label in _LENGTHS]
+    return [
+        _which("Sequence", asked),
+        _asked(
+            "length",
+            "For how long",
+            {
+                "type": "static_select",
+                "action_id": "length",
+                "options": lengths,
+                "initial_option": lengths[0],
+            },
+        ),
+        _asked("reason", "Reason", _line(300, hint="Others will read it in the channel"), optional=True),
+    ]
+
+
+def _subscribe(asked: Asked) -> list[Block]:
+    kinds = [_option(_EVENTS.get(kind, kind), kind) for kind in EVENT_KINDS]
+    forms = [_option("A whole card each", "full"), _option("One line each", "condensed")]
+    return [
+        _asked("events", "What for", {"type": "checkboxes", "action_id": "events", "options": kinds}),
+        _asked(
+            "channel",
+            "Which channel",
+            {
+                "type": "conversations_select",
+                "action_id": "channel",
+                "placeholder": plain("Choose a channel"),
+                **({"initial_conversation": asked.channel} if asked.channel[:1] in {"C", "G"} else {}),
+                "filter": {"include": ["public", "private"], "exclude_bot_users": True},
+            },
+        ),
+        _which("Only of this sequence", asked, optional=True),
+        _asked("inbox", "Only of this inbox or domain", _line(250), optional=True),
+        _asked(
+            "form",
+            "How",
+            {"type": "radio_buttons", "action_id": "form", "options": forms, "initial_option": forms[0]},
+        ),
+    ]
+
+
+def _add(asked: Asked) -> list[Block]:
+    return [
+        _asked("email", "E-mail address", _line(254)),
+        _which("Sequence", asked),
+        _asked("first_name", "First name", _line(100), optional=True),
+        _asked("last_name", "Last name", _line(100), optional=True),
+        _asked("company", "Company", _line(100), optional=True),
+        _asked(
+            "more",
+            "Other fields",
+            _line(1_000, hint="plan=pro city=Oslo") | {"multiline": True},
+            optional=True,
+        ),
+    ]
+
+
+def _which(label: str, asked: Asked, *, optional: bool = False) -> Block:
+    """Asked of the bot while somebody types, since there may be more sequences than a menu holds.
+
+    The block is another one in another workspace: Slack keeps what was chosen in a block of the same name.
+    """
+    element = {
+        "type": "external_select",
+        "action_id": SEQUENCE,
+        "min_query_length": 0,
+        "placeholder": plain("Begin to type its name"),
+    }
+    name = f"{SEQUENCE}:{asked.workspace}"[:BLOCK_ID] if asked.workspace else SEQUENCE
+    return _asked(name, label, element, optional=optional)
+
+
+def _line(most: int, *, hint: str = "") -> dict[str, Any]:
+    element: dict[str, Any] = {"type": "plain_text_input", "action_id": "text", "max_length": most}
+    return element | ({"placeholder": plain(hint)} if hint else {})
+
+
+def _asked(name: str, label: str, element: dict[str, Any], *, optional: bool = False) -> Block:
+    return {
+        "type": "input",
+        "block_id": name,
+        "label": plain(label),
+        "element": element,
+        "optional": optional,
+    }
+
+
+def _option(label: str, value: str) -> dict[str, Any]:
+    return {"text": plain(cut(visible(label).strip(), LABEL) or "…"), "value": value}
+
+
+def options(sequences: Iterable[Campaign], said: str = "") -> list[dict[str, Any]]:
+    """Those whose name or id holds what was typed, as a menu's options."""
+    fitting = [
+        one
+        for one in sequences
+        if said.casefold() in f"{one.label} {one.id}".casefold() and 0 < len(one.id) <= OPTION_VALUE
+    ]
+    return [_option(_told(one), one.id) for one in fitting[:OPTIONS]]
+
+
+def _told(one: Campaign) -> str:
+    status = f" · {one.status}" if one.status and one.status != "active" else ""
+    return f"{cut(one.label, LABEL - len(status) - 1)}{status}"

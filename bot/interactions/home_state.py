@@ -1,0 +1,78 @@
+"""What Home shows of how things stand, and which workspace somebody looks at. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from shared.api.models import Sequence as Campaign
+from shared.domain.health import DomainHealth
+
+ALL = "all"
+"""Said instead of a workspace's name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """An interested reply: unclaimed, or this person's."""
+
+    alert: str
+    lead: str
+    sequence: str
+    since: datetime
+    workspace: str
+    link: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paused:
+    """A domain that the service paused and that has not recovered."""
+
+    domain: str
+    since: datetime
+    workspace: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Everything that Home shows; None, or no entry for a workspace: it could not be asked."""
+
+    now: datetime
+    workspaces: Sequence[str]
+    """All that are set."""
+    looked_at: str = ""
+    """The one that is shown whole; empty: what is urgent in all."""
+    waiting: Sequence[Waiting] | None = None
+    claims: Sequence[Waiting] | None = None
+    paused: Sequence[Paused] = ()
+    domains: Mapping[str, Sequence[DomainHealth]] = field(default_factory=dict)
+    sequences: Mapping[str, Sequence[Campaign]] = field(default_factory=dict)
+    may_change: bool = True
+    trouble: str = ""
+
+    @property
+    def several(self) -> bool:
+        """Whether a workspace has to be named."""
+        return len(self.workspaces) > 1
+
+    def line(self, command: str, workspace: str) -> str:
+        """The command, for this workspace."""
+        return f"{command} @{workspace}" if self.several and workspace else command
+
+
+def chosen(line: str, *, seen: str) -> str:
+    """What a click on Home chooses: a workspace, empty for all, or what was looked at before."""
+    said = line.partition(" ")[2]
+    return seen if not said else "" if said == ALL else said.removeprefix("@")
+
+
+def looked_at(view: Mapping[str, Any] | None) -> str:
+    """The workspace that a Home shows, as it stands in the view itself."""
+    try:
+        told = json.loads((view or {}).get("private_metadata") or "{}")
+    except ValueError:
+        return ""
+    return str(told.get("workspace") or "") if isinstance(told, dict) else ""

@@ -1,0 +1,272 @@
+"""The Home tab: what waits, what is paused, what runs, how the inboxes are, what this person has. Pure.
+
+Where there are several workspaces, Home shows what is urgent in all of them and a line for each, or one of them whole.
+Slack takes 100 blocks; each part shows the most urgent and says how many more there are.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from bot.blockkit import card_blocks, inline_code
+from bot.blockkit.elements import LABEL, RUN, Block, cut, draw_button, plain
+from bot.interactions.home_state import ALL, Paused, Standing, Waiting
+from shared.api.models import Sequence as Campaign
+from shared.domain.card import Button, Card, Tone
+from shared.domain.health import WORST_FIRST, worst
+from shared.domain.reports import show_number, show_span
+from shared.text.sanitize import visible
+from shared.text.tokenize import join
+
+BLOCKS = 100
+WAITING, DOMAINS, SEQUENCES, CLAIMS, WORKSPACES = 8, 6, 14, 6, 40
+OPTIONS, LONGEST = 100, 140
+NAME = 100
+
+
+def view(standing: Standing) -> dict[str, Any]:
+    """The whole tab."""
+    one = standing.looked_at
+    whole = [*_domains(standing, one), *_sequences(standing, one)] if one else _workspaces(standing)
+    parts = [
+        *_head(standing),
+        *_waiting("Waiting for somebody", standing.waiting, standing, most=WAITING, mine=False),
+        *_waiting("Yours", standing.claims, standing, most=CLAIMS, mine=True),
+        *_paused(standing),
+        *whole,
+    ]
+    return {
+        "type": "home",
+        "callback_id": "home",
+        "private_metadata": json.dumps({"workspace": one}),
+        "blocks": parts[:BLOCKS],
+    }
+
+
+def closed(card: Card) -> dict[str, Any]:
+    """The tab of somebody who may read nothing."""
+    return {"type": "home", "callback_id": "home", "blocks": card_blocks.render(card).blocks}
+
+
+def _head(standing: Standing) -> list[Block]:
+    one = standing.looked_at
+    acts = [Button(label="Refresh", command="home")]
+    acts += [Button(label="Status", command=standing.line("status", one))] if one else []
+    if standing.may_change:
+        acts += [
+            Button(label="Pause …", command=standing.line("form pause", one)),
+            Button(label="Add a lead …", command=standing.line("form add", one)),
+            Button(label="Subscribe …", command=standing.line("form subscribe", one)),
+        ]
+    acts.append(Button(label="Help", command="help"))
+    trouble = [_context(f"⚠ {standing.trouble}")] if standing.trouble else []
+    row = _acts(f"head_{one}", acts)
+    if standing.several:
+        row["elements"].insert(0, _choice(standing))
+    return [_header("Outreach"), _moment(_summary(standing), standing.now), *trouble, row]
+
+
+def _choice(standing: Standing) -> Block:
+    """A menu of the workspaces."""
+    names = [name for name in standing.workspaces if len(name) <= LONGEST][: OPTIONS - 1]
+    offered = [_option("All workspaces", f"home {ALL}"), *(_option(name, f"home @{name}") for name in names)]
+    value = f"home @{standing.looked_at}" if standing.looked_at else f"home {ALL}"
+    return {
+        "type": "static_select",
+        "action_id": f"{RUN}_workspace",
+        "options": offered,
+        "initial_option": next((one for one in offered if one["value"] == value), offered[0]),
+    }
+
+
+def _option(label: str, value: str) -> dict[str, Any]:
+    return {"text": plain(cut(label, LABEL)), "value": value}
+
+
+def _summary(standing: Standing) -> str:
+    waiting = standing.waiting
+    if waiting is None:
+        return "How alerts stand is not known now"
+    if not waiting:
+        return "Nobody waits for an answer"
+    said = "1 reply" if len(waiting) == 1 else f"{len(waiting)} replies"
+    places = len({one.workspace for one in waiting})
+    return f"{said} waiting{f' in {places} workspaces' if places > 1 else ''}"
+
+
+def _waiting(
+    title: str, items: Sequence[Waiting] | None, standing: Standing, *, most: int, mine: bool
+) -> list[Block]:
+    if not items:
+        return []
+    drawn: list[Block] = [_divider(), _header(f"{title} · {len(items)}")]
+    for item in items[:most]:
+        drawn += _reply(item, standing, mine=mine)
+    return [*drawn, *_more(len(items) - most, "`open` lists them all.")]
+
+
+def _reply(item: Waiting, standing: Standing, *, mine: bool) -> list[Block]:
+    age = show_span(standing.now - item.since)
+    elsewhere = item.workspace if item.workspace != standing.looked_at and standing.several else ""
+    parts = (elsewhere, visible(item.sequence), f"{'yours for' if mine else 'waiting'} {age}")
+    said = _entry(visible(item.lead) or "Somebody", " · ".join(filter(None, parts)), bold=True)
+    verbs = (("release", "Release"), ("handled", "Mark as handled")) if mine else (("claim", "Claim"),)
+    acts = [
+        Button(label=label, command=f"{verb} {item.alert}", tone=Tone.GOOD if verb == "claim" else Tone.INFO)
+        for verb, label in (verbs if standing.may_change else ())
+    ]
+    acts += [Button(label="Open the card", command="", url=item.link)] if item.link else []
+    return [said, *([_acts(item.alert, acts)] if acts else [])]
+
+
+def _paused(standing: Standing) -> list[Block]:
+    if not standing.paused:
+        return []
+    drawn: list[Block] = [_divider(), _header(f"Paused domains · {len(standing.paused)}")]
+    for one in standing.paused[:DOMAINS]:
+        elsewhere = one.workspace if standing.several and not standing.looked_at else ""
+        said = " · ".join(filter(None, (elsewhere, f"paused {show_span(standing.now - one.since)} ago")))
+        drawn.append(_entry(f"🔴 {visible(one.domain)}", said, bold=True))
+        look = [
+            Button(label="Its inboxes", command=standing.line(join("inboxes", one.domain), one.workspace))
+        ]
+        if standing.may_change:
+            line = standing.line(f"pause domain:{one.domain}", one.workspace)
+            look.append(Button(label="Pause its sequences …", command=line))
+        drawn.append(_acts(f"paused_{one.workspace}_{one.domain}", look))
+    return [*drawn, *_more(len(standing.paused) - DOMAINS, "")]
+
+
+def _workspaces(standing: Standing) -> list[Block]:
+    """A line for each, the most urgent first."""
+
+    def urgency(name: str) -> tuple[int, int, str]:
+        rank = WORST_FIRST.index(_tone(name, standing))
+        return rank, -_count(standing.waiting, name), name.casefold()
+
+    names = sorted(standing.workspaces, key=urgency)
+    drawn: list[Block] = [_divider(), _header(f"Workspaces · {len(names)}")]
+    drawn += [_workspace(name, standing) for name in names[:WORKSPACES]]
+    return [*drawn, *_more(len(names) - WORKSPACES, "The menu above has them all.")]
+
+
+def _workspace(name: str, standing: Standing) -> Block:
+    known, domains = standing.sequences.get(name), standing.domains.get(name)
+    waiting, paused = _count(standing.waiting, name), _count(standing.paused, name)
+    troubled = [one for one in domains or () if one.tone is not Tone.GOOD]
+    said = (
+        f"{waiting} waiting" if waiting else "",
+        f"{show_number(paused, 'domain')} paused" if paused else "",
+        f"{show_number(len(troubled), 'domain')} at risk" if troubled else "",
+        "inboxes unknown" if domains is None else "",
+        _running(known),
+    )
+    line = f"{card_blocks.MARKS[_tone(name, standing)]}{name} · {' · '.join(filter(None, said))}"
+    block: Block = {"type": "section", "block_id": f"home_of_{name}"[:255], "text": plain(line)}
+    button = Button(label="Show", command=f"home @{name}")
+    return block | {"accessory": draw_button(button, 0)}
+
+
+def _running(known: Sequence[Campaign] | None) -> str:
+    if known is None:
+        return "sequences unknown"
+    active = sum(one.status == "active" for one in known)
+    return f"{active} of {len(known)} sequences run" if known else "no sequences"
+
+
+def _tone(name: str, standing: Standing) -> Tone:
+    """The worst of a workspace's domains; a paused one is bad, one that cannot be asked is unknown."""
+    if _count(standing.paused, name):
+        return Tone.BAD
+    domains = standing.domains.get(name)
+    return Tone.UNKNOWN if domains is None else worst(one.tone for one in domains)
+
+
+def _count(items: Iterable[Waiting | Paused] | None, workspace: str) -> int:
+    return sum(item.workspace == workspace for item in items or ())
+
+
+def _domains(standing: Standing, one: str) -> list[Block]:
+    domains = standing.domains.get(one)
+    if domains is None:
+        return []
+    troubled = [domain for domain in domains if domain.tone is not Tone.GOOD]
+    drawn: list[Block] = [_divider(), _header("Inbox health")]
+    total = sum(domain.inboxes for domain in domains)
+    drawn.append(_context(f"{show_number(total, 'inbox')} on {show_number(len(domains), 'domain')}"))
+    for domain in troubled[:DOMAINS]:
+        said = "; ".join(domain.reasons)
+        drawn.append(
+            _entry(f"{card_blocks.MARKS[domain.tone]}{visible(domain.domain)}", visible(said), bold=True)
+        )
+    if domains and not troubled:
+        drawn.append(_entry(f"{card_blocks.MARKS[Tone.GOOD]}Every domain is healthy", ""))
+    more = Button(label="All inboxes", command=standing.line("inboxes", one))
+    return [*drawn, *_more(len(troubled) - DOMAINS, ""), _acts("inboxes", [more])]
+
+
+def _sequences(standing: Standing, one: str) -> list[Block]:
+    known = standing.sequences.get(one)
+    if known is None:
+        return []
+    order = {"paused": 0, "active": 1}
+    shown = sorted(
+        known, key=lambda campaign: (order.get(campaign.status or "", 2), campaign.label.casefold())
+    )
+    counts = [f"{sum(campaign.status == word for campaign in known)} {word}" for word in ("active", "paused")]
+    drawn: list[Block] = [_divider(), _header("Sequences"), _context(", ".join(counts))]
+    drawn += [_sequence(campaign, standing, one) for campaign in shown[:SEQUENCES]]
+    more = [_acts("sequences", [Button(label="All sequences", command=standing.line("sequences", one))])]
+    return [*drawn, *_more(len(shown) - SEQUENCES, ""), *(more if shown[SEQUENCES:] else [])]
+
+
+def _sequence(campaign: Campaign, standing: Standing, one: str) -> Block:
+    mark = {"active": "🟢", "paused": "🟠"}.get(campaign.status or "", "⚪")
+    steps = f" · {show_number(campaign.steps, 'step')}" if campaign.steps is not None else ""
+    name = cut(visible(campaign.label).strip(), NAME)
+    said = f"{mark} {name} · {visible(campaign.status or 'unknown')}{steps}"
+    block: Block = {"type": "section", "text": plain(said)}
+    verb = {"active": "pause", "paused": "resume"}.get(campaign.status or "")
+    if verb and standing.may_change:
+        button = Button(label=verb.capitalize(), command=standing.line(join(verb, campaign.id), one))
+        block["accessory"] = draw_button(button, 0)
+    return block
+
+
+def _entry(title: str, said: str, *, bold: bool = False) -> Block:
+    words = [inline_code.text(cut(title, NAME), bold=True) if bold else inline_code.text(cut(title, NAME))]
+    words += [inline_code.text(f"\n{cut(said, 200)}")] if said else []
+    return card_blocks.rich({"type": "rich_text_section", "elements": words})
+
+
+def _header(text: str) -> Block:
+    return {"type": "header", "text": plain(text)}
+
+
+def _divider() -> Block:
+    return {"type": "divider"}
+
+
+def _context(text: str) -> Block:
+    return {"type": "context", "elements": [plain(cut(visible(text), 500))]}
+
+
+def _moment(said: str, now: datetime) -> Block:
+    """Slack shows the time in the reader's zone; what is ours alone may be parsed."""
+    at = f"<!date^{int(now.timestamp())}^as of {{time}}|as of {now:%H:%M} UTC>"
+    return {"type": "context", "elements": [{"type": "mrkdwn", "text": f"{card_blocks.escape(said)} · {at}"}]}
+
+
+def _acts(name: str, buttons: Sequence[Button]) -> Block:
+    return {
+        "type": "actions",
+        "block_id": f"home_{name}"[:255],
+        "elements": [draw_button(button, number) for number, button in enumerate(buttons)],
+    }
+
+
+def _more(count: int, where: str) -> list[Block]:
+    return [_context(f"and {count} more. {where}".strip().replace("`", ""))] if count > 0 else []

@@ -1,0 +1,301 @@
+"""What Slack sends: slash commands, clicks, mentions, modals, Home. Acknowledged on the first line, answered after.
+
+One act for all: the line is performed, and its Card goes back to where it was asked for, to the person alone or,
+when something was changed, to the channel. A refusal never replaces the card that was clicked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+from collections.abc import Awaitable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncRespond
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.blockkit.channel_names import named
+from bot.blockkit.elements import PICK, RUN
+from bot.commands import dispatch
+from bot.commands.canned_replies import GREETING, NO_ALERT, NOBODY, ON_ITS_WAY
+from bot.commands.dispatch import Acts, Answer
+from bot.interactions import forms
+from bot.interactions.fallbacks import Strays
+from bot.interactions.form_input import filled as filled_in
+from bot.interactions.modals import SETTLING, Dialogs, Silent
+from bot.interactions.responders import Address, Place, Thread, give
+from bot.slack.directory import People
+from bot.slack.manifest import SHORTCUTS
+from bot.slack.permissions import Person
+from shared.domain.card import Card
+from shared.text.tokenize import from_slack
+
+KNOWN_WITHIN = 1.5
+"""Seconds for Slack to say who somebody is before a form is opened: its trigger lives for three."""
+_CALLED = re.compile(r"^\s*<@[^>]+>\s*")
+
+
+class Listeners:
+    """The callbacks; `register` hangs them into Bolt."""
+
+    def __init__(self, performing: Acts, people: People, dialogs: Dialogs) -> None:
+        self._acts, self._people, self._dialogs = performing, people, dialogs
+        self._strays = Strays(dialogs)
+        self._busy: set[asyncio.Task[Any]] = set()
+
+    async def drain(self, seconds: float) -> None:
+        """Let the answers under way be given, within a bound."""
+        if self._busy:
+            await asyncio.wait(self._busy, timeout=seconds)
+
+    @contextlib.contextmanager
+    def _under_way(self) -> Iterator[None]:
+        task = asyncio.current_task()
+        assert task is not None
+        self._busy.add(task)
+        try:
+            yield
+        finally:
+            self._busy.discard(task)
+
+    def register(self, app: AsyncApp) -> None:
+        """Commands and runnable buttons first, then whatever else may come."""
+        app.command("/outreach")(self.command)
+        app.action(re.compile(rf"{RUN}_.*", re.DOTALL))(self.click)
+        app.action(forms.WORKSPACE)(self.other_workspace)
+        app.event("app_mention")(self.mention)
+        app.event("message")(self.message)
+        app.event("member_joined_channel")(self.joined)
+        app.event("app_home_opened")(self.home)
+        app.shortcut(re.compile("|".join(SHORTCUTS)))(self.shortcut)
+        app.view(re.compile(rf"{forms.FORM}:.*", re.DOTALL))(self.submitted)
+        app.options(forms.SEQUENCE)(self.choices)
+        self._strays.register(app)
+
+    async def _perform(self, line: str, user: str, *, name: str, channel: str, place: str = "") -> Answer:
+        person = await self._people.find(user, name=name)
+        line = await self._people.with_channels(line)
+        answer = await self._acts.perform(line, person, channel=channel)
+        return _named(answer, channel, place)
+
+    async def command(
+        self, ack: AsyncAck, respond: AsyncRespond, client: AsyncWebClient, body: Mapping[str, Any]
+    ) -> None:
+        """`/outreach …`."""
+        await ack()
+        with self._under_way():
+            user, channel = body["user_id"], body.get("channel_id", "")
+            line = from_slack(body.get("text", ""))
+            work = self._perform(
+                line,
+                user,
+                name=body.get("user_name", ""),
+                channel=channel,
+                place=body.get("channel_name", ""),
+            )
+            place = Address(respond, client, person=user, channel=channel)
+            answer = await give(work, place)
+            await self._dialogs.announce(answer, channel)
+            if answer.public:
+                await self._dialogs.home.refresh(user)
+
+    async def click(
+        self, ack: AsyncAck, respond: AsyncRespond, client: AsyncWebClient, body: Mapping[str, Any]
+    ) -> None:
+        """A button or a menu's entry: its value is the line."""
+        await ack()
+        with self._under_way():
+            if "url" in body["actions"][0]:
+                return None  # the click has led where it was to lead
+            line, user = line_of(body["actions"][0]), body["user"]
+            view = body.get("view") or {}
+            channel = (body.get("channel") or {}).get("id", "") or forms.channel_of(view)
+            if line.startswith(f"{forms.FORM} "):
+                return await self._open_form(line, body, channel=channel)
+            at_home = view.get("type") == "home"
+            place = await self._place(body, respond, client, channel=channel, line=line)
+            if place is not None:
+                name = (body.get("channel") or {}).get("name", "")
+                work = self._perform(
+                    line, user["id"], name=user.get("username", ""), channel=channel, place=name
+                )
+                answer = await give(work, place)
+                if not view:
+                    await self._dialogs.announce(answer, channel)
+            if at_home:
+                await self._dialogs.home.show(user["id"], view=view, line=line if place is None else "home")
+            else:
+                await self._dialogs.home.refresh(user["id"])
+        return None
+
+    async def _open_form(self, line: str, body: Mapping[str, Any], *, channel: str) -> None:
+        asked = line.removeprefix(f"{forms.FORM} ")
+        verb = asked.partition(" ")[0]
+        if verb not in dispatch.FORMS:
+            return
+        if refusal := await self._no_form(verb, body["user"]["id"], channel=channel):
+            await self._dialogs.refuse(refusal, body["trigger_id"], channel=channel)
+        else:
+            await self._dialogs.open_form(asked, body["trigger_id"], channel=channel)
+
+    async def _no_form(self, verb: str, user: str, *, channel: str) -> Card | None:
+        """Why somebody may not fill in a form: it names workspaces and sequences."""
+        try:
+            person = await asyncio.wait_for(self._people.find(user), KNOWN_WITHIN)
+        except TimeoutError:
+            person = Person(id=user, name=user, is_known=False)
+        return await self._acts.may_fill_in(verb, person, channel=channel)
+
+    async def other_workspace(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
+        """Another workspace is chosen in a form."""
+        await ack()
+        with self._under_way():
+            chosen = body["actions"][0]["selected_option"]["value"]
+            await self._dialogs.change_workspace(body["view"], chosen)
+
+    async def _place(
+        self,
+        body: Mapping[str, Any],
+        respond: AsyncRespond,
+        client: AsyncWebClient,
+        *,
+        channel: str,
+        line: str,
+    ) -> Place | None:
+        """Where a click is answered; None: Home itself is the answer."""
+        user, view = body["user"]["id"], body.get("view") or {}
+        if view.get("type") == "modal":
+            return self._dialogs.modal(view["id"], person=user, channel=channel)
+        if view.get("type") == "home":
+            if line.partition(" ")[0] == "home":
+                return None
+            if line.partition(" ")[0] in _SHOWN_AT_HOME:
+                return Silent(client, person=user)
+            return await self._dialogs.open_answer(body["trigger_id"], person=user, channel=channel)
+        ephemeral = bool((body.get("container") or {}).get("is_ephemeral"))
+        shown, name = body.get("message"), body["user"].get("username", user)
+        return Address(
+            respond, client, person=user, channel=channel, ephemeral=ephemeral,
+            settling=dispatch.settles(line),
+            clicked=self._dialogs.clicked(shown, channel=channel, name=name) if shown and not ephemeral else None,
+        )  # fmt: skip
+
+    async def mention(self, ack: AsyncAck, event: Mapping[str, Any], client: AsyncWebClient) -> None:
+        """`@outreach …`, which works in threads, where slash commands do not."""
+        await ack()
+        line = from_slack(_CALLED.sub("", event.get("text", "")))
+        await self._converse(line, event, client, thread=event.get("thread_ts") or event["ts"])
+
+    async def message(self, ack: AsyncAck, event: Mapping[str, Any], client: AsyncWebClient) -> None:
+        """What somebody writes to the bot directly; anything else that is said is none of its business."""
+        await ack()
+        if event.get("channel_type") != "im" or event.get("bot_id") or event.get("subtype"):
+            return
+        line = from_slack(_CALLED.sub("", event.get("text", "")))
+        await self._converse(line, event, client, thread=event.get("thread_ts") or "")
+
+    async def _converse(
+        self, line: str, event: Mapping[str, Any], client: AsyncWebClient, *, thread: str
+    ) -> None:
+        with self._under_way():
+            work = self._answer_to(line, event)
+            answer = await give(work, Thread(client, channel=event["channel"], thread_ts=thread))
+            await self._dialogs.announce(answer, event["channel"])
+
+    async def _answer_to(self, line: str, event: Mapping[str, Any]) -> Answer:
+        """A bot's message has `bot_id`, in whosever name it was posted; a workflow's may have no `user`.
+
+        https://docs.slack.dev/reference/events/message/bot_message
+        """
+        channel, user = event["channel"], str(event.get("user") or "")
+        if not user:
+            return Answer(card=NOBODY)
+        person = await self._people.find(user)
+        if event.get("bot_id"):
+            person = replace(person, is_bot=True)
+        line = await self._people.with_channels(line)
+        return _named(await self._acts.perform(line, person, channel=channel), channel, "")
+
+    async def joined(self, ack: AsyncAck, event: Mapping[str, Any], client: AsyncWebClient) -> None:
+        """The bot came into a channel: it says what it is good for, once."""
+        await ack()
+        with self._under_way():
+            if event.get("user") == await self._people.own_id():
+                await Thread(client, channel=event["channel"]).say(Answer(card=GREETING))
+
+    async def home(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
+        """Somebody looks at the Home tab."""
+        await ack()
+        with self._under_way():
+            if event.get("tab", "home") == "home":
+                await self._dialogs.home.show(event["user"], view=event.get("view"))
+
+    async def shortcut(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
+        """A global shortcut, or one of a message's menu: answered in a modal."""
+        await ack()
+        with self._under_way():
+            user, trigger = body["user"]["id"], body["trigger_id"]
+            wanted, channel = body["callback_id"], (body.get("channel") or {}).get("id", "")
+            if wanted == "pause_form":
+                return await self._open_form(f"{forms.FORM} pause", body, channel=channel)
+            modal = await self._dialogs.open_answer(trigger, person=user, channel=channel)
+            line = self._dialogs.line_of_shortcut(wanted, channel, str(body.get("message_ts") or ""))
+            await give(self._of_shortcut(line, body, channel=channel), modal)
+        return None
+
+    async def _of_shortcut(self, line: Awaitable[str], body: Mapping[str, Any], *, channel: str) -> Answer:
+        said = await line
+        if not said:
+            return Answer(card=NO_ALERT)
+        user = body["user"]
+        return await self._perform(said, user["id"], name=user.get("username", ""), channel=channel)
+
+    async def submitted(self, ack: AsyncAck, body: Mapping[str, Any], view: Mapping[str, Any]) -> None:
+        """A form, however late: its line runs, and the modal shows the answer."""
+        filled = filled_in(view)
+        if filled is None:
+            return await self._strays.late(ack)
+        if filled.errors:
+            return await _refuse(ack, filled.errors)
+        await ack(response_action="update", view=forms.answer(ON_ITS_WAY, channel=filled.channel))
+        with self._under_way():
+            user = body["user"]
+            work = self._perform(
+                filled.line, user["id"], name=user.get("username", ""), channel=filled.channel
+            )
+            modal = self._dialogs.modal(
+                view["id"], person=user["id"], channel=filled.channel, settling=SETTLING
+            )
+            await give(work, modal)
+            await self._dialogs.home.refresh(user["id"])
+        return None
+
+    async def choices(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
+        """Somebody types into a menu of sequences."""
+        said, view = str(body.get("value") or ""), body.get("view") or {}
+        found, refusal = await asyncio.gather(
+            self._dialogs.choices(said, view),
+            self._no_form(forms.verb_of(view) or "pause", body["user"]["id"], channel=forms.channel_of(view)),
+        )
+        await ack(options=[] if refusal else found)
+
+
+_SHOWN_AT_HOME = frozenset({"claim", "release", "handled"})
+
+
+async def _refuse(ack: AsyncAck, errors: Mapping[str, str]) -> None:
+    await ack(response_action="errors", errors=dict(errors))
+
+
+def _named(answer: Answer, channel: str, name: str) -> Answer:
+    return replace(answer, card=named(answer.card, channel=channel, name=name))
+
+
+def line_of(action: Mapping[str, Any]) -> str:
+    """The command line that a click stands for."""
+    if action.get("selected_date_time"):
+        return f"{str(action['action_id']).removeprefix(PICK)} {action['selected_date_time']}"
+    option = action.get("selected_option") or {}
+    return str(option.get("value") or action.get("value") or "help")

@@ -1,0 +1,201 @@
+"""Home, modals and shortcuts: what Slack shows outside of messages. Each answer is there within the trigger's time.
+
+A trigger lives three seconds: so a view is opened first, and filled when the answer is known.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import structlog
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.commands.canned_replies import ON_ITS_WAY
+from bot.commands.context import Desks
+from bot.commands.dispatch import Answer
+from bot.commands.workspace_cache import Catalogue
+from bot.interactions import forms
+from bot.interactions.clicked_card import ClickedCard
+from bot.interactions.home import Visits
+from bot.interactions.responders import Thread
+from bot.slack.directory import NOT_ANSWERED, People
+from bot.slack.manifest import LEAD_OF_ALERT, PAUSE_OF_ALERT
+from bot.slack.views import called
+from bot.store.interaction_store import Interaction
+from shared.api.errors import OutreachError
+from shared.api.events import Event, read_event
+from shared.domain.card import Card
+from shared.settings import UnknownWorkspace, Workspace
+from shared.text.tokenize import join
+
+SETTLING = 0.3
+"""Seconds for an acknowledgement that changes a view: an update that overtakes it would be painted over."""
+log = structlog.get_logger("dialogs")
+
+
+class Modal:
+    """A modal in front of somebody, for one answer; should they have closed it, the answer is a message to them."""
+
+    def __init__(
+        self,
+        client: AsyncWebClient,
+        *,
+        view: str,
+        person: str,
+        channel: str,
+        told: Callable[[str, str], str],
+        settling: float = 0.0,
+    ) -> None:
+        self._client, self._view, self._person = client, view, person
+        self._channel, self._told = channel, told
+        self._settling = settling
+
+    async def working(self) -> None:
+        """The modal says so from the beginning."""
+
+    async def say(self, answer: Answer) -> None:
+        """Show it; what changed something is told to the channel, too."""
+        told = self._told(self._channel, answer.workspace)
+        if answer.public and told:
+            await Thread(self._client, channel=told).say(answer)
+        await asyncio.sleep(self._settling)
+        try:
+            view = forms.answer(
+                answer.card, items=answer.items, picture=answer.picture, channel=self._channel
+            )
+            await called(self._client, "views.update", view_id=self._view, view=view)
+        except NOT_ANSWERED as error:
+            log.info("the modal is gone", error=str(error)[:100])
+            if not answer.public:
+                await Thread(self._client, channel=self._person).say(answer)
+
+
+class Silent:
+    """Home shows what came of it; only a refusal is said, to the person directly."""
+
+    def __init__(self, client: AsyncWebClient, *, person: str) -> None:
+        self._client, self._person = client, person
+
+    async def working(self) -> None:
+        """Home is painted anew in any case."""
+
+    async def say(self, answer: Answer) -> None:
+        """What Home does not show."""
+        if not answer.seen:
+            await Thread(self._client, channel=self._person).say(answer)
+
+
+class Dialogs:
+    """Open views and fill them."""
+
+    def __init__(
+        self, desks: Desks, people: People, client: AsyncWebClient, *, changed: Callable[[], None]
+    ) -> None:
+        self._desks, self._people, self._client, self._changed = desks, people, client, changed
+        self._interaction = Interaction(desks.ledger.store)
+        self._catalogue = Catalogue(desks)
+        self.home = Visits(desks, people, client, catalogue=self._catalogue, links=self.links)
+
+    def channel_for(self, channel: str, workspace: str = "") -> str:
+        """Where it is told what changed: where it was asked for, else the workspace's alert channel."""
+        private = not channel or channel.startswith("D")
+        return (self._workspace(workspace).alert_channel or "") if private else channel
+
+    def _workspace(self, name: str, *, channel: str = "") -> Workspace:
+        """The one of this name, should it still be there; else the channel's own."""
+        try:
+            return self._desks.workspace(name or None, channel=channel)
+        except UnknownWorkspace:
+            return self._desks.workspace(None, channel=channel)
+
+    async def announce(self, answer: Answer, channel: str) -> None:
+        """What somebody changed in a conversation with the bot alone is told to the others, too."""
+        shared = self.channel_for(channel, answer.workspace)
+        if answer.public and shared and shared != channel:
+            await Thread(self._client, channel=shared).say(answer)
+
+    async def open_form(self, line: str, trigger: str, *, channel: str) -> None:
+        """A command's empty form: `pause`, or `pause @acme`."""
+        verb, _, name = line.partition(" @")
+        view = forms.form(verb, self._asked(channel, name))
+        await called(self._client, "views.open", trigger_id=trigger, view=view)
+
+    async def change_workspace(self, view: Mapping[str, Any], name: str) -> None:
+        """The same form for another workspace; what does not depend on it stays filled in."""
+        if verb := forms.verb_of(view):
+            changed = forms.form(verb, self._asked(forms.channel_of(view), name))
+            await called(self._client, "views.update", view_id=view["id"], hash=view["hash"], view=changed)
+
+    def _asked(self, channel: str, name: str) -> forms.Asked:
+        names = tuple(self._desks.settings.workspaces)
+        if len(names) == 1:
+            return forms.Asked(channel=channel)
+        chosen = self._workspace(name, channel=channel).name
+        return forms.Asked(channel=channel, workspace=chosen, workspaces=names)
+
+    async def open_answer(self, trigger: str, *, person: str, channel: str) -> Modal:
+        """A modal that says that the answer is on its way."""
+        view = forms.answer(ON_ITS_WAY, channel=channel)
+        opened = await called(self._client, "views.open", trigger_id=trigger, view=view)
+        return self.modal(str(opened["view"]["id"]), person=person, channel=channel)
+
+    def modal(self, view: str, *, person: str, channel: str, settling: float = 0.0) -> Modal:
+        """A modal that is open already; `settling`: seconds that Slack is given to draw it anew first."""
+        return Modal(
+            self._client,
+            view=view,
+            person=person,
+            channel=channel,
+            told=self.channel_for,
+            settling=settling,
+        )
+
+    def clicked(self, message: Mapping[str, Any], *, channel: str, name: str) -> ClickedCard:
+        """The message of a click that everybody there sees."""
+        return ClickedCard(
+            message, channel=channel, name=name, interaction=self._interaction, changed=self._changed
+        )
+
+    async def refuse(self, card: Card, trigger: str, *, channel: str) -> None:
+        """In the place of a form that the person may not fill in."""
+        await called(self._client, "views.open", trigger_id=trigger, view=forms.answer(card, channel=channel))
+
+    async def say_quietly(self, answer: Answer, trigger: str, *, person: str) -> None:
+        """In a modal of its own, where the trigger still counts; else it is left unsaid."""
+        if not trigger:
+            return
+        try:
+            modal = await self.open_answer(trigger, person=person, channel="")
+            await modal.say(answer)
+        except NOT_ANSWERED as error:
+            log.info("nothing could be said", error=str(error)[:100])
+
+    async def line_of_shortcut(self, wanted: str, channel: str, ts: str) -> str:
+        """The command line that a shortcut stands for; empty where its message shows no single alert."""
+        if wanted not in {PAUSE_OF_ALERT, LEAD_OF_ALERT}:
+            return "status"
+        held = await self._interaction.alert_at(channel, ts)
+        event = read_event(held.body or b"") if held else None
+        if held is None or not isinstance(event, Event):
+            return ""
+        verb, about = ("pause", event.sequence) if wanted == PAUSE_OF_ALERT else ("lead", event.lead.email)
+        several = len(self._desks.settings.workspaces) > 1
+        return join(verb, about) + (f" @{held.workspace}" if several else "") if about else ""
+
+    async def choices(self, said: str, view: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The options of a form's menu of sequences; none where the service does not answer in time."""
+        workspace = self._workspace(forms.workspace_of(view), channel=forms.channel_of(view))
+        try:
+            known = await asyncio.wait_for(self._catalogue.sequences(workspace), 2.0)
+        except (OutreachError, TimeoutError) as error:
+            log.info("no sequences for a menu", error=type(error).__name__)
+            return []
+        return forms.options(known, said)
+
+    async def links(self, alerts: Sequence[str]) -> dict[str, str]:
+        """The addresses of alerts' messages, as far as they were posted."""
+        places = await self._interaction.places(alerts)
+        found = await asyncio.gather(*(self._people.permalink(*place) for place in places.values()))
+        return dict(zip(places, found, strict=True))

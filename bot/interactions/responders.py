@@ -1,0 +1,207 @@
+"""Where an answer goes: a response address, a thread, a modal. Whoever asked is told something, whatever breaks.
+
+A response address takes five messages within half an hour; an answer uses two at most. Where it takes none any
+more, the answer is a message to the person alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Mapping
+from typing import Any, Protocol
+
+import structlog
+from slack_bolt.async_app import AsyncRespond
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.blockkit import card_blocks, card_list
+from bot.blockkit.card_blocks import Message
+from bot.commands.dispatch import Answer, failure
+from bot.slack.directory import NOT_ANSWERED
+from bot.telemetry import metrics
+from shared.domain.card import Card
+
+PATIENCE = 1.5
+"""Seconds after which somebody is told that the answer takes longer."""
+TRIES = 3
+QUIET = {"unfurl_links": False, "unfurl_media": False}
+
+log = structlog.get_logger("replying")
+
+
+class Place(Protocol):
+    """Where one answer goes."""
+
+    async def working(self) -> None:
+        """Say that it takes longer."""
+
+    async def say(self, answer: Answer) -> None:
+        """Say it, in the place of `working` where that can be."""
+
+
+async def give(work: Awaitable[Answer], place: Place, *, patience: float = PATIENCE) -> Answer:
+    """Wait for the answer and give it; one that takes long is announced."""
+    task = asyncio.ensure_future(work)
+    try:
+        done, _ = await asyncio.wait({task}, timeout=patience)
+        if not done:
+            await place.working()
+        answer = await task
+    except Exception as error:  # noqa: BLE001 # the person gets an answer and a reference
+        answer = Answer(card=failure(error))
+    finally:
+        task.cancel()
+    await place.say(answer)
+    return answer
+
+
+def drawn(answer: Answer) -> Message:
+    """The answer as a message."""
+    card, items = answer.card, answer.items
+    if answer.public and not (items or card.table or card.quote or answer.picture):
+        return card_list.render_small(card)  # what was done is news for a channel, and no headline
+    message = card_list.render_with(card, items) if items else card_blocks.render(card)
+    return card_blocks.illustrated(message, answer.picture)
+
+
+_WORKING = card_blocks.render(Card(title="Working …", text=("The answer follows here.",)))
+
+
+class Clicked(Protocol):
+    """The message that was clicked, where everybody there sees it."""
+
+    def under_way(self) -> Message:
+        """As it was clicked, with a line that says what goes on."""
+
+    async def is_kept(self) -> bool:
+        """Whether it is painted anew by itself when things change."""
+
+    async def restore(self) -> Message | None:
+        """Have it show how things stand; a message: it is not painted by itself and looked like this."""
+
+
+class Address:
+    """A response address: of a slash command, of a click on an ephemeral message, or on a card.
+
+    `settling`: the click answers the question of an ephemeral message, which then may go.
+    """
+
+    def __init__(
+        self,
+        respond: AsyncRespond,
+        client: AsyncWebClient,
+        *,
+        person: str,
+        channel: str,
+        ephemeral: bool = False,
+        settling: bool = False,
+        clicked: Clicked | None = None,
+    ) -> None:
+        self._respond, self._client = respond, client
+        self._person, self._channel = person, channel
+        self._ephemeral, self._settling, self._clicked = ephemeral, settling, clicked
+        self._announced = self._lent = False
+
+    async def working(self) -> None:
+        """On the card that was clicked, in the place of the question, or in a line that the answer replaces."""
+        if self._clicked:
+            self._lent = await self._put(self._clicked.under_way(), over=True)
+        elif self._settling or not self._ephemeral:
+            self._announced = await self._put(_WORKING, over=self._ephemeral)
+
+    async def _put(self, message: Message, *, over: bool) -> bool:
+        how: dict[str, Any] = {"replace_original": over} | ({} if over else {"response_type": "ephemeral"})
+        return await self._post({"text": message.text, "blocks": message.blocks, **QUIET, **how})
+
+    async def say(self, answer: Answer) -> None:
+        """A question that was clicked goes with its answer; the card that was clicked stays."""
+        if self._clicked and self._lent and (before := await self._clicked.restore()):
+            await self._put(before, over=True)
+        own = self._announced or (self._ephemeral and answer.settles)
+        silent = answer.seen and (own or bool(self._clicked and await self._clicked.is_kept()))
+        if own and (silent or answer.public):
+            await self._post({"delete_original": True})
+        if silent:
+            return
+        if answer.public:
+            await self._send(drawn(answer), response_type="in_channel", replace_original=False)
+        else:
+            await self._send(drawn(answer), response_type="ephemeral", replace_original=own)
+
+    async def _send(self, message: Message, **how: Any) -> None:
+        taken = await self._post({"text": message.text, "blocks": message.blocks, **QUIET, **how})
+        if not taken:
+            await self._directly(message, public=how["response_type"] == "in_channel")
+
+    async def _post(self, body: Mapping[str, Any]) -> bool:
+        for attempt in range(TRIES):
+            try:
+                answer = await self._respond(**body)
+            except NOT_ANSWERED as error:
+                log.warning("no response address", error=type(error).__name__)
+                return False
+            if answer.status_code == 200:
+                return True
+            if answer.status_code not in {429, 500, 502, 503}:
+                log.warning("response address refused", status=answer.status_code, body=answer.body[:100])
+                return False
+            await asyncio.sleep(_wait(answer.headers, attempt))
+        return False
+
+    async def _directly(self, message: Message, *, public: bool) -> None:
+        """Where the address takes nothing any more."""
+        body = {"channel": self._channel, "text": message.text, "blocks": message.blocks}
+        method = "chat.postMessage" if public else "chat.postEphemeral"
+        if not public:
+            body["user"] = self._person
+        try:
+            await _call(self._client, method, body)
+        except NOT_ANSWERED as error:
+            log.warning("an answer was lost", error=str(error)[:200], person=self._person)
+
+
+def _wait(headers: Mapping[str, str], attempt: int) -> float:
+    try:
+        return min(10.0, float(headers.get("retry-after") or headers.get("Retry-After") or 2**attempt))
+    except ValueError:
+        return 1.0
+
+
+class Thread:
+    """The thread of a mention, or a conversation with the bot."""
+
+    def __init__(self, client: AsyncWebClient, *, channel: str, thread_ts: str = "") -> None:
+        self._client, self._channel, self._thread = client, channel, thread_ts
+        self._ts = ""
+
+    async def working(self) -> None:
+        """A message that the answer replaces."""
+        self._ts = await self._say("chat.postMessage", _WORKING)
+
+    async def say(self, answer: Answer) -> None:
+        """As a message that everybody there sees."""
+        await self._say("chat.update" if self._ts else "chat.postMessage", drawn(answer))
+
+    async def _say(self, method: str, message: Message) -> str:
+        body: dict[str, Any] = {"channel": self._channel, "text": message.text, "blocks": message.blocks}
+        body |= {"ts": self._ts} if method == "chat.update" else QUIET
+        if self._thread and method != "chat.update":
+            body["thread_ts"] = self._thread
+        try:
+            return str((await _call(self._client, method, body))["ts"])
+        except NOT_ANSWERED as error:
+            log.warning("an answer was lost", error=str(error)[:200], channel=self._channel)
+            return ""
+
+
+async def _call(client: AsyncWebClient, method: str, body: Mapping[str, Any]) -> Any:
+    """Once more after a 429, when Slack says to."""
+    metrics.SLACK_CALLS.labels(method).inc()
+    try:
+        return await client.api_call(method, json=dict(body))
+    except NOT_ANSWERED as error:
+        response = getattr(error, "response", None)
+        if getattr(response, "status_code", 0) != 429:
+            raise
+        await asyncio.sleep(_wait(getattr(response, "headers", {}), 0))
+    return await client.api_call(method, json=dict(body))

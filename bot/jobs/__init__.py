@@ -1,0 +1,1 @@
+"""What runs on a schedule: reminders, digests, timed pauses, reconciliation."""

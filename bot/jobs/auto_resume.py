@@ -1,0 +1,139 @@
+"""When pauses with a duration have run out: the sequences go on, and their channel is told, in one line for all."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import structlog
+
+from bot.alerts import rendering
+from bot.commands.context import Desks
+from bot.jobs.scheduler import BOT
+from bot.store import Ledger
+from bot.store.alerts.timers import Firing
+from bot.store.queue.deliveries import Planned
+from shared.api.errors import NotFound, OutreachError
+from shared.commands.arguments import clip
+from shared.domain.card import Button, Card, Tone
+from shared.domain.records import AuditEntry
+from shared.domain.reports import show_number
+from shared.operations.context import Desk
+from shared.operations.sequences import resume_one
+from shared.text.tokenize import join
+
+AT_ONCE = 5
+SHOWN = 15
+
+log = structlog.get_logger("resumption")
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of the sequences whose pauses ended together."""
+
+    done: list[Firing] = field(default_factory=list)
+    resumed: list[Firing] = field(default_factory=list)
+    gone: list[Firing] = field(default_factory=list)
+
+
+class Resumption:
+    """Carries out timers of the kind `resume`; doing it twice does no harm, and is announced once."""
+
+    def __init__(self, ledger: Ledger, desks: Desks, *, planned: Callable[[], None]) -> None:
+        self._ledger, self._desks, self._planned = ledger, desks, planned
+
+    async def __call__(self, firings: Sequence[Firing]) -> Sequence[Firing]:
+        """Resume and announce; returns what need not be tried again. Raises `RecordsUnavailable`."""
+        together: defaultdict[tuple[str, str], list[Firing]] = defaultdict(list)
+        for firing in firings:
+            together[firing.workspace, firing.timer.payload.get("channel", "")].append(firing)
+        done: list[Firing] = []
+        for (workspace, channel), some in together.items():
+            desk = self._desks.at(self._desks.settings.workspace(workspace), BOT)
+            tally = await self._resume(some, desk)
+            if tally.done:
+                await self._tell(tally, desk, channel or desk.workspace.alert_channel or "")
+            done += tally.done
+        return done
+
+    async def _resume(self, firings: Sequence[Firing], desk: Desk) -> Tally:
+        tally, turns = Tally(), asyncio.Semaphore(AT_ONCE)
+        try:
+            known = {one.id: one for one in await desk.client.list_sequences()}
+        except OutreachError as error:
+            log.warning("nothing resumed", count=len(firings), error=type(error).__name__)
+            return tally
+
+        async def one(firing: Firing) -> None:
+            async with turns:
+                try:
+                    await resume_one(known[firing.timer.key], desk=desk)
+                except (NotFound, KeyError):
+                    tally.gone.append(firing)
+                except OutreachError as error:
+                    log.warning("not resumed", sequence=firing.timer.key, error=type(error).__name__)
+                    return
+                else:
+                    tally.resumed.append(firing)
+                tally.done.append(firing)
+
+        await asyncio.gather(*(one(firing) for firing in firings))
+        return tally
+
+    async def _tell(self, tally: Tally, desk: Desk, channel: str) -> None:
+        card, workspace = ended(tally), desk.workspace.name
+        keys = ", ".join(firing.timer.key for firing in tally.done)
+        await self._ledger.record(
+            AuditEntry(
+                at=desk.now(),
+                actor=BOT,
+                workspace=workspace,
+                command="resume: the pause has run out",
+                result=f"{card.title} ({keys})",
+            )
+        )
+        if channel:
+            first = min(tally.done, key=lambda firing: firing.id)
+            dedupe = f"note:resume:{first.id}:{first.timer.due_at.timestamp()}"
+            note = Planned(
+                dedupe=dedupe, channel=channel, kind="note", note=rendering.write_note(card), condensed=True
+            )
+            await self._ledger.note(workspace, note)
+            self._planned()
+
+
+def ended(tally: Tally) -> Card:
+    """What the channel is told."""
+    names = [
+        clip(firing.timer.payload.get("name") or firing.timer.key, length=40) for firing in tally.resumed
+    ]
+    lost = [clip(firing.timer.payload.get("name") or firing.timer.key, length=40) for firing in tally.gone]
+    why = "Its pause has run out." if len(tally.done) == 1 else "Their pauses have run out."
+    gone = f"Gone meanwhile: {_listed(lost)}." if lost else ""
+    if not names:
+        return Card(
+            title=f"{show_number(len(lost), 'paused sequence')} gone", tone=Tone.WARN, text=(gone, why)
+        )
+    if len(names) == 1:
+        again = Button(label="Pause again", command=join("pause", tally.resumed[0].timer.key))
+        texts = tuple(filter(None, (f"{why} {_whose(tally.resumed[0])}".strip(), gone)))
+        return Card(title=f"{names[0]} is active again", tone=Tone.GOOD, text=texts, buttons=(again,))
+    return Card(
+        title=f"{show_number(len(names), 'sequence')} are active again",
+        tone=Tone.GOOD,
+        text=tuple(filter(None, (f"{why} {_listed(names)}.", gone))),
+    )
+
+
+def _whose(firing: Firing) -> str:
+    by, reason = firing.timer.payload.get("by", ""), firing.timer.payload.get("reason", "")
+    told = f"Paused by @{by}" if by else ""
+    return f"{told}: {clip(reason)}." if told and reason else f"{told}." if told else ""
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(sorted(names)[:SHOWN]) + more

@@ -1,0 +1,122 @@
+"""Keep cards true to what happens elsewhere: a sequence paused in the dashboard, a domain that recovers.
+
+The service tells of neither by itself, so it is asked now and then while a card is open, and at once when
+somebody has changed something here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import structlog
+
+from bot.alerts import kinds, recovery, rendering
+from bot.commands.context import Desks
+from bot.store import Ledger
+from bot.store.alerts.subjects import NAME, Watched
+from shared.api.errors import OutreachError
+from shared.api.models import Inbox
+from shared.api.models import Sequence as Campaign
+from shared.domain.records import RecordsUnavailable
+
+EVERY = 10.0
+"""Seconds between two looks."""
+LEAST = 0.2
+"""Seconds between two looks that were asked for."""
+WEEK = 7 * 86_400.0
+
+Yesterday = Callable[[str, datetime], Awaitable[Mapping[str, tuple[float | None, float | None]]]]
+"""Workspace and moment to health and limit by address, as far as the history has them."""
+
+log = structlog.get_logger("surroundings")
+
+
+class Surroundings:
+    """`run` until cancelled; `soon` when something was changed here."""
+
+    def __init__(self, ledger: Ledger, desks: Desks, *, yesterday: Yesterday) -> None:
+        self._ledger, self._desks, self._yesterday = ledger, desks, yesterday
+        self.planned: Callable[[], None] = lambda: None
+        self._asked = asyncio.Event()
+
+    def soon(self) -> None:
+        """Look now."""
+        self._asked.set()
+
+    async def run(self) -> None:
+        """Look again and again."""
+        while True:
+            for workspace in self._desks.clients:
+                await self._try(workspace)
+            await asyncio.sleep(LEAST)
+            try:
+                # wait_for would swallow a cancellation that follows `soon`
+                async with asyncio.timeout(EVERY - LEAST):
+                    await self._asked.wait()
+            except TimeoutError:
+                continue
+            self._asked.clear()
+
+    async def _try(self, workspace: str) -> None:
+        try:
+            await self.look(workspace)
+        except (OutreachError, RecordsUnavailable) as error:
+            log.warning("not looked", workspace=workspace, error=type(error).__name__)
+
+    async def look(self, workspace: str) -> None:
+        """Compare the open cards of a workspace with the service. Raises `OutreachError`, `RecordsUnavailable`."""
+        open_ = await self._ledger.watched(workspace)
+        interested = [one for one in open_ if one.kind == kinds.INTERESTED]
+        domains = [one for one in open_ if one.kind == kinds.PAUSED]
+        changed = False
+        client = self._desks.clients[workspace]
+        if interested:
+            sequences = await client.list_sequences()
+            for one in interested:
+                changed |= await self._ledger.stand(one.alert_id, sequence_standing(one, sequences))
+        if domains:
+            inboxes = await client.list_inboxes()
+            for one in domains:
+                changed |= await self._look_at_domain(workspace, one, inboxes)
+        if changed:
+            self.planned()
+
+    async def _look_at_domain(self, workspace: str, one: Watched, inboxes: Sequence[Inbox]) -> bool:
+        since = one.received_at - WEEK
+        counts, names = await self._ledger.told_of(workspace, one.domain, since=since)
+        before = json.loads(one.standing or "{}")
+        past = {} if before.get("inboxes") else await self._yesterday(workspace, yesterday_of(one))
+        at = self._ledger.store.clock()
+        now = recovery.standing(
+            [inbox for inbox in inboxes if inbox.domain == one.domain],
+            before=before,
+            past=past,
+            thresholds=self._desks.settings.workspace(workspace).thresholds,
+            now=at,
+        )
+        stage = now["stage"]
+        note = recovery.note(one, now, at=at) if stage and stage != before.get("stage") else None
+        told = {**now, "counts": dict(counts), "sequences": list(names)}
+        recovered = stage == recovery.RECOVERED
+        return await self._ledger.stand(one.alert_id, _json(told), note=note, recovered=recovered)
+
+
+def yesterday_of(one: Watched) -> datetime:
+    """A day before the alert came."""
+    return rendering.moment(one.received_at) - timedelta(days=1)
+
+
+def sequence_standing(one: Watched, sequences: Sequence[Campaign]) -> str:
+    """`{"sequence": "paused"}` when every sequence that it can mean is paused; empty while it runs."""
+    said = one.sequence.casefold()
+    meant = [s for s in sequences if said in {s.id.casefold(), (s.name or "")[:NAME].casefold()}]
+    paused = bool(meant) and all(s.status == "paused" for s in meant)
+    return _json({"sequence": "paused"}) if paused else ""
+
+
+def _json(standing: Mapping[str, Any]) -> str:
+    return json.dumps(standing, sort_keys=True)

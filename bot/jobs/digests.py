@@ -1,0 +1,40 @@
+"""The digests of the channels, each at its time in its zone, every day or once a week."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from bot.alerts import rendering
+from bot.commands.context import Desks
+from bot.jobs.scheduler import BOT
+from bot.slack.chart_uploads import Pictures
+from bot.store import Ledger
+from shared.domain.card import Card
+from shared.operations import addressed
+from shared.operations.digest import digest_card
+
+EVERY = 20.0
+"""Seconds between two looks."""
+
+
+class Digests:
+    """`give` what is due; several processes may, each digest is given once."""
+
+    def __init__(
+        self, ledger: Ledger, desks: Desks, pictures: Pictures, *, planned: Callable[[], None]
+    ) -> None:
+        self._ledger, self._desks, self._pictures, self._planned = ledger, desks, pictures, planned
+
+    async def give(self) -> None:
+        """Draw each that is due, then plan it. Raises `RecordsUnavailable`."""
+        for name in self._desks.clients:
+            for one in await self._ledger.due_digests(name):
+                card, picture = await self._pictures.illustrate(await self._drawn(name, every=one.every))
+                if await self._ledger.give_digest(name, one, rendering.write_note(card, picture=picture)):
+                    self._planned()
+
+    async def _drawn(self, workspace: str, *, every: str) -> Card:
+        """Its buttons mean its workspace, whatever channel it is read in."""
+        desk = self._desks.at(self._desks.settings.workspace(workspace), BOT)
+        card = await digest_card(desk, every=every)
+        return addressed(card, workspace=workspace) if len(self._desks.clients) > 1 else card

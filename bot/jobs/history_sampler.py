@@ -1,0 +1,41 @@
+"""Keep how things stand in the history now and then, so that yesterday is known where no dashboard runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+import structlog
+
+from bot.commands.context import Desks
+from shared.domain.snapshot import SOURCES, Snapshot, refresh
+from shared.history import History, HistoryUnavailable
+
+EVERY = 900.0
+"""Seconds between two readings: nine requests each."""
+
+log = structlog.get_logger("remembering")
+
+
+class Remembering:
+    """`keep` now and then; several processes may, and a dashboard beside them: what is known is not kept twice."""
+
+    def __init__(self, desks: Desks, histories: Mapping[str, History]) -> None:
+        self._desks, self._histories = desks, histories
+
+    async def keep(self) -> None:
+        """Read every workspace and keep what is new; what does not answer is left for the next time."""
+        for name in self._histories:
+            await self._keep(name)
+
+    async def _keep(self, name: str) -> None:
+        now, client = datetime.now(UTC), self._desks.clients[name]
+        snapshot = Snapshot(workspace=name)
+        for source in SOURCES.values():
+            snapshot = await refresh(snapshot, source, client, now=now)
+            if snapshot.reading(source).error:
+                break  # a service that is down is not asked nine times
+        try:
+            await self._histories[name].add(snapshot, now=now)
+        except HistoryUnavailable as error:
+            log.warning("not kept", workspace=name, error=type(error).__name__)

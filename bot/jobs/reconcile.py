@@ -1,0 +1,81 @@
+"""The API is the truth, a delivery only the doorbell: find interested replies of which no delivery came.
+
+At the very first look, what is there is taken as known. Later, an interested lead that neither a delivery nor an
+earlier look has told of is announced, marked as found late.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+
+import structlog
+
+from bot.commands.context import Desks
+from bot.store import Ledger
+from bot.store.queue.adopt import address
+from shared.api import Priority
+from shared.api.errors import OutreachError
+from shared.api.models import Lead
+
+EVERY = 900.0
+"""Seconds between two looks."""
+SETTLING = 120.0
+"""Seconds that a delivery may be late before the look overtakes it."""
+
+log = structlog.get_logger("reconcile")
+
+
+class Reconciler:
+    """`look` at every workspace; several processes may, each finds what the others have not."""
+
+    def __init__(
+        self, ledger: Ledger, desks: Desks, *, found: Callable[[], None], grace: float = SETTLING
+    ) -> None:
+        self._ledger, self._desks, self._found, self._grace = ledger, desks, found, grace
+
+    async def look(self) -> None:
+        """Compare the service's interested leads with what was announced, and look again for what may be late."""
+        if await self._once():
+            await asyncio.sleep(self._grace)
+            await self._once()
+
+    async def _once(self) -> int:
+        candidates = 0
+        for name in self._desks.clients:
+            try:
+                candidates += await self._compare(name)
+            except OutreachError as error:
+                log.warning("not reconciled", workspace=name, error=type(error).__name__)
+        return candidates
+
+    async def _compare(self, workspace: str) -> int:
+        leads = [
+            lead
+            async for lead in self._desks.clients[workspace].iter_leads(
+                status="interested", priority=Priority.BULK
+            )
+        ]
+        bodies = {_identity(lead): body(lead) for lead in leads}
+        late, candidates = await self._ledger.reconcile(workspace, bodies, grace=self._grace)
+        if late:
+            log.warning("found late", workspace=workspace, leads=late)
+            self._found()
+        return candidates
+
+
+def _identity(lead: Lead) -> str:
+    return address(lead.email or lead.id)
+
+
+def body(lead: Lead) -> bytes:
+    """The delivery that should have come, as far as the list of leads tells it."""
+    told = {
+        "email": lead.email,
+        "first_name": lead.first_name,
+        "last_name": lead.last_name,
+        "company": lead.company,
+    }
+    known = {name: value for name, value in told.items() if value is not None}
+    return json.dumps({"event": "reply.interested", "lead": known, "found": lead.id}).encode()

@@ -1,0 +1,151 @@
+"""Speed to lead: an interested reply that nobody takes is said again, once, then escalated, then left in peace.
+
+What is due stands in the ledger and is planned there in the transaction that marks it as said; this says it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Sequence
+from datetime import timedelta
+
+from bot.alerts import rendering
+from bot.alerts.wording import about, lasted
+from bot.store import Ledger
+from bot.store.alerts.snooze import Due
+from bot.store.queue.deliveries import Planned
+from shared.api.events import Event, read_event
+from shared.domain.alert_settings import Attention, Routing
+from shared.domain.card import Button, Card, Tone
+from shared.domain.reports import show_number
+
+TOGETHER = 5
+"""More than so many in one channel at once are said in one message."""
+STORM_SECONDS = 900.0
+"""Such a message is posted once in so long: what comes on meanwhile is in `open`."""
+EVERY = 5.0
+"""Seconds between two sweeps."""
+
+
+class Reminders:
+    """`sweep` now and then; several processes may, each alert is said once."""
+
+    def __init__(
+        self, ledger: Ledger, attention: Attention, routing: Routing, *, planned: Callable[[], None]
+    ) -> None:
+        self._ledger, self._attention, self._routing, self._planned = ledger, attention, routing, planned
+
+    async def sweep(self) -> None:
+        """Say what is due, and let go of what a quiet time held."""
+        found = await self._ledger.sweep(
+            self.plan,
+            remind_after=_seconds(self._attention.remind_after),
+            escalate_after=_seconds(self._attention.escalate_after),
+        )
+        if found:
+            self._planned()
+
+    def plan(self, due: Sequence[Due], now: float) -> list[tuple[str, Planned]]:
+        """The messages to come, with their workspaces. Pure."""
+        grouped: defaultdict[tuple[str, str, str], list[Due]] = defaultdict(list)
+        for one in due:
+            grouped[one.workspace, one.channel, one.what].append(one)
+        shown = {(one.alert_id, one.channel) for one in due}
+        said: list[tuple[str, Planned]] = []
+        for (workspace, _, _), ones in grouped.items():
+            together = len(ones) > TOGETHER or any(one.bundled for one in ones)
+            planned = [self._many(ones, now)] if together else [self._one(x, now) for x in ones]
+            planned += self._elsewhere(ones, now, shown=shown)
+            said += [(workspace, one) for one in planned]
+        return said
+
+    def _one(self, due: Due, now: float) -> Planned:
+        return Planned(
+            dedupe=f"{due.alert_id}:{due.channel}:{due.what}:{due.round}",
+            channel=due.channel,
+            kind=_KINDS[due.what],
+            urgency=2,
+            note=rendering.write_note(said(due, now=now)),
+            condensed=True,
+            mention=self._mention(due, now, channel=due.channel),
+            alert_id=due.alert_id,
+        )
+
+    def _many(self, ones: Sequence[Due], now: float) -> Planned:
+        first = ones[0]
+        return Planned(
+            dedupe=f"{first.what}:{first.channel}:{now // STORM_SECONDS:.0f}",
+            channel=first.channel,
+            kind="note",
+            urgency=2,
+            note=rendering.write_note(many(ones, now=now)),
+            mention=self._mention(first, now, channel=first.channel),
+        )
+
+    def _elsewhere(
+        self, ones: Sequence[Due], now: float, *, shown: Collection[tuple[str, str]]
+    ) -> list[Planned]:
+        """An escalation goes to the channel that is named for it, too, unless it is said there in any case."""
+        channel, first = self._attention.escalate_to, ones[0]
+        if channel is None or first.what != "escalate" or (first.alert_id, channel) in shown:
+            return []
+        alone = len(ones) == 1
+        return [
+            Planned(
+                dedupe=f"escalate:{channel}:{first.alert_id}:{first.waiting_since:.0f}",
+                channel=channel,
+                kind="escalation" if alone else "note",
+                urgency=2,
+                note=rendering.write_note(said(first, now=now) if alone else many(ones, now=now)),
+                condensed=alone,
+                mention=self._mention(first, now, channel=channel),
+                alert_id=first.alert_id if alone else "",
+            )
+        ]
+
+    def _mention(self, due: Due, now: float, *, channel: str) -> str:
+        """Whom to call: nobody in the channel's quiet hours."""
+        manners = self._routing.manners(channel)
+        if manners.quiet_until(now):
+            return ""
+        usual = due.mention or manners.mention
+        return (self._attention.escalate_mention or usual) if due.what == "escalate" else usual
+
+
+_KINDS = {"remind": "reminder", "escalate": "escalation", "back": "back"}
+
+
+def _seconds(length: timedelta | None) -> float | None:
+    return None if length is None else length.total_seconds()
+
+
+def said(due: Due, *, now: float) -> Card:
+    """One reply that waits."""
+    event = read_event(due.body or b"")
+    who = about(event) if isinstance(event, Event) else "A lead"
+    waited = lasted(rendering.moment(now), since=rendering.moment(due.received_at))
+    buttons = (Button(label="Claim", command=f"claim {due.alert_id}", tone=Tone.GOOD),)
+    if due.what == "back":
+        text = f"Snoozed by @{due.by} until now; it waits for somebody to take it."
+        return Card(title=f"{who} is back", tone=Tone.GOOD, text=(text,), buttons=buttons)
+    if due.what == "escalate":
+        text = "Escalated; nothing more is said of it here. `open` lists what waits."
+        return Card(title=f"{who} has waited for {waited}", tone=Tone.BAD, text=(text,), buttons=buttons)
+    text = "It waits for somebody to take it."
+    return Card(title=f"{who} has waited for {waited}", tone=Tone.WARN, text=(text,), buttons=buttons)
+
+
+def many(ones: Sequence[Due], *, now: float) -> Card:
+    """Many that wait, in one message."""
+    oldest = min(one.received_at for one in ones)
+    waited = lasted(rendering.moment(now), since=rendering.moment(oldest))
+    names = [event for event in (read_event(one.body or b"") for one in ones) if isinstance(event, Event)]
+    shown = ", ".join(about(event) for event in names[:5])
+    more = f" and {len(ones) - 5} more" if len(ones) > 5 else ""
+    verb = {"remind": "wait to be taken", "escalate": "wait still", "back": "are back from their snooze"}
+    return Card(
+        title=f"{show_number(len(ones), 'interested reply')} {verb[ones[0].what]}",
+        tone=Tone.BAD if ones[0].what == "escalate" else Tone.WARN,
+        text=(f"{shown}{more}", f"The oldest came {waited} ago."),
+        buttons=(Button(label="Show what waits", command="open"),),
+    )

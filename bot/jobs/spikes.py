@@ -1,0 +1,179 @@
+"""Quiet by default: bounces and opt-outs are counted, until so many come, and so large a share, that a card is due.
+
+One card per domain or sequence: it counts on while the spike lasts, and says in the end that it is over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+from bot.alerts import kinds, rendering
+from bot.alerts.wording import lasted, when
+from bot.commands.context import Desks
+from bot.store import Ledger
+from bot.store.alerts.spikes import Spike, Tally
+from bot.store.queue.deliveries import Planned
+from shared.api.models import StatsRow
+from shared.domain.alert_settings import Routing, SpikeRule
+from shared.domain.card import Button, Card, Fact, Tone
+from shared.domain.reports import rate, show_number, show_rate
+from shared.domain.snapshot import service_day
+from shared.text.tokenize import join
+
+EVERY = 10.0
+"""Seconds between two looks."""
+NOUNS = {"lead.bounced": "bounce", "lead.unsubscribed": "opt-out"}
+
+
+class SpikeWatch:
+    """`look` now and then; several processes may, each spike has one card."""
+
+    def __init__(
+        self, ledger: Ledger, desks: Desks, rule: SpikeRule, routing: Routing, *, planned: Callable[[], None]
+    ) -> None:
+        self._ledger, self._desks, self._rule, self._routing = ledger, desks, rule, routing
+        self._planned = planned
+
+    async def look(self) -> None:
+        """Compare what came with the rule. Raises `OutreachError`, `RecordsUnavailable`."""
+        for workspace in self._desks.clients:
+            channel = self._desks.settings.workspace(workspace).alert_channel or self._routing.fallback
+            if channel:
+                await self._look(workspace, channel)
+
+    async def _look(self, workspace: str, channel: str) -> None:
+        now = self._ledger.store.clock()
+        window = self._rule.window.total_seconds()
+        recent, today, known = await self._ledger.tallies(workspace, since=now - window)
+        open_ = {spike.key: spike for spike in known}
+        many = [one for one in recent if one.count >= self._rule.count or _key(one) in open_]
+        sent = await self._sent(workspace) if many else {}
+        news = False
+        for one in many:
+            share = rate(today.get(_key(one), one.count), sent.get((one.scope, one.name.casefold())))
+            spike = open_.pop(_key(one), None)
+            if spike is None and not is_spike(one, share=share, rule=self._rule):
+                continue
+            news |= await self._show(workspace, channel, one, spike, share=share, now=now)
+        for spike in open_.values():
+            news |= await self._ledger.end_spike(workspace, spike, rendering.write_note(over(spike, now=now)))
+        if news:
+            self._planned()
+
+    async def _show(
+        self,
+        workspace: str,
+        channel: str,
+        one: Tally,
+        spike: Spike | None,
+        *,
+        share: float | None,
+        now: float,
+    ) -> bool:
+        began = spike or Spike(
+            kind=one.kind,
+            scope=one.scope,
+            name=one.name,
+            since=now,
+            dedupe=f"spike:{workspace}:{one.kind}:{one.scope}:{one.name}:{now:.0f}",
+        )
+        several = len(self._desks.clients) > 1
+        card = spiking(
+            one, share=share, rule=self._rule, since=began.since, name=workspace if several else ""
+        )
+        planned = Planned(
+            dedupe=began.dedupe,
+            channel=channel,
+            kind="spike",
+            urgency=1,
+            note=rendering.write_note(card),
+            held_until=self._routing.manners(channel).quiet_until(now),
+        )
+        return await self._ledger.show_spike(workspace, began, planned)
+
+    async def _sent(self, workspace: str) -> Mapping[tuple[str, str], int]:
+        """The sends of yesterday and today by domain and by sequence, under its id and its name."""
+        client = self._desks.clients[workspace]
+        day = service_day(client, now=datetime.now(UTC))
+        before = day - timedelta(days=1)
+        by_inbox, by_sequence, inboxes, sequences = await asyncio.gather(
+            client.stats(group_by="inbox", start=before, end=day),
+            client.stats(group_by="sequence", start=before, end=day),
+            client.list_inboxes(),
+            client.list_sequences(),
+        )
+        addresses = {inbox.id: inbox.email for inbox in inboxes}
+        names = {sequence.id: sequence.label for sequence in sequences}
+        domains = [(addresses.get(row.group, row.group).rpartition("@")[2], row) for row in by_inbox]
+        campaigns = [(names.get(row.group, row.group), row) for row in by_sequence]
+        return {**_summed("domain", domains), **_summed("sequence", campaigns)}
+
+
+def _summed(scope: str, rows: Sequence[tuple[str, StatsRow]]) -> dict[tuple[str, str], int]:
+    found: dict[tuple[str, str], int] = {}
+    for name, row in rows:
+        key = (scope, name.casefold())
+        found[key] = found.get(key, 0) + (row.sends or 0)
+    return found
+
+
+def _key(one: Tally) -> tuple[str, str, str]:
+    return one.kind, one.scope, one.name
+
+
+def is_spike(one: Tally, *, share: float | None, rule: SpikeRule) -> bool:
+    """So many, and so large a share of the sends; where the share cannot be told, the number decides."""
+    return one.count >= rule.count and (share is None or share >= rule.share)
+
+
+def spiking(one: Tally, *, share: float | None, rule: SpikeRule, since: float, name: str = "") -> Card:
+    """The card of a spike under way."""
+    subject = one.name if one.scope == "domain" else f"“{one.name}”"
+    noun = NOUNS[one.kind]
+    window = _span(rule.window)
+    told = show_rate(share) if share is not None else "unknown: nothing is told of its sends"
+    return Card(
+        title=f"Many {noun}s from {subject}",
+        tone=Tone.WARN,
+        text=(_why(one.kind),),
+        facts=(
+            Fact(label=f"In the last {window}", value=show_number(one.count, noun)),
+            Fact(label="Share of sends since yesterday", value=told),
+            when("Since", rendering.moment(since)),
+        ),
+        buttons=_buttons(one),
+        footer=" · ".join(filter(None, (name, "This card counts on while it lasts"))),
+    )
+
+
+def _buttons(one: Tally) -> tuple[Button, ...]:
+    if one.scope == "domain":
+        shown = Button(label="Show inboxes", command=join("inboxes", one.name))
+        return shown, Button(label="Stats by inbox", command="stats by inbox 1d")
+    paused = Button(label="Pause sequence", command=join("pause", one.name))
+    return paused, Button(label="Stats by step", command="stats by step 1d")
+
+
+def _why(kind: str) -> str:
+    if kind == "lead.bounced":
+        return "Bounces cost the domain its reputation: check the addresses before more are sent."
+    return "Many people opt out: read what they were sent, and to whom it goes."
+
+
+def _span(window: timedelta) -> str:
+    start = datetime(2000, 1, 1, tzinfo=UTC)
+    said = lasted(start + window, since=start)
+    return "hour" if said == "1 h" else said
+
+
+def over(spike: Spike, *, now: float) -> Card:
+    """The card of a spike that has passed."""
+    subject = spike.name if spike.scope == "domain" else f"“{spike.name}”"
+    took = lasted(rendering.moment(now), since=rendering.moment(spike.since))
+    return Card(
+        title=f"Over: many {NOUNS[spike.kind]}s from {subject}",
+        text=(f"It lasted {took}. {kinds.title(spike.kind).capitalize()} are counted quietly again.",),
+        facts=(when("Since", rendering.moment(spike.since)),),
+    )

@@ -1,0 +1,165 @@
+"""Who clicks and types, and what they name: Slack's users, user groups and channels, each kept for a while."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
+from typing import Any, TypeVar, cast
+
+import aiohttp
+import structlog
+from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.slack.permissions import Organization, Person
+from bot.telemetry import metrics
+from shared.settings.roles_section import MEMBERS
+
+KEPT, BELIEVED = 600.0, 3600.0
+"""Seconds for which an answer is used without asking again, and for which it is used where Slack does not answer."""
+KEPT_PERSON = 60.0
+"""The same for people and groups: who loses a role loses it within a minute."""
+GONE = frozenset({"user_not_found", "user_not_visible", "users_not_found", "no_such_subteam"})
+"""Slack's words for somebody, or a group, that is not there any more."""
+MOST, PAGES = 5_000, 20
+TIMEOUT = 5
+NOT_ANSWERED = (SlackApiError, SlackClientError, aiohttp.ClientError, TimeoutError, OSError)
+_NAMING = frozenset({"subscribe", "unsubscribe", "subscriptions", "digest"})
+"""The commands that name channels; elsewhere a `#` may belong to a sequence's name."""
+_NAMED = re.compile(r"(?<![\w<&])#([^\s#<>&,|\"]{1,80})")
+
+log = structlog.get_logger("people")
+T = TypeVar("T")
+
+
+class People:
+    """`find` a person, a group's name, a channel; what Slack does not tell now is what it told last."""
+
+    def __init__(
+        self,
+        client: AsyncWebClient,
+        *,
+        groups: Iterable[str] = (),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._client, self._clock = client, clock
+        self._groups = tuple(groups)
+        self._kept: dict[tuple[str, str], tuple[float, Any]] = {}
+        self._home = Organization()
+
+    async def find(self, user: str, *, name: str = "") -> Person:
+        """The person; when Slack does not answer, the last that was known, or one who may change nothing."""
+        person = await self._ask("user", user, lambda: self._person(user))
+        if person is None:
+            person = Person(id=user, name=name or user, is_known=False)
+        return replace(person, groups=await self._groups_of(user))
+
+    async def _groups_of(self, user: str) -> frozenset[str]:
+        members = await asyncio.gather(
+            *(self._ask("group", group, lambda group=group: self._members(group)) for group in self._groups)  # type: ignore[misc] # a default argument has no type of its own
+        )
+        return frozenset(g for g, who in zip(self._groups, members, strict=True) if who and user in who)
+
+    async def _ask(self, kind: str, key: str, how: Callable[[], Awaitable[T]]) -> T | None:
+        at, known = self._kept.get((kind, key), (0.0, None))
+        age = self._clock() - at
+        if known is not None and age < (KEPT_PERSON if kind in {"user", "group"} else KEPT):
+            return cast("T", known)
+        try:
+            known = await asyncio.wait_for(how(), TIMEOUT)
+        except NOT_ANSWERED as error:
+            log.warning("not told by Slack", kind=kind, key=key, error=type(error).__name__)
+            if age >= BELIEVED or (isinstance(error, SlackApiError) and error.response.get("error") in GONE):
+                self._kept.pop((kind, key), None)
+                return None
+            return cast("T | None", known)
+        if len(self._kept) >= MOST:
+            self._kept.clear()
+        self._kept[kind, key] = (self._clock(), known)
+        return cast("T | None", known)
+
+    async def own_id(self) -> str:
+        """The bot's own user; empty where Slack does not tell."""
+        return await self._ask("self", "", self._self) or ""
+
+    async def _self(self) -> str:
+        return str((await self._call("auth.test")).get("user_id") or "")
+
+    async def _person(self, user: str) -> Person:
+        if not self._home.team:
+            own = await self._call("auth.test")
+            self._home = Organization(
+                team=str(own.get("team_id") or ""), enterprise=str(own.get("enterprise_id") or "")
+            )
+        told = (await self._call("users.info", user=user)).get("user") or {}
+        return Person.from_user({**told, "id": user}, home=self._home)
+
+    async def _members(self, group: str) -> frozenset[str]:
+        return frozenset((await self._call("usergroups.users.list", usergroup=group)).get("users") or ())
+
+    async def _call(self, method: str, **query: Any) -> Any:
+        metrics.SLACK_CALLS.labels(method).inc()
+        return await self._client.api_call(method, http_verb="GET", params=query)
+
+    async def with_channels(self, line: str) -> str:
+        """The line with every `#name` that is a channel written as Slack writes it when it knows the id."""
+        if line.partition(" ")[0].lower() not in _NAMING or not _NAMED.search(line):
+            return line
+        known = await self._ask("channels", "", self._channels) or {}
+        return _NAMED.sub(lambda m: f"<#{known[m[1].lower()]}>" if m[1].lower() in known else m[0], line)
+
+    async def _channels(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        query: dict[str, Any] = {"limit": 1000, "types": "public_channel,private_channel"}
+        for _page in range(PAGES):
+            answer = await self._call("conversations.list", exclude_archived="true", **query)
+            found |= {str(one["name"]).lower(): str(one["id"]) for one in answer.get("channels") or ()}
+            query["cursor"] = (answer.get("response_metadata") or {}).get("next_cursor")
+            if not query["cursor"]:
+                break
+        return found
+
+    async def channel_name(self, channel: str) -> str:
+        """`sales`; empty where Slack does not tell."""
+        found = await self._ask("channel", channel, lambda: self._channel(channel))
+        return found or ""
+
+    async def _channel(self, channel: str) -> str:
+        told = (await self._call("conversations.info", channel=channel)).get("channel") or {}
+        return str(told.get("name") or "")
+
+    async def permalink(self, channel: str, ts: str) -> str:
+        """The address of a message; empty where Slack does not tell."""
+        return await self._ask("link", f"{channel} {ts}", lambda: self._permalink(channel, ts)) or ""
+
+    async def _permalink(self, channel: str, ts: str) -> str:
+        told = await self._call("chat.getPermalink", channel=channel, message_ts=ts)
+        return str(told.get("permalink") or "")
+
+    async def said_of(self, who: str) -> str:
+        """Whom a mention of the settings calls: `@ann`, `@sales-aes`, or everybody there."""
+        return "everybody in the channel" if who == "here" else await self._said(who)
+
+    async def said(self, who: Iterable[str], *, most: int = 5) -> str:
+        """Who can: `@ann, @ben, @sales-aes`, by names; empty where nobody is named."""
+        known = sorted(set(who) - ({"admins"} if MEMBERS in set(who) else set()))  # they are members, too
+        names = await asyncio.gather(*(self._said(one) for one in known[:most]))
+        more = [f"{len(known) - most} more"] if len(known) > most else []
+        return ", ".join((*names, *more))
+
+    async def _said(self, who: str) -> str:
+        if who == MEMBERS:
+            return "full members of this Slack workspace"
+        if who == "admins":
+            return "admins of this Slack workspace"
+        if who.startswith("S"):
+            handles = await self._ask("handles", "", self._handles) or {}
+            return f"@{handles.get(who, who)}"
+        return f"@{(await self.find(who)).name}"
+
+    async def _handles(self) -> dict[str, str]:
+        answer = await self._call("usergroups.list")
+        return {str(one["id"]): str(one.get("handle") or one["id"]) for one in answer.get("usergroups") or ()}

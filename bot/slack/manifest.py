@@ -1,0 +1,130 @@
+"""manifest.yml, made from the table of commands: `python -m bot.slack.manifest [FILE]`.
+
+Every scope says why it is asked for; a team that reviews the app reads it there.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from shared.commands import COMMANDS, Face
+
+ADDRESS = "https://YOUR-BOT.example/slack/events"
+HINT, DESCRIPTION = 1000, 2000
+
+SCOPES = {
+    "commands": "the /outreach command and the buttons' menus",
+    "chat:write": "post alerts and repaint them",
+    "chat:write.public": "post to public channels without an invitation",
+    "channels:history": "find an alert whose posting was left unanswered, before it is tried again",
+    "groups:history": "the same in private channels",
+    "channels:read": "tell channels by name in answers about subscriptions",
+    "groups:read": "the same for private channels",
+    "users:read": "tell members from guests before anything is changed, and name who did it",
+    "usergroups:read": "let user groups be named in the settings of who may do what",
+    "im:history": "answer what is written to the bot directly",
+    "files:write": "show charts as pictures; without it they are lines of text",
+    "app_mentions:read": "understand commands in threads, where slash commands do not work",
+}
+SPARE = {
+    "chat:write.public": "it posts only where it was invited",
+    "files:write": "charts are lines of text",
+}
+"""Scopes without which less is convenient and nothing fails, and what is so without them."""
+EVENTS = ("app_home_opened", "app_mention", "member_joined_channel", "message.im")
+PAUSE_OF_ALERT, LEAD_OF_ALERT = "pause_of_alert", "lead_of_alert"
+SHORTCUTS = {
+    "status": ("global", "Outreach status", "How sequences, inboxes and alerts stand"),
+    "pause_form": ("global", "Pause a sequence", "Choose a sequence, for how long, and why"),
+    PAUSE_OF_ALERT: ("message", "Pause its sequence", "Pause the sequence that this alert is about"),
+    LEAD_OF_ALERT: ("message", "Show its lead", "Show the lead that this alert is about"),
+}
+
+
+def manifest() -> dict[str, Any]:
+    """The app as Slack is to know it."""
+    return {
+        "_metadata": {"major_version": 2, "minor_version": 1},
+        "display_information": {
+            "name": "Outreach",
+            "description": "Interested replies, sequences, inboxes and stats of your cold-email outreach",
+            "background_color": "#1d3557",
+            "long_description": _ABOUT,
+        },
+        "features": {
+            "app_home": {
+                "home_tab_enabled": True,
+                "messages_tab_enabled": True,
+                "messages_tab_read_only_enabled": False,
+            },
+            "bot_user": {"display_name": "outreach", "always_online": True},
+            "slash_commands": [
+                {
+                    "command": "/outreach",
+                    "url": ADDRESS,
+                    "description": "Sequences, inboxes, stats and alerts",
+                    "usage_hint": usage_hint(),
+                    "should_escape": True,
+                }
+            ],
+            "shortcuts": [
+                {"name": name, "type": kind, "callback_id": callback, "description": said}
+                for callback, (kind, name, said) in SHORTCUTS.items()
+            ],
+        },
+        "oauth_config": {"scopes": {"bot": list(SCOPES)}},
+        "settings": {
+            "event_subscriptions": {"request_url": ADDRESS, "bot_events": list(EVENTS)},
+            "interactivity": {"is_enabled": True, "request_url": ADDRESS},
+            "org_deploy_enabled": False,
+            "socket_mode_enabled": False,
+            "token_rotation_enabled": False,
+        },
+    }
+
+
+_ABOUT = (
+    "Posts interested replies and paused sending domains to your channel within a second, once each, with "
+    "buttons to claim the reply and to pause its sequence. The /outreach command reads and changes what the "
+    "outreach service holds: sequences, inboxes, leads and statistics. Whoever changes something is named, in "
+    "the channel and in the audit. Guests may only read; people from other organizations see nothing by default."
+)
+
+
+def usage_hint() -> str:
+    """The verbs, as far as they fit."""
+    verbs = [command.name for command in COMMANDS.values() if Face.SLACK in command.faces]
+    return " | ".join(verbs)[:HINT]
+
+
+def render() -> str:
+    """The file's text."""
+    body = yaml.safe_dump(manifest(), sort_keys=False, allow_unicode=True, width=110)
+    for scope, why in SCOPES.items():
+        body = body.replace(f"    - {scope}\n", f"    - {scope}  # {why}\n")
+    return _HEAD + body
+
+
+_HEAD = """\
+# Made by `make manifest` from the table of commands; a test keeps it fresh.
+# Put the bot's public address in the three places that say YOUR-BOT.example.
+# For Socket Mode set socket_mode_enabled: true, leave the addresses out, and make an app token with
+# connections:write for SLACK_APP_TOKEN.
+"""
+
+
+def main(arguments: list[str]) -> int:
+    """Write the file, or print it."""
+    if arguments:
+        Path(arguments[0]).write_text(render(), encoding="utf-8")
+    else:
+        sys.stdout.write(render())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

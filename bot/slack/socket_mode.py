@@ -1,0 +1,212 @@
+"""Slack over Socket Mode: one connection, and whoever sees to it that there is one.
+
+The SDK's client keeps its own connection alive only as long as its HTTP session lives, connects again inside its
+own tasks, and knows no way to say that it gave up. So each connection here is a client that never reconnects:
+when it is cut, silent, or told to go, it says so, and the supervisor builds another before it closes the old one.
+Taking deliveries never depends on any of it.
+
+Source: docs.slack.dev/apis/events-api/using-socket-mode.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+import structlog
+from slack_bolt.adapter.socket_mode.async_internals import run_async_bolt_app, send_async_response
+from slack_bolt.async_app import AsyncApp
+from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.socket_mode.aiohttp import SocketModeClient
+from slack_sdk.socket_mode.async_client import AsyncBaseSocketModeClient
+from slack_sdk.socket_mode.request import SocketModeRequest
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.telemetry import metrics
+
+log = structlog.get_logger("socket_mode")
+_silent = logging.getLogger("bot.slack.socket_mode.sdk")
+_silent.setLevel(logging.CRITICAL)  # it would log the address with its ticket; what matters is logged here
+
+ASKED, SILENT, CUT = "Slack asked to connect anew", "silent: pings were not answered", "cut"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """Seconds: between pings (four unanswered ones are silence), for connecting, and between vain attempts."""
+
+    ping: float = 5.0
+    connect: float = 10.0
+    first_wait: float = 1.0
+    longest_wait: float = 30.0
+    farewell: float = 3.0
+
+
+class Connection(SocketModeClient):
+    """One connection that ends instead of connecting anew; `ended` is set when it is of no use any more."""
+
+    def __init__(self, app_token: str, web_client: AsyncWebClient, *, ping: float) -> None:
+        super().__init__(app_token, logger=_silent, web_client=web_client, ping_interval=ping)
+        self.ended, self.idle = asyncio.Event(), asyncio.Event()
+        self.idle.set()
+        self.end = ""
+        """Why it is of no use any more."""
+
+    async def connect_to_new_endpoint(self, force: bool = False) -> None:  # noqa: FBT001, FBT002 # the SDK's signature
+        """What the SDK calls when it finds the connection closed, silent, or told to disconnect (`force`)."""
+        self.end = self.end or (ASKED if force else SILENT if self._is_silent() else CUT)
+        self.ended.set()
+
+    def _is_silent(self) -> bool:
+        """Whether the SDK's pings stayed unanswered, or those of the socket itself."""
+        session = self.current_session
+        return self.stale or (session is not None and isinstance(session.exception(), TimeoutError))
+
+    async def finish(self, seconds: float) -> None:
+        """Let acknowledgements under way go out, then end every task that the SDK started."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.idle.wait(), seconds)
+        tasks = [self.message_processor, self.current_session_monitor, self.message_receiver]
+        with contextlib.suppress(aiohttp.ClientError, OSError, TimeoutError):
+            # A Slack that is silent says no goodbye either; the second closing does not wait for one.
+            await asyncio.wait_for(self.disconnect(), seconds)  # type: ignore[no-untyped-call] # the SDK leaves it bare
+        with contextlib.suppress(aiohttp.ClientError, OSError):
+            await self.close()  # type: ignore[no-untyped-call] # the SDK leaves it bare
+        await asyncio.gather(*(task for task in tasks if task), return_exceptions=True)
+
+
+class SocketMode:
+    """`run` until cancelled; `state` at any time."""
+
+    def __init__(
+        self,
+        app: AsyncApp,
+        app_token: str,
+        web_client: AsyncWebClient,
+        *,
+        patience: Patience | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._app, self._app_token, self._web = app, app_token, web_client
+        self._patience, self._clock = patience or Patience(), clock
+        self._connection: Connection | None = None
+        self._since: float | None = None
+        self._heard: float | None = None
+        self._trouble, self._last = "not connected yet", ""
+        self._built = 0
+
+    @property
+    def state(self) -> Mapping[str, Any]:
+        """For `/readyz`: ages in seconds, times as Unix seconds; `trouble` is empty while connected.
+
+        `last_loss` says why the connection was lost the last time, or refused since.
+        """
+        heard = max(self._heard or 0.0, self._pong()) or None
+        return {
+            "connected": not self._trouble,
+            "connected_since": self._since,
+            "last_message_age": None if heard is None else round(max(0.0, self._clock() - heard), 1),
+            "rebuilds": max(0, self._built - 1),
+            "trouble": self._trouble,
+            "last_loss": self._last,
+        }
+
+    def _pong(self) -> float:
+        return (self._connection and self._connection.last_ping_pong_time) or 0.0
+
+    async def run(self) -> None:
+        """Keep one connection, whatever happens."""
+        try:
+            while True:
+                await self._renew()
+                assert self._connection
+                began = self._clock()
+                await self._connection.ended.wait()
+                self._lost(self._connection.end)
+                if self._clock() - began < self._patience.first_wait:
+                    await asyncio.sleep(self._patience.first_wait)
+        finally:
+            if self._connection:
+                await self._connection.finish(self._patience.farewell)
+
+    def _lost(self, why: str) -> None:
+        self._trouble, self._last, self._since = why, why, None
+        log.warning("socket mode lost", why=why)
+
+    async def _renew(self) -> None:
+        """Build the next connection, however long that takes; the one before ends afterwards, so that none is missed."""
+        old, wait = self._connection, self._patience.first_wait
+        while True:
+            try:
+                self._connection = await self._connect()
+                break
+            except (SlackApiError, SlackClientError, aiohttp.ClientError, TimeoutError, OSError) as error:
+                self._lost(_told(error))
+            if old:
+                await old.finish(self._patience.farewell)
+                old = self._connection = None
+            await asyncio.sleep(wait)
+            wait = min(self._patience.longest_wait, wait * 2)
+        if old:
+            await old.finish(self._patience.farewell)
+
+    async def _connect(self) -> Connection:
+        """A connection that Slack has greeted. Raises what Slack, the network or our patience say against it."""
+        address = await asyncio.wait_for(self._ticket(), self._patience.connect)
+        async with self._unfinished() as connection:
+            connection.wss_uri = address
+            await asyncio.wait_for(self._greeted(connection), self._patience.connect)
+        self._built += 1
+        self._since, self._trouble = self._clock(), ""
+        log.info("socket mode connected", times=self._built)
+        return connection
+
+    async def _ticket(self) -> str:
+        metrics.SLACK_CALLS.labels("apps.connections.open").inc()
+        return str((await self._web.apps_connections_open(app_token=self._app_token))["url"])
+
+    @asynccontextmanager
+    async def _unfinished(self) -> AsyncIterator[Connection]:
+        """A new client, whose tasks end with it if anything goes wrong before it is ours."""
+        connection = Connection(self._app_token, self._web, ping=self._patience.ping)
+        try:
+            yield connection
+        except BaseException:
+            await connection.finish(0.0)
+            raise
+
+    async def _greeted(self, connection: Connection) -> None:
+        hello = asyncio.Event()
+
+        async def hear(_: AsyncBaseSocketModeClient, message: dict[str, Any], __: str | None) -> None:
+            self._heard = self._clock()
+            if message.get("type") == "hello":
+                hello.set()
+
+        connection.message_listeners.append(hear)
+        connection.socket_mode_request_listeners.append(self._answer)
+        await connection.connect()  # type: ignore[no-untyped-call] # the SDK leaves it bare
+        await hello.wait()
+
+    async def _answer(self, client: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
+        """An envelope through Bolt, and its acknowledgement back on the connection that it came by."""
+        assert isinstance(client, Connection)
+        client.idle.clear()  # the SDK hands in one envelope after the other
+        try:
+            response = await run_async_bolt_app(self._app, request)
+            await send_async_response(client, request, response, self._clock())
+        finally:
+            client.idle.set()
+
+
+def _told(error: BaseException) -> str:
+    if isinstance(error, SlackApiError):
+        return f"refused: {error.response.get('error', 'no reason given')}"
+    return f"cannot be reached: {type(error).__name__}"

@@ -1,0 +1,49 @@
+"""Which channels are to have their digest now; each is given once, whatever the number of processes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import sqlalchemy as sa
+
+from bot.store.alerts.records import rhythm_of
+from bot.store.db.schema import digests
+from bot.store.queue import deliveries
+from bot.store.queue.deliveries import Planned
+
+LATEST = 6 * 3600.0
+"""Seconds after its time that a digest is still given: a bot that was away overnight does not begin with old ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueDigest:
+    """A channel's digest of a day or a week, due at a moment."""
+
+    channel: str
+    every: str
+    due_at: float
+
+
+def due(connection: sa.Connection, workspace: str, *, now: float) -> Sequence[DueDigest]:
+    """Those whose time has come since they were given last."""
+    found = []
+    for row in connection.execute(sa.select(digests).where(digests.c.workspace == workspace)):
+        at = rhythm_of(row.at).last_before(datetime.fromtimestamp(now, UTC)).timestamp()
+        if row.done_until < at and now - at < LATEST:
+            found.append(DueDigest(channel=row.channel, every=row.every, due_at=at))
+    return found
+
+
+def give(connection: sa.Connection, workspace: str, one: DueDigest, note: str, *, now: float) -> bool:
+    """Mark it as given and plan its message, together; False when somebody else has."""
+    c = digests.c
+    mine = (c.workspace == workspace) & (c.channel == one.channel) & (c.every == one.every)
+    marked = sa.update(digests).where(mine, c.done_until < one.due_at).values(done_until=one.due_at)
+    if connection.execute(marked).rowcount != 1:
+        return False
+    dedupe = f"digest:{workspace}:{one.channel}:{one.every}:{one.due_at:.0f}"
+    planned = Planned(dedupe=dedupe, channel=one.channel, kind="digest", note=note)
+    deliveries.plan(connection, planned, now=now, workspace=workspace)
+    return True

@@ -1,0 +1,1 @@
+"""The database: schema, engine, clock, lock and migrations."""

@@ -1,0 +1,1 @@
+"""Deliveries in and messages out: dedupe, routing, leases, outcomes, retention."""

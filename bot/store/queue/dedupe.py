@@ -1,0 +1,155 @@
+"""Which arrivals are the same delivery. The intake stores each as it comes; the router finds out here.
+
+The index over hashes takes a delivery in when the router has looked at it: its entries lie at random, and a commit
+that a sender waits for is to write in one place. What stands in it is unique: of two processes that look at two
+arrivals of one delivery for the first time, one commits, and the other begins anew and finds what that has left.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from bot.store.db.schema import alerts, answers, arrivals, deliveries
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """A delivery with news, and what its row is to say once they are told."""
+
+    id: int
+    dkey: bytes
+    workspace: str
+    body: bytes
+    found: bool
+    received_at: float
+    last_at: float
+    before_at: float
+    seen: int
+    batch: int
+    batch_before: int
+    is_new: bool
+    known: str | None
+    """The alert it has."""
+    answered: bool
+    """Whether the arrival before the newest was told 200."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Same:
+    """One delivery: the row that stays, and the arrivals that came after it."""
+
+    first: sa.Row[Any]
+    later: Sequence[sa.Row[Any]]
+    there: bool
+    """The router has looked at it before."""
+
+    @property
+    def moments(self) -> Sequence[tuple[float, int]]:
+        """When it came, and in which commit: the newest last, at least two."""
+        row = self.first
+        known = [(row.before_at, row.batch_before), (row.last_at, row.batch)]
+        return [*known, *((one.received_at, one.batch) for one in self.later)]
+
+
+def gather(connection: sa.Connection, *, limit: int) -> Sequence[Merged]:
+    """Take up to `limit` arrivals that nobody has looked at, as the deliveries they are; in the order they came."""
+    arrived = connection.execute(came(limit=limit)).all()
+    if not arrived:
+        return ()
+    by_key: defaultdict[bytes, list[sa.Row[Any]]] = defaultdict(list)
+    for row in arrived:
+        by_key[row.dkey].append(row)
+    known = {row.dkey: row for row in connection.execute(there(by_key.keys()))}
+    found = [_same(rows, known.get(key)) for key, rows in by_key.items()]
+    _put_away(connection, found, surplus={row.id for row in arrived} - {one.first.id for one in found})
+    told = _told(connection, {one.moments[-2][1] for one in found if one.later})
+    return [
+        _merged(one, by_key[one.first.dkey][-1].body, told) for one in found if one.later or not one.there
+    ]
+
+
+_ARRIVED = (
+    deliveries.c.id,
+    deliveries.c.dkey,
+    deliveries.c.workspace,
+    deliveries.c.found,
+    deliveries.c.received_at,
+    deliveries.c.last_at,
+    deliveries.c.before_at,
+    deliveries.c.seen,
+    deliveries.c.batch,
+    deliveries.c.batch_before,
+)
+
+
+def came(*, limit: int) -> sa.Select[Any]:
+    """Arrivals that nobody has looked at, and that nobody is looking at."""
+    return (
+        sa.select(*_ARRIVED, deliveries.c.body, sa.null().label("known"))
+        .where(deliveries.c.pending)
+        .order_by(deliveries.c.received_at, deliveries.c.id)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    )
+
+
+def there(keys: Collection[bytes]) -> sa.Select[Any]:
+    """Those that were looked at before, locked in one order for all processes."""
+    return (
+        sa.select(*_ARRIVED, alerts.c.id.label("known"))
+        .outerjoin(alerts, alerts.c.delivery_id == deliveries.c.id)
+        .where(deliveries.c.dkey.in_(keys), sa.not_(deliveries.c.pending))
+        .order_by(deliveries.c.dkey)
+        .with_for_update(of=deliveries)
+    )
+
+
+def _same(rows: Sequence[sa.Row[Any]], known: sa.Row[Any] | None) -> _Same:
+    """What was found through the API, and not delivered, is no repeat."""
+    first, rest = (rows[0], rows[1:]) if known is None else (known, rows)
+    return _Same(first=first, later=[row for row in rest if not row.found], there=known is not None)
+
+
+def _put_away(connection: sa.Connection, found: Sequence[_Same], *, surplus: Collection[int]) -> None:
+    """Of an arrival after the first remains when it came, and in which commit."""
+    if not surplus:
+        return
+    later = [
+        {"dkey": row.dkey, "at": row.received_at, "batch": row.batch} for one in found for row in one.later
+    ]
+    if later:
+        connection.execute(sa.insert(arrivals), later)
+    connection.execute(sa.delete(deliveries).where(deliveries.c.id.in_(surplus)))
+
+
+def _told(connection: sa.Connection, batches: Collection[int]) -> Collection[int]:
+    """Of these commits, those whose senders were told 200."""
+    if not batches:
+        return ()
+    return set(connection.scalars(sa.select(answers.c.batch).where(answers.c.batch.in_(batches))))
+
+
+def _merged(one: _Same, body: bytes, told: Collection[int]) -> Merged:
+    row = one.first
+    (before_at, batch_before), (last_at, batch) = one.moments[-2:]
+    return Merged(
+        id=row.id,
+        dkey=row.dkey,
+        workspace=row.workspace,
+        body=body,
+        found=row.found,
+        received_at=row.received_at,
+        last_at=last_at,
+        before_at=before_at,
+        seen=row.seen + len(one.later),
+        batch=batch,
+        batch_before=batch_before,
+        is_new=not one.there,
+        known=row.known,
+        answered=batch_before in told,
+    )

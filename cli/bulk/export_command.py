@@ -1,0 +1,124 @@
+"""`outreach export FILE`: every lead, or those of a sequence or status, to a CSV or JSON lines file.
+
+The file appears whole or not at all: leads are gathered beside it, and it takes its place at the end. A CSV file
+needs its titles first and the custom fields are known last, so it is written from the gathered lines.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import csv
+import json
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from cli.bulk.csv_cells import guarded
+from cli.bulk.lead_rows import STANDARD, record_of
+from cli.console import exit_codes
+from cli.console.progress import Mark, gauge
+from cli.console.signals import stopping
+from shared.api.client import OutreachClient
+from shared.api.http.rate_limit import Priority
+
+SUFFIXES = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+
+
+def run(options: Namespace) -> int:
+    """Write the file and say on stderr how many leads it holds."""
+    form = options.format or SUFFIXES.get(options.file.suffix.lower())
+    if form is None:
+        raise exit_codes.Misused(
+            f"is {options.file} to be CSV or JSON lines? Say --format csv or --format jsonl"
+        )
+    if not options.file.absolute().parent.is_dir():
+        raise exit_codes.Failed(f"there is no folder {options.file.absolute().parent}")
+    count = asyncio.run(_export(options, as_csv=form == "csv"))
+    print(f"Wrote {count:,} leads to {options.file}.", file=sys.stderr)
+    return exit_codes.DONE
+
+
+async def _export(options: Namespace, *, as_csv: bool) -> int:
+    from cli.console.sequence_argument import sequence_of
+    from shared.operations.context import open_client
+    from shared.settings import Need, load
+
+    settings = load(config=options.config, needs=(Need.API,))
+    workspace = settings.workspace(options.workspace)
+    async with open_client(settings, workspace) as client:
+        sequence_id = None
+        if options.sequence:
+            command = ("export", str(options.file), "--sequence")
+            sequence_id = (await sequence_of(client, options.sequence, command=command)).id
+        with _aside(options.file, "leads") as gathered, stopping() as stop:
+            titles, count = await _gather(
+                client, gathered, sequence_id=sequence_id, status=options.status, stop=stop
+            )
+            if as_csv:
+                with _aside(options.file, "csv") as table:
+                    _tabulate(gathered, table, titles)
+                    _put(table, options.file)
+            else:
+                _put(gathered, options.file)
+    return count
+
+
+async def _gather(
+    client: OutreachClient,
+    gathered: IO[str],
+    *,
+    sequence_id: str | None,
+    status: str | None,
+    stop: asyncio.Event,
+) -> tuple[Sequence[str], int]:
+    """Every lead as a line of JSON; returns the names of all fields, and the count."""
+    titles, count = dict.fromkeys(STANDARD), 0
+    pages = client.iter_pages(sequence_id=sequence_id, status=status, priority=Priority.BULK)
+    with gauge() as show:
+        async for page in pages:
+            for lead in page.items:
+                record = record_of(lead)
+                titles |= dict.fromkeys(record)
+                gathered.write(json.dumps(record, ensure_ascii=False) + "\n")
+            count += len(page.items)
+            show(Mark(count=count))
+            if stop.is_set():
+                raise exit_codes.Interrupted("stopped; no file was written")
+    return tuple(titles), count
+
+
+def _tabulate(gathered: IO[str], table: IO[str], titles: Sequence[str]) -> None:
+    rows = csv.writer(table)
+    rows.writerow(map(_cell, titles))
+    gathered.seek(0)
+    for line in gathered:
+        record = json.loads(line)
+        rows.writerow(_cell(record.get(title)) for title in titles)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return guarded(value if isinstance(value, str) else json.dumps(value))
+
+
+@contextlib.contextmanager
+def _aside(file: Path, what: str) -> Iterator[IO[str]]:
+    """A private file beside `file`, gone with the block unless it was put in its place."""
+    path = file.with_name(f".{file.name}.{os.getpid()}.{what}")
+    try:
+        with path.open("x+", encoding="utf-8", errors="replace", newline="") as opened:
+            path.chmod(0o600)
+            yield opened
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _put(written: IO[str], file: Path) -> None:
+    written.flush()
+    os.fsync(written.fileno())
+    Path(written.name).replace(file)

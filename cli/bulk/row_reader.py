@@ -1,0 +1,136 @@
+"""The rows of a surveyed file, one after another in constant memory: leads to send, or refusals with reasons."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from cli.bulk import address_check
+from cli.bulk.columns import Assignment
+from cli.bulk.csv_cells import unguarded
+from cli.bulk.csv_format import Survey, Unusable, lenient
+
+BATCH = 1000
+"""Leads in one request at most (document, POST /leads)."""
+_UNREADABLE = re.compile("[\udc80-\udcff]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A row that can be sent; `row` counts the records of the file from 1, the header included."""
+
+    row: int
+    lead: dict[str, str]
+
+    @property
+    def email(self) -> str:
+        """Its address."""
+        return self.lead["email"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """A row that cannot be sent, and why."""
+
+    row: int
+    email: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """Up to 1,000 leads, the refusals among and after them, and where the file was then."""
+
+    leads: tuple[Candidate, ...]
+    refusals: tuple[Refusal, ...]
+    last_row: int
+    position: int
+    """In bytes, for the progress."""
+
+
+class Reader:
+    """Reads the file of a survey with its assignments."""
+
+    def __init__(self, survey: Survey, assignments: Sequence[Assignment]) -> None:
+        self._survey = survey
+        self._fields = tuple((place, a.field) for place, a in enumerate(assignments) if a.field)
+        self._address = next(place for place, field in self._fields if field == "email")
+        self._width = len(assignments)
+        self._file: BinaryIO | None = None
+
+    def batches(self, *, after: int = 0, size: int = BATCH) -> Iterator[Batch]:
+        """Batches of the rows after row `after`; raises `Unusable` where the file is broken."""
+        leads: list[Candidate] = []
+        refusals: list[Refusal] = []
+        row = after
+        for row, found in self._judged(after):
+            if isinstance(found, Candidate):
+                leads.append(found)
+            else:
+                refusals.append(found)
+            if len(leads) == size or len(refusals) == size:
+                yield self._batch(leads, refusals, last_row=row)
+                leads, refusals = [], []
+        if leads or refusals:
+            yield self._batch(leads, refusals, last_row=row)
+
+    def _batch(self, leads: Iterable[Candidate], refusals: Iterable[Refusal], *, last_row: int) -> Batch:
+        return Batch(
+            leads=tuple(leads), refusals=tuple(refusals), last_row=last_row, position=self._position()
+        )
+
+    def _position(self) -> int:
+        """Asked once a batch: each time costs a call of the system."""
+        return self._survey.size if self._file is None or self._file.closed else self._file.tell()
+
+    def _judged(self, after: int) -> Iterator[tuple[int, Candidate | Refusal]]:
+        for row, cells in self._records():
+            if row > max(after, self._survey.before) and any(cells):
+                yield row, self._judge(row, cells)
+
+    def _records(self) -> Iterator[tuple[int, list[str]]]:
+        survey, row = self._survey, 0
+        encoding = survey.encoding
+        with (
+            survey.path.open("rb") as raw,
+            io.TextIOWrapper(raw, encoding=encoding, errors=lenient(encoding), newline="") as text,
+        ):
+            self._file = raw
+            records = csv.reader(text, delimiter=survey.delimiter, quotechar=survey.quote)
+            try:
+                for row, cells in enumerate(records, start=1):
+                    yield row, cells
+            except csv.Error as fault:
+                raise Unusable(f"{survey.path}, row {row + 1}: {_explained(fault)}") from None
+            except UnicodeDecodeError:
+                raise Unusable(f"{survey.path}, row {row + 1}: the text is not {encoding}") from None
+
+    def _judge(self, row: int, cells: list[str]) -> Candidate | Refusal:
+        address = address_check.cleaned(cells[self._address]) if self._address < len(cells) else ""
+        if reason := self._fault(cells) or address_check.fault(address):
+            return Refusal(row=row, email=address, reason=reason)
+        lead = {
+            field: value
+            for place, field in self._fields
+            if place < len(cells) and (value := unguarded(cells[place].strip()))
+        }
+        return Candidate(row=row, lead={**lead, "email": address})
+
+    def _fault(self, cells: list[str]) -> str | None:
+        if len(cells) > self._width and any(cell.strip() for cell in cells[self._width :]):
+            return (
+                f"has {len(cells)} cells where the header has {self._width}; is a quote or delimiter missing?"
+            )
+        if not self._survey.sound and any(map(_UNREADABLE.search, cells)):
+            return f"has bytes that are no {self._survey.encoding}"
+        return None
+
+
+def _explained(fault: csv.Error) -> str:
+    if "field larger" in str(fault):
+        return "a cell has more than 131,072 characters; is its closing quote missing?"
+    return str(fault)

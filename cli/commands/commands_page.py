@@ -1,0 +1,88 @@
+"""docs/commands.md, made from the two tables: `python -m cli.commands.commands_page [FILE]`; a test keeps it fresh."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Action, ArgumentParser
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from cli.parser.arguments import program_parser
+from cli.parser.shell_commands import PROGRAMS, Program
+from shared.commands import COMMANDS, Command, Face
+
+EVERYWHERE = {"--help", "--config", "--workspace"}
+
+_HEAD = """\
+# Commands
+
+Made by `python -m cli.commands.commands_page docs/commands.md` from the tables in `shared/commands.py` and `cli/parser/shell_commands.py`.
+
+Every command works with the same words in a shell (`outreach pause sq_1`), in Slack (`/outreach pause sq_1`) and in
+the dashboard's palette (`pause sq_1`). SEQUENCE is an id, a whole name, or a beginning that fits only one. `@NAME`
+picks one of several workspaces, in any command. In a shell `--json` gives the data of every reading command, and
+commands that ask first take `--yes`.
+
+Exit codes: 0 done; 1 refused or failed, with the reason on stderr; 2 wrong usage or configuration; 130 interrupted.
+"""
+
+
+def page() -> str:
+    """The whole page, in Markdown."""
+    parts = [_HEAD, "## Everywhere\n", *map(_command, COMMANDS.values())]
+    parts += ["## In a shell only\n", *map(_program, PROGRAMS.values())]
+    return "\n".join(parts)
+
+
+def _command(command: Command) -> str:
+    needs = f" Changes something; needs the role {command.role}." if command.changes else ""
+    faces = ", ".join(sorted(command.faces)) if command.faces != frozenset(Face) else ""
+    told = f" Offered in: {faces}." if faces else ""
+    usage = f"{command.name} {command.usage}".rstrip()
+    return "\n".join(
+        [f"### {command.name}\n", f"{command.summary}.{needs}{told}\n", _block(usage, command.examples)]
+    )
+
+
+def _program(program: Program) -> str:
+    usage = f"outreach {program.name} {program.usage}".rstrip()
+    examples = [e if e.startswith("eval ") else f"outreach {e}" for e in program.examples]
+    return "\n".join(
+        [
+            f"### {program.name}\n",
+            f"{program.summary}.\n",
+            _block(usage, examples),
+            *_options(program_parser(program)),
+        ]
+    )
+
+
+def _block(usage: str, examples: Sequence[str]) -> str:
+    """The usage, and under it the examples that say more than it does."""
+    more = [example for example in examples if example != usage]
+    return "\n".join(["```", usage, *([""] if more else []), *more, "```\n"])
+
+
+def _options(parser: ArgumentParser) -> Iterator[str]:
+    """Those that only this word has."""
+    known = [action for action in parser._actions if _own(action)]  # noqa: SLF001 # argparse has no public way to list them
+    if known:
+        rows = [f"| `{_written(action)}` | {action.help} |" for action in known]
+        yield "\n".join(["| option | |", "|---|---|", *rows]) + "\n"
+
+
+def _own(action: Action) -> bool:
+    return bool(action.option_strings) and action.option_strings[-1] not in EVERYWHERE
+
+
+def _written(action: Action) -> str:
+    r"""`--format csv\|jsonl`: a bar within a cell is escaped, even in code."""
+    value = action.metavar or "\\|".join(map(str, action.choices or ()))
+    return action.option_strings[-1] if action.nargs == 0 else f"{action.option_strings[-1]} {value}"
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        Path(sys.argv[1]).write_text(page())
+    else:
+        print(page())

@@ -1,0 +1,162 @@
+"""Start the long-running parts: demo, bot, dashboard, sandbox. Each ends in order at SIGINT and SIGTERM."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import gc
+import json
+import sys
+from argparse import Namespace
+from collections.abc import Coroutine
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Any
+
+from cli.console import exit_codes
+from cli.console.interactive import attended
+from cli.console.signals import stopping
+from shared.text import parent_watch
+
+if TYPE_CHECKING:
+    from shared.domain.records import Records
+    from shared.settings import Settings
+
+NO_TERMINAL = (
+    "there is no terminal to show a dashboard on: run it in one, print a snapshot with `outreach dashboard --once`, "
+    "or serve browsers with `--web`"
+)
+
+
+def demo(options: Namespace) -> int:
+    """The whole system on embedded parts."""
+    from cli.demo import run_demo
+
+    headless = options.headless or not attended()
+    if headless and not options.headless:
+        print("There is no terminal to show a dashboard on: as with --headless.", file=sys.stderr)
+    return asyncio.run(run_demo(headless=headless, seconds=options.seconds))
+
+
+def bot(options: Namespace) -> int:
+    """The Slack bot and webhook receiver, until it is told to end."""
+    from bot.app import run
+    from shared.settings import Need, load
+
+    return run(load(config=options.config, needs=(Need.API, Need.SLACK, Need.ALERTS)))
+
+
+def dashboard(options: Namespace) -> int:
+    """The dashboard in front, or with `--once` one snapshot on stdout."""
+    if (options.json or options.svg) and not options.once:
+        raise exit_codes.Misused("--json and --svg belong to --once: `outreach dashboard --once --json`")
+    if options.once:
+        return _once(options)
+    if options.web:
+        return _serving(_web(options))
+    if not attended():
+        raise exit_codes.Misused(NO_TERMINAL)
+    return asyncio.run(_front(options))
+
+
+def sandbox(options: Namespace) -> int:
+    """The embedded service and Slack stand-in; announces itself in one line of JSON on stdout."""
+    return _serving(_serve_sandbox(options))
+
+
+def _serving(work: Coroutine[Any, Any, None]) -> int:
+    """Serve; a port that is taken is told in words."""
+    try:
+        asyncio.run(work)
+    except OSError as fault:
+        if fault.errno != errno.EADDRINUSE:
+            raise
+        raise exit_codes.Failed("the port is taken; name another, or 0 for a free one") from None
+    return exit_codes.DONE
+
+
+def _once(options: Namespace) -> int:
+    from tui.entrypoints.once import print_once
+
+    return asyncio.run(
+        print_once(_settings(options), as_json=options.json, svg=options.svg, workspace=options.workspace)
+    )
+
+
+def _settings(options: Namespace) -> Settings:
+    """Settings whose named workspace exists."""
+    from shared.settings import Need, load
+
+    settings = load(config=options.config, needs=(Need.API,))
+    settings.workspace(options.workspace)
+    return settings
+
+
+def _records(settings: Settings) -> AbstractAsyncContextManager[Records]:
+    from cli.console.bot_records import opened
+
+    return opened(settings)
+
+
+async def _front(options: Namespace) -> int:
+    """The settings are read in full once the screen stands, where they are plain (targets, row 7)."""
+    gc.disable()  # what is being loaded is no garbage; the dashboard collects once it stands
+    from tui.app.run import run_dashboard
+
+    return await run_dashboard(
+        lambda: _settings(options),
+        open_records=_records,
+        config=options.config,
+        wall=options.wall,
+        workspace=options.workspace,
+    )
+
+
+async def _web(options: Namespace) -> None:
+    from tui.entrypoints.web import serve
+
+    settings = _settings(options)
+    with stopping() as stop:
+        await serve(
+            settings,
+            port=options.port,
+            stop=stop,
+            announce=lambda address: print(f"The dashboard is at {address} (Ctrl+C ends it)", flush=True),
+            workspace=options.workspace,
+            wall=options.wall,
+        )
+
+
+async def _serve_sandbox(options: Namespace) -> None:
+    from sandbox.embedded import Sandbox, SandboxOptions
+
+    chosen = SandboxOptions(
+        port=options.port,
+        slack_port=options.slack_port,
+        database=options.database,
+        seed=options.seed,
+        speed=options.speed,
+        scenario=options.scenario,
+    )
+    with stopping() as stop:
+        async with contextlib.AsyncExitStack() as exits:
+            try:
+                sandbox = await exits.enter_async_context(Sandbox(chosen))
+            except ValueError as fault:
+                raise exit_codes.Misused(str(fault)) from None
+            print(json.dumps(sandbox.announcement), flush=True)
+            await _stopped_or_orphaned(stop)
+
+
+async def _stopped_or_orphaned(stop: asyncio.Event) -> None:
+    """Return at a signal, or when the process that holds this one's lifeline is gone."""
+    waits = {
+        asyncio.create_task(stop.wait(), name="sandbox-stop"),
+        asyncio.create_task(parent_watch.parent_gone(), name="sandbox-lifeline"),
+    }
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in waits:
+            task.cancel()
+        await asyncio.gather(*waits, return_exceptions=True)

@@ -1,0 +1,100 @@
+"""Run one command of the table in a shell: parse, confirm, run, show."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import getpass
+import re
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from cli.console import card_output, exit_codes
+from cli.console.interactive import attended
+from shared.commands import Command, Invocation, parse
+from shared.domain.card import Card
+from shared.text.tokenize import quote
+
+SEARCHING = {"lead", "remove"}
+PAGES_SEARCHED = 500
+"""About a minute at the key's rate, seen and stopped by who waits for it."""
+
+
+def run(command: Command, options: Namespace) -> int:
+    """Answer on stdout and return 0; a refusal goes to stderr and returns 1."""
+    invocation = parse(line(command.name, options.words))
+    if options.workspace:
+        invocation = replace(invocation, workspace=options.workspace)
+    if command.confirm and not options.yes and not attended():
+        raise exit_codes.Failed(f"“{command.name}” asks first, and nobody can be asked here: add --yes")
+    card = asyncio.run(_answer(invocation, options))
+    return _show(card, as_json=getattr(options, "json", False))
+
+
+def line(name: str, words: Sequence[str]) -> str:
+    """The words as one command line of the shared language, quoted where a shell had them quoted."""
+    return " ".join([name, *map(_quoted, words)])
+
+
+def _quoted(word: str) -> str:
+    """As typed where that is one plain word; a field keeps its name before the quote: `title="VP Sales"`."""
+    if word and not any(c.isspace() or c in "\"'“”„«»‘’‚\\" for c in word):
+        return word
+    if field := re.match(r"[\w.-]+=", word):
+        return field[0] + quote(word[field.end() :])
+    return quote(word)
+
+
+async def _answer(invocation: Invocation, options: Namespace) -> Card:
+    from cli.console.bot_records import opened
+    from cli.console.progress import Mark, gauge
+    from shared import operations
+    from shared.domain.records import Actor
+    from shared.operations.context import Desk, open_client
+    from shared.settings import Need, load
+
+    settings = load(config=options.config, needs=(Need.API,))
+    workspace = settings.workspace(invocation.workspace)
+    async with open_client(settings, workspace) as client, opened(settings) as records:
+        desk = Desk(
+            workspace=workspace,
+            client=client,
+            actor=Actor(name=getpass.getuser(), face="shell"),
+            records=records,
+            now=lambda: datetime.now(UTC),
+            confirmed=getattr(options, "yes", False),
+            pages_searched=PAGES_SEARCHED,
+            settings=settings,
+        )
+        with gauge() if invocation.command.name in SEARCHING else contextlib.nullcontext(_unseen) as show:
+            seen = replace(desk, progress=lambda count: show(Mark(count=count, what="leads looked at")))
+            card = await operations.run(invocation, seen)
+        if not operations.asks(card):
+            return card
+        _ask(card)
+        return await operations.run(invocation, replace(desk, confirmed=True))
+
+
+def _unseen(_mark: object) -> None:
+    """Nothing takes long."""
+
+
+def _ask(card: Card) -> None:
+    """Show what would be done, and go on only after a yes."""
+    card_output.show(replace(card, buttons=()), stream=sys.stderr)
+    print("Go on? [y/N] ", end="", file=sys.stderr, flush=True)
+    if not attended() or sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+        raise exit_codes.Failed("nothing was changed")
+
+
+def _show(card: Card, *, as_json: bool) -> int:
+    if as_json:
+        card_output.print_data(card.data or ())
+    if card.refused:
+        raise exit_codes.Refused(card)
+    if not as_json:
+        card_output.show(card)
+    return exit_codes.DONE

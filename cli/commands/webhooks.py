@@ -1,0 +1,164 @@
+"""`outreach webhooks`: subscribe an address to the service's events, and keep what the service shows only once.
+
+The service can neither list nor delete subscriptions (document, POST /webhooks), so the file beside the state is
+all that is known of them, and a second subscription of the same address is made only when it is insisted on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from argparse import Namespace
+from collections.abc import Sequence
+from difflib import get_close_matches
+from urllib.parse import urlsplit
+
+from cli.console import card_output, exit_codes
+from cli.console.signals import stopping
+from shared.api.errors import Uncertain
+from shared.api.models import EVENT_KINDS, Subscription
+from shared.domain.card import Card, Column, Fact, Row, Table, Tone
+from shared.domain.reports import show_number
+from shared.operations.context import open_client
+from shared.settings import Need, Settings, Workspace, load
+from shared.storage.webhook_subscriptions import FILE_NAME, BookUnreadable, SubscriptionBook
+
+PATH = "/webhooks/outreach"
+LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+
+
+def run(options: Namespace) -> int:
+    """`create` or `list`."""
+    settings = load(config=options.config, needs=(Need.API,) if options.action == "create" else ())
+    workspace = settings.workspace(options.workspace)
+    book = SubscriptionBook(settings.state_dir / FILE_NAME)
+    try:
+        if options.action == "list":
+            return _list(book, workspace, options)
+        return _create(book, workspace, settings, options)
+    except BookUnreadable as fault:
+        raise exit_codes.Failed(str(fault)) from None
+
+
+def _list(book: SubscriptionBook, workspace: Workspace, options: Namespace) -> int:
+    kept = book.list(workspace.name)
+    if options.json:
+        card_output.print_data([_data(s, show_secret=options.show_secret) for s in kept])
+        return exit_codes.DONE
+    set_here = len(workspace.webhook_secrets)
+    rows = tuple(Row(cells=(s.id, s.url, ", ".join(s.events))) for s in kept)
+    columns = (Column(title="Id"), Column(title="URL"), Column(title="Events"))
+    card = Card(
+        title=f"{show_number(len(kept), 'webhook subscription')} made here",
+        text=(f"{set_here} more secrets come from the settings.",) if set_here else (),
+        table=Table(columns=columns, rows=rows) if rows else None,
+        footer="The service cannot be asked for its own list.",
+    )
+    card_output.show(card)
+    return exit_codes.DONE
+
+
+def _create(book: SubscriptionBook, workspace: Workspace, settings: Settings, options: Namespace) -> int:
+    url, events = _address(options.url), _kinds(options.events)
+    _must_be_new(book, workspace, url, insisted=options.yes)
+    _must_be_writable(book)
+    expected = PATH if workspace.name == settings.default_workspace else f"{PATH}/{workspace.name}"
+    if not urlsplit(url).path.rstrip("/").endswith(expected):
+        exit_codes.complain(
+            f"note: the bot takes these deliveries at …{expected}, and the address ends otherwise"
+        )
+    kept = asyncio.run(_subscribe(book, workspace, settings, url=url, events=events))
+    if options.json:
+        card_output.print_data([_data(kept, show_secret=options.show_secret)])
+    else:
+        card_output.show(_card(kept, book, show_secret=options.show_secret))
+    return exit_codes.DONE
+
+
+async def _subscribe(
+    book: SubscriptionBook, workspace: Workspace, settings: Settings, *, url: str, events: Sequence[str]
+) -> Subscription:
+    """The secret is on disk before anything else happens, Ctrl-C included."""
+    async with open_client(settings, workspace) as client:
+        with stopping():
+            try:
+                made = await client.create_webhook(url, events)
+            except Uncertain:
+                raise exit_codes.Refused(_uncertain(url)) from None
+            try:
+                book.add(workspace.name, made)
+            except OSError as fault:
+                raise exit_codes.Failed(
+                    f"the subscription {made.id} exists, but its secret could not be kept ({fault.strerror}) and is "
+                    "lost; create another: what this one delivers is refused with 401 and does no harm"
+                ) from None
+    return made
+
+
+def _address(url: str | None) -> str:
+    if not url:
+        raise exit_codes.Misused(f"webhooks create needs --url https://YOUR-HOST{PATH}")
+    parts = urlsplit(url)
+    if not parts.hostname or parts.scheme not in {"http", "https"}:
+        raise exit_codes.Misused(f"“{url}” is no web address; it looks like https://ops.example.com{PATH}")
+    if parts.scheme == "http" and parts.hostname not in LOOPBACK:
+        raise exit_codes.Misused("the service delivers to https addresses only")
+    return url
+
+
+def _kinds(events: Sequence[str]) -> tuple[str, ...]:
+    for event in events:
+        if event not in EVENT_KINDS:
+            near = get_close_matches(event, EVENT_KINDS, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"it can be: {', '.join(EVENT_KINDS)}"
+            raise exit_codes.Misused(f"there is no event “{event}”; {hint}")
+    return tuple(dict.fromkeys(events)) or EVENT_KINDS
+
+
+def _must_be_new(book: SubscriptionBook, workspace: Workspace, url: str, *, insisted: bool) -> None:
+    twins = [s for s in book.list(workspace.name) if s.url.rstrip("/") == url.rstrip("/")]
+    if twins and not insisted:
+        raise exit_codes.Failed(
+            f"{url} is subscribed already ({', '.join(s.id for s in twins)}). The service can neither list nor delete "
+            "subscriptions, so a second one would deliver every event twice, for good; add --yes if that is wanted"
+        )
+
+
+def _must_be_writable(book: SubscriptionBook) -> None:
+    """Tried before the service is asked, since it shows the secret only once."""
+    folder = book.path.parent
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise exit_codes.Failed(
+            f"the secret could not be kept: {folder} is not writable; nothing was subscribed"
+        )
+
+
+def _uncertain(url: str) -> Card:
+    return Card(
+        title="Nobody knows whether the subscription was made",
+        tone=Tone.WARN,
+        text=(
+            f"The connection broke after the request for {url} was sent, and before the answer came.",
+            "If it exists, its secret is lost: what it delivers is refused with 401 and does no harm.",
+            "So create it again.",
+        ),
+    )
+
+
+def _card(made: Subscription, book: SubscriptionBook, *, show_secret: bool) -> Card:
+    secret = made.secret if show_secret else f"kept in {book.path}, where the bot finds it"
+    return Card(
+        title=f"Subscribed {made.url}",
+        tone=Tone.GOOD,
+        facts=(
+            Fact(label="Id", value=made.id),
+            Fact(label="Events", value=", ".join(made.events)),
+            Fact(label="Secret", value=secret),
+        ),
+    )
+
+
+def _data(made: Subscription, *, show_secret: bool) -> dict[str, object]:
+    secret = {"secret": made.secret} if show_secret else {}
+    return {"id": made.id, "url": made.url, "events": list(made.events), **secret}

@@ -1,0 +1,1 @@
+"""Output, exit codes, progress and prompts."""

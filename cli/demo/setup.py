@@ -1,0 +1,125 @@
+"""Set the stage: sandbox, bot and subscription, as a real installation would stand, in a folder of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from bot.slack.manifest import manifest
+from cli.demo import processes
+
+READY_SECONDS = 30.0
+POLL_SECONDS = 5
+ACCOUNT = "acme"
+"""The sandbox's workspace whose key the demo uses."""
+WORKSPACE = "default"
+"""What the bot calls the one workspace that its environment names."""
+
+
+class DemoFailed(Exception):
+    """The demo could not be set up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """Everything that runs, and where; `announcement` is the contract's first line for scripts."""
+
+    announcement: Mapping[str, Any]
+    environ: Mapping[str, str]
+    """Settings of the demo's installation, as environment variables."""
+    bot: processes.Supervised
+    http: aiohttp.ClientSession
+    folder: Path
+
+
+@contextlib.asynccontextmanager
+async def set_up(*, seed: int, speed: float, scenario: str) -> AsyncIterator[Stage]:
+    """Start it all on free loopback ports; everything ends with the block. Raises `DemoFailed`."""
+    async with contextlib.AsyncExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="outreach-demo-")))
+        http = await stack.enter_async_context(aiohttp.ClientSession())
+        options = ["--seed", str(seed), "--speed", f"{speed:g}", "--scenario", scenario]
+        sandbox = await stack.enter_async_context(
+            processes.running(
+                "sandbox", "--port", "0", "--slack-port", "0", *options,
+                env=processes.environment(), log=folder / "sandbox.log", read_stdout=True,
+            )
+        )  # fmt: skip
+        announced = await _first_line(sandbox, folder / "sandbox.log")
+        (folder / "outreach.toml").touch()  # named, so that nobody's own file is read
+        port = processes.free_port()
+        bot_url = f"http://127.0.0.1:{port}"
+        environ = processes.environment(**_settings(announced, port=port, folder=folder))
+        await _install_app(http, announced, bot_url)
+        bot = await stack.enter_async_context(
+            processes.Supervised("bot", env=environ, log=folder / "bot.log")
+        )
+        await _subscribe(bot_url, environ, folder)
+        await _until_ready(http, bot_url, folder)
+        announcement = {**announced, "bot_url": bot_url, "bot_pid": bot.pid}
+        yield Stage(announcement=announcement, environ=environ, bot=bot, http=http, folder=folder)
+
+
+def _settings(announced: Mapping[str, Any], *, port: int, folder: Path) -> dict[str, str]:
+    return {
+        "OUTREACH_CONFIG": str(folder / "outreach.toml"),
+        "OUTREACH_BASE_URL": announced["base_url"],
+        "OUTREACH_API_KEY": announced["api_keys"][ACCOUNT],
+        "OUTREACH_ALERT_CHANNEL": announced["slack_alert_channel"],
+        "OUTREACH_DATABASE_URL": f"sqlite:///{folder / 'outreach.db'}",
+        "OUTREACH_PORT": str(port),
+        "OUTREACH_POLL_SECONDS": str(POLL_SECONDS),
+        "SLACK_BOT_TOKEN": announced["slack_bot_token"],
+        "SLACK_SIGNING_SECRET": announced["slack_signing_secret"],
+        "SLACK_API_URL": announced["slack_api_url"],
+    }
+
+
+async def _first_line(process: asyncio.subprocess.Process, log: Path) -> dict[str, Any]:
+    assert process.stdout
+    try:
+        line = await asyncio.wait_for(process.stdout.readline(), READY_SECONDS)
+        announced: dict[str, Any] = json.loads(line)
+    except (TimeoutError, ValueError):
+        raise DemoFailed(f"The sandbox did not start: {_last_words(log)}") from None
+    return announced
+
+
+async def _install_app(http: aiohttp.ClientSession, announced: Mapping[str, Any], bot_url: str) -> None:
+    """As on Slack's own pages: the manifest with its commands, events and scopes, and the bot's address."""
+    for act, body in (("manifest", manifest()), ("request_url", {"url": f"{bot_url}/slack/events"})):
+        async with http.post(f"{announced['slack_control_url']}/{act}", json=body) as answer:
+            if answer.status != 200:
+                raise DemoFailed(f"The Slack stand-in does not take the bot's {act}: HTTP {answer.status}")
+
+
+async def _subscribe(bot_url: str, environ: Mapping[str, str], folder: Path) -> None:
+    """As a real installation does it: the command that keeps the secret where the bot finds it."""
+    words = ("webhooks", "create", "--url", f"{bot_url}/webhooks/outreach")
+    async with processes.running(*words, env=environ, log=folder / "webhooks.log") as process:
+        if await asyncio.wait_for(process.wait(), READY_SECONDS):
+            raise DemoFailed(f"The subscription failed: {_last_words(folder / 'webhooks.log')}")
+
+
+async def _until_ready(http: aiohttp.ClientSession, bot_url: str, folder: Path) -> None:
+    deadline = asyncio.get_running_loop().time() + READY_SECONDS
+    while asyncio.get_running_loop().time() < deadline:
+        with contextlib.suppress(aiohttp.ClientError, TimeoutError):
+            async with http.get(f"{bot_url}/readyz", timeout=aiohttp.ClientTimeout(total=2)) as answer:
+                if answer.status == 200:
+                    return
+        await asyncio.sleep(0.05)
+    raise DemoFailed(f"The bot did not get ready: {_last_words(folder / 'bot.log')}")
+
+
+def _last_words(log: Path) -> str:
+    lines = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
+    return "\n  ".join(lines[-5:]) or "it said nothing"

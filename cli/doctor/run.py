@@ -1,0 +1,113 @@
+"""`outreach doctor`: every check, one line each with its cure; or the shapes of what the service sends."""
+
+from __future__ import annotations
+
+import asyncio
+from argparse import Namespace
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+
+from cli.console import card_output, exit_codes
+from cli.doctor import configuration, deliveries, service, slack, storage
+from cli.doctor.finding import Finding, bad
+from shared.api.errors import OutreachError
+from shared.domain.card import Card, Column, Fact, Row, Table, Tone
+from shared.operations.context import open_client
+from shared.settings import Need, Settings, Workspace, load
+
+PATIENCE = 15
+"""Seconds for the checks of one workspace."""
+WORDS = {Tone.GOOD: "ok", Tone.WARN: "look", Tone.BAD: "fail"}
+
+
+def run(options: Namespace) -> int:
+    """Print the findings; 1 if any is bad."""
+    if options.shapes:
+        return _show_shapes(options)
+    findings = asyncio.run(_all(options))
+    if options.json:
+        card_output.print_data([_data(finding) for finding in findings])
+    else:
+        card_output.show(_card(findings))
+    return exit_codes.FAILED if any(f.tone is Tone.BAD for f in findings) else exit_codes.DONE
+
+
+async def _all(options: Namespace) -> list[Finding]:
+    """All checks at once, told in the same order every time."""
+    settings, findings = configuration.examine(options.config)
+    if settings is None:
+        return findings
+    named = options.workspace
+    workspaces = (settings.workspace(named),) if named else tuple(settings.workspaces.values())
+    checked = await asyncio.gather(
+        *(_service(settings, workspace) for workspace in workspaces),
+        _listed(slack.examine(settings)),
+        storage.examine(settings),
+        _listed(deliveries.examine(settings)),
+    )
+    return [*findings, *(finding for found in checked for finding in found)]
+
+
+async def _service(settings: Settings, workspace: Workspace) -> list[Finding]:
+    if not workspace.base_url or not workspace.api_key.get_secret_value():
+        return []  # said under Configuration
+    try:
+        async with asyncio.timeout(PATIENCE), open_client(settings, workspace) as client:
+            return await _listed(service.examine(client, workspace))
+    except TimeoutError:
+        cure = f"Is {workspace.base_url} the right address, and reachable from here?"
+        return [bad(f"API key of {workspace.name}", f"no answer in {PATIENCE} s", cure=cure)]
+
+
+async def _listed(findings: AsyncIterator[Finding]) -> list[Finding]:
+    return [finding async for finding in findings]
+
+
+def _card(findings: Sequence[Finding]) -> Card:
+    failed = sum(f.tone is Tone.BAD for f in findings)
+    doubts = sum(f.tone is Tone.WARN for f in findings)
+    return Card(
+        title=f"{len(findings) - failed - doubts} checks are fine, {doubts} need a look, {failed} fail",
+        tone=Tone.BAD if failed else Tone.WARN if doubts else Tone.GOOD,
+        facts=tuple(Fact(label=f.check, value=_line(f), tone=f.tone) for f in findings),
+    )
+
+
+def _line(finding: Finding) -> str:
+    cure = f". {finding.cure}" if finding.cure else ""
+    return f"{WORDS[finding.tone]}: {finding.word.rstrip('.')}{cure}"
+
+
+def _data(finding: Finding) -> dict[str, object]:
+    return {
+        "check": finding.check,
+        "status": WORDS[finding.tone],
+        "found": finding.word,
+        "cure": finding.cure or None,
+    }
+
+
+def _show_shapes(options: Namespace) -> int:
+    shapes = asyncio.run(_shapes(options))
+    told = [{"endpoint": endpoint, "shape": line} for endpoint in shapes for line in sorted(shapes[endpoint])]
+    if options.json:
+        card_output.print_data(told)
+        return exit_codes.DONE
+    columns = (Column(title="Endpoint"), Column(title="Shape"))
+    rows = tuple(Row(cells=(line["endpoint"], line["shape"])) for line in told)
+    text = ("Paths and types of what came, never a value; safe to show to the maintainers.",)
+    card_output.show(Card(title="What the service sends", text=text, table=Table(columns=columns, rows=rows)))
+    return exit_codes.DONE
+
+
+async def _shapes(options: Namespace) -> Mapping[str, Collection[str]]:
+    """Of every endpoint that reads; one that cannot be read still has a shape."""
+    settings = load(config=options.config, needs=(Need.API,))
+    async with open_client(settings, settings.workspace(options.workspace)) as client:
+        reads = (client.list_sequences(), client.list_inboxes(), client.stats(), client.list_leads())
+        answers = await asyncio.gather(*reads, return_exceptions=True)
+        failed = [answer for answer in answers if isinstance(answer, OutreachError)]
+        if failed and not client.shapes:
+            raise failed[0]
+        for failure in failed:
+            exit_codes.complain(str(failure))
+        return client.shapes

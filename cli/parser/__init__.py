@@ -1,0 +1,1 @@
+"""Command lines: words, options and help."""

@@ -1,0 +1,69 @@
+"""The options of each word, read by argparse; only the parser of the word that was typed is built."""
+
+from __future__ import annotations
+
+import argparse
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from pathlib import Path
+
+from cli.parser.command_line import Line, names_workspace
+from cli.parser.shell_commands import Program
+from shared.commands import Command
+
+
+def read_program(program: Program, line: Line) -> Namespace:
+    """The options of a program; argparse ends the process with 2 and its usage when they are wrong."""
+    named = [argument[1:] for argument in line.around if names_workspace(argument)]
+    rest = [argument for argument in line.around if not names_workspace(argument)]
+    options = program_parser(program).parse_intermixed_args(rest)
+    options.workspace = options.workspace or (named[-1] if named else None)
+    return options
+
+
+def read_command(command: Command, line: Line) -> Namespace:
+    """The options of a command of the table; `words` is what Slack would be told after the verb."""
+    return command_parser(command).parse_intermixed_args(list(line.around))
+
+
+def program_parser(program: Program) -> ArgumentParser:
+    """What a program understands."""
+    parser = _parser(program.name, usage=program.usage, summary=program.summary, examples=program.examples)
+    program.options(parser)
+    return parser
+
+
+def command_parser(command: Command) -> ArgumentParser:
+    """The options of a command; its words are read by `shared.commands`, as everywhere."""
+    parser = _parser(command.name, usage=command.usage, summary=command.summary, examples=command.examples)
+    parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
+    if not command.changes:
+        parser.add_argument("--json", action="store_true", help="the data as JSON, on stdout")
+    if command.confirm:
+        parser.add_argument("--yes", action="store_true", help="do not ask")
+    return parser
+
+
+def option_words(parser: ArgumentParser) -> tuple[str, ...]:
+    """The long options that a parser knows."""
+    known = parser._option_string_actions  # noqa: SLF001 # argparse has no public way to list them
+    return tuple(option for option in known if option.startswith("--"))
+
+
+def _parser(name: str, *, usage: str, summary: str, examples: Sequence[str]) -> ArgumentParser:
+    parser = ArgumentParser(
+        prog=f"outreach {name}",
+        usage=f"outreach {name} {usage}".rstrip(),
+        description=summary,
+        epilog=_epilog(examples),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--config", type=Path, metavar="FILE", help="the outreach.toml to use")
+    parser.add_argument("--workspace", metavar="NAME", help="the workspace to use, as @NAME does")
+    return parser
+
+
+def _epilog(examples: Sequence[str]) -> str:
+    shown = "\n".join(f"  {e}" if e.startswith("eval ") else f"  outreach {e}" for e in examples)
+    return f"examples:\n{shown}" if examples else ""

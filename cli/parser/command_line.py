@@ -1,0 +1,50 @@
+"""A command line taken apart: which word it is, and the options around it. Imports next to nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cli.parser.shell_commands import PROGRAMS
+from shared.commands import COMMANDS, Command, Face
+
+_TAKE_A_VALUE = ("--config", "--workspace")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """The options before the word, the word, and what follows it."""
+
+    before: tuple[str, ...] = ()
+    word: str | None = None
+    after: tuple[str, ...] = ()
+
+    @property
+    def around(self) -> tuple[str, ...]:
+        """Everything but the word."""
+        return (*self.before, *self.after)
+
+
+def split(arguments: Sequence[str]) -> Line:
+    """Find the first argument that is neither an option, nor an option's value, nor `@NAME`."""
+    skip = False
+    for index, argument in enumerate(arguments):
+        if not skip and not argument.startswith("-") and not names_workspace(argument):
+            return Line(before=tuple(arguments[:index]), word=argument, after=tuple(arguments[index + 1 :]))
+        skip = argument in _TAKE_A_VALUE
+    return Line(before=tuple(arguments))
+
+
+def names_workspace(argument: str) -> bool:
+    """Whether it is `@NAME`."""
+    return len(argument) > 1 and argument[0] == "@" and argument[1:].replace("-", "_").isidentifier()
+
+
+def offered(command: Command) -> bool:
+    """Whether the shell has this command."""
+    return Face.SHELL in command.faces
+
+
+def words() -> tuple[str, ...]:
+    """Every word that may follow `outreach`."""
+    return (*(name for name, command in COMMANDS.items() if offered(command)), *PROGRAMS)

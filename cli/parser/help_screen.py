@@ -1,0 +1,66 @@
+"""`outreach --help`: every word on one screen, from the two tables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from cli.parser.command_line import offered
+from cli.parser.shell_commands import PROGRAMS
+from shared.commands import COMMANDS
+
+_HEAD = "usage: outreach [--config FILE] [--workspace NAME] COMMAND …"
+_OPTIONS = (
+    ("--config FILE", "the outreach.toml to use"),
+    ("--workspace NAME, @NAME", "one of several workspaces"),
+    ("--json", "of every reading command: the data as JSON on stdout"),
+    ("--yes", "of commands that ask first: do not ask"),
+    ("--help, --version", "also `outreach COMMAND --help`, with examples"),
+)
+_NAME_WIDTH = 15
+
+
+def text(*, width: int | None = None) -> str:
+    """The whole page, filled to `width` columns (the terminal's, at most 100, when not given)."""
+    columns = width or min(100, _terminal_width())
+    commands = ((c.name, c.summary) for c in COMMANDS.values() if offered(c))
+    programs = ((p.name, p.summary) for p in PROGRAMS.values())
+    return "\n".join(
+        (
+            _HEAD,
+            *_section("Commands, with the same words as in Slack", commands, width=columns),
+            *_section("Programs", programs, width=columns),
+            *_section("Options", _OPTIONS, width=columns),
+        )
+    )
+
+
+def _section(title: str, entries: Iterable[tuple[str, str]], *, width: int) -> list[str]:
+    lines = ["", title]
+    for name, summary in entries:
+        if len(name) >= _NAME_WIDTH:
+            lines.append(f"  {name}")
+        first, *more = _filled(summary, width=max(20, width - _NAME_WIDTH - 2))
+        lines.append(f"  {name if len(name) < _NAME_WIDTH else '':<{_NAME_WIDTH}}{first}")
+        lines += [" " * (_NAME_WIDTH + 2) + line for line in more]
+    return lines
+
+
+def _filled(text: str, *, width: int) -> list[str]:
+    lines = [""]
+    for word in text.split():
+        if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
+            lines.append(word)
+        else:
+            lines[-1] = f"{lines[-1]} {word}".lstrip()
+    return lines
+
+
+def _terminal_width() -> int:
+    """$COLUMNS, or the terminal's, or 80; `shutil` would say it too and bring its compressors along."""
+    if os.environ.get("COLUMNS", "").isdecimal():
+        return int(os.environ["COLUMNS"])
+    try:
+        return os.get_terminal_size().columns
+    except OSError:
+        return 80

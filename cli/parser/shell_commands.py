@@ -1,0 +1,240 @@
+"""The words of `outreach` that only a shell has: what to run, and the options of each.
+
+One entry a program, in the order of showing; `entry` is imported only when its word is typed. The commands that
+Slack and the dashboard have too are in `shared.commands`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # both are imported when the options of a word are read, not to name the words
+    from argparse import ArgumentParser
+    from pathlib import Path
+
+SCENARIOS = ("calm-week", "deliverability-crisis", "reply-storm", "empty", "huge")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """A word, what it does, and where its `run(args) -> int` is."""
+
+    name: str
+    summary: str
+    entry: str
+    """`module:function`"""
+    options: Callable[[ArgumentParser], None]
+    examples: tuple[str, ...] = ()
+    usage: str = ""
+    """The words after the name, as in a command of the table."""
+
+
+def _demo(parser: ArgumentParser) -> None:
+    parser.add_argument("--headless", action="store_true", help="log instead, and print a summary at the end")
+    parser.add_argument(
+        "--for", dest="seconds", type=_seconds, metavar="SECONDS", help="end after so many seconds"
+    )
+
+
+def _bot(_parser: ArgumentParser) -> None:
+    """It takes all it needs from the settings."""
+
+
+def _dashboard(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--wall", action="store_true", help="for a screen on a wall: turns by itself, no keys"
+    )
+    parser.add_argument("--once", action="store_true", help="print one snapshot as text and exit")
+    parser.add_argument("--json", action="store_true", help="with --once: the snapshot as JSON")
+    parser.add_argument("--svg", type=_path, metavar="FILE", help="with --once: a picture of the dashboard")
+    parser.add_argument(
+        "--web", action="store_true", help="in browsers of this machine; all share one poller"
+    )
+    parser.add_argument(
+        "--port", type=_port, default=8014, metavar="N", help="with --web; 0 takes a free one"
+    )
+
+
+def _sandbox(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--port", type=_port, default=0, metavar="N", help="of the service; 0 takes a free one"
+    )
+    parser.add_argument("--slack-port", type=_port, default=0, metavar="N", help="of the Slack stand-in")
+    parser.add_argument("--database", metavar="URL", help="keep the account there; without it, in memory")
+    parser.add_argument("--seed", type=int, default=7, metavar="N", help="another seed, another account")
+    parser.add_argument("--speed", type=float, default=1.0, metavar="X", help="1 is real time")
+    parser.add_argument("--scenario", choices=SCENARIOS, default=SCENARIOS[0], help="what kind of account")
+
+
+def _path(text: str) -> Path:
+    from pathlib import Path
+
+    return Path(text).expanduser()
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) <= 65535):
+        from argparse import ArgumentTypeError
+
+        raise ArgumentTypeError(f"{text!r} is no port: 0 to 65535")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    from argparse import ArgumentTypeError
+
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise ArgumentTypeError(f"{text!r} is no time: a number of seconds above 0")
+    return seconds
+
+
+def _doctor(parser: ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="the findings as JSON")
+    parser.add_argument(
+        "--shapes", action="store_true", help="what shapes the service sends: paths and types"
+    )
+
+
+def _webhooks(parser: ArgumentParser) -> None:
+    parser.add_argument("action", choices=("create", "list"), help="subscribe an address, or show what was")
+    parser.add_argument("events", nargs="*", metavar="EVENT", help="event kinds; none means all")
+    parser.add_argument("--url", metavar="URL", help="the bot's public https address, …/webhooks/outreach")
+    parser.add_argument("--show-secret", action="store_true", help="print the secret too")
+    parser.add_argument("--yes", action="store_true", help="subscribe an address a second time")
+    parser.add_argument("--json", action="store_true", help="the answer as JSON")
+
+
+def _import(parser: ArgumentParser) -> None:
+    parser.add_argument("file", type=_path, metavar="FILE", help="CSV of any delimiter and encoding")
+    parser.add_argument("--to", required=True, metavar="SEQUENCE", help="id, name, or a unique beginning")
+    parser.add_argument(
+        "--map",
+        action="append",
+        default=[],
+        dest="pairs",
+        metavar="COLUMN=FIELD",
+        help="a column's header or number and the field it fills; FIELD - leaves it out; may be repeated",
+    )
+    parser.add_argument("--encoding", metavar="NAME", help="when the guess is wrong: shift_jis, cp1250 …")
+    parser.add_argument("--dry-run", action="store_true", help="read and check everything, send nothing")
+    parser.add_argument("--report", type=_path, metavar="FILE", help="where the outcome of each row goes")
+    parser.add_argument("--json", action="store_true", help="the totals as JSON")
+
+
+def _export(parser: ArgumentParser) -> None:
+    from shared.api.models import LEAD_STATUSES
+
+    parser.add_argument("file", type=_path, metavar="FILE", help="ends in .csv or .jsonl")
+    parser.add_argument("--sequence", metavar="SEQUENCE", help="id, name, or a unique beginning")
+    parser.add_argument("--status", choices=LEAD_STATUSES, help="only leads of this status")
+    parser.add_argument("--format", choices=("csv", "jsonl"), help="when the file's ending does not tell")
+
+
+def _init(parser: ArgumentParser) -> None:
+    parser.add_argument("file", nargs="?", type=_path, default="outreach.toml", metavar="FILE")
+    parser.add_argument("--yes", action="store_true", help="overwrite a file that is there")
+
+
+def _completion(parser: ArgumentParser) -> None:
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"))
+
+
+_ALL = (
+    Program(
+        name="demo",
+        summary="The whole system on embedded parts: service, Slack stand-in, bot and dashboard",
+        entry="cli.commands.launch:demo",
+        options=_demo,
+        examples=("demo", "demo --headless --for 20"),
+        usage="[--headless] [--for SECONDS]",
+    ),
+    Program(
+        name="bot",
+        summary="The Slack bot and webhook receiver",
+        entry="cli.commands.launch:bot",
+        options=_bot,
+        examples=("bot",),
+    ),
+    Program(
+        name="dashboard",
+        summary="The terminal dashboard",
+        entry="cli.commands.launch:dashboard",
+        options=_dashboard,
+        examples=("dashboard", "dashboard --wall", "dashboard --once --json", "dashboard --web"),
+        usage="[--wall] [--once] [--json] [--svg FILE] [--web] [--port N]",
+    ),
+    Program(
+        name="sandbox",
+        summary="The embedded outreach service and Slack stand-in alone",
+        entry="cli.commands.launch:sandbox",
+        options=_sandbox,
+        examples=("sandbox", "sandbox --port 8080 --scenario reply-storm --speed 60"),
+        usage="[--port N] [--slack-port N] [--database URL] [--seed N] [--speed X] [--scenario NAME]",
+    ),
+    Program(
+        name="doctor",
+        summary="Check configuration, keys, channel, webhook address, database and clock",
+        entry="cli.doctor.run:run",
+        options=_doctor,
+        examples=("doctor", "doctor --json", "doctor --shapes"),
+        usage="[--json] [--shapes]",
+    ),
+    Program(
+        name="webhooks",
+        summary="Subscribe to the service's events, and keep the secret where the bot finds it",
+        entry="cli.commands.webhooks:run",
+        options=_webhooks,
+        examples=(
+            "webhooks create --url https://ops.example.com/webhooks/outreach",
+            "webhooks create --url https://ops.example.com/webhooks/outreach reply.interested domain.paused",
+            "webhooks list",
+        ),
+        usage="create --url URL [EVENT…] | list",
+    ),
+    Program(
+        name="import",
+        summary="Add the leads of a CSV file to a sequence; resumes where it was interrupted",
+        entry="cli.bulk.import_command:run",
+        options=_import,
+        examples=(
+            'import leads.csv --to "Q3 CTO" --dry-run',
+            'import leads.csv --to sq_8f2 --map "Work mail=email" --map Notes=-',
+        ),
+        usage="FILE.csv --to SEQUENCE [--map COLUMN=FIELD …] [--encoding NAME] [--dry-run] [--report FILE]",
+    ),
+    Program(
+        name="export",
+        summary="Write leads to a CSV or JSON lines file",
+        entry="cli.bulk.export_command:run",
+        options=_export,
+        examples=("export leads.csv", 'export interested.jsonl --sequence "Q3 CTO" --status interested'),
+        usage="FILE [--sequence SEQUENCE] [--status STATUS] [--format csv|jsonl]",
+    ),
+    Program(
+        name="init",
+        summary="Write a commented outreach.toml to fill in",
+        entry="cli.commands.init:init",
+        options=_init,
+        examples=("init", "init ~/.config/outreach/outreach.toml"),
+        usage="[FILE]",
+    ),
+    Program(
+        name="completion",
+        summary="Print the completion script of a shell",
+        entry="cli.commands.completion:run",
+        options=_completion,
+        examples=(
+            'eval "$(outreach completion bash)"',
+            "completion fish > ~/.config/fish/completions/outreach.fish",
+        ),
+        usage="bash|zsh|fish",
+    ),
+)
+
+PROGRAMS: Mapping[str, Program] = {program.name: program for program in _ALL}

@@ -1,0 +1,1 @@
+"""Clock, ids, errors, schema, storage and seeded randomness."""

@@ -1,0 +1,1 @@
+"""The simulated campaign: sends, responses, health reviews."""

@@ -1,0 +1,173 @@
+"""Keep an eye on deliverability: the daily review of every inbox, and the automatic pause of a domain."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy import Connection, Row, bindparam, func, select, update
+
+from sandbox.service.base.clock import day_of
+from sandbox.service.base.schema import domains, inboxes, sequences, tallies
+from sandbox.service.campaign import deliverability
+from sandbox.service.campaign.deliverability import Record, Standing
+from sandbox.service.campaign.rules import Window, next_slot
+from sandbox.service.webhooks import payloads
+from sandbox.service.webhooks.publisher import publish
+
+NEVER = 1e12
+_RECENT_DAYS = 5
+
+_STAND = (
+    update(inboxes)
+    .where(inboxes.c.pk == bindparam("inbox"))
+    .values(
+        health=bindparam("score"),
+        daily_limit=bindparam("cap"),
+        status=bindparam("now_is"),
+        next_slot_at=bindparam("slot"),
+    )
+)
+_WITH_WINDOWS = select(inboxes, sequences.c.opens, sequences.c.closes, sequences.c.weekdays).join(
+    sequences, sequences.c.pk == inboxes.c.sequence_pk
+)
+
+
+def _sums() -> tuple[Any, ...]:
+    names = ("sends", "replies", "bounces", "complaints")
+    return tuple(func.coalesce(func.sum(tallies.c[name]), 0).label(name) for name in names)
+
+
+_BY_INBOX = (
+    select(tallies.c.group_key, *_sums())
+    .where(tallies.c.grouping == "inbox", tallies.c.day.between(bindparam("first"), bindparam("last")))
+    .group_by(tallies.c.group_key)
+)
+_OF_DOMAIN = (
+    select(*_sums())
+    .select_from(tallies)
+    .join(inboxes, inboxes.c.pk == tallies.c.group_key)
+    .where(
+        tallies.c.workspace_pk == bindparam("workspace"),
+        tallies.c.grouping == "inbox",
+        tallies.c.day.between(bindparam("first"), bindparam("last")),
+        inboxes.c.domain_pk == bindparam("domain"),
+    )
+)
+
+
+def review(connection: Connection, *, seed: int, at: float) -> None:
+    """The daily review at the start of a UTC day: scores follow the last days, warm-up raises limits."""
+    day = day_of(at)
+    records = _records(connection, first=day - _RECENT_DAYS, last=day - 1)
+    rows = [
+        _reviewed(inbox, records[inbox.pk], seed=seed, at=at)
+        for inbox in connection.execute(_WITH_WINDOWS.order_by(inboxes.c.pk)).all()
+    ]
+    if rows:
+        connection.execute(_STAND, rows)
+    _declare_healthy(connection)
+
+
+def _records(connection: Connection, *, first: int, last: int) -> dict[int, Record]:
+    found: dict[int, Record] = defaultdict(Record)
+    for row in connection.execute(_BY_INBOX, {"first": first, "last": last}):
+        found[row.group_key] = _record(row)
+    return found
+
+
+def _record(row: Row[Any]) -> Record:
+    return Record(
+        sends=int(row.sends),
+        replies=int(row.replies),
+        bounces=int(row.bounces),
+        complaints=int(row.complaints),
+    )
+
+
+def _reviewed(inbox: Row[Any], record: Record, *, seed: int, at: float) -> dict[str, Any]:
+    score = deliverability.health_tomorrow(inbox.health, record, key=(seed, inbox.pk, day_of(at)))
+    if inbox.status != "warming":
+        return _row(inbox, Standing(health=score, daily_limit=inbox.daily_limit, status=inbox.status))
+    standing = deliverability.warmed(inbox.daily_limit, inbox.full_limit, health=score)
+    return _row(inbox, standing, slot=_first_slot(inbox, standing, seed=seed, at=at))
+
+
+def _row(inbox: Row[Any], standing: Standing, *, slot: float | None = None) -> dict[str, Any]:
+    return {
+        "inbox": inbox.pk,
+        "score": standing.health,
+        "cap": standing.daily_limit,
+        "now_is": standing.status,
+        "slot": inbox.next_slot_at if slot is None else slot,
+    }
+
+
+def _first_slot(inbox: Row[Any], standing: Standing, *, seed: int, at: float) -> float:
+    """Another limit divides the day anew."""
+    window = Window(opens=inbox.opens, closes=inbox.closes, weekdays=inbox.weekdays)
+    return next_slot(window, limit=standing.daily_limit, after=at, key=(seed, inbox.pk))
+
+
+def _declare_healthy(connection: Connection) -> None:
+    """A domain is healthy again when none of its inboxes is warming or resting."""
+    still = select(inboxes.c.domain_pk).where(inboxes.c.status != "active")
+    connection.execute(
+        update(domains)
+        .where(domains.c.state == "warming", domains.c.pk.not_in(still))
+        .values(state="healthy")
+    )
+
+
+def watch(connection: Connection, suspects: Iterable[int], *, at: float) -> None:
+    """Pause each of these domains whose last two days deserve it (document: domain.paused)."""
+    for pk in sorted(suspects):
+        domain = connection.execute(select(domains).where(domains.c.pk == pk)).one()
+        if domain.state != "healthy":  # who is warming up is watched by hand already
+            continue
+        where = {"workspace": domain.workspace_pk, "domain": pk, "first": day_of(at) - 1, "last": day_of(at)}
+        record = _record(connection.execute(_OF_DOMAIN, where).one())
+        reason = deliverability.reason_to_pause(record)
+        if reason is not None:
+            pause_domain(connection, domain, at=at, reason=reason, record=record)
+
+
+def pause_domain(connection: Connection, domain: Row[Any], *, at: float, reason: str, record: Record) -> None:
+    """Auto-pause: the domain's inboxes rest, and whoever subscribed is told."""
+    connection.execute(
+        update(domains)
+        .where(domains.c.pk == domain.pk)
+        .values(state="paused", until=at + deliverability.REST)
+    )
+    resting = connection.execute(
+        update(inboxes)
+        .where(inboxes.c.domain_pk == domain.pk)
+        .values(status="resting", next_slot_at=NEVER)
+        .returning(inboxes.c.email)
+    )
+    payload = payloads.domain_payload(
+        domain=domain.name,
+        reason=reason,
+        rate=record.rate(record.bounces if reason == "bounce_rate" else record.complaints),
+        inboxes=sorted(row.email for row in resting),
+    )
+    publish(connection, payload, workspace=domain.workspace_pk, at=at)
+
+
+def wake(connection: Connection, *, seed: int, at: float) -> None:
+    """Let domains that have rested long enough warm up."""
+    rested = connection.execute(
+        select(domains).where(domains.c.state == "paused", domains.c.until <= at)
+    ).all()
+    for domain in rested:
+        connection.execute(
+            update(domains).where(domains.c.pk == domain.pk).values(state="warming", until=None)
+        )
+        woken = connection.execute(_WITH_WINDOWS.where(inboxes.c.domain_pk == domain.pk)).all()
+        connection.execute(_STAND, [_rested(inbox, seed=seed, at=at) for inbox in woken])
+
+
+def _rested(inbox: Row[Any], *, seed: int, at: float) -> dict[str, Any]:
+    standing = deliverability.rested(inbox.full_limit, health=inbox.health)
+    return _row(inbox, standing, slot=_first_slot(inbox, standing, seed=seed, at=at))

@@ -1,0 +1,166 @@
+"""A response arrives: the lead's status, the counts and the events follow from it in the same transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, insert, select, update
+
+from sandbox.service.base.clock import DAY, date_of, day_of
+from sandbox.service.base.schema import blocklist, inboxes, leads, responses, sequences
+from sandbox.service.base.storage import upsert
+from sandbox.service.campaign import reply_texts, rules
+from sandbox.service.campaign.daily_counts import Cell, TallySheet
+from sandbox.service.webhooks import payloads
+from sandbox.service.webhooks.publisher import publish
+
+KINDS_OF: dict[str, tuple[str, ...]] = {
+    "interested": ("lead.replied", "reply.interested"),
+    "reply": ("lead.replied",),
+    "ooo": ("reply.ooo",),
+    "bounce_hard": ("lead.bounced",),
+    "bounce_soft": ("lead.bounced",),
+    "unsubscribe": ("lead.unsubscribed",),
+    "complaint": ("lead.unsubscribed",),
+    "completed": ("sequence.completed",),
+    "meeting": (),
+}
+"""The deliveries that a response causes (document: Event kinds)."""
+
+_CONTEXT = (
+    select(
+        leads.c.pk,
+        leads.c.workspace_pk,
+        leads.c.sequence_pk,
+        leads.c.email,
+        leads.c.first_name,
+        leads.c.last_name,
+        leads.c.company,
+        leads.c.status,
+        sequences.c.name.label("sequence"),
+        sequences.c.steps,
+        inboxes.c.email.label("inbox"),
+    )
+    .join(sequences, sequences.c.pk == leads.c.sequence_pk)
+    .join(inboxes, inboxes.c.pk == bindparam("inbox"))
+    .where(leads.c.pk == bindparam("lead"))
+)
+_SETTLE = (
+    update(leads)
+    .where(leads.c.pk == bindparam("lead"))
+    .values(status=bindparam("now_is"), due_at=bindparam("next_due"), step=bindparam("at_step"))
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Response:
+    """What a lead (or its mail server) sends back to a step."""
+
+    lead: int
+    inbox: int
+    step: int
+    kind: str
+    text: str | None = None
+    overrides: dict[str, Any] = field(default_factory=dict)
+
+
+def settle(connection: Connection, response: Response, *, seed: int, at: float, sheet: TallySheet) -> bool:
+    """Let a response take effect; False when its lead has been removed or is past it."""
+    lead = connection.execute(_CONTEXT, {"lead": response.lead, "inbox": response.inbox}).first()
+    if lead is None or not _possible(response.kind, lead.status):
+        return False
+    _count(response, lead, seed=seed, at=at, sheet=sheet)
+    _change_lead(connection, response, lead, seed=seed, at=at)
+    for payload in _payloads(response, lead, seed=seed, at=at):
+        publish(connection, payload, workspace=lead.workspace_pk, at=at)
+    return True
+
+
+def _possible(kind: str, status: str) -> bool:
+    """A meeting follows interest; everything else comes from a lead that is still under way, or bounces late."""
+    if kind == "meeting":
+        return status == "interested"
+    return status == "active" or (kind == "bounce_hard" and status == "completed")
+
+
+def _count(response: Response, lead: Any, *, seed: int, at: float, sheet: TallySheet) -> None:
+    variant = rules.variant_of(seed=seed, lead=response.lead, step=response.step)
+    cell = Cell(lead.workspace_pk, day_of(at), lead.sequence_pk, response.step, variant, response.inbox)
+    for what in rules.COUNTED[response.kind]:
+        sheet.count(cell, what)
+
+
+def _change_lead(connection: Connection, response: Response, lead: Any, *, seed: int, at: float) -> None:
+    if response.kind != "meeting":
+        connection.execute(_SETTLE, {"lead": lead.pk} | _next(response, lead, seed=seed, at=at))
+    if response.kind in {"bounce_hard", "unsubscribe", "complaint"}:
+        block(connection, lead.workspace_pk, lead.email)
+    if response.kind == "interested":
+        delay = rules.books_meeting(seed=seed, lead=lead.pk, step=response.step)
+        if delay is not None:
+            expect(connection, response, kind="meeting", due_at=at + delay)
+
+
+def _next(response: Response, lead: Any, *, seed: int, at: float) -> dict[str, Any]:
+    """Where the lead stands now. A soft bounce is sent again a day later, an absent lead after the return date."""
+    if response.kind == "bounce_soft":
+        return {"now_is": "active", "next_due": at + DAY, "at_step": response.step - 1}
+    if response.kind == "ooo" and response.step < lead.steps:
+        away = rules.days_away(seed=seed, lead=lead.pk, step=response.step)
+        return {"now_is": "active", "next_due": at + away * DAY, "at_step": response.step}
+    return {
+        "now_is": rules.FINAL.get(response.kind, "completed"),
+        "next_due": None,
+        "at_step": response.step,
+    }
+
+
+def block(connection: Connection, workspace: int, entry: str) -> None:
+    """Put an address or a domain on the workspace's blocklist."""
+    statement = upsert(connection.dialect.name, blocklist).values(workspace_pk=workspace, entry=entry.lower())
+    connection.execute(statement.on_conflict_do_nothing())
+
+
+def expect(connection: Connection, response: Response, *, kind: str, due_at: float) -> None:
+    """Let a response show later."""
+    connection.execute(
+        insert(responses),
+        {
+            "lead_pk": response.lead,
+            "inbox_pk": response.inbox,
+            "step": response.step,
+            "kind": kind,
+            "due_at": due_at,
+        },
+    )
+
+
+def _payloads(response: Response, lead: Any, *, seed: int, at: float) -> list[dict[str, Any]]:
+    details = _details(response, lead, seed=seed, at=at)
+    return [
+        payloads.lead_payload(
+            kind, lead=lead, sequence=lead.sequence, step=response.step, inbox=lead.inbox, **details
+        )
+        | response.overrides
+        for kind in KINDS_OF[response.kind]
+    ]
+
+
+def _details(response: Response, lead: Any, *, seed: int, at: float) -> dict[str, Any]:
+    if response.kind.startswith("bounce"):
+        return {"bounce_type": response.kind.removeprefix("bounce_")}
+    if response.kind not in {"interested", "reply", "ooo", "unsubscribe"}:
+        return {}
+    away = rules.days_away(seed=seed, lead=lead.pk, step=response.step)
+    returns = date_of(at + away * DAY).isoformat()
+    text = response.text or reply_texts.reply_text(
+        response.kind,
+        key=(seed, lead.pk, response.step),
+        me=lead.inbox.partition("@")[0].rstrip("0123456789").capitalize(),
+        first=lead.first_name,
+        last=lead.last_name,
+        company=lead.company,
+        date=returns,
+    )
+    return {"reply": text} | ({"return_date": returns} if response.kind == "ooo" else {})

@@ -1,0 +1,178 @@
+"""The rules of a cold-email campaign: when an inbox may send, and what comes of a send. Values in, values out."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+from sandbox.service.base.clock import DAY, HOUR, MINUTE
+from sandbox.service.base.seeded_random import between, roll, two_rolls
+
+STEP_GAP_DAYS = (1, 2, 3, 4, 5)
+FINISH_AFTER = 2 * DAY
+VARIANTS = ("A", "B")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """When a sequence sends: hours in UTC that do not cross midnight, on weekdays (bit 0 is Monday)."""
+
+    opens: int
+    closes: int
+    weekdays: int
+
+    def on(self, day: int) -> bool:
+        """Whether a UTC day is a sending day; 1970-01-01 was a Thursday."""
+        return bool(self.weekdays >> (day + 3) % 7 & 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Climate:
+    """What a scenario does to the odds just now: factors on the rates of bounces, replies and complaints."""
+
+    bounces: float = 1.0
+    replies: float = 1.0
+    complaints: float = 1.0
+
+
+CALM = Climate()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What comes of one send, and how many seconds later; `silence` is what mostly comes."""
+
+    kind: str
+    delay: float
+
+
+def next_slot(window: Window, *, limit: int, after: float, key: tuple[object, ...]) -> float:
+    """The first moment later than `after` at which an inbox sends, its day's limit spread over the window.
+
+    A day offers exactly `limit` slots, one in each equal part of the window, so the daily limit cannot be passed.
+    """
+    day = int(after // DAY)
+    for ahead in range(9):
+        slot = _slot_of_day(window, limit=limit, day=day + ahead, after=after, key=key)
+        if slot is not None:
+            return slot
+    return after + DAY
+
+
+def _slot_of_day(
+    window: Window, *, limit: int, day: int, after: float, key: tuple[object, ...]
+) -> float | None:
+    if limit <= 0 or not window.on(day):
+        return None
+    start = day * DAY + window.opens * HOUR
+    part = (window.closes - window.opens) * HOUR / limit
+    for number in range(max(0, int((after - start) / part)), limit):
+        slot = start + (number + _within_part(key, day, number)) * part
+        if slot > after:
+            return slot
+    return None
+
+
+@lru_cache(maxsize=1_024)
+def _within_part(key: tuple[object, ...], day: int, number: int) -> float:
+    """Whoever asks for the slot after this one asks for this one, too."""
+    return between(0.1, 0.9, roll("slot", *key, day, number))
+
+
+def variant_of(*, seed: int, lead: int, step: int) -> int:
+    """Which variant of a step's text a lead gets: 0 is A, 1 is B."""
+    return int(roll(seed, "variant", lead, step) * len(VARIANTS))
+
+
+def step_gap(step: int) -> float:
+    """Seconds between a step and the next one, on average."""
+    return STEP_GAP_DAYS[min(step, len(STEP_GAP_DAYS)) - 1] * DAY
+
+
+def outcome(
+    *,
+    seed: int,
+    lead: int,
+    step: int,
+    variant: int,
+    day: int,
+    health: float,
+    appeal: float,
+    climate: Climate = CALM,
+) -> Outcome:
+    """What comes of sending a step's variant to a lead, on that day, from an inbox of that health."""
+    what, when = two_rolls(seed, "outcome", lead, step, variant, day)
+    for kind, share in _shares(step=step, variant=variant, health=health, appeal=appeal, climate=climate):
+        if what < share:
+            return Outcome(kind=kind, delay=_delay(kind, when))
+        what -= share
+    return Outcome(kind="silence", delay=0.0)
+
+
+@lru_cache(maxsize=8_192)
+def _shares(
+    *, step: int, variant: int, health: float, appeal: float, climate: Climate
+) -> tuple[tuple[str, float], ...]:
+    """How likely each kind is. Poor health lands in spam: fewer replies, more bounces and complaints."""
+    reach = min(1.1, max(0.15, (health - 15.0) / 72.0)) * climate.replies
+    ill = max(1.0, 1.0 + (82.0 - health) / 28.0)
+    freshness = 0.86 ** (step - 1)
+    keen = appeal * (1.0 + 0.22 * variant) * freshness * reach
+    return (
+        ("bounce_hard", min(0.5, 0.0085 * ill * climate.bounces * (1.0 if step == 1 else 0.35))),
+        ("bounce_soft", min(0.2, 0.0055 * ill * climate.bounces)),
+        ("interested", min(0.25, 0.031 * keen)),
+        ("reply", min(0.3, 0.037 * keen)),
+        ("ooo", 0.017 * reach),
+        ("unsubscribe", 0.0045),
+        ("complaint", min(0.05, 0.00035 * ill * climate.complaints)),
+    )
+
+
+def _delay(kind: str, when: float) -> float:
+    """Seconds until it shows: machines answer in seconds, people within the hour, the day or the weekend."""
+    if kind.startswith("bounce") or kind == "ooo":
+        return between(5.0, 3 * MINUTE, when)
+    return min(3 * DAY, 150 * MINUTE * math.exp(1.3 * _bell(when)))
+
+
+def _bell(at: float) -> float:
+    """A roll bent into (about) a normal distribution: the logistic quantile, which needs no table."""
+    at = min(0.999, max(0.001, at))
+    return math.log(at / (1.0 - at)) / 1.702
+
+
+def books_meeting(*, seed: int, lead: int, step: int) -> float | None:
+    """Seconds until an interested lead books a meeting; None for the many who never do."""
+    whether, when = two_rolls(seed, "meeting", lead, step)
+    return between(2 * HOUR, 3 * DAY, when) if whether < 0.38 else None
+
+
+def days_away(*, seed: int, lead: int, step: int) -> int:
+    """How many days an out-of-office reply says."""
+    return 2 + int(roll(seed, "away", lead, step) ** 2 * 19)
+
+
+FINAL = {
+    "bounce_hard": "bounced",
+    "interested": "interested",
+    "reply": "replied",
+    "unsubscribe": "unsubscribed",
+    "complaint": "unsubscribed",
+    "completed": "completed",
+}
+"""The lead status that a response settles; the other responses leave a lead active."""
+
+COUNTED: dict[str, tuple[str, ...]] = {
+    "bounce_hard": ("bounces",),
+    "bounce_soft": ("bounces",),
+    "interested": ("replies", "positive_replies"),
+    "reply": ("replies",),
+    "ooo": (),
+    "unsubscribe": (),
+    "complaint": ("complaints",),
+    "completed": (),
+    "meeting": ("meetings",),
+}
+"""What each response raises in the stats. An auto-reply is nobody's reply, and an opt-out is not one either."""

@@ -1,0 +1,132 @@
+"""Send what is due: each inbox takes its slots in turn, follow-ups before new leads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, insert, select, update
+
+from sandbox.service.base.clock import day_of
+from sandbox.service.base.schema import inboxes, leads, responses, sequences
+from sandbox.service.campaign import rules
+from sandbox.service.campaign.daily_counts import Cell, TallySheet
+from sandbox.service.campaign.rules import Window
+from sandbox.service.campaign.scenarios import Scenario
+
+_DUE_INBOXES = (
+    select(
+        inboxes.c.pk,
+        inboxes.c.workspace_pk,
+        inboxes.c.domain_pk,
+        inboxes.c.sequence_pk,
+        inboxes.c.health,
+        inboxes.c.daily_limit,
+        inboxes.c.next_slot_at,
+        inboxes.c.status,
+        sequences.c.status.label("sequence_status"),
+        sequences.c.steps,
+        sequences.c.opens,
+        sequences.c.closes,
+        sequences.c.weekdays,
+        sequences.c.appeal,
+    )
+    .join(sequences, sequences.c.pk == inboxes.c.sequence_pk)
+    .where(inboxes.c.next_slot_at <= bindparam("until"))
+    .order_by(inboxes.c.next_slot_at, inboxes.c.pk)
+)
+_WAITING = select(leads.c.pk, leads.c.step).where(
+    leads.c.sequence_pk == bindparam("sequence"), leads.c.due_at <= bindparam("until")
+)
+_FOLLOW_UPS = (
+    _WAITING.where(leads.c.inbox_pk == bindparam("inbox"))
+    .order_by(leads.c.due_at, leads.c.pk)
+    .limit(bindparam("room"))
+)
+_NEW = (
+    _WAITING.where(leads.c.inbox_pk.is_(None)).order_by(leads.c.due_at, leads.c.pk).limit(bindparam("room"))
+)
+_SENT = (
+    update(leads)
+    .where(leads.c.pk == bindparam("lead"))
+    .values(step=bindparam("at_step"), due_at=bindparam("next_due"), inbox_pk=bindparam("inbox"))
+)
+_MOVE_ON = update(inboxes).where(inboxes.c.pk == bindparam("inbox")).values(next_slot_at=bindparam("slot"))
+
+
+@dataclass(slots=True, kw_only=True)
+class Round:
+    """The sends of one stretch of time, collected and then written in a few statements."""
+
+    seed: int
+    scenario: Scenario
+    founded_at: float
+    sheet: TallySheet
+    taken: set[int] = field(default_factory=set)
+    sent: list[dict[str, Any]] = field(default_factory=list)
+    expected: list[dict[str, Any]] = field(default_factory=list)
+    moved: list[dict[str, Any]] = field(default_factory=list)
+
+    def run(self, connection: Connection, *, until: float) -> None:
+        """Let every inbox that has a slot by `until` use it."""
+        for inbox in connection.execute(_DUE_INBOXES, {"until": until}).all():
+            self._use_slots(connection, inbox, until=until)
+        for statement, rows in (
+            (_SENT, self.sent),
+            (insert(responses), self.expected),
+            (_MOVE_ON, self.moved),
+        ):
+            if rows:
+                connection.execute(statement, rows)
+
+    def _use_slots(self, connection: Connection, inbox: Any, *, until: float) -> None:
+        window = Window(opens=inbox.opens, closes=inbox.closes, weekdays=inbox.weekdays)
+        slots, slot = [], inbox.next_slot_at
+        while slot <= until:
+            slots.append(slot)
+            slot = rules.next_slot(window, limit=inbox.daily_limit, after=slot, key=(self.seed, inbox.pk))
+        self.moved.append({"inbox": inbox.pk, "slot": slot})
+        if inbox.sequence_status == "active" and inbox.status != "resting":
+            for at, lead in zip(
+                slots, self._waiting(connection, inbox, room=len(slots), until=until), strict=False
+            ):
+                self._send(lead, inbox, at=at)
+
+    def _waiting(self, connection: Connection, inbox: Any, *, room: int, until: float) -> list[Any]:
+        """The leads for so many slots; new ones may have been taken by a colleague inbox in the same round."""
+        where = {"sequence": inbox.sequence_pk, "inbox": inbox.pk, "until": until, "room": room}
+        found = list(connection.execute(_FOLLOW_UPS, where))
+        if len(found) < room:
+            new = connection.execute(_NEW, where | {"room": room + len(self.taken)})
+            found += [lead for lead in new if lead.pk not in self.taken][: room - len(found)]
+        self.taken.update(lead.pk for lead in found)
+        return found
+
+    def _send(self, lead: Any, inbox: Any, *, at: float) -> None:
+        step = lead.step + 1
+        variant = rules.variant_of(seed=self.seed, lead=lead.pk, step=step)
+        cell = Cell(inbox.workspace_pk, day_of(at), inbox.sequence_pk, step, variant, inbox.pk)
+        self.sheet.count(cell, "sends")
+        result = rules.outcome(
+            seed=self.seed,
+            lead=lead.pk,
+            step=step,
+            variant=variant,
+            day=cell.day,
+            health=inbox.health,
+            appeal=inbox.appeal,
+            climate=self.scenario.climate(at - self.founded_at, domain=inbox.domain_pk),
+        )
+        due = None
+        if result.kind != "silence":
+            self._expect(lead, inbox, kind=result.kind, step=step, due_at=at + result.delay)
+        elif step < inbox.steps:
+            due = at + rules.step_gap(step)
+        else:
+            self._expect(lead, inbox, kind="completed", step=step, due_at=at + rules.FINISH_AFTER)
+        self.sent.append({"lead": lead.pk, "at_step": step, "next_due": due, "inbox": inbox.pk})
+
+    def _expect(self, lead: Any, inbox: Any, *, kind: str, step: int, due_at: float) -> None:
+        self.expected.append(
+            {"lead_pk": lead.pk, "inbox_pk": inbox.pk, "step": step, "kind": kind, "due_at": due_at}
+        )

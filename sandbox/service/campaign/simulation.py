@@ -1,0 +1,191 @@
+"""Advance the campaign in fixed quanta of service time, so that how often it is asked changes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from typing import Any
+
+from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
+
+from sandbox.service.base.clock import DAY, HOUR, Clock
+from sandbox.service.base.schema import api_keys, domains, inboxes, leads, responses, sequences, world
+from sandbox.service.base.storage import Storage
+from sandbox.service.campaign import health_review, scenarios, triggered_events
+from sandbox.service.campaign.daily_counts import TallySheet
+from sandbox.service.campaign.pruning import prune
+from sandbox.service.campaign.responses import Response, settle
+from sandbox.service.campaign.rows import fresh_lead
+from sandbox.service.campaign.sending import Round
+
+QUANTUM = 60.0
+_SLICE_SECONDS = 0.008
+
+_WORLD = select(world).with_for_update(skip_locked=True)
+_SIMULATED = update(world).values(simulated_until=bindparam("until"), acts_done=bindparam("acts"))
+_NEXT = select(
+    *(
+        select(func.min(column)).scalar_subquery()
+        for column in (inboxes.c.next_slot_at, responses.c.due_at, domains.c.until)
+    )
+)
+_DUE = (
+    select(responses)
+    .where(responses.c.due_at <= bindparam("until"))
+    .order_by(responses.c.due_at, responses.c.pk)
+)
+_QUEUES = (
+    select(sequences.c.pk, sequences.c.workspace_pk, func.sum(inboxes.c.daily_limit).label("capacity"))
+    .join(inboxes, inboxes.c.sequence_pk == sequences.c.pk)
+    .where(sequences.c.status == "active")
+    .group_by(sequences.c.pk, sequences.c.workspace_pk)
+    .order_by(sequences.c.pk)
+)
+_QUEUED = select(func.count()).where(
+    leads.c.sequence_pk == bindparam("sequence"), leads.c.inbox_pk.is_(None), leads.c.due_at.is_not(None)
+)
+
+
+class Simulation:
+    """Moves the account on to the present of its clock, in slices that keep the event loop free."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._reached = 0.0
+
+    async def advance(self, clock: Clock) -> bool:
+        """Catch up with the clock; False when another process is at it."""
+        until = clock.at(time.time())
+        if not self._storage.shared and until < self._reached + QUANTUM:
+            return True
+        while True:
+            more = await self._storage.write(lambda connection: _slice(connection, until=until))
+            if more is not True:
+                self._reached = await self._storage.read(simulated_until)
+                return more is False
+            await asyncio.sleep(0)
+
+
+def _slice(connection: Connection, *, until: float) -> bool | None:
+    """Some quanta; True when there are more to do, None when another process holds the world."""
+    state = connection.execute(_WORLD).first()
+    if state is None:
+        return None
+    ends = time.monotonic() + _SLICE_SECONDS
+    at, acts = state.simulated_until, state.acts_done
+    scenario = scenarios.load(state.scenario)
+    while at + QUANTUM <= until and time.monotonic() < ends:
+        start = _skip_idle(connection, scenario=scenario, state=state, acts=acts, at=at, until=until)
+        at = start + QUANTUM if start + QUANTUM <= until else start
+        acts = _quantum(connection, scenario=scenario, state=state, acts=acts, start=start, end=at)
+    connection.execute(_SIMULATED, {"until": at, "acts": acts})
+    return bool(at + QUANTUM <= until)
+
+
+def _skip_idle(
+    connection: Connection,
+    *,
+    scenario: scenarios.Scenario,
+    state: Row[Any],
+    acts: int,
+    at: float,
+    until: float,
+) -> float:
+    """Pass over quanta in which nothing is due; hours and days are never passed over."""
+    due = [*connection.execute(_NEXT).one(), until, (at // HOUR + 1) * HOUR]
+    if acts < len(scenario.acts):
+        due.append(state.founded_at + scenario.acts[acts].at)
+    idle = min(moment for moment in due if moment is not None) - at
+    # A quantum ends with its last moment: what is due on the stroke belongs to the one before it.
+    return float(at + max(0, math.ceil(idle / QUANTUM) - 1) * QUANTUM)
+
+
+def _quantum(
+    connection: Connection,
+    *,
+    scenario: scenarios.Scenario,
+    state: Row[Any],
+    acts: int,
+    start: float,
+    end: float,
+) -> int:
+    """Everything that happens in one quantum, in a fixed order; how many acts are done by then."""
+    sheet, hurt = TallySheet(), set[int]()
+    if start // DAY != end // DAY:
+        health_review.review(connection, seed=state.seed, at=end // DAY * DAY)
+        prune(connection, at=end)
+    if start // HOUR != end // HOUR and scenario.account == "believable":
+        _refill_queues(connection, seed=state.seed, at=end)
+    health_review.wake(connection, seed=state.seed, at=end)
+    Round(seed=state.seed, scenario=scenario, founded_at=state.founded_at, sheet=sheet).run(
+        connection, until=end
+    )
+    hurt |= _settle_due(connection, seed=state.seed, until=end, sheet=sheet)
+    while acts < len(scenario.acts) and state.founded_at + scenario.acts[acts].at <= end:
+        hurt |= triggered_events.perform(
+            connection, scenario.acts[acts], seed=state.seed, at=end, sheet=sheet
+        )
+        acts += 1
+    sheet.save(connection)
+    health_review.watch(connection, hurt, at=end)
+    return acts
+
+
+def _settle_due(connection: Connection, *, seed: int, until: float, sheet: TallySheet) -> set[int]:
+    """Let the responses that are due show; the domains that bounces or complaints have hurt."""
+    due = connection.execute(_DUE, {"until": until}).all()
+    if not due:
+        return set()
+    connection.execute(responses.delete().where(responses.c.pk.in_([row.pk for row in due])))
+    harmful = set()
+    for row in due:
+        response = Response(lead=row.lead_pk, inbox=row.inbox_pk, step=row.step, kind=row.kind)
+        settle(connection, response, seed=seed, at=row.due_at, sheet=sheet)
+        if row.kind in {"bounce_hard", "bounce_soft", "complaint"}:
+            harmful.add(row.inbox_pk)
+    found = (
+        connection.execute(select(inboxes.c.domain_pk).where(inboxes.c.pk.in_(harmful))) if harmful else ()
+    )
+    return {row.domain_pk for row in found}
+
+
+def _refill_queues(connection: Connection, *, seed: int, at: float) -> None:
+    """Customers import new leads before a sequence runs dry: half a day's worth at a time."""
+    for queue in connection.execute(_QUEUES).all():
+        wanted = int(queue.capacity) // 2
+        if connection.execute(_QUEUED, {"sequence": queue.pk}).scalar_one() >= wanted // 2:
+            continue
+        rows = [
+            fresh_lead(
+                workspace=queue.workspace_pk,
+                sequence=queue.pk,
+                key=(seed, queue.pk, int(at), number),
+                now=at,
+            )
+            for number in range(wanted)
+        ]
+        connection.execute(insert(leads), rows)
+
+
+def clock_of(connection: Connection) -> Clock:
+    """The clock that all processes share."""
+    row = connection.execute(select(world)).one()
+    return Clock(real=row.clock_real, virtual=row.clock_virtual, speed=row.clock_speed)
+
+
+def set_clock(connection: Connection, clock: Clock) -> None:
+    """Set the clock for all processes."""
+    values = {"clock_real": clock.real, "clock_virtual": clock.virtual, "clock_speed": clock.speed}
+    connection.execute(update(world).values(**values))
+
+
+def live_keys(connection: Connection) -> dict[str, int]:
+    """The keys that open a workspace."""
+    rows = connection.execute(select(api_keys).where(api_keys.c.revoked.is_(False)))
+    return {row.key: row.workspace_pk for row in rows}
+
+
+def simulated_until(connection: Connection) -> float:
+    """How far the account has come."""
+    return float(connection.execute(select(world.c.simulated_until)).scalar_one())

@@ -1,0 +1,1 @@
+"""The control API: time, faults, events on demand."""

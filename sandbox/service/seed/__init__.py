@@ -1,0 +1,1 @@
+"""The account as it is on its first day."""

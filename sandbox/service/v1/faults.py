@@ -1,0 +1,121 @@
+"""Faults on demand: an endpoint that is slow, fails, answers nonsense, or cuts the connection before or after acting."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sandbox.service.base.errors import Json
+
+NONSENSE: dict[str, tuple[str, bytes]] = {
+    "garbage": ("application/octet-stream", bytes(range(255, -1, -1))),
+    "html": ("text/html", b"<!doctype html><title>502 Bad Gateway</title><h1>Bad Gateway</h1>"),
+    "half": ("application/json", b'{"data": [{"id": "ld_'),
+    "empty": ("application/json", b""),
+}
+
+
+class Fault(BaseModel):
+    """What goes wrong with matching requests."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    endpoint: str = Field(
+        default="*", description="`GET /leads`, `PATCH /sequences/{id}`, a path alone, or `*`."
+    )
+    times: int | None = Field(
+        default=1, ge=1, le=1_000_000, description="How often; null until the faults are cleared."
+    )
+    delay: float = Field(default=0.0, ge=0.0, le=600.0, description="Seconds to wait before anything else.")
+    status: int | None = Field(
+        default=None, ge=400, le=599, description="Answer with this status and an error body."
+    )
+    retry_after: str | None = Field(default=None, max_length=64, description="A `Retry-After` header for it.")
+    body: Literal["garbage", "html", "half", "empty"] | None = Field(
+        default=None, description="Answer with nonsense."
+    )
+    cut: bool = Field(default=False, description="Close the connection instead of answering.")
+    executed: bool = Field(default=False, description="Carry the request out before it goes wrong.")
+
+    def matches(self, endpoint: str) -> bool:
+        """Whether an endpoint like `GET /leads` is meant."""
+        return self.endpoint in {"*", endpoint, endpoint.partition(" ")[2]}
+
+
+class Faults:
+    """The faults that are set, each used up by the requests that it befalls."""
+
+    def __init__(self) -> None:
+        self._set: list[Fault] = []
+
+    def add(self, fault: Fault) -> None:
+        """Set one more; the first that matches a request is the one that befalls it."""
+        self._set.append(fault.model_copy())
+
+    def clear(self) -> None:
+        """All is well again."""
+        self._set.clear()
+
+    def listed(self) -> list[dict[str, Any]]:
+        """Those that have not been used up."""
+        return [fault.model_dump() for fault in self._set]
+
+    def take(self, endpoint: str) -> Fault | None:
+        """The fault that befalls a request now."""
+        for fault in self._set:
+            if fault.matches(endpoint):
+                if fault.times is not None:
+                    fault.times -= 1
+                    if not fault.times:
+                        self._set.remove(fault)
+                return fault
+        return None
+
+
+async def befall(fault: Fault, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    """Serve one request with a fault."""
+    await asyncio.sleep(fault.delay)
+    harmless = fault.status is None and fault.body is None and not fault.cut
+    if harmless:
+        await app(scope, receive, send)
+        return
+    if fault.executed:
+        await app(scope, receive, _into_the_void)
+    if fault.cut:
+        await cut(receive, send)
+    else:
+        await _answer(fault)(scope, receive, send)
+
+
+def _answer(fault: Fault) -> Response:
+    headers = {} if fault.retry_after is None else {"Retry-After": fault.retry_after}
+    status = fault.status or 200
+    if fault.body is not None:
+        media_type, content = NONSENSE[fault.body]
+        return Response(content, status_code=status, media_type=media_type, headers=headers)
+    message = "A fault was set for this endpoint."
+    return Json({"error": {"code": _code(status), "message": message}}, status_code=status, headers=headers)
+
+
+def _code(status: int) -> str:
+    return {400: "bad_request", 401: "unauthorized", 404: "not_found", 429: "rate_limited"}.get(
+        status, "server_error"
+    )
+
+
+async def _into_the_void(message: Message) -> None:
+    """An answer that nobody gets."""
+
+
+async def cut(receive: Receive, send: Send) -> None:
+    """Drop the connection: ASGI knows no word for it, but the server's own `send` belongs to a transport."""
+    transport = getattr(getattr(send, "__self__", None), "transport", None)
+    if transport is None:
+        raise ConnectionAbortedError("The connection was cut on demand.")
+    transport.abort()
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,238 @@
+"""The eight endpoints of `/v1`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import APIRouter, FastAPI, Path, Query, Request, Security
+from fastapi.exceptions import RequestValidationError
+from fastapi.security import HTTPBearer
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.types import ASGIApp
+
+from sandbox.service.base.clock import day_number, day_of
+from sandbox.service.base.errors import Json, Refusal, error_response, invalid, response_of
+from sandbox.service.base.storage import Storage
+from sandbox.service.v1 import leads, resources, schemas
+from sandbox.service.v1.dialect import Dialect
+from sandbox.service.v1.docs_page import add_manual
+from sandbox.service.v1.fast_reads import Swift
+from sandbox.service.v1.gate import endpoint_of
+from sandbox.service.v1.running_totals import Totals
+from sandbox.service.webhooks.allowed_urls import check_url
+
+_REFUSALS: dict[int | str, dict[str, Any]] = {
+    400: {"model": schemas.Error, "description": "A field is missing or invalid; `error.field` names it."},
+    401: {"model": schemas.Error, "description": "The API key is missing or revoked."},
+    429: {"model": schemas.Error, "description": "Too many requests; see `Retry-After`."},
+}
+_MISSING: dict[int | str, dict[str, Any]] = {
+    404: {"model": schemas.Error, "description": "The resource does not exist in this workspace."}
+}
+_ALLOWED = {
+    "/leads": "GET, POST",
+    "/leads/{id}": "DELETE",
+    "/sequences/{id}": "PATCH",
+    "/webhooks": "POST",
+}
+_DESCRIPTION = """The outreach service's REST API, as a sandbox. What the public document leaves unshown is answered in
+one plain dialect, described here; the control API (`/control/docs`) turns the dials to others."""
+
+LeadId = Annotated[str, Path(min_length=1, max_length=200)]
+
+
+class Ledger:
+    """What the routes need: the book, the time and the dialect."""
+
+    def __init__(self, storage: Storage, *, now: Callable[[], float]) -> None:
+        self.storage = storage
+        self.now = now
+        self.dialect = Dialect()
+        self.totals = Totals()
+
+    def edition(self) -> object | None:
+        """What another answer than before would come of; None when other processes write the book, too."""
+        changes = self.storage.changes()
+        return None if changes is None else (changes, day_of(self.now()), self.dialect)
+
+
+class _Exact(FastAPI):
+    """An application whose OpenAPI document leaves out the 422 that FastAPI adds and this API never answers."""
+
+    def openapi(self) -> dict[str, Any]:
+        """The document."""
+        spec = super().openapi()
+        for methods in spec["paths"].values():
+            for operation in methods.values():
+                operation["responses"].pop("422", None)
+        for name in ("HTTPValidationError", "ValidationError"):
+            spec["components"]["schemas"].pop(name, None)
+        return spec
+
+
+def create_api(ledger: Ledger) -> tuple[FastAPI, ASGIApp]:
+    """The API with its documentation, and the same with a short way to the reads.
+
+    Requests to `/v1` carry `scope["workspace"]`, which the gate has put there.
+    """
+    app = _Exact(
+        title="Outreach Service REST API (sandbox)",
+        version="1",
+        description=_DESCRIPTION,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        separate_input_output_schemas=False,
+    )
+    common: dict[str, Any] = {
+        "prefix": "/v1",
+        "responses": _REFUSALS,
+        "dependencies": [Security(HTTPBearer(auto_error=False))],
+    }
+    readings, changes = APIRouter(**common), APIRouter(**common)
+    _add_lead_readings(readings, ledger)
+    _add_other_readings(readings, ledger)
+    _add_lead_changes(changes, ledger)
+    _add_other_changes(changes, ledger)
+    app.include_router(readings)
+    app.include_router(changes)
+    add_manual(app, "/docs")
+    app.add_exception_handler(Refusal, _refused)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _unrouted)
+    return app, Swift(app, routes=readings.routes, edition=ledger.edition)
+
+
+def _add_lead_readings(router: APIRouter, ledger: Ledger) -> None:
+    @router.get("/leads", response_model=schemas.LeadPage, responses=_MISSING, tags=["leads"])
+    async def list_leads(request: Request, query: Annotated[schemas.LeadQuery, Query()]) -> Response:
+        """List leads, newest first, paginated by cursor."""
+        page = await ledger.storage.read(
+            lambda connection: leads.list_leads(
+                connection,
+                workspace=request.scope["workspace"],
+                sequence_id=query.sequence_id,
+                status=query.status,
+                limit=query.limit,
+                cursor=query.cursor,
+            )
+        )
+        return ledger.dialect.page(page.leads, cursor=page.cursor, asked=query.cursor)
+
+
+def _add_lead_changes(router: APIRouter, ledger: Ledger) -> None:
+    @router.post("/leads", status_code=201, response_model=schemas.Added, responses=_MISSING, tags=["leads"])
+    async def add_leads(request: Request, body: schemas.NewLeads) -> Response:
+        """Add up to 1,000 leads to a sequence; duplicates and blocklisted addresses are skipped and reported."""
+        added = await ledger.storage.write(
+            lambda connection: leads.add_leads(
+                connection,
+                workspace=request.scope["workspace"],
+                sequence_id=body.sequence_id,
+                new=body.leads,
+                now=ledger.now(),
+            )
+        )
+        return Json(added, status_code=201)
+
+    @router.delete("/leads/{id}", response_model=schemas.Removed, responses=_MISSING, tags=["leads"])
+    async def remove_lead(request: Request, id: LeadId) -> Response:  # noqa: A002 -- the document's parameter
+        """Remove the lead from all sequences; its reply history is kept."""
+        workspace = request.scope["workspace"]
+        return ledger.dialect.done(
+            await ledger.storage.write(
+                lambda connection: leads.remove_lead(connection, id, workspace=workspace)
+            )
+        )
+
+
+def _add_other_changes(router: APIRouter, ledger: Ledger) -> None:
+    @router.patch("/sequences/{id}", response_model=schemas.Sequence, responses=_MISSING, tags=["sequences"])
+    async def change_sequence(
+        request: Request,
+        id: LeadId,  # noqa: A002 -- the document's parameter
+        body: schemas.SequenceChange,
+    ) -> Response:
+        """Pause or resume a sequence."""
+        workspace = request.scope["workspace"]
+        return ledger.dialect.done(
+            await ledger.storage.write(
+                lambda it: resources.change_sequence(it, id, workspace=workspace, status=body.status)
+            )
+        )
+
+    @router.post("/webhooks", status_code=201, response_model=schemas.Subscribed, tags=["webhooks"])
+    async def subscribe(request: Request, body: schemas.NewSubscription) -> Response:
+        """Subscribe an HTTPS endpoint to one or more events; the secret is shown once."""
+        url, workspace = check_url(body.url), request.scope["workspace"]
+        made = await ledger.storage.write(
+            lambda it: resources.subscribe(
+                it, workspace=workspace, url=url, events=list(body.events), now=ledger.now()
+            )
+        )
+        return Json(made, status_code=201)
+
+
+def _add_other_readings(router: APIRouter, ledger: Ledger) -> None:
+    @router.get("/sequences", response_model=schemas.Sequences, tags=["sequences"])
+    async def list_sequences(request: Request) -> Response:
+        """List the sequences of the workspace with their status and step count."""
+        workspace = request.scope["workspace"]
+        items = await ledger.storage.read(lambda it: resources.list_sequences(it, workspace=workspace))
+        return ledger.dialect.listing("sequences", items)
+
+    @router.get("/inboxes", response_model=schemas.Inboxes, tags=["inboxes"])
+    async def list_inboxes(request: Request) -> Response:
+        """List connected inboxes with health score, daily limit and status."""
+        workspace = request.scope["workspace"]
+        items = await ledger.storage.read_in_turns(lambda it: resources.list_inboxes(it, workspace=workspace))
+        return ledger.dialect.listing("inboxes", items)
+
+    @router.get("/stats", response_model=schemas.Stats, tags=["stats"])
+    async def read_stats(request: Request, query: Annotated[schemas.StatsQuery, Query()]) -> Response:
+        """Count sends, replies, positive replies and meetings; the last 30 days when both ends are omitted."""
+        first, last = resources.date_range(query.start, query.end, now=ledger.now())
+        workspace = request.scope["workspace"]
+        items = await ledger.storage.read_in_turns(
+            lambda it: ledger.totals.read(
+                it,
+                workspace=workspace,
+                grouping=query.group_by,
+                first=day_number(first),
+                last=day_number(last),
+            )
+        )
+        return ledger.dialect.listing("stats", items)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Refusal)
+    return response_of(error)
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    if tuple(first["loc"]) == ("body",):
+        return invalid(
+            "The body must be a JSON object, sent with `Content-Type: application/json`", ("body",)
+        )
+    return invalid(first["msg"], first["loc"])
+
+
+async def _unrouted(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    if error.status_code == 405:
+        response = error_response(
+            405, code="method_not_allowed", message="The path knows other methods only."
+        )
+        response.headers["Allow"] = _ALLOWED.get(endpoint_of(request.scope).partition(" ")[2], "GET")
+    elif error.status_code == 404:
+        response = error_response(
+            404, code="not_found", message="There is nothing at this path; /docs tells what there is."
+        )
+    else:
+        response = error_response(400, code="bad_request", message="The body cannot be read.", field="body")
+    return response

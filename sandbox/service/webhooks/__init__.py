@@ -1,0 +1,1 @@
+"""Signed deliveries: queue, retries, sender."""

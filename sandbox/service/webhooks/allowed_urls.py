@@ -1,0 +1,75 @@
+"""Which addresses may be subscribed: https to public hosts, http to this machine, nothing else that is private."""
+
+from __future__ import annotations
+
+import ipaddress
+from urllib.parse import urlsplit
+
+from sandbox.service.base.errors import BadRequest
+
+_URL_LENGTH = 2_048
+
+
+def check_url(url: str) -> str:
+    """The address as given, if deliveries may go there.
+
+    Raises:
+        BadRequest: it is no URL, or leads into a private network.
+    """
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        raise BadRequest("The url cannot be read.", field="url") from None
+    if (
+        len(url) > _URL_LENGTH
+        or not host
+        or port == 0
+        or not url.isascii()
+        or not url.isprintable()
+        or " " in url
+    ):
+        raise BadRequest("The url must be a plain ASCII address with a host.", field="url")
+    if parts.username is not None or parts.password is not None:
+        raise BadRequest("The url must not carry a user or password.", field="url")
+    if parts.scheme == "http" and is_loopback(host):
+        return url
+    if parts.scheme != "https":
+        raise BadRequest("The url must be https (http is for loopback hosts only).", field="url")
+    if not is_public(host) and not is_loopback(host):
+        raise BadRequest("The url's host is private; deliveries go to public hosts.", field="url")
+    return url
+
+
+def is_loopback(host: str) -> bool:
+    """This machine, by name or number."""
+    address = _address(host)
+    return address.is_loopback if address else host.lower().rstrip(".") == "localhost"
+
+
+def is_public(host: str) -> bool:
+    """A host outside of private networks, as far as its name tells."""
+    address = _address(host)
+    if address is not None:
+        return address.is_global and not address.is_multicast
+    name = host.lower().rstrip(".")
+    return (
+        "." in name
+        and not name.endswith((".local", ".internal", ".localhost", ".lan"))
+        and not _numeric(name)
+    )
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return None
+    mapped = getattr(address, "ipv4_mapped", None)
+    return mapped or address
+
+
+def _numeric(name: str) -> bool:
+    """`0x7f.1`, `2130706433` and their kin: spellings of an address that only resolvers understand."""
+    last = name.rpartition(".")[2]
+    return last.isdigit() or last.startswith("0x")

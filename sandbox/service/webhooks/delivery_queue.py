@@ -1,0 +1,152 @@
+"""The post office's book: which deliveries are due, who has claimed them, and what came of each attempt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, insert, select, update
+
+from sandbox.service.base.schema import attempts, deliveries, events, subscriptions
+from sandbox.service.webhooks.retry_schedule import retry_at
+
+LEASE = 60.0
+
+_READY = (
+    (deliveries.c.state == "pending")
+    & (deliveries.c.next_at <= bindparam("now"))
+    & (deliveries.c.lease_until <= bindparam("real"))
+)
+_LANES = select(subscriptions.c.pk).where(
+    select(deliveries.c.pk).where(deliveries.c.subscription_pk == subscriptions.c.pk, _READY).exists()
+)
+_CLAIM = (
+    update(deliveries)
+    .where(
+        deliveries.c.pk.in_(
+            select(deliveries.c.pk)
+            .where(deliveries.c.subscription_pk == bindparam("subscription"), _READY)
+            .order_by(deliveries.c.next_at, deliveries.c.pk)
+            .limit(bindparam("room"))
+            .with_for_update(skip_locked=True)
+            .scalar_subquery()
+        )
+    )
+    .values(lease_until=bindparam("lease"))
+    .returning(deliveries.c.pk)
+)
+_BODIES = (
+    select(
+        deliveries.c.pk,
+        deliveries.c.attempts,
+        deliveries.c.first_at,
+        events.c.body,
+        subscriptions.c.url,
+        subscriptions.c.secret,
+    )
+    .join(events, events.c.pk == deliveries.c.event_pk)
+    .join(subscriptions, subscriptions.c.pk == deliveries.c.subscription_pk)
+    .where(deliveries.c.pk.in_(bindparam("claimed", expanding=True)))
+    .order_by(deliveries.c.pk)
+)
+_RECORD = (
+    update(deliveries)
+    .where(deliveries.c.pk == bindparam("delivery"))
+    .values(
+        state=bindparam("now_is"),
+        attempts=bindparam("made"),
+        next_at=bindparam("again_at"),
+        lease_until=0.0,
+    )
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Due:
+    """A delivery that somebody has claimed."""
+
+    delivery: int
+    url: str
+    secret: str
+    body: bytes
+    attempts: int
+    first_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One attempt: a status, or an error when there was no answer."""
+
+    due: Due
+    at: float
+    real: float
+    """When it was sent by the real clock, in Unix seconds; `at` is the service's own time."""
+    status: int | None
+    error: str | None
+    seconds: float
+
+    @property
+    def delivered(self) -> bool:
+        """Anything but a 2xx in time is a failure."""
+        return self.status is not None and 200 <= self.status < 300
+
+
+def subscriptions_due(connection: Connection, *, now: float, real: float) -> list[int]:
+    """The subscriptions for which something is due and unclaimed."""
+    return list(connection.execute(_LANES, {"now": now, "real": real}).scalars())
+
+
+def claim(connection: Connection, subscription: int, *, now: float, real: float, room: int) -> list[Due]:
+    """Take the next deliveries of a subscription; other processes leave them alone while the lease lasts."""
+    where = {"subscription": subscription, "now": now, "real": real, "room": room, "lease": real + LEASE}
+    claimed = list(connection.execute(_CLAIM, where).scalars())
+    if not claimed:
+        return []
+    return [_due(row) for row in connection.execute(_BODIES, {"claimed": claimed})]
+
+
+def _due(row: Any) -> Due:
+    return Due(
+        delivery=row.pk,
+        url=row.url,
+        secret=row.secret,
+        body=row.body,
+        attempts=row.attempts,
+        first_at=row.first_at,
+    )
+
+
+def record(connection: Connection, made: list[Attempt]) -> None:
+    """Write attempts down, and when each failed delivery is tried again."""
+    connection.execute(insert(attempts), [_attempt_row(attempt) for attempt in made])
+    connection.execute(_RECORD, [_outcome_row(attempt) for attempt in made])
+
+
+def _attempt_row(attempt: Attempt) -> dict[str, Any]:
+    return {
+        "delivery_pk": attempt.due.delivery,
+        "number": attempt.due.attempts + 1,
+        "at": attempt.at,
+        "real": attempt.real,
+        "status": attempt.status,
+        "error": attempt.error,
+        "seconds": attempt.seconds,
+    }
+
+
+def _outcome_row(attempt: Attempt) -> dict[str, Any]:
+    number, again = attempt.due.attempts + 1, None
+    if not attempt.delivered:
+        again = retry_at(attempt.due.first_at, number, key=attempt.due.delivery)
+    state = "delivered" if attempt.delivered else "failed" if again is None else "pending"
+    return {
+        "delivery": attempt.due.delivery,
+        "now_is": state,
+        "made": number,
+        "again_at": again if again is not None else attempt.at,
+    }
+
+
+def release(connection: Connection) -> None:
+    """Drop the leases of a process that is gone; only for a book that nobody shares."""
+    connection.execute(update(deliveries).where(deliveries.c.lease_until > 0).values(lease_until=0.0))

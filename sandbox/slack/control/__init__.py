@@ -1,0 +1,1 @@
+"""The control API: what people do, faults, reports."""

@@ -1,0 +1,1 @@
+"""What people do in Slack: type, click, submit."""

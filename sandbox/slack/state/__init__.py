@@ -1,0 +1,1 @@
+"""Values and settings of the stand-in: model, seed, clock, scopes, faults."""

@@ -1,0 +1,1 @@
+"""What Slack sends to the app: events, commands, envelopes."""

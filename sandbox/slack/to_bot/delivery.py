@@ -1,0 +1,215 @@
+"""From Slack to the bot: signed requests or Socket Mode envelopes, three seconds, redelivery of events."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import time
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, Self
+from urllib.parse import urlencode
+
+import aiohttp
+
+from sandbox.slack.state.clock import Clock
+from sandbox.slack.state.settings import Credentials, Settings
+from sandbox.slack.state.traffic import Traffic
+from sandbox.slack.to_bot.signing import signature_headers
+from sandbox.slack.to_bot.sockets import NoConnectionError, Sockets
+
+_FORM = "application/x-www-form-urlencoded"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ack:
+    """What came back: the body of an acknowledgement, or Slack's word for its absence."""
+
+    body: Any
+    ms: float
+    status: int | None = None
+    error: str | None = None
+    reason: str | None = None
+    no_retry: bool = False
+
+    @property
+    def ok(self) -> bool:
+        """Whether the app acknowledged in time."""
+        return self.error is None
+
+    def to_json(self) -> dict[str, Any]:
+        """For the control API."""
+        shown = {"ok": self.ok, "ms": round(self.ms, 2), "status": self.status, "error": self.error}
+        return {**shown, "body": self.body}
+
+
+def encoded(kind: str, payload: dict[str, Any]) -> tuple[bytes, str]:
+    """The HTTP body and content type of a payload."""
+    if kind == "events_api":
+        return json.dumps(payload).encode(), "application/json"
+    if kind == "slash_commands":
+        return urlencode(payload).encode(), _FORM
+    return urlencode({"payload": json.dumps(payload)}).encode(), _FORM
+
+
+def _parsed(body: str) -> Any:
+    try:
+        return json.loads(body)
+    except ValueError:
+        return body
+
+
+class Tasks:
+    """Work that outlives the request that began it; every task has a name and ends with its owner."""
+
+    def __init__(self) -> None:
+        self._running: set[asyncio.Task[None]] = set()
+
+    def start(self, work: Coroutine[Any, Any, None], *, name: str) -> None:
+        """Run `work` until it ends or its owner closes."""
+        task = asyncio.create_task(work, name=name)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+
+    async def close(self) -> None:
+        """Cancel what still runs and wait for it."""
+        running = list(self._running)
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+class Delivery:
+    """Sends to the bot over whichever transport it uses, and writes down how that went."""
+
+    def __init__(
+        self,
+        *,
+        settings: Callable[[], Settings],
+        credentials: Credentials,
+        clock: Clock,
+        sockets: Sockets,
+        traffic: Callable[[], Traffic],
+    ) -> None:
+        self._settings = settings
+        self._credentials = credentials
+        self._clock = clock
+        self._sockets = sockets
+        self._traffic = traffic
+        self._session: aiohttp.ClientSession | None = None
+        self._tasks = Tasks()
+
+    async def __aenter__(self) -> Self:
+        self._session = aiohttp.ClientSession(trust_env=False)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._tasks.close()
+        if self._session is not None:
+            await self._session.close()
+
+    async def ask(
+        self, kind: str, payload: dict[str, Any], *, name: str, attempt: int = 0, reason: str | None = None
+    ) -> Ack:
+        """Deliver once and wait for the acknowledgement, at most the three seconds that Slack waits."""
+        started = time.perf_counter()
+        over: Callable[..., Awaitable[Ack]] = self._by_socket if self._sockets.ready else self._by_http
+        via = "socket" if self._sockets.ready else "http"
+        ack = await over(kind, payload, started=started, attempt=attempt, reason=reason)
+        self._traffic().record(
+            "to_bot",
+            name,
+            at=self._clock.now(),
+            ms=ack.ms,
+            ok=ack.ok,
+            status=ack.status,
+            error=ack.error,
+            via=via,
+            attempt=attempt,
+            request=payload,
+            answer=ack.body,
+        )
+        return ack
+
+    async def _by_socket(
+        self, kind: str, payload: Any, *, started: float, attempt: int, reason: str | None
+    ) -> Ack:
+        seconds = self._settings().ack_seconds
+        try:
+            body = await self._sockets.deliver(kind, payload, seconds=seconds, attempt=attempt, reason=reason)
+        except TimeoutError:
+            return Ack(body=None, ms=_since(started), error="operation_timeout", reason="timeout")
+        except NoConnectionError:
+            return Ack(body=None, ms=_since(started), error="dispatch_failed", reason="connection_failed")
+        return Ack(body=body, ms=_since(started))
+
+    async def _by_http(
+        self, kind: str, payload: Any, *, started: float, attempt: int, reason: str | None
+    ) -> Ack:
+        url = self._settings().request_url
+        if url is None or self._session is None:
+            return Ack(body=None, ms=_since(started), error="dispatch_failed", reason="connection_failed")
+        body, content_type = encoded(kind, payload)
+        headers = signature_headers(body, secret=self._credentials.signing_secret, now=self._clock.now())
+        headers |= {
+            "Content-Type": content_type,
+            "User-Agent": "Slackbot 1.0 (+https://api.slack.com/robots)",
+        }
+        if attempt:
+            headers |= {"X-Slack-Retry-Num": str(attempt), "X-Slack-Retry-Reason": reason or "unknown_error"}
+        try:
+            async with asyncio.timeout(self._settings().ack_seconds):
+                return await self._request(url, body, headers, started=started)
+        except TimeoutError:
+            return Ack(body=None, ms=_since(started), error="operation_timeout", reason="http_timeout")
+        except (aiohttp.ClientError, OSError, ValueError):
+            return Ack(body=None, ms=_since(started), error="dispatch_failed", reason="connection_failed")
+
+    async def _request(self, url: str, body: bytes, headers: dict[str, str], *, started: float) -> Ack:
+        assert self._session is not None
+        async with self._session.post(url, data=body, headers=headers, allow_redirects=False) as response:
+            text = await response.text(errors="replace")
+            good = 200 <= response.status < 300
+            return Ack(
+                body=_parsed(text),
+                ms=_since(started),
+                status=response.status,
+                error=None if good else "dispatch_failed",
+                reason=None if good else "http_error",
+                no_retry=response.headers.get("X-Slack-No-Retry") == "1",
+            )
+
+    def event(self, payload: dict[str, Any]) -> None:
+        """Deliver an event, again up to three times while it is not acknowledged."""
+        name = f"event {payload['event']['type']}"
+        self._tasks.start(self._deliver_event(payload, name=name), name=name)
+
+    async def _deliver_event(self, payload: dict[str, Any], *, name: str) -> None:
+        ack = await self.ask("events_api", payload, name=name)
+        for attempt, pause in enumerate(self._settings().retry_seconds, start=1):
+            if ack.ok or ack.no_retry:
+                return
+            await asyncio.sleep(pause)
+            ack = await self.ask("events_api", payload, name=name, attempt=attempt, reason=ack.reason)
+
+    async def challenge(self, url: str) -> bool:
+        """Whether `url` answers Slack's url_verification."""
+        body = {
+            "token": self._credentials.verification_token,
+            "challenge": "sandbox",
+            "type": "url_verification",
+        }
+        raw = json.dumps(body).encode()
+        headers = signature_headers(raw, secret=self._credentials.signing_secret, now=self._clock.now())
+        headers["Content-Type"] = "application/json"
+        with contextlib.suppress(aiohttp.ClientError, OSError, ValueError, TimeoutError):
+            async with asyncio.timeout(self._settings().ack_seconds):
+                ack = await self._request(url, raw, headers, started=time.perf_counter())
+                answer = ack.body.get("challenge") if isinstance(ack.body, dict) else ack.body
+                return ack.ok and answer == "sandbox"
+        return False
+
+
+def _since(started: float) -> float:
+    return (time.perf_counter() - started) * 1000

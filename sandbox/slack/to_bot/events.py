@@ -1,0 +1,110 @@
+"""What happens in the workspace, told to the app if it asked to be told (docs.slack.dev/reference/events)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sandbox.slack.state import seed
+from sandbox.slack.state.model import Channel, Message, User
+from sandbox.slack.state.settings import Credentials, Settings
+from sandbox.slack.to_bot import payloads
+from sandbox.slack.to_bot.delivery import Delivery
+from sandbox.slack.world.world import World
+
+
+class Events:
+    """Sends the events to which the app is subscribed."""
+
+    def __init__(
+        self,
+        world: World,
+        *,
+        settings: Settings,
+        credentials: Credentials,
+        delivery: Delivery,
+    ) -> None:
+        self._world = world
+        self._settings = settings
+        self._token = credentials.verification_token
+        self._delivery = delivery
+
+    def fire(self, kind: str, /, *, subscribed_only: bool = True, **fields: Any) -> bool:
+        """Send one event; false when the app did not subscribe to it."""
+        if subscribed_only and kind not in self._settings.events:
+            return False
+        event = {"type": kind, **fields, "event_ts": fields.get("event_ts") or self._world.stamp()}
+        payload = payloads.event_callback(event, token=self._token, now=self._world.clock.now())
+        self._delivery.event(payload)
+        return True
+
+    def said(self, message: Message, *, channel: Channel) -> None:
+        """A person said something: a mention, or a message where the app listens."""
+        spoken: dict[str, Any] = {
+            "user": message.user,
+            "text": message.text,
+            "ts": message.ts,
+            "channel": channel.id,
+            "team": seed.TEAM.id,
+            "event_ts": message.ts,
+        }
+        speaker = self._world.users[message.user]
+        if speaker.is_bot:
+            spoken |= {"bot_id": f"B{message.user[1:]}", "team": speaker.team_id}
+        if message.is_reply:
+            spoken["thread_ts"] = str(message.thread_ts)
+        if seed.BOT.id not in channel.members:
+            return
+        if f"<@{seed.BOT.id}>" in message.text and channel.direct is None:
+            self.fire("app_mention", **spoken)
+        if _listened_to(channel) in self._settings.events:
+            self.fire("message", subscribed_only=False, channel_type=_kind(channel), **spoken)
+
+    def opened_home(self, user: User, *, tab: str, view: dict[str, Any] | None) -> None:
+        """A person opened the app's Home or messages tab."""
+        channel = self._world.direct(user.id).id
+        shown: dict[str, Any] = {"view": view} if view else {}
+        self.fire("app_home_opened", user=user.id, channel=channel, tab=tab, **shown)
+
+    def joined(self, user: str, *, channel: Channel, inviter: str | None = None) -> None:
+        """Someone, or the bot, came into a channel."""
+        invited: dict[str, Any] = {"inviter": inviter} if inviter else {}
+        self.fire(
+            "member_joined_channel",
+            user=user,
+            channel=channel.id,
+            channel_type="G" if channel.is_private else "C",
+            team=seed.TEAM.id,
+            **invited,
+        )
+
+    def left(self, user: str, *, channel: Channel) -> None:
+        """Someone, or the bot, left a channel."""
+        if user == seed.BOT.id:
+            self.fire("group_left" if channel.is_private else "channel_left", channel=channel.id)
+        self.fire(
+            "member_left_channel",
+            user=user,
+            channel=channel.id,
+            channel_type="G" if channel.is_private else "C",
+            team=seed.TEAM.id,
+        )
+
+    def archived(self, channel: Channel, *, by: str) -> None:
+        """A channel was archived or brought back."""
+        kind = "group" if channel.is_private else "channel"
+        verb = "archive" if channel.is_archived else "unarchive"
+        self.fire(f"{kind}_{verb}", channel=channel.id, user=by)
+
+    def reacted(self, message: Message, *, name: str, by: str, added: bool) -> None:
+        """A person put a reaction under a message or took it back."""
+        item = {"type": "message", "channel": message.channel, "ts": message.ts}
+        kind = "reaction_added" if added else "reaction_removed"
+        self.fire(kind, user=by, reaction=name, item=item, item_user=message.user)
+
+
+def _kind(channel: Channel) -> str:
+    return "im" if channel.direct else "group" if channel.is_private else "channel"
+
+
+def _listened_to(channel: Channel) -> str:
+    return {"im": "message.im", "group": "message.groups", "channel": "message.channels"}[_kind(channel)]

@@ -1,0 +1,75 @@
+"""auth.*, users.*, usergroups.*, apps.*: who is who, and who asks."""
+
+from __future__ import annotations
+
+from sandbox.slack.state import seed
+from sandbox.slack.state.errors import Refusal
+from sandbox.slack.state.model import Json
+from sandbox.slack.web_api.calls import Call, method, page_of
+
+
+@method("auth.test")
+def auth_test(call: Call) -> Json:
+    """Who the token belongs to; with `enterprise_id` in an Enterprise organization.
+
+    https://docs.slack.dev/reference/methods/auth.test
+    """
+    enterprise = call.settings.enterprise_id
+    return {
+        **({"enterprise_id": enterprise} if enterprise else {}),
+        "url": f"{call.origin}/",
+        "team": seed.TEAM.name,
+        "user": seed.BOT.name,
+        "team_id": seed.TEAM.id,
+        "user_id": seed.BOT.id,
+        "bot_id": seed.TEAM.bot_id,
+        "app_id": seed.TEAM.app_id,
+        "is_enterprise_install": False,
+    }
+
+
+@method("apps.connections.open")
+def connections_open(call: Call) -> Json:
+    """A Socket Mode address that works once, for half a minute."""
+    if call.sockets.disabled:
+        raise Refusal("link_disabled")
+    address = call.origin.replace("http://", "ws://")
+    return {"url": f"{address}/link?ticket={call.sockets.ticket()}&app_id={seed.TEAM.app_id}"}
+
+
+@method("users.info")
+def users_info(call: Call) -> Json:
+    """One user."""
+    user = call.world.users.get(str(call.require("user")))
+    if user is None:
+        raise Refusal("user_not_found")
+    return {"user": user.to_slack()}
+
+
+@method("users.list")
+def users_list(call: Call) -> Json:
+    """All users."""
+    page, cursor = page_of(list(call.world.users.values()), call, default=100, most=1000)
+    return {
+        "members": [user.to_slack() for user in page],
+        "cache_ts": int(call.world.clock.now()),
+        "response_metadata": {"next_cursor": cursor},
+    }
+
+
+@method("usergroups.list")
+def usergroups_list(call: Call) -> Json:
+    """All user groups."""
+    shown = [group.to_slack() for group in call.world.groups.values()]
+    if not call.flag("include_users"):
+        shown = [{name: value for name, value in group.items() if name != "users"} for group in shown]
+    return {"usergroups": shown}
+
+
+@method("usergroups.users.list")
+def usergroup_users(call: Call) -> Json:
+    """The members of a user group."""
+    group = call.world.groups.get(str(call.require("usergroup")))
+    if group is None:
+        raise Refusal("no_such_subteam")
+    return {"users": list(group.users)}

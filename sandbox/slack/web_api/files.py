@@ -1,0 +1,87 @@
+"""files.*: the two calls around an upload (docs.slack.dev/messaging/working-with-files)."""
+
+from __future__ import annotations
+
+import mimetypes
+import secrets
+from typing import Any
+
+from sandbox.slack.state import seed
+from sandbox.slack.state.errors import Refusal
+from sandbox.slack.state.model import Channel, Json
+from sandbox.slack.web_api.calls import Call, method
+from sandbox.slack.world.world import World
+
+MOST_BYTES = 50 * 1024 * 1024
+
+
+@method("files.getUploadURLExternal")
+def upload_url(call: Call) -> Json:
+    """Where to send the bytes of a file."""
+    name, length = str(call.require("filename")), str(call.require("length"))
+    if not length.isdecimal() or int(length) < 1:
+        raise Refusal("invalid_arguments", messages=["must be a positive integer [json-pointer:/length]"])
+    if int(length) > MOST_BYTES:
+        raise Refusal("file_upload_size_restricted")
+    known = register(call.world, name, size=int(length))
+    return {
+        "upload_url": f"{call.origin}/upload/{known['id']}/{known['key']}",
+        "file_id": known["id"],
+    }
+
+
+def register(world: World, name: str, *, size: int) -> Json:
+    """Make room for a file whose bytes are to come."""
+    file_id = f"F{secrets.token_hex(5).upper()}"
+    known = {"id": file_id, "name": name, "size": size, "key": secrets.token_urlsafe(18)}
+    world.files[file_id] = known
+    return known
+
+
+@method("files.completeUploadExternal")
+def complete(call: Call) -> Json:
+    """Finish uploads and share them."""
+    entries = call.require("files")
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise Refusal("invalid_arguments", messages=["must be an array [json-pointer:/files]"])
+    files = [_finished(call, entry) for entry in entries]
+    names = str(call.args.get("channel_id") or call.args.get("channels") or "")
+    for name in [part for part in names.split(",") if part]:
+        _share(call, call.world.bot_channel(name), files)
+    return {"files": files}
+
+
+def _finished(call: Call, entry: Json) -> Json:
+    known = call.world.files.get(str(entry.get("id")))
+    if known is None or known["id"] not in call.world.contents:
+        raise Refusal("file_not_found")
+    return described(known, origin=call.origin, title=entry.get("title"))
+
+
+def described(known: Json, *, origin: str, title: str | None = None) -> Json:
+    """A file that has been uploaded, as Slack describes it."""
+    address = f"{origin}/files/{known['id']}/{known['key']}"
+    return {
+        "id": known["id"],
+        "name": known["name"],
+        "title": title or known["name"],
+        "mimetype": mimetypes.guess_type(known["name"])[0] or "application/octet-stream",
+        "filetype": known["name"].rpartition(".")[2],
+        "size": known["size"],
+        "url_private": address,
+        "url_private_download": address,
+        "permalink": address,
+    }
+
+
+def _share(call: Call, channel: Channel, files: list[Json]) -> None:
+    if channel.is_archived:
+        raise Refusal("is_archived")
+    if seed.BOT.id not in channel.members:
+        raise Refusal("not_in_channel")
+    details: dict[str, Any] = {
+        "files": files,
+        "by_app": True,
+        "thread_ts": call.args.get("thread_ts") or None,
+    }
+    call.world.post(channel, user=seed.BOT.id, text=str(call.args.get("initial_comment") or ""), **details)

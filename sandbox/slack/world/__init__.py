@@ -1,0 +1,1 @@
+"""Who and what is in the workspace, and what was said."""

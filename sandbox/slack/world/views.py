@@ -1,0 +1,180 @@
+"""Modals and Home tabs: what Slack accepts as a view, and the stack of modals that a person has open."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from sandbox.slack.blockkit.blocks import problems
+from sandbox.slack.blockkit.elements import plain
+from sandbox.slack.blockkit.rules import Rule, anything, boolean, problem, shape, string
+from sandbox.slack.state import seed
+from sandbox.slack.state.errors import Refusal
+from sandbox.slack.state.model import Json
+from sandbox.slack.world.world import World, with_ids
+
+DEEPEST = 3
+MOST_VIEW_BYTES = 250_000
+
+_common: dict[str, Rule] = {
+    "private_metadata": string(most=3000),
+    "callback_id": string(most=255),
+    "external_id": string(most=255),
+}
+_MODAL = shape(
+    {"title": plain(24), "blocks": anything},
+    {
+        **_common,
+        "submit": plain(24),
+        "close": plain(24),
+        "clear_on_close": boolean,
+        "notify_on_close": boolean,
+        "submit_disabled": boolean,
+    },
+)
+_HOME = shape({"blocks": anything}, {**_common, "title": plain(24), "submit": plain(24), "close": plain(24)})
+
+
+def checked(view: Any, *, kind: str) -> Json:
+    """`view` if Slack would take it; raises `Refusal` (invalid_arguments, view_too_large)."""
+    if not isinstance(view, dict):
+        raise Refusal("invalid_arguments", messages=["must be an object [json-pointer:/view]"])
+    found = _faults(view, kind=kind)
+    if found:
+        raise Refusal("invalid_arguments", messages=found, extra={"errors": found})
+    if len(str(view)) > MOST_VIEW_BYTES:
+        raise Refusal("view_too_large")
+    return view
+
+
+def _faults(view: Json, *, kind: str) -> list[str]:
+    if view.get("type") != kind:
+        return [problem(f"must be {kind}", "/view/type")]
+    found = list((_MODAL if kind == "modal" else _HOME)(view, "/view"))
+    found += problems(view.get("blocks"), surface="modal" if kind == "modal" else "home", at="/view/blocks")
+    if kind == "modal" and not view.get("submit") and _has_inputs(view.get("blocks")):
+        found.append(problem("missing required field: submit", "/view/submit"))
+    return found
+
+
+def _has_inputs(blocks: Any) -> bool:
+    return isinstance(blocks, list) and any(isinstance(b, dict) and b.get("type") == "input" for b in blocks)
+
+
+def stored(view: Json, *, name: str | None = None) -> Json:
+    """A view object as Slack returns it, with its ids, hash and empty state."""
+    identity = name or f"V{secrets.token_hex(5).upper()}"
+    return {
+        "id": identity,
+        "team_id": seed.TEAM.id,
+        "app_id": seed.TEAM.app_id,
+        "app_installed_team_id": seed.TEAM.id,
+        "bot_id": seed.TEAM.bot_id,
+        "type": view["type"],
+        "title": view.get("title"),
+        "submit": view.get("submit"),
+        "close": view.get("close"),
+        "blocks": with_ids(view["blocks"]),
+        "private_metadata": view.get("private_metadata") or "",
+        "callback_id": view.get("callback_id") or "",
+        "external_id": view.get("external_id") or "",
+        "state": {"values": {}},
+        "hash": f"{secrets.randbelow(10**10)}.{secrets.token_hex(4)}",
+        "clear_on_close": bool(view.get("clear_on_close")),
+        "notify_on_close": bool(view.get("notify_on_close")),
+        "root_view_id": identity,
+        "previous_view_id": None,
+    }
+
+
+class Stage:
+    """The views in front of people."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def top(self, user: str) -> Json | None:
+        """The modal in front of `user`."""
+        stack = self._world.stacks.get(user) or []
+        return self._world.views[stack[-1]] if stack else None
+
+    def open(self, user: str, view: Any) -> Json:
+        """Show a new modal instead of any that is open."""
+        fresh = stored(checked(view, kind="modal"))
+        self._refuse_known(fresh)
+        self._drop(user)
+        return self._show(user, fresh)
+
+    def push(self, user: str, view: Any) -> Json:
+        """Show a modal over the one in front; raises `Refusal` (push_limit_reached) over three."""
+        stack = self._world.stacks.get(user) or []
+        if not stack:
+            raise Refusal("not_found")
+        if len(stack) >= DEEPEST:
+            raise Refusal("push_limit_reached")
+        fresh = stored(checked(view, kind="modal"))
+        self._refuse_known(fresh)
+        fresh |= {"root_view_id": stack[0], "previous_view_id": stack[-1]}
+        return self._show(user, fresh)
+
+    def _show(self, user: str, view: Json) -> Json:
+        self._world.views[view["id"]] = view
+        self._world.stacks.setdefault(user, []).append(view["id"])
+        self._announce(user)
+        return view
+
+    def _refuse_known(self, view: Json) -> None:
+        name = view["external_id"]
+        if name and any(other["external_id"] == name for other in self._world.views.values()):
+            raise Refusal("duplicate_external_id")
+
+    def find(self, *, view_id: Any = None, external_id: Any = None) -> Json:
+        """A view by its own or the app's id; raises `Refusal` (not_found)."""
+        for view in self._world.views.values():
+            if view["id"] == view_id or (external_id and view["external_id"] == external_id):
+                return view
+        raise Refusal("not_found")
+
+    def update(self, old: Json, view: Any) -> Json:
+        """Exchange a view in its place, keeping its id and what was typed into the blocks that stay."""
+        kind = old["type"]
+        fresh = stored(checked(view, kind=kind), name=old["id"])
+        fresh |= {"root_view_id": old["root_view_id"], "previous_view_id": old["previous_view_id"]}
+        self._world.views[old["id"]] = fresh
+        if kind == "home":
+            for user, home in self._world.homes.items():
+                if home == old["id"]:
+                    self._world.feed.publish("home", fresh, only_for=user)
+            return fresh
+        for user, stack in self._world.stacks.items():
+            if old["id"] in stack:
+                self._announce(user)
+        return fresh
+
+    def publish(self, user: str, view: Any) -> Json:
+        """Set the Home tab of `user`."""
+        fresh = stored(checked(view, kind="home"), name=self._world.homes.get(user))
+        self._world.views[fresh["id"]] = fresh
+        self._world.homes[user] = fresh["id"]
+        self._world.feed.publish("home", fresh, only_for=user)
+        return fresh
+
+    def close(self, user: str) -> Json | None:
+        """Take away the modal in front; the one under it shows again."""
+        stack = self._world.stacks.get(user) or []
+        gone = self._world.views.pop(stack.pop()) if stack else None
+        self._announce(user)
+        return gone
+
+    def clear(self, user: str) -> None:
+        """Take away all modals."""
+        self._drop(user)
+        self._announce(user)
+
+    def _drop(self, user: str) -> None:
+        for name in self._world.stacks.pop(user, []):
+            self._world.views.pop(name, None)
+
+    def _announce(self, user: str) -> None:
+        depth = len(self._world.stacks.get(user) or [])
+        self._world.feed.publish("view", {"view": self.top(user), "depth": depth}, only_for=user)

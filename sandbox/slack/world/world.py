@@ -1,0 +1,171 @@
+"""The state of the stand-in: who and what is in the workspace, what was said, which views are open."""
+
+from __future__ import annotations
+
+import secrets
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from sandbox.slack.state import seed
+from sandbox.slack.state.clock import Clock
+from sandbox.slack.state.errors import Refusal
+from sandbox.slack.state.feed import Feed
+from sandbox.slack.state.model import Channel, Group, Json, Message, User
+from sandbox.slack.state.rendering import shown
+from sandbox.slack.state.triggers import Triggers
+
+
+def with_ids(blocks: list[Json]) -> list[Json]:
+    """The blocks with the ids that Slack makes up where the app gave none."""
+    return [_with_id(block) for block in blocks]
+
+
+def _with_id(block: Json) -> Json:
+    filled = {**block, "block_id": block.get("block_id") or secrets.token_urlsafe(4)}
+    if block["type"] in ("actions", "context"):
+        filled["elements"] = [_acting(element) for element in block["elements"]]
+    for name in ("accessory", "element"):
+        if isinstance(block.get(name), dict):
+            filled[name] = _acting(block[name])
+    return filled
+
+
+def _acting(element: Json) -> Json:
+    if element["type"] in ("image", "mrkdwn", "plain_text"):
+        return element
+    return {**element, "action_id": element.get("action_id") or secrets.token_urlsafe(4)}
+
+
+@dataclass(slots=True, kw_only=True)
+class World:
+    """Everything that a reset forgets."""
+
+    clock: Clock
+    feed: Feed
+    channels: dict[str, Channel] = field(default_factory=lambda: {c.id: c for c in seed.channels()})
+    users: dict[str, User] = field(default_factory=lambda: {u.id: u for u in seed.USERS})
+    groups: dict[str, Group] = field(default_factory=lambda: {g.id: g for g in seed.GROUPS})
+    triggers: Triggers = field(default_factory=Triggers)
+    views: dict[str, Json] = field(default_factory=dict)
+    stacks: dict[str, list[str]] = field(default_factory=dict)
+    homes: dict[str, str] = field(default_factory=dict)
+    files: dict[str, Json] = field(default_factory=dict)
+    contents: dict[str, bytes] = field(default_factory=dict)
+    read_until: dict[tuple[str, str], str] = field(default_factory=dict)
+    alerts: Counter[str] = field(default_factory=Counter)
+    last_micro: int = 0
+
+    def stamp(self) -> str:
+        """A new, unique timestamp that is later than every one before."""
+        self.last_micro = max(self.last_micro + 1, round(self.clock.now() * 1e6))
+        return f"{self.last_micro // 1_000_000}.{self.last_micro % 1_000_000:06d}"
+
+    def user(self, name: str) -> User:
+        """Someone by id or by name; raises `Refusal` (user_not_found)."""
+        found = self.users.get(name) or next(
+            (user for user in self.users.values() if user.name == name.lstrip("@")), None
+        )
+        if found is None:
+            raise Refusal("user_not_found")
+        return found
+
+    def channel(self, name: str) -> Channel:
+        """A conversation by id or by name, seen from above; raises `Refusal` (channel_not_found)."""
+        found = self.channels.get(name) or next(
+            (channel for channel in self.channels.values() if channel.name == name.lstrip("#")), None
+        )
+        if found is None:
+            raise Refusal("channel_not_found")
+        return found
+
+    def bot_channel(self, name: str) -> Channel:
+        """A conversation as the bot may know it: a private one without the bot does not exist for it."""
+        if name in self.users:
+            return self.direct(name)
+        channel = self.channel(name)
+        if channel.is_private and seed.BOT.id not in channel.members:
+            raise Refusal("channel_not_found")
+        return channel
+
+    def direct(self, user: str) -> Channel:
+        """The direct message between the bot and `user`, opened if need be."""
+        person = self.user(user)
+        if person.is_bot:
+            raise Refusal("cannot_dm_bot")
+        name = f"D0{person.id[2:]}"
+        if name not in self.channels:
+            self.channels[name] = Channel(
+                id=name, name=f"dm-{person.name}", members=[person.id, seed.BOT.id], direct=person.id
+            )
+            self.feed.publish("channels", {}, only_for=person.id)
+        return self.channels[name]
+
+    def message(self, channel: Channel, ts: Any) -> Message:
+        """A message that is there for everybody; raises `Refusal` (message_not_found)."""
+        found = channel.messages.get(str(ts))
+        if found is None:
+            raise Refusal("message_not_found")
+        return found
+
+    def post(self, channel: Channel, *, user: str, text: str, **details: Any) -> Message:
+        """Say something in `channel`; `details` are further fields of `Message`. Nothing is checked here."""
+        ts = self.stamp()
+        details["blocks"] = with_ids(details.get("blocks") or [])
+        message = Message(
+            ts=ts, channel=channel.id, user=user, text=text, posted_at=self.clock.now(), **details
+        )
+        (channel.messages if message.seen_by is None else channel.ephemerals)[ts] = message
+        self._join_thread(channel, message)
+        self._count_alert(message)
+        self.announce(message)
+        return message
+
+    def _join_thread(self, channel: Channel, message: Message) -> None:
+        parent = channel.messages.get(message.thread_ts or "")
+        if parent is None or message.seen_by is not None or not message.is_reply:
+            return
+        parent.replies.append(message.ts)
+        if message.user not in parent.repliers:
+            parent.repliers.append(message.user)
+        self.announce(parent, kind="message_changed")
+
+    def _count_alert(self, message: Message) -> None:
+        payload = (message.metadata or {}).get("event_payload") or {}
+        if isinstance(payload, dict) and payload.get("alert_id") is not None:
+            # A message that tells of several alerts names them all.
+            several = payload.get("alert_ids")
+            self.alerts.update(map(str, several if isinstance(several, list) else [payload["alert_id"]]))
+
+    def change(self, message: Message, **fields: Any) -> None:
+        """Change a message in place, keeping what it said before."""
+        message.revisions.append(
+            {
+                "at": self.clock.now(),
+                "text": message.text,
+                "blocks": message.blocks,
+                "metadata": message.metadata,
+            }
+        )
+        if "blocks" in fields:
+            fields["blocks"] = with_ids(fields["blocks"])
+        for name, value in fields.items():
+            setattr(message, name, value)
+        message.edited_at = self.stamp()
+        self.announce(message, kind="message_changed")
+
+    def delete(self, message: Message) -> None:
+        """Take a message out of its conversation and its thread."""
+        channel = self.channels[message.channel]
+        channel.messages.pop(message.ts, None)
+        channel.ephemerals.pop(message.ts, None)
+        parent = channel.messages.get(message.thread_ts or "")
+        if parent is not None and message.ts in parent.replies:
+            parent.replies.remove(message.ts)
+            self.announce(parent, kind="message_changed")
+        gone = {"channel": message.channel, "ts": message.ts, "thread_ts": message.thread_ts}
+        self.feed.publish("message_deleted", gone, only_for=message.seen_by)
+
+    def announce(self, message: Message, *, kind: str = "message") -> None:
+        """Tell the page how a message looks now."""
+        self.feed.publish(kind, shown(message), only_for=message.seen_by)

@@ -1,0 +1,1 @@
+"""Responses of any tolerable shape into models. Pure."""

@@ -1,0 +1,1 @@
+"""Requests and responses: transport, retries, rate limit."""

@@ -1,0 +1,208 @@
+"""What an answer means: decipher (status, headers, body) -> value, or raise. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+from urllib.parse import urlsplit
+
+from shared.api.decoding import field_names
+from shared.api.decoding.fields import Reader
+from shared.api.errors import (
+    InvalidRequest,
+    NotFound,
+    OutreachError,
+    RateLimited,
+    Refused,
+    ServiceBroken,
+    Unauthorized,
+    Uncertain,
+    Unreadable,
+)
+from shared.api.http import requests
+
+LONGEST_MESSAGE = 300
+NOTHING_DONE = (501, 503)
+"""Errors of the service's own that say it carried nothing out."""
+LATER = (408, 425)
+"""Refusals that are really a request to come again."""
+
+LONGEST_INTEGER = 1000
+"""Digits; Python converts some more, but not as many as a hostile service may send."""
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
+
+
+def decipher(reply: requests.Reply, request: requests.Request) -> Any:
+    """The JSON value of a success (None: no body), or the error that fits."""
+    if 200 <= reply.status < 300:
+        return _success(reply, request)
+    raise _failure(reply, request)
+
+
+def _success(reply: requests.Reply, request: requests.Request) -> Any:
+    if looks_like_html(reply):
+        raise broken(
+            "answered with a web page, not JSON: is a proxy or a login page in between?", reply, request
+        )
+    if not reply.body.strip():
+        return None
+    try:
+        return parse_json(reply.body)
+    except ValueError:
+        return _not_json(reply, request)
+
+
+def _not_json(reply: requests.Reply, request: requests.Request) -> None:
+    """Changes whose answer tells nothing succeeded all the same; what must be read is broken."""
+    if request.method in {"PATCH", "DELETE"}:
+        return
+    raise broken("answered with half a JSON, or none.", reply, request)
+
+
+def parse_json(body: bytes) -> Any:
+    """JSON in UTF-8, with or without BOM; raises ValueError for anything else, also for nesting without end.
+
+    Integers too long to convert stay text, and lone surrogates, which can't be encoded, are replaced.
+    """
+    text = body.decode("utf-8-sig")
+    try:
+        value = _loaded(text)
+        return _encodable(value) if SURROGATE.search(text) else value
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _loaded(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:
+        return json.loads(text, parse_int=_integer)  # slower: a call for each integer
+
+
+def _integer(digits: str) -> int | str:
+    return int(digits) if len(digits) <= LONGEST_INTEGER else digits
+
+
+def _encodable(value: Any) -> Any:
+    if isinstance(value, str):
+        return (
+            value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        )
+    if isinstance(value, dict):
+        return {_encodable(key): _encodable(inner) for key, inner in value.items()}
+    return [_encodable(inner) for inner in value] if isinstance(value, list) else value
+
+
+def looks_like_html(reply: requests.Reply) -> bool:
+    """By its first character, or by its type when it is no JSON."""
+    start = reply.body.lstrip()[:1]
+    return start == b"<" or (
+        "html" in reply.headers.get("content-type", "") and start not in {b"{", b"[", b""}
+    )
+
+
+def broken(what: str, reply: requests.Reply, request: requests.Request) -> OutreachError:
+    """For a reading: broken. For a change that may have been carried out: uncertain."""
+    if request.reads or reply.status in NOTHING_DONE:
+        return ServiceBroken(f"The service {what}", endpoint=request.endpoint, status=reply.status)
+    return Uncertain(
+        f"The service {what} The change may or may not have been carried out.",
+        endpoint=request.endpoint,
+        status=reply.status,
+    )
+
+
+def _failure(reply: requests.Reply, request: requests.Request) -> OutreachError:
+    if reply.status >= 500 or reply.status in LATER:
+        return broken(f"answered {reply.status}.", reply, request)
+    if reply.status < 400:
+        return _redirect(reply, request)
+    if reply.status == 429:
+        return RateLimited(
+            retry_after=requests.retry_after_of(reply),
+            endpoint=request.endpoint,
+            status=429,
+            code="rate_limited",
+        )
+    return _refusal(reply, request)
+
+
+def _refusal(reply: requests.Reply, request: requests.Request) -> OutreachError:
+    told = _told(reply)
+    message = told["message"] or ""
+    about: dict[str, Any] = {"endpoint": request.endpoint, "status": reply.status, "code": told["code"]}
+    match reply.status:
+        case 400 | 422:
+            return InvalidRequest(message or _about(told["field"]), field=told["field"], **about)
+        case 401:
+            return Unauthorized(
+                hint="Make a new key in the account settings and set OUTREACH_API_KEY.", **about
+            )
+        case 404:
+            return NotFound(message, **about)
+    return Refused(message or f"The service refused the request ({reply.status}).", **about)
+
+
+def _about(field: str | None) -> str:
+    return f"The field {field} is missing or invalid." if field else ""
+
+
+def _redirect(reply: requests.Reply, request: requests.Request) -> OutreachError:
+    return Refused(
+        f"The service sends us to {_place(reply.headers.get('location', ''))}; that was not followed.",
+        endpoint=request.endpoint,
+        status=reply.status,
+        hint="If it has moved, set OUTREACH_BASE_URL to its new address.",
+    )
+
+
+def _place(location: str) -> str:
+    try:
+        parts = urlsplit(location)
+        host = f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname
+    except ValueError:
+        return "another place"
+    return plain(f"{parts.scheme}://{host}{parts.path}") if host else plain(parts.path) or "another place"
+
+
+def _told(reply: requests.Reply) -> dict[str, str | None]:
+    """Code, field and message, wherever the error body keeps them."""
+    try:
+        body = parse_json(reply.body)
+    except ValueError:
+        body = None
+    if isinstance(body, dict) and isinstance(body.get("errors"), list) and body["errors"]:
+        body = body["errors"][0]
+    told = Reader(field_names.ERROR).read(body) if isinstance(body, dict) else {}
+    return {name: plain(told[name]) if told.get(name) else None for name in ("code", "field", "message")}
+
+
+def plain(text: str) -> str:
+    """Somebody else's text on one line, without control characters, of bearable length."""
+    line = CONTROL.sub(" ", text).strip()
+    return line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]}…"
+
+
+def cause(error: Exception) -> str:
+    """What the transport said of a failure, in brackets, to stand behind our own sentence."""
+    return f"({plain(str(error)) or type(error).__name__})"
+
+
+def too_large(request: requests.Request, *, most: int) -> OutreachError:
+    """An answer beyond the limit was not read to its end."""
+    return Unreadable(
+        f"the answer is larger than {most // 2**20} MiB and was not read.", endpoint=request.endpoint
+    )
+
+
+def not_asked_for(request: requests.Request, *, encoding: str) -> OutreachError:
+    """An answer in a content encoding that the client doesn't accept was not read."""
+    return Unreadable(
+        f"the answer has the content encoding {plain(encoding)!r}, which was not asked for.",
+        endpoint=request.endpoint,
+    )

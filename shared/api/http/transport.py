@@ -1,0 +1,186 @@
+"""One exchange over HTTP: a request goes, an answer or what became of it comes back. The only module that knows httpx.
+
+Separate from the client, which knows the endpoints: what may be said of an exchange (that nothing was sent, that
+its outcome is uncertain) depends on how httpx fails, and on nothing else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from functools import cache
+from http.client import HTTPResponse
+from http.cookiejar import CookieJar
+from typing import Any
+from urllib.request import Request
+
+import httpx
+
+from shared.api.errors import OutreachError, Uncertain, Unreachable
+from shared.api.http import requests, responses
+
+LARGEST_ANSWER = 32 * 2**20
+"""Bytes; more is refused while it comes."""
+LONGEST_CONNECTING = 3.0
+"""Seconds; a machine that is there answers a knock within one, and once more where a packet was lost."""
+ENCODINGS = ("gzip", "deflate")
+"""One of them at most: a few kilobytes that were compressed twice would fill the memory."""
+PUNCTUAL = 0.005
+"""A request that goes within so many seconds of its turn is in time."""
+
+NOT_SENT = (
+    httpx.ConnectError,
+    httpx.ConnectTimeout,
+    httpx.PoolTimeout,
+    httpx.ProxyError,
+    httpx.UnsupportedProtocol,
+)
+
+Transport = httpx.AsyncBaseTransport
+"""What carries requests in place of connections of its own."""
+
+
+class Http:
+    """Exchanges with one service and one key, and nothing of their meaning; `timeout` is in seconds."""
+
+    def __init__(self, base_url: str, *, api_key: str, transport: Transport | None, timeout: float) -> None:
+        self._client = _open_http(api_key, transport=transport, timeout=timeout)
+        self._base_url = base_url
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+    async def exchange(
+        self, request: requests.Request, *, deadline: float, late: Callable[[float], Awaitable[None]]
+    ) -> requests.Reply:
+        """See `Exchange`."""
+        sending = _Sending(late)
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise Unreachable("No time was left to send it.", endpoint=request.endpoint)
+        try:
+            async with asyncio.timeout(left):
+                return await self._answered(self._outgoing(request, sending), request)
+        except NOT_SENT as error:
+            raise Unreachable(endpoint=request.endpoint, hint=responses.cause(error)) from None
+        except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
+            raise _broken_off(request, error, was_sent=sending.was_sent) from None
+
+    def _outgoing(self, request: requests.Request, sending: _Sending) -> httpx.Request:
+        return self._client.build_request(
+            request.method,
+            f"{self._base_url}{request.path}",
+            params=request.query or None,
+            content=request.body,
+            headers={"Content-Type": "application/json"} if request.body else None,
+            extensions={"trace": sending},
+        )
+
+    async def _answered(self, outgoing: httpx.Request, request: requests.Request) -> requests.Reply:
+        response = await self._client.send(outgoing, stream=True)
+        try:
+            body = await _read(response, request)
+        finally:
+            await response.aclose()
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        reply = requests.Reply(status=response.status_code, headers=headers, body=body)
+        return reply if response.is_success else self._without_key(reply)
+
+    def _without_key(self, reply: requests.Reply) -> requests.Reply:
+        """A service that quotes the key in an error must not bring it into a log."""
+        key = self._client.headers["Authorization"].removeprefix("Bearer ")
+        headers = {name: value.replace(key, "[key]") for name, value in reply.headers.items()}
+        return replace(reply, headers=headers, body=reply.body.replace(key.encode(), b"[key]"))
+
+
+class _Sending:
+    """What httpx tells while it sends (its trace hook): lets a request go only in time, and knows whether it went.
+
+    Opening a connection may outlast the turn; the others are told so before a byte of the request goes.
+    """
+
+    def __init__(self, late: Callable[[float], Awaitable[None]]) -> None:
+        self._late = late
+        self._turn_at = time.monotonic()
+        self._is_traced = False
+        self._has_begun = False
+
+    @property
+    def was_sent(self) -> bool:
+        """Whether anything of it may have gone; a transport that does not tell counts as one that sent."""
+        return self._has_begun or not self._is_traced
+
+    async def __call__(self, name: str, _info: Mapping[str, Any]) -> None:
+        self._is_traced = True
+        if name.endswith("send_request_headers.started"):
+            late = time.monotonic() - self._turn_at
+            if late > PUNCTUAL:
+                await self._late(late)
+            self._has_begun = True
+
+
+class _NoCookies(CookieJar):
+    """Keeps no cookie, so none is sent back, and reads none: some dates in them raise errors."""
+
+    def extract_cookies(self, response: HTTPResponse, request: Request) -> None:
+        """Ignore them."""
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """One for all clients: reading the certificates takes longer than a request."""
+    return httpx.create_ssl_context()
+
+
+def _open_http(api_key: str, *, transport: Transport | None, timeout: float) -> httpx.AsyncClient:
+    for name in ("httpx", "httpcore"):
+        logger = logging.getLogger(name)
+        if logger.level == logging.NOTSET:
+            logger.setLevel(logging.WARNING)  # below, they write addresses with ids, and headers
+    return httpx.AsyncClient(
+        headers={
+            "Authorization": f"Bearer {api_key}",
+            "Accept": "application/json",
+            "Accept-Encoding": ", ".join(ENCODINGS),
+            "User-Agent": "outreach-ops",
+        },
+        timeout=httpx.Timeout(timeout, connect=min(timeout, LONGEST_CONNECTING)),
+        follow_redirects=False,
+        cookies=_NoCookies(),
+        transport=transport,
+        verify=_tls(),
+        # Servers commonly drop idle connections after 5 s; a request on one of those would be uncertain.
+        limits=httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=4.0),
+    )
+
+
+async def _read(response: httpx.Response, request: requests.Request) -> bytes:
+    """The body, up to the limit; nothing where it can't be decoded and isn't needed."""
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    if encoding not in {"", "identity", *ENCODINGS}:
+        if response.is_success and request.method not in {"PATCH", "DELETE"}:
+            raise responses.not_asked_for(request, encoding=encoding)
+        return b""
+    length = response.headers.get("content-length", "")
+    if length.isascii() and length.isdigit() and int(length[:20]) > LARGEST_ANSWER:
+        raise responses.too_large(request, most=LARGEST_ANSWER)
+    body = bytearray()
+    async for chunk in response.aiter_bytes():
+        body += chunk
+        if len(body) > LARGEST_ANSWER:
+            raise responses.too_large(request, most=LARGEST_ANSWER)
+    return bytes(body)
+
+
+def _broken_off(request: requests.Request, error: Exception, *, was_sent: bool) -> OutreachError:
+    if not was_sent:
+        return Unreachable(endpoint=request.endpoint, hint=responses.cause(error))
+    if request.reads:
+        message = "The connection broke before the answer came."
+        return Unreachable(message, endpoint=request.endpoint, hint=responses.cause(error))
+    return Uncertain(endpoint=request.endpoint, hint=responses.cause(error))

@@ -1,0 +1,151 @@
+"""Which sequence a person means: an id, a whole name, or a beginning that fits only one (contract, section 2). Pure."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from collections.abc import Sequence as Many
+from dataclasses import dataclass
+
+from shared.api.models import Sequence
+from shared.commands.arguments import clip
+from shared.domain.card import Button, Card, Column, Row, Table, Tone
+from shared.text.tokenize import CURLY
+
+Line = Callable[[str], str]
+"""The command line that says the same of the sequence with this id."""
+MOST_CANDIDATES = 10
+NOTHING_CHANGED = "Nothing was changed. "
+LONGEST_NAME = 40
+"""Words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picked:
+    """One sequence fits; `rest` are the words that are no part of its name."""
+
+    sequence: Sequence
+    rest: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ambiguous:
+    """Several fit."""
+
+    said: str
+    candidates: tuple[Sequence, ...]
+
+    def card(self, line: Line, *, changes: bool = True) -> Card:
+        """The candidates, each with a button."""
+        shown = self.candidates[:MOST_CANDIDATES]
+        return Card(
+            title=f"“{clip(self.said)}” fits {len(self.candidates)} sequences",
+            tone=Tone.WARN,
+            refused=True,
+            text=(f"{NOTHING_CHANGED if changes else ''}Which one?",),
+            table=_listed(shown, total=len(self.candidates)),
+            buttons=_buttons(shown, line),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """None fits; `nearest` are those it may have been meant to be."""
+
+    said: str
+    nearest: tuple[Sequence, ...]
+    known: int
+
+    def card(self, line: Line, *, changes: bool = True) -> Card:
+        """What would have been right."""
+        hint = "Did you mean one of these?" if self.nearest else "`sequences` lists them all."
+        empty = "This workspace has no sequences." if not self.known else hint
+        return Card(
+            title=f"No sequence is called “{clip(self.said)}”",
+            tone=Tone.WARN,
+            refused=True,
+            text=(f"{NOTHING_CHANGED if changes else ''}{empty}",),
+            table=_listed(self.nearest, total=len(self.nearest)) if self.nearest else None,
+            buttons=_buttons(self.nearest, line) or (Button(label="sequences", command="sequences"),),
+        )
+
+
+def _buttons(sequences: Many[Sequence], line: Line) -> tuple[Button, ...]:
+    labels = [s.label for s in sequences]
+    return tuple(
+        Button(
+            label=clip(s.label, length=40)
+            if labels.count(s.label) == 1
+            else f"{clip(s.label, length=40)} ({s.id})",
+            command=line(s.id),
+        )
+        for s in sequences
+    )
+
+
+def _listed(sequences: Many[Sequence], *, total: int) -> Table:
+    return Table(
+        columns=(
+            Column(title="Id"),
+            Column(title="Name"),
+            Column(title="Status"),
+            Column(title="Steps", numeric=True),
+        ),
+        rows=tuple(Row(cells=(s.id, s.name, s.status, s.steps)) for s in sequences),
+        total=total,
+    )
+
+
+def pick_sequence(
+    sequences: Many[Sequence], words: Many[str], *, greedy: bool = False
+) -> Picked | Ambiguous | Missing:
+    """The sequence that the words name.
+
+    `greedy`: the longest beginning of the words that is an id or a whole name counts, and the rest is a reason.
+    A mere beginning of a name never takes a rest: “Q3 fuonders” must not pause a lone “Q3 CTO”.
+    """
+    said = " ".join(words).strip()
+    fitting = _fitting(sequences, said)
+    if len(fitting) == 1:
+        return Picked(sequence=fitting[0])
+    for count in range(min(len(words), LONGEST_NAME), 0, -1) if greedy and not fitting else ():
+        fitting = _named(sequences, " ".join(words[:count]))
+        if len(fitting) == 1:
+            return Picked(sequence=fitting[0], rest=tuple(words[count:]))
+        if fitting:
+            break
+    if fitting:
+        return Ambiguous(said=said, candidates=fitting)
+    return Missing(said=said, nearest=_nearest(sequences, said), known=len(sequences))
+
+
+def _named(sequences: Many[Sequence], said: str) -> tuple[Sequence, ...]:
+    """Those with this id; else with this whole name."""
+    folded = _fold(said)
+    by_id = [s for s in sequences if s.id == said] or [s for s in sequences if _fold(s.id) == folded]
+    return tuple(by_id or [s for s in sequences if folded and _fold(s.name or "") == folded])
+
+
+def _fitting(sequences: Many[Sequence], said: str) -> tuple[Sequence, ...]:
+    """Those so named; else those that begin so: what all ids begin with says nothing beside a name."""
+    folded = _fold(said)
+    if not folded:
+        return ()
+    by_name = {s.id for s in sequences if _fold(s.name or "").startswith(folded)}
+    by_id = {s.id for s in sequences if _fold(s.id).startswith(folded)}
+    begun = by_name if by_name and len(by_id) == len(sequences) else by_name | by_id
+    return _named(sequences, said) or tuple(s for s in sequences if s.id in begun)
+
+
+def _fold(text: str) -> str:
+    """Case, spaces and the shape of quotes do not count: keyboards and chats change the last by themselves."""
+    return " ".join(text.translate(CURLY).casefold().split())
+
+
+def _nearest(sequences: Many[Sequence], said: str) -> tuple[Sequence, ...]:
+    folded = _fold(said)[:100]
+    by_name = {_fold(sequence.label)[:100]: sequence for sequence in sequences}
+    near = difflib.get_close_matches(folded, by_name, n=3, cutoff=0.5)
+    first = folded.partition(" ")[0]
+    others = [name for name in by_name if first and name.startswith(first) and name not in near]
+    return tuple(by_name[name] for name in (*near, *others)[:3])

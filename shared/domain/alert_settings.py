@@ -1,0 +1,97 @@
+"""What the settings say of alerts: where they go, who is called, when there is quiet, what counts as too much. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, time, timedelta
+
+from shared.domain.records import Subscription
+from shared.domain.recurrence import zone_of
+
+UNASKED = ("reply.interested", "domain.paused")
+"""What an alert channel is told of without having subscribed (contract, section 5)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quiet:
+    """Hours of the day in which only what cannot wait is posted, and nobody is called."""
+
+    start: time
+    end: time
+    zone: str = "UTC"
+
+    def ends_after(self, now: datetime) -> datetime | None:
+        """When the quiet that `now` falls into is over; None: it is not quiet."""
+        local = now.astimezone(zone_of(self.zone) or UTC)
+        clock = local.time()
+        over_midnight = self.start > self.end
+        within = self.start <= clock or clock < self.end if over_midnight else self.start <= clock < self.end
+        if not within:
+            return None
+        day = local.date() + timedelta(days=int(over_midnight and clock >= self.start))
+        return datetime.combine(day, self.end, local.tzinfo).astimezone(UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A subscription that is kept in git; `mention` is a user's or a group's id, `here`, or empty."""
+
+    subscription: Subscription
+    mention: str = ""
+    workspace: str = ""
+    """Empty: every workspace."""
+    place: str = ""
+    """Where the file says it: `[[routes.rules]] no. 2`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manners:
+    """How a channel is told: whom an interested reply calls there, and when there is quiet."""
+
+    mention: str = ""
+    quiet: Quiet | None = None
+
+    def quiet_until(self, now: float) -> float | None:
+        """When the quiet hours that `now` falls into end; None: there is no quiet. Unix seconds."""
+        ends = self.quiet.ends_after(datetime.fromtimestamp(now, UTC)) if self.quiet else None
+        return None if ends is None else ends.timestamp()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Routing:
+    """`[routes]`."""
+
+    fallback: str | None = None
+    mention: str = ""
+    """Who is called when a lead is interested, where no rule names somebody."""
+    quiet: Quiet | None = None
+    zone: str = "UTC"
+    rules: Sequence[Rule] = ()
+    channels: Mapping[str, Manners] = field(default_factory=dict)
+    """Those that differ."""
+
+    def manners(self, channel: str) -> Manners:
+        """A channel's own, or those of all."""
+        return self.channels.get(channel) or Manners(mention=self.mention, quiet=self.quiet)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpikeRule:
+    """So many within a window, and so large a share of the day's sends, that a card is due."""
+
+    count: int = 10
+    window: timedelta = timedelta(hours=1)
+    share: float = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attention:
+    """`[alerts]`: how long an interested reply may wait, and what counts as a spike."""
+
+    remind_after: timedelta | None = timedelta(minutes=5)
+    escalate_after: timedelta | None = timedelta(minutes=15)
+    escalate_to: str | None = None
+    """Another channel to be told; None: the thread, shown in the channel too."""
+    escalate_mention: str = ""
+    spike: SpikeRule = SpikeRule()

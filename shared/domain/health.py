@@ -1,0 +1,145 @@
+"""The rules for inboxes and domains: a verdict with its reasons, and roll-ups. Pure.
+
+Unknown is never healthy (contract, section 6): a missing score or a status that nobody knows yet is said so.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from shared.api.models import INBOX_STATUSES, Inbox
+from shared.domain.card import Tone
+
+REMEMBERED = 4096
+"""Verdicts: ten thousand inboxes are judged with every board, and most stand like many others."""
+WORST_FIRST = (Tone.BAD, Tone.WARN, Tone.UNKNOWN, Tone.INFO, Tone.GOOD)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thresholds:
+    """Health scores, 0-100: from `healthy` on an inbox is healthy, below `bad` it is bad, between at risk."""
+
+    healthy: float = 80
+    bad: float = 60
+
+
+DEFAULT = Thresholds()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """How one inbox stands; `word` is healthy, warming, at risk, bad, resting, unknown or an unheard-of status."""
+
+    tone: Tone
+    word: str
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DomainHealth:
+    """How the inboxes of a domain stand; each is counted once: healthy + at_risk + resting + unknown = inboxes."""
+
+    domain: str
+    inboxes: int
+    healthy: int
+    at_risk: int
+    resting: int
+    unknown: int
+    lowest: float | None
+    tone: Tone
+    reasons: tuple[str, ...] = ()
+
+
+def verdict(inbox: Inbox, *, thresholds: Thresholds = DEFAULT) -> Verdict:
+    """The verdict on one inbox."""
+    return _verdict(inbox.status, inbox.health_score, thresholds)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _verdict(status: str | None, score: float | None, thresholds: Thresholds) -> Verdict:
+    if status is not None and status not in INBOX_STATUSES:
+        return Verdict(tone=Tone.UNKNOWN, word=status, reasons=(f"status “{status}” is new to us",))
+    tone, word, reasons = by_score(score, thresholds)
+    if status == "resting":
+        resting_tone = Tone.INFO if tone is Tone.GOOD else tone
+        return Verdict(tone=resting_tone, word="resting", reasons=("it rests and sends nothing", *reasons))
+    if status == "warming" and tone is Tone.GOOD:
+        return Verdict(tone=tone, word="warming", reasons=("it warms up",))
+    if status is None:
+        return Verdict(tone=_worse(tone, Tone.UNKNOWN), word=word, reasons=(*reasons, "status unknown"))
+    return Verdict(tone=tone, word=word, reasons=reasons)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def by_score(score: float | None, thresholds: Thresholds) -> tuple[Tone, str, tuple[str, ...]]:
+    """Tone, word and reasons by the score alone: healthy, at risk, bad or unknown."""
+    if score is None:
+        return Tone.UNKNOWN, "unknown", ("health score unknown",)
+    if score < thresholds.bad:
+        return Tone.BAD, "bad", (f"health {score:g}, below {thresholds.bad:g}",)
+    if score < thresholds.healthy:
+        return Tone.WARN, "at risk", (f"health {score:g}, below {thresholds.healthy:g}",)
+    return Tone.GOOD, "healthy", ()
+
+
+def _worse(one: Tone, other: Tone) -> Tone:
+    return min(one, other, key=WORST_FIRST.index)
+
+
+def worst(tones: Iterable[Tone]) -> Tone:
+    """The worst of some tones; UNKNOWN of none."""
+    return min(tones, key=WORST_FIRST.index, default=Tone.UNKNOWN)
+
+
+def roll_up(inboxes: Iterable[Inbox], *, thresholds: Thresholds = DEFAULT) -> tuple[DomainHealth, ...]:
+    """The domains, the worst first, then by lowest score, then by name."""
+    by_domain: defaultdict[str, list[Inbox]] = defaultdict(list)
+    for inbox in inboxes:
+        by_domain[inbox.domain].append(inbox)
+    domains = [_domain(domain, members, thresholds=thresholds) for domain, members in by_domain.items()]
+    return tuple(sorted(domains, key=_badness))
+
+
+def _badness(domain: DomainHealth) -> tuple[int, float, str]:
+    lowest = 101.0 if domain.lowest is None else domain.lowest
+    return WORST_FIRST.index(domain.tone), lowest, domain.domain
+
+
+def _domain(domain: str, inboxes: list[Inbox], *, thresholds: Thresholds) -> DomainHealth:
+    verdicts = [verdict(inbox, thresholds=thresholds) for inbox in inboxes]
+    counts = {
+        kind: sum(_kind(one) == kind for one in verdicts)
+        for kind in ("healthy", "at_risk", "resting", "unknown")
+    }
+    scores = [inbox.health_score for inbox in inboxes if inbox.health_score is not None]
+    all_rest = counts["resting"] == len(inboxes)
+    tone = worst(one.tone for one in verdicts)
+    return DomainHealth(
+        domain=domain,
+        inboxes=len(inboxes),
+        **counts,
+        lowest=min(scores, default=None),
+        tone=_worse(tone, Tone.WARN) if all_rest else tone,
+        reasons=_reasons(counts, all_rest=all_rest, lowest=min(scores, default=None)),
+    )
+
+
+def _kind(one: Verdict) -> str:
+    if one.word == "resting":
+        return "resting"
+    if one.tone is Tone.UNKNOWN:
+        return "unknown"
+    return "healthy" if one.tone is Tone.GOOD else "at_risk"
+
+
+def _reasons(counts: Mapping[str, int], *, all_rest: bool, lowest: float | None) -> tuple[str, ...]:
+    if all_rest:
+        return ("every inbox rests: nothing is sent from here",)
+    said = []
+    if counts["at_risk"]:
+        said.append(f"{counts['at_risk']} at risk" + (f", lowest {lowest:g}" if lowest is not None else ""))
+    said += [f"{counts[kind]} {kind}" for kind in ("resting", "unknown") if counts[kind]]
+    return tuple(said)

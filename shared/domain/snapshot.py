@@ -1,0 +1,162 @@
+"""Everything a dashboard shows, taken in one concurrent read, each part with its age and its failure.
+
+A part that cannot be read keeps its last value: the reading says since when, and why.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from shared.api.errors import OutreachError
+from shared.api.http.decode_thread import in_turn
+from shared.api.http.rate_limit import BudgetState
+from shared.api.models import GROUPINGS, NOTHING, Inbox, Lead, Sequence, StatsRow
+from shared.domain.reports import totals
+
+if TYPE_CHECKING:  # a dashboard shows what was kept before it needs a client
+    from shared.api import OutreachClient
+
+T = TypeVar("T")
+DEFAULT_RANGE = timedelta(days=30)
+NEWEST_INTERESTED = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading(Generic[T]):
+    """The last value that was read, when, and what went wrong since."""
+
+    value: T | None = None
+    read_at: datetime | None = None
+    error: str | None = None
+    failed_since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """How a workspace stood; `stats` by grouping over the last 30 days, `previous` the total of the 30 before."""
+
+    workspace: str
+    sequences: Reading[tuple[Sequence, ...]] = Reading()
+    inboxes: Reading[tuple[Inbox, ...]] = Reading()
+    stats: Mapping[str, Reading[tuple[StatsRow, ...]]] = field(
+        default_factory=lambda: {grouping: Reading() for grouping in GROUPINGS}
+    )
+    today: Reading[StatsRow] = Reading()
+    previous: Reading[StatsRow] = Reading()
+    interested: Reading[tuple[Lead, ...]] = Reading()
+    budget: BudgetState | None = None
+
+    def reading(self, source: Source) -> Reading[Any]:
+        """What was last read from a source."""
+        found = self.stats[source.grouping] if source.grouping else getattr(self, source.name)
+        assert isinstance(found, Reading)
+        return found
+
+    def having(self, source: Source, reading: Reading[Any]) -> Snapshot:
+        """This snapshot with one reading exchanged; readings taken concurrently are put in one after another."""
+        if source.grouping:
+            return replace(self, stats={**self.stats, source.grouping: reading})
+        changed: dict[str, Any] = {source.name: reading}
+        return replace(self, **changed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """One thing to read: `factor` is its interval in base intervals (health moves daily, status at any time)."""
+
+    name: str
+    factor: float
+    read: Callable[[OutreachClient, date], Awaitable[Any]] = field(repr=False, compare=False)
+    grouping: str = ""
+
+
+async def _sequences(client: OutreachClient, _: date) -> tuple[Sequence, ...]:
+    return await client.list_sequences()
+
+
+async def _inboxes(client: OutreachClient, _: date) -> tuple[Inbox, ...]:
+    return await client.list_inboxes()
+
+
+async def _today(client: OutreachClient, today: date) -> StatsRow:
+    return totals(await client.stats(start=today, end=today), group="today")
+
+
+async def _previous(client: OutreachClient, today: date) -> StatsRow:
+    start, end = today - 2 * DEFAULT_RANGE + timedelta(days=1), today - DEFAULT_RANGE
+    return totals(await client.stats(start=start, end=end), group="previous")
+
+
+async def _interested(client: OutreachClient, _: date) -> tuple[Lead, ...]:
+    return (await client.list_leads(status="interested", limit=NEWEST_INTERESTED)).items
+
+
+def _stats_by(grouping: str, *, factor: float) -> Source:
+    async def read(client: OutreachClient, _: date) -> tuple[StatsRow, ...]:
+        return await client.stats(group_by=grouping)
+
+    return Source(name=f"stats_{grouping}", factor=factor, read=read, grouping=grouping)
+
+
+SOURCES: Mapping[str, Source] = {
+    source.name: source
+    for source in (
+        Source(name="sequences", factor=1, read=_sequences),
+        Source(name="interested", factor=1, read=_interested),
+        Source(name="inboxes", factor=2, read=_inboxes),
+        Source(name="today", factor=2, read=_today),
+        _stats_by("sequence", factor=4),
+        _stats_by("inbox", factor=8),
+        _stats_by("step", factor=8),
+        _stats_by("variant", factor=8),
+        Source(name="previous", factor=60, read=_previous),
+    )
+}
+
+
+async def attempt(
+    before: Reading[Any], source: Source, client: OutreachClient, *, now: datetime
+) -> Reading[Any]:
+    """Read a source; a failure keeps the value of before. Never raises `OutreachError`."""
+    try:
+        value = await source.read(client, service_day(client, now=now))
+    except OutreachError as error:
+        return replace(before, error=str(error), failed_since=before.failed_since or now)
+    if isinstance(value, tuple):
+        value = await in_turn(partial(_settled, value, before.value or ()), rows=len(value))
+    return Reading(value=value, read_at=now)
+
+
+def _settled(value: tuple[Any, ...], before: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What reads as before is the object of before, and what the service sent besides is let go.
+
+    Else ten thousand inboxes would be kept twice, and with them the whole answer they came in.
+    """
+    known = {one: one for one in before}
+    return tuple([known.get(one) or replace(one, raw=NOTHING) for one in value])
+
+
+def service_day(client: OutreachClient, *, now: datetime) -> date:
+    """Today as the service's clock has it, or ours until it has told its own."""
+    return (client.service_time or now).date()
+
+
+async def refresh(snapshot: Snapshot, source: Source, client: OutreachClient, *, now: datetime) -> Snapshot:
+    """The snapshot with one source read again. Never raises `OutreachError`."""
+    reading = await attempt(snapshot.reading(source), source, client, now=now)
+    return replace(snapshot.having(source, reading), budget=client.budget)
+
+
+async def take(client: OutreachClient, workspace: str, *, now: datetime) -> Snapshot:
+    """Every source, read concurrently. Never raises `OutreachError`."""
+    snapshot = Snapshot(workspace=workspace)
+    sources = tuple(SOURCES.values())
+    readings = await asyncio.gather(*(attempt(Reading(), source, client, now=now) for source in sources))
+    for source, reading in zip(sources, readings, strict=True):
+        snapshot = snapshot.having(source, reading)
+    return replace(snapshot, budget=client.budget)

@@ -1,0 +1,133 @@
+"""A snapshot as JSON and back, for the history and for `--json`; what the service sent besides is left out. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, replace
+from datetime import datetime
+from typing import Any
+
+from shared.api.http.rate_limit import BudgetState
+from shared.api.models import Inbox, Lead, Sequence, StatsRow
+from shared.domain.snapshot import SOURCES, Reading, Snapshot
+
+MODELS: Mapping[str, type] = {"sequences": Sequence, "inboxes": Inbox, "interested": Lead}
+"""Every other source keeps rows of counts."""
+KEYS: Mapping[type, tuple[str, ...]] = {
+    model: tuple(f.name for f in fields(model) if f.name != "raw")
+    for model in (Sequence, Inbox, Lead, StatsRow)
+}
+
+MODEL_OF: Mapping[tuple[str, ...], type] = {keys: model for model, keys in KEYS.items()}
+PIECE = 500
+"""Rows."""
+
+
+def to_json(snapshot: Snapshot, *, since: Snapshot | None = None) -> dict[str, Any]:
+    """The snapshot as plain values; `from_json` reads it back, but for `raw`. With `since`, only what was read after it."""
+    readings = {name: snapshot.reading(source) for name, source in SOURCES.items()}
+    if since:
+        readings = {name: one for name, one in readings.items() if one is not since.reading(SOURCES[name])}
+    return {**_head(snapshot), "readings": {name: _reading(reading) for name, reading in readings.items()}}
+
+
+def _head(snapshot: Snapshot) -> dict[str, Any]:
+    budget = snapshot.budget
+    return {
+        "workspace": snapshot.workspace,
+        "budget": budget and {f.name: getattr(budget, f.name) for f in fields(budget)},
+    }
+
+
+def to_text(snapshot: Snapshot) -> Iterator[str]:
+    """The same as text, piece by piece: in one, ten thousand inboxes would be ten megabytes on the way."""
+    yield f'{_dumped(_head(snapshot))[:-1]},"readings":{{'
+    for number, (name, source) in enumerate(SOURCES.items()):
+        yield f"{',' if number else ''}{_dumped(name)}:"
+        yield from _reading_text(snapshot.reading(source))
+    yield "}}"
+
+
+def _reading_text(reading: Reading[Any]) -> Iterator[str]:
+    if not isinstance(reading.value, tuple):
+        yield _dumped(_reading(reading))
+        return
+    yield f'{_dumped(_about(reading))[:-1]},"value":['
+    for start in range(0, len(reading.value), PIECE):
+        rows = _dumped(_plain(reading.value[start : start + PIECE]))[1:-1]
+        yield f",{rows}" if start else rows
+    yield "]}"
+
+
+def _dumped(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def from_json(document: Mapping[str, Any], *, onto: Snapshot | None = None) -> Snapshot:
+    """The snapshot that `to_json` wrote; what an older or newer version wrote otherwise is left out.
+
+    `onto` is the snapshot since which it was written.
+    """
+    before = onto or Snapshot(workspace=document["workspace"])
+    snapshot = replace(before, budget=_budget(document.get("budget")))
+    for name, source in SOURCES.items():
+        kept = document["readings"].get(name)
+        if kept is not None:
+            snapshot = snapshot.having(source, _read(kept, model=MODELS.get(name, StatsRow)))
+    return snapshot
+
+
+def from_text(text: bytes) -> Snapshot:
+    """What `to_text` wrote; rows become models as they are read, so that their objects are never all there at once."""
+    return from_json(json.loads(text, object_hook=_thawed))
+
+
+def _thawed(found: dict[str, Any]) -> Any:
+    model = MODEL_OF.get(tuple(found))
+    return model(**found) if model else found
+
+
+def _reading(reading: Reading[Any]) -> dict[str, Any]:
+    return {"value": _plain(reading.value), **_about(reading)}
+
+
+def _about(reading: Reading[Any]) -> dict[str, Any]:
+    return {
+        "read_at": reading.read_at and reading.read_at.isoformat(),
+        "error": reading.error,
+        "failed_since": reading.failed_since and reading.failed_since.isoformat(),
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    return value and {key: getattr(value, key) for key in KEYS[type(value)]}
+
+
+def _read(kept: Mapping[str, Any], *, model: type) -> Reading[Any]:
+    value = kept["value"]
+    return Reading(
+        value=tuple(_model(one, model) for one in value)
+        if isinstance(value, list)
+        else value and _model(value, model),
+        read_at=_time(kept["read_at"]),
+        error=kept["error"],
+        failed_since=_time(kept["failed_since"]),
+    )
+
+
+def _model(kept: Any, model: type) -> Any:
+    if isinstance(kept, model):
+        return kept
+    return model(**{key: kept[key] for key in KEYS[model] if key in kept})
+
+
+def _time(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
+
+
+def _budget(kept: Mapping[str, Any] | None) -> BudgetState | None:
+    known = {f.name for f in fields(BudgetState)}
+    return BudgetState(**{key: value for key, value in kept.items() if key in known}) if kept else None

@@ -1,0 +1,158 @@
+"""The history's database: its tables, its transactions, and what becomes of a damaged file.
+
+Samples are kept where a value changed, and hold until the next: health moves daily, so an inbox costs a few
+rows a month, not one a poll. Synchronous; `history` calls it from worker threads.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from shared.storage.database import open_engine
+
+T = TypeVar("T")
+Act = Callable[[sa.Connection], T]
+
+DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+ONE_WRITER = 0x6F757472_68697374
+"""The advisory lock under which PostgreSQL's writers take turns, as SQLite's do by themselves."""
+
+metadata = sa.MetaData()
+series = sa.Table(
+    "history_series",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("workspace", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("key", sa.Text, nullable=False),
+    sa.Column("metric", sa.Text, nullable=False),
+    sa.Column("last_at", sa.BigInteger, nullable=False),
+    sa.Column("last_value", sa.Float),
+    sa.UniqueConstraint("workspace", "kind", "key", "metric"),
+)
+samples = sa.Table(
+    "history_samples",
+    metadata,
+    sa.Column("series_id", sa.Integer, sa.ForeignKey(series.c.id), primary_key=True),
+    sa.Column("at", sa.BigInteger, primary_key=True),
+    sa.Column("value", sa.Float),
+    sqlite_with_rowid=False,
+)
+states = sa.Table(
+    "history_states",
+    metadata,
+    sa.Column("workspace", sa.Text, primary_key=True),
+    sa.Column("kind", sa.Text, primary_key=True),
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("field", sa.Text, primary_key=True),
+    sa.Column("value", sa.Text, nullable=False),
+)
+turns = sa.Table(
+    "history_turns",
+    metadata,
+    sa.Column("workspace", sa.Text, primary_key=True),
+    sa.Column("token", sa.Text, nullable=False),
+    comment="Who wrote last: a writer that finds another's token reads anew what it knew.",
+)
+transitions = sa.Table(
+    "history_transitions",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("workspace", sa.Text, nullable=False),
+    sa.Column("at", sa.BigInteger, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("key", sa.Text, nullable=False),
+    sa.Column("label", sa.Text, nullable=False),
+    sa.Column("field", sa.Text, nullable=False),
+    sa.Column("before", sa.Text, nullable=False),
+    sa.Column("after", sa.Text, nullable=False),
+    sa.Index("history_transitions_at", "workspace", "at"),
+)
+snapshots = sa.Table(
+    "history_snapshots",
+    metadata,
+    sa.Column("workspace", sa.Text, primary_key=True),
+    sa.Column("at", sa.BigInteger, primary_key=True),
+    sa.Column("body", sa.LargeBinary, nullable=False),
+)
+
+
+class HistoryUnavailable(Exception):
+    """The history's database does not answer at the moment."""
+
+
+class Store:
+    """The database, opened when it is first used."""
+
+    def __init__(self, url: URL) -> None:
+        self._url = url
+        self._engine: sa.Engine | None = None
+        self.notice = ""
+        """What a person should know: that a damaged file was set aside."""
+
+    def run(self, act: Act[T], *, reads: bool = False) -> T:
+        """Carry an act out in one transaction; a damaged file is set aside and the act done on a new one."""
+        try:
+            return self._run(act, reads=reads)
+        except DBAPIError as error:
+            if not _is_damage(error):
+                raise HistoryUnavailable(str(error.orig)) from error
+            self._set_aside()
+            return self._run(act, reads=reads)
+        except (SQLAlchemyError, OSError) as error:
+            raise HistoryUnavailable(str(error)) from error
+
+    def close(self) -> None:
+        """Let go of the database."""
+        if self._engine is not None:
+            self._engine.dispose()
+            self._engine = None
+
+    def _run(self, act: Act[T], *, reads: bool) -> T:
+        if self._engine is None:
+            self._engine = _open(self._url)
+        if reads:
+            with self._engine.connect().execution_options(read_only=True) as connection:
+                return act(connection)
+        with self._engine.begin() as connection:
+            take_turn(connection)
+            return act(connection)
+
+    def _set_aside(self) -> None:
+        self.close()
+        path = Path(self._url.database or "")
+        aside = path.with_name(f"{path.name}.damaged-{datetime.now(UTC):%Y%m%d%H%M%S}")
+        path.rename(aside)
+        for part in ("-wal", "-shm"):
+            path.with_name(path.name + part).unlink(missing_ok=True)
+        self.notice = f"The history was damaged; it was set aside as {aside.name}, and a new one begun."
+
+
+def _open(url: URL) -> sa.Engine:
+    engine = open_engine(url)
+    try:
+        with engine.begin() as connection:
+            take_turn(connection)
+            metadata.create_all(connection)
+    except BaseException:
+        engine.dispose()
+        raise
+    return engine
+
+
+def take_turn(connection: sa.Connection) -> None:
+    """Wait until no other process writes; until the end of the transaction."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(ONE_WRITER)))
+
+
+def _is_damage(error: DBAPIError) -> bool:
+    return getattr(error.orig, "sqlite_errorcode", 0) & 0xFF in DAMAGED

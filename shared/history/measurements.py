@@ -1,0 +1,78 @@
+"""What a snapshot measures: numbers by what they are of, and words that things are in. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from shared.api.models import StatsRow
+from shared.domain.health import Thresholds, by_score, roll_up
+from shared.domain.reports import totals
+from shared.domain.snapshot import Reading, Snapshot
+
+COUNTS = ("sends", "replies", "positive_replies", "meetings")
+
+Place = tuple[str, str, str]
+"""Kind, key, and the metric or field."""
+Fresh = Mapping[str, Reading[Any]]
+
+
+def readings(snapshot: Snapshot) -> Iterator[tuple[str, Reading[Any]]]:
+    """The parts of a snapshot that have a history, by name."""
+    yield "inboxes", snapshot.inboxes
+    yield "sequences", snapshot.sequences
+    yield "today", snapshot.today
+    yield "stats", snapshot.stats["sequence"]
+
+
+def measures(fresh: Fresh) -> dict[Place, float | None]:
+    """Every number of these readings."""
+    return dict(_measures(fresh))
+
+
+def _measures(fresh: Fresh) -> Iterator[tuple[Place, float | None]]:
+    for inbox in _value(fresh, "inboxes"):
+        email = storable(inbox.email)
+        yield ("inbox", email, "health_score"), inbox.health_score
+        yield ("inbox", email, "daily_limit"), inbox.daily_limit
+    for domain in roll_up(_value(fresh, "inboxes")):
+        yield ("domain", storable(domain.domain), "health_score"), domain.lowest
+    for row in _value(fresh, "stats"):
+        yield from _counts("sequence", row)
+    if "stats" in fresh:
+        yield from _counts("total", totals(_value(fresh, "stats"), group="total"))
+    if "today" in fresh and fresh["today"].value:
+        yield from _counts("today", fresh["today"].value)
+
+
+def words(fresh: Fresh, thresholds: Thresholds) -> dict[Place, str]:
+    """The status of every sequence and inbox, and the word for every inbox's health."""
+    found: dict[Place, str] = {}
+    for sequence in _value(fresh, "sequences"):
+        found["sequence", storable(sequence.id), "status"] = storable(sequence.status or "unknown")
+    for inbox in _value(fresh, "inboxes"):
+        email = storable(inbox.email)
+        found["inbox", email, "status"] = storable(inbox.status or "unknown")
+        found["inbox", email, "health"] = by_score(inbox.health_score, thresholds)[1]
+    return found
+
+
+def labels(fresh: Fresh) -> dict[str, str]:
+    """What people call the sequences, by id."""
+    return {storable(s.id): storable(s.label) for s in _value(fresh, "sequences")}
+
+
+def storable(text: str) -> str:
+    """The text as every database takes it: no NUL (PostgreSQL), no lone surrogates (both)."""
+    if text.isascii() and "\0" not in text:
+        return text
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+
+
+def _value(fresh: Fresh, name: str) -> tuple[Any, ...]:
+    return (fresh[name].value or ()) if name in fresh else ()
+
+
+def _counts(kind: str, row: StatsRow) -> Iterator[tuple[Place, float | None]]:
+    for name in COUNTS:
+        yield (kind, storable(row.group), name), getattr(row, name)

@@ -1,0 +1,171 @@
+"""Reading the history: series thinned out in the database, transitions, snapshots of a moment.
+
+Synchronous and within the caller's transaction.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import groupby
+from operator import itemgetter
+from sys import intern
+
+import sqlalchemy as sa
+
+from shared.domain.snapshot import Snapshot
+from shared.domain.snapshot_json import from_text
+from shared.history.engine import samples, series, snapshots, transitions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """A value that held from `at` on; `low` and `high` are the extremes until the next sample."""
+
+    at: datetime
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transition:
+    """A thing that went from one word to another: inbox a@x.com, status, active -> resting."""
+
+    at: datetime
+    kind: str
+    key: str
+    label: str
+    field: str
+    before: str
+    after: str
+
+
+def aware(seconds: int) -> datetime:
+    """Unix seconds as an aware time in UTC."""
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesQuery:
+    """Which values, over which time, in how many points at most."""
+
+    workspace: str
+    kind: str
+    metric: str
+    start: datetime
+    end: datetime
+    points: int
+
+    def read(self, connection: sa.Connection, *, key: str | None = None) -> dict[str, tuple[Sample, ...]]:
+        """Samples by key: the value that held at the start, then one per bucket in which it moved."""
+        found: defaultdict[str, list[Sample]] = defaultdict(list)
+        for name, value in connection.execute(self._held(key)):
+            found[name].append(Sample(at=self.start, value=value, low=value, high=value))
+        for name, at, value, low, high in connection.execute(self._moved(key)):
+            found[name].append(Sample(at=aware(at), value=value, low=low, high=high))
+        return {name: tuple(values) for name, values in found.items()}
+
+    def courses(self, connection: sa.Connection) -> dict[str, tuple[float, ...]]:
+        """The value at evenly spaced times by key, row by row, equal ones kept once: there are a hundred thousand."""
+        once: dict[float | None, float | None] = {}
+        held = {
+            row.key: once.setdefault(row.value, row.value) for row in connection.execute(self._held(None))
+        }
+        found = {
+            intern(name): self._course(
+                held.pop(name, None), [(row.at, once.setdefault(row.value, row.value)) for row in rows]
+            )
+            for name, rows in groupby(connection.execute(self._moved(None)), key=itemgetter(0))
+        }
+        return found | {intern(name): self._course(value, ()) for name, value in held.items()}
+
+    def _course(self, held: float | None, moved: Iterable[tuple[int, float | None]]) -> tuple[float, ...]:
+        """Each sample holds until the next; nothing from before the first, at most `points` values."""
+        start, step = self.start.timestamp(), (self.end - self.start).total_seconds() / self.points
+        values = [held] * self.points
+        for at, value in moved:
+            first = max(0, math.ceil((at - start) / step) - 1)
+            values[first:] = [value] * (self.points - first)
+        return tuple(value for value in values if value is not None)
+
+    def _which(self, key: str | None) -> sa.ColumnElement[bool]:
+        c = series.c
+        which = (c.workspace == self.workspace) & (c.kind == self.kind) & (c.metric == self.metric)
+        return which & (c.key == key) if key is not None else which
+
+    def _held(self, key: str | None) -> sa.Select[str, float]:
+        """The last sample of each before the start."""
+        before = samples.alias()
+        last = sa.select(sa.func.max(before.c.at)).where(
+            before.c.series_id == series.c.id, before.c.at < int(self.start.timestamp())
+        )
+        joined = sa.join(samples, series, samples.c.series_id == series.c.id)
+        chosen = sa.select(series.c.key, samples.c.value).select_from(joined)
+        return chosen.where(self._which(key), samples.c.at == last.scalar_subquery())
+
+    def _moved(self, key: str | None) -> sa.Select[str, int, float, float, float]:
+        """The last sample of each bucket, with the bucket's extremes."""
+        start, end = int(self.start.timestamp()), int(self.end.timestamp())
+        width = max((end - start) // max(self.points, 1), 1)
+        bucket = (samples.c.at - start) // width
+        one = (samples.c.series_id, bucket)
+        ranked = (
+            sa.select(
+                series.c.key,
+                samples.c.at,
+                samples.c.value,
+                sa.func.min(samples.c.value).over(partition_by=one).label("low"),
+                sa.func.max(samples.c.value).over(partition_by=one).label("high"),
+                sa.func.row_number().over(partition_by=one, order_by=samples.c.at.desc()).label("rank"),
+            )
+            .select_from(sa.join(samples, series, samples.c.series_id == series.c.id))
+            .where(self._which(key), samples.c.at >= start, samples.c.at <= end)
+            .subquery()
+        )
+        columns = (ranked.c.key, ranked.c.at, ranked.c.value, ranked.c.low, ranked.c.high)
+        return sa.select(*columns).where(ranked.c.rank == 1).order_by(ranked.c.key, ranked.c.at)
+
+
+def transitions_of(
+    connection: sa.Connection, workspace: str, *, start: datetime | None, limit: int
+) -> tuple[Transition, ...]:
+    """What changed, the newest first."""
+    c = transitions.c
+    chosen = sa.select(c.at, c.kind, c.key, c.label, c.field, c.before, c.after).where(
+        c.workspace == workspace
+    )
+    if start is not None:
+        chosen = chosen.where(c.at >= int(start.timestamp()))
+    rows = connection.execute(chosen.order_by(c.at.desc(), c.id.desc()).limit(limit)).mappings()
+    return tuple(Transition(**{**row, "at": aware(row["at"])}) for row in rows)
+
+
+def moments(
+    connection: sa.Connection, workspace: str, *, start: datetime, end: datetime
+) -> tuple[datetime, ...]:
+    """When snapshots were kept, the oldest first."""
+    within = snapshots.c.at.between(int(start.timestamp()), int(end.timestamp()))
+    chosen = (
+        sa.select(snapshots.c.at).where(snapshots.c.workspace == workspace, within).order_by(snapshots.c.at)
+    )
+    return tuple(map(aware, connection.scalars(chosen)))
+
+
+def snapshot_at(connection: sa.Connection, workspace: str, *, at: datetime) -> Snapshot | None:
+    """The last snapshot that was kept until then; None where there is none, or it cannot be read."""
+    chosen = (
+        sa.select(snapshots.c.body)
+        .where(snapshots.c.workspace == workspace, snapshots.c.at <= int(at.timestamp()))
+        .order_by(snapshots.c.at.desc())
+        .limit(1)
+    )
+    body = connection.scalar(chosen)
+    try:
+        return from_text(zlib.decompress(body)) if body is not None else None
+    except (ValueError, KeyError, TypeError, zlib.error):
+        return None

@@ -1,0 +1,228 @@
+"""From a snapshot to rows: samples of what moved, transitions of what changed its word, the snapshot itself.
+
+Synchronous and within the caller's transaction.
+"""
+
+from __future__ import annotations
+
+import secrets
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from sys import intern
+from typing import Any
+
+import sqlalchemy as sa
+
+from shared.domain.health import Thresholds
+from shared.domain.snapshot import Reading, Snapshot
+from shared.domain.snapshot_json import to_text
+from shared.history import measurements
+from shared.history.engine import samples, series, snapshots, states, transitions, turns
+from shared.history.measurements import Place
+from shared.history.reader import Transition, aware
+
+SNAPSHOT_EVERY = timedelta(seconds=60)
+BATCH = 400
+
+
+@dataclass(slots=True, kw_only=True)
+class Held:
+    """The last sample of a series."""
+
+    id: int
+    at: int
+    value: float | None
+
+
+@dataclass(slots=True, kw_only=True)
+class Known:
+    """What the database holds of a workspace, as long as nobody else wrote: then the turn has another token."""
+
+    token: str | None = None
+    series: dict[Place, Held] = field(default_factory=dict)
+    words: dict[Place, str] = field(default_factory=dict)
+
+
+class Writer:
+    """Remembers what was written last, so that only what moved is looked at again."""
+
+    def __init__(self, thresholds: Thresholds) -> None:
+        self._thresholds = thresholds
+        self._seen: dict[tuple[str, str], datetime] = {}
+        self._kept_at: dict[str, datetime] = {}
+        self._known: dict[str, Known] = {}
+
+    def add(self, connection: sa.Connection, snapshot: Snapshot, *, now: datetime) -> tuple[Transition, ...]:
+        """Write what is new; answers the transitions."""
+        workspace, at = snapshot.workspace, int(now.timestamp())
+        fresh = {
+            name: one for name, one in measurements.readings(snapshot) if self._is_fresh(workspace, name, one)
+        }
+        if not fresh:
+            return ()
+        known = self._look(connection, workspace)
+        moved = _write_samples(connection, workspace, measurements.measures(fresh), known=known, at=at)
+        said = measurements.words(fresh, self._thresholds)
+        changed, added = _write_words(connection, workspace, said, known=known, at=at)
+        told = _tell(connection, workspace, changed, labels=measurements.labels(fresh))
+        if moved or changed or added:
+            known.token = _sign(connection, workspace)
+        self._keep(connection, snapshot, now=now)
+        self._seen |= {(workspace, name): one.read_at for name, one in fresh.items() if one.read_at}
+        return told
+
+    def recognise(self, snapshot: Snapshot) -> None:
+        """What was read out of the history is no news to it, when a dashboard that just started hands it back."""
+        for name, one in measurements.readings(snapshot):
+            if one.read_at:
+                self._seen.setdefault((snapshot.workspace, name), one.read_at)
+
+    def _is_fresh(self, workspace: str, name: str, reading: Reading[Any]) -> bool:
+        return reading.read_at is not None and self._seen.get((workspace, name)) != reading.read_at
+
+    def _look(self, connection: sa.Connection, workspace: str) -> Known:
+        """What is known, read again when another process has written, or a transaction of ours was lost."""
+        token = connection.scalar(sa.select(turns.c.token).where(turns.c.workspace == workspace))
+        known = self._known.get(workspace)
+        if known is None or known.token != token:
+            known = self._known[workspace] = _read_known(connection, workspace, token=token)
+        return known
+
+    def _keep(self, connection: sa.Connection, snapshot: Snapshot, *, now: datetime) -> None:
+        last = self._kept_at.get(snapshot.workspace)
+        if last is not None and timedelta() <= now - last < SNAPSHOT_EVERY:
+            return
+        workspace, at = snapshot.workspace, int(now.timestamp())
+        packer = zlib.compressobj(3)
+        packed = [packer.compress(piece.encode()) for piece in to_text(snapshot)]
+        body = b"".join((*packed, packer.flush()))
+        which = (snapshots.c.workspace == workspace) & (snapshots.c.at == at)
+        connection.execute(sa.delete(snapshots).where(which))
+        connection.execute(sa.insert(snapshots).values(workspace=workspace, at=at, body=body))
+        self._kept_at[workspace] = now
+
+
+def _read_known(connection: sa.Connection, workspace: str, *, token: str | None) -> Known:
+    c, s = series.c, states.c
+    columns = (c.kind, c.key, c.metric, c.id, c.last_at, c.last_value)
+    rows = connection.execute(sa.select(*columns).where(c.workspace == workspace))
+    words = connection.execute(sa.select(s.kind, s.key, s.field, s.value).where(s.workspace == workspace))
+    return Known(
+        token=token,
+        series={
+            _place(kind, key, metric): Held(id=i, at=at, value=value)
+            for kind, key, metric, i, at, value in rows
+        },
+        words={_place(kind, key, name): intern(value) for kind, key, name, value in words},
+    )
+
+
+def _place(kind: str, key: str, name: str) -> Place:
+    """A database gives each row strings of its own; forty thousand rows of ten thousand inboxes share theirs."""
+    return intern(kind), intern(key), intern(name)
+
+
+def _sign(connection: sa.Connection, workspace: str) -> str:
+    token = secrets.token_hex(8)
+    connection.execute(sa.delete(turns).where(turns.c.workspace == workspace))
+    connection.execute(sa.insert(turns).values(workspace=workspace, token=token))
+    return token
+
+
+def _write_samples(
+    connection: sa.Connection,
+    workspace: str,
+    measures: Mapping[Place, float | None],
+    *,
+    known: Known,
+    at: int,
+) -> bool:
+    """Whether anything was written. A sample from before the last one, by a clock that stepped back, is left out."""
+    added = [place for place in measures if place not in known.series]
+    moved = [
+        place
+        for place, value in measures.items()
+        if (held := known.series.get(place)) and held.value != value and at > held.at
+    ]
+    _add_series(connection, workspace, {place: measures[place] for place in added}, known=known, at=at)
+    for place in moved:
+        known.series[place] = Held(id=known.series[place].id, at=at, value=measures[place])
+    rows = [{"of": known.series[place].id, "value": measures[place]} for place in (*added, *moved)]
+    if rows:
+        connection.execute(sa.insert(samples).values(series_id=sa.bindparam("of"), at=at), rows)
+        change = sa.update(series).where(series.c.id == sa.bindparam("of"))
+        connection.execute(change.values(last_at=at, last_value=sa.bindparam("value")), rows)
+    return bool(rows)
+
+
+def _add_series(
+    connection: sa.Connection, workspace: str, added: Mapping[Place, float | None], *, known: Known, at: int
+) -> None:
+    places = list(added)
+    for start in range(0, len(places), BATCH):
+        rows = [
+            {"workspace": workspace, "kind": kind, "key": key, "metric": metric, "last_at": at}
+            for kind, key, metric in places[start : start + BATCH]
+        ]
+        c = series.c
+        for kind, key, metric, i in connection.execute(
+            sa.insert(series).values(rows).returning(c.kind, c.key, c.metric, c.id)
+        ):
+            known.series[_place(kind, key, metric)] = Held(id=i, at=at, value=added[kind, key, metric])
+
+
+def _write_words(
+    connection: sa.Connection, workspace: str, said: Mapping[Place, str], *, known: Known, at: int
+) -> tuple[list[Transition], int]:
+    """What changed, and how many things are new."""
+    added = [place for place in said if place not in known.words]
+    moved = [place for place, word in said.items() if known.words.get(place, word) != word]
+    changed = [_transition(place, before=known.words[place], after=said[place], at=at) for place in moved]
+    if added:
+        connection.execute(sa.insert(states), [_state(workspace, place, said[place]) for place in added])
+    for kind, key, name in moved:
+        which = (states.c.workspace == workspace) & (states.c.kind == kind) & (states.c.key == key)
+        change = sa.update(states).where(which, states.c.field == name)
+        connection.execute(change.values(value=said[kind, key, name]))
+    known.words.update({place: said[place] for place in (*added, *moved)})
+    return changed, len(added)
+
+
+def _state(workspace: str, place: Place, word: str) -> dict[str, str]:
+    kind, key, name = place
+    return {"workspace": workspace, "kind": kind, "key": key, "field": name, "value": word}
+
+
+def _transition(place: Place, *, before: str, after: str, at: int) -> Transition:
+    kind, key, name = place
+    return Transition(at=aware(at), kind=kind, key=key, label=key, field=name, before=before, after=after)
+
+
+def _tell(
+    connection: sa.Connection, workspace: str, changed: Iterable[Transition], *, labels: Mapping[str, str]
+) -> tuple[Transition, ...]:
+    told = tuple(
+        Transition(
+            at=one.at,
+            kind=one.kind,
+            key=one.key,
+            label=labels.get(one.key, one.key),
+            field=one.field,
+            before=one.before,
+            after=one.after,
+        )
+        for one in changed
+    )
+    rows = [
+        {
+            "workspace": workspace,
+            "at": int(one.at.timestamp()),
+            **{name: getattr(one, name) for name in ("kind", "key", "label", "field", "before", "after")},
+        }
+        for one in told
+    ]
+    if rows:
+        connection.execute(sa.insert(transitions), rows)
+    return told

@@ -1,0 +1,72 @@
+"""What a command is given to work with: a workspace, its client, who asks, the bot's records, the clock."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from shared.api.client import OutreachClient
+from shared.commands.table import Command, Role
+from shared.domain.records import Actor, Records
+from shared.settings import Settings, Workspace
+from shared.storage.rate_budget import SharedBudget, name_of
+
+if TYPE_CHECKING:
+    import httpx
+
+
+async def as_it_is(who: str) -> str:
+    """The id of a person or a group, where no face knows a name for it."""
+    return who
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """One person's, or one timer's, place to work at. `now` gives aware times in UTC."""
+
+    workspace: Workspace
+    client: OutreachClient
+    actor: Actor
+    records: Records | None
+    now: Callable[[], datetime]
+    confirmed: bool = False
+    """The face has asked already."""
+    pages_searched: int = 20
+    """How many pages are gone through for one lead: the document offers no search, so each is a request."""
+    progress: Callable[[int], None] = lambda _count: None
+    """Told how many leads a search has looked at."""
+    role: Role = Role.ADMIN
+    """Who sits at the machine may do everything; Slack says who its people are."""
+    may: Callable[[Command], bool] | None = None
+    """Where the settings say more than roles."""
+    settings: Settings | None = None
+    """What is set for all workspaces together; None: nothing is known beside this one."""
+    name_of: Callable[[str], Awaitable[str]] = as_it_is
+    """How people say whom an id in the settings means."""
+
+    def allows(self, command: Command) -> bool:
+        """Whether this person may give the command here."""
+        return self.role.includes(command.role) if self.may is None else self.may(command)
+
+
+@asynccontextmanager
+async def open_client(
+    settings: Settings, workspace: Workspace, *, transport: httpx.AsyncBaseTransport | None = None
+) -> AsyncIterator[OutreachClient]:
+    """A client that shares its key's budget with every other process; closes both at the end."""
+    key = workspace.api_key.get_secret_value()
+    budget = SharedBudget(settings.budget_database, key=name_of(key, workspace.base_url), rate=workspace.rate)
+    async with (
+        budget,
+        OutreachClient(
+            base_url=workspace.base_url,
+            api_key=key,
+            pacer=budget,
+            fields=workspace.fields,
+            transport=transport,
+        ) as client,
+    ):
+        yield client

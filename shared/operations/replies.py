@@ -1,0 +1,96 @@
+"""What concerns people: replies that wait for one, who did what, and who asks."""
+
+from __future__ import annotations
+
+from shared.commands import COMMANDS, Invocation
+from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone
+from shared.domain.records import Actor
+from shared.domain.reports import show_number, show_span
+from shared.operations.context import Desk
+from shared.operations.outcome import need_records
+
+OPEN_COLUMNS = tuple(
+    Column(title=title) for title in ("Waiting", "Lead", "Address", "Company", "Sequence", "Message")
+)
+AUDIT_COLUMNS = tuple(Column(title=title) for title in ("When (UTC)", "Who", "Where", "Command", "Result"))
+LATE_SECONDS = 300
+"""Seconds after which a reply that nobody has claimed is shown as late."""
+
+
+async def open_replies(_: Invocation, desk: Desk) -> Card:
+    """`open`: the oldest first."""
+    waiting = sorted(
+        await need_records(desk).open_replies(desk.workspace.name), key=lambda reply: reply.received_at
+    )
+    rows = []
+    for reply in waiting:
+        age = desk.now() - reply.received_at
+        cells = (show_span(age), reply.lead, reply.email, reply.company, reply.sequence, reply.permalink)
+        rows.append(Row(cells=cells, tone=Tone.BAD if age.total_seconds() > LATE_SECONDS else Tone.WARN))
+    return Card(
+        title=f"{show_number(len(rows), 'interested reply')} to be claimed"
+        if rows
+        else "Every interested reply is claimed",
+        tone=rows[0].tone if rows else Tone.GOOD,
+        table=Table(columns=OPEN_COLUMNS, rows=tuple(rows)) if rows else None,
+        data=tuple(
+            {
+                "alert_id": reply.alert_id,
+                "received_at": reply.received_at.isoformat(),
+                "lead": reply.lead,
+                "email": reply.email,
+                "company": reply.company,
+                "sequence": reply.sequence,
+                "permalink": reply.permalink,
+            }
+            for reply in waiting
+        ),
+    )
+
+
+async def audit(_: Invocation, desk: Desk) -> Card:
+    """`audit`: the newest first."""
+    entries = await need_records(desk).audit(desk.workspace.name)
+    rows = tuple(
+        Row(cells=(f"{e.at:%Y-%m-%d %H:%M:%S}", e.actor.name, where(e.actor), e.command, e.result))
+        for e in entries
+    )
+    return Card(
+        title=f"The last {show_number(len(rows), 'change')}" if rows else "Nothing was changed yet",
+        table=Table(columns=AUDIT_COLUMNS, rows=rows) if rows else None,
+        data=tuple(
+            {
+                "at": e.at.isoformat(),
+                "who": e.actor.name,
+                "where": where(e.actor),
+                "workspace": e.workspace,
+                "command": e.command,
+                "result": e.result,
+            }
+            for e in entries
+        ),
+    )
+
+
+def where(actor: Actor) -> str:
+    """The face, and the channel where there is one."""
+    return f"{actor.face} {actor.channel}".strip()
+
+
+async def whoami(_: Invocation, desk: Desk) -> Card:
+    """`whoami`: the role and what it may do."""
+    may = [command.name for command in COMMANDS.values() if desk.allows(command)]
+    changing = [name for name in may if COMMANDS[name].changes]
+    return Card(
+        title=f"You are {desk.actor.name}, {desk.role}",
+        facts=(
+            Fact(label="Workspace", value=desk.workspace.name),
+            Fact(label="Where", value=where(desk.actor)),
+            Fact(label="May change", value=", ".join(changing) or "nothing"),
+            Fact(label="May read", value=", ".join(name for name in may if name not in changing)),
+        ),
+        buttons=(Button(label="help", command="help"),),
+        data=(
+            {"name": desk.actor.name, "role": str(desk.role), "workspace": desk.workspace.name, "may": may},
+        ),
+    )

@@ -1,0 +1,168 @@
+"""What a channel is told of, as a Card: one row for what is undone together."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from shared.api.models import EVENT_KINDS
+from shared.commands import COMMANDS, Invocation, render
+from shared.commands.subscription_arguments import HERE
+from shared.domain.alert_settings import Quiet, Routing
+from shared.domain.card import Button, Card, Column, Row, Table
+from shared.operations.context import Desk
+from shared.operations.subscription_sources import Line, workspaces_of
+
+MOST_UNDO_BUTTONS, MOST_IN_A_ROW, MOST_NAMED, MOST_LINES = 5, 3, 6, 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Lines that differ in nothing but the event and, where the settings say it, the workspace."""
+
+    line: Line
+    events: tuple[str, ...]
+    workspaces: tuple[str, ...]
+
+    def undo(self, *, channel: str, several: bool) -> str:
+        """The command that ends them, or where the settings say it."""
+        if self.line.place:
+            return self.line.place
+        one = self.line.subscription
+        filters = {"sequence": one.sequence, "inbox": one.inbox, "channel": channel, "condensed": False}
+        return render(
+            Invocation(
+                command=COMMANDS["unsubscribe"],
+                values={"events": self.events, **filters},
+                workspace=self.line.workspace if several else None,
+            )
+        )
+
+
+def grouped(lines: Sequence[Line]) -> list[Group]:
+    """In the order of the lines."""
+    events: dict[tuple[object, ...], list[Line]] = {}
+    for line in lines:
+        events.setdefault((line.workspace, *_alike(line)), []).append(line)
+    places: dict[tuple[object, ...], list[list[Line]]] = {}
+    for (workspace, *alike), ones in events.items():
+        kinds = tuple(one.subscription.event for one in ones)
+        apart = "" if ones[0].place else workspace
+        places.setdefault((apart, kinds, *alike), []).append(ones)
+    return [
+        Group(
+            line=alike[0][0],
+            events=tuple(one.subscription.event for one in alike[0]),
+            workspaces=tuple(ones[0].workspace for ones in alike),
+        )
+        for alike in places.values()
+    ]
+
+
+def _alike(line: Line) -> tuple[object, ...]:
+    one = line.subscription
+    return (one.sequence, one.inbox, one.condensed, line.origin, line.place, line.mention)
+
+
+async def card_of(title: str, lines: Sequence[Line], *, desk: Desk, channel: str) -> Card:
+    """The set as a table, with a button for each of those that a command undoes."""
+    several = len(workspaces_of(desk)) > 1
+    groups = grouped(lines)
+    typed = [group for group in groups if not group.line.place]
+    nothing = "Nothing. `subscribe` changes that; interested replies go to the alert channel in any case."
+    here = HERE if channel == desk.actor.channel else channel
+    table = await _table(groups, desk=desk, here=here)
+    few = len(groups) <= MOST_LINES
+    return Card(
+        title=title,
+        text=(nothing,) if table is None else _lines(table) if few else (),
+        table=None if few else table,
+        buttons=tuple(
+            Button(
+                label=f"End {_named(group, several=several)}",
+                command=group.undo(channel=channel, several=several),
+                menu=len(typed) > MOST_IN_A_ROW,
+            )
+            for group in typed[:MOST_UNDO_BUTTONS]
+        ),
+        data=tuple(line.data for line in lines),
+    )
+
+
+def _lines(table: Table) -> tuple[str, ...]:
+    """A few are sentences, in which all can be read without moving a table to and fro."""
+    titles = [column.title for column in table.columns]
+    found = []
+    for row in table.rows:
+        event, *said, undo = (str(cell) for cell in row.cells)
+        named = zip(titles[1:-1], said, strict=True)
+        parts = [f"{_BEFORE[title]}{cell}" for title, cell in named if cell != "all"]
+        found.append(f"{event}: {', '.join(parts)}. To undo: {undo}")
+    return tuple(found)
+
+
+_BEFORE = {"Only of": "only of ", "Workspace": "in ", "Form": ""}
+
+
+def _named(group: Group, *, several: bool) -> str:
+    where = group.line.workspace if several else ""
+    return " · ".join(filter(None, (_events(group.events), _only(group.line), where)))
+
+
+async def _table(groups: Sequence[Group], *, desk: Desk, here: str) -> Table | None:
+    """Only the columns in which something is said."""
+    known = workspaces_of(desk)
+    several = len(known) > 1
+    said = [await _cells(group, known=len(known), name_of=desk.name_of) for group in groups]
+    used = [title for title in _TITLES if any(cells[title] for cells in said)]
+    rows = tuple(
+        Row(cells=(*(cells[title] or "all" for title in used), group.undo(channel=here, several=several)))
+        for cells, group in zip(said, groups, strict=True)
+    )
+    columns = tuple(Column(title=title) for title in (*used, "To undo"))
+    return Table(columns=columns, rows=rows) if rows else None
+
+
+_TITLES = ("Event", "Only of", "Workspace", "Form")
+
+
+async def _cells(group: Group, *, known: int, name_of: Callable[[str], Awaitable[str]]) -> Mapping[str, str]:
+    one, who = group.line.subscription, group.line.mention
+    calls = f", calls {await name_of(who)}" if who else ""
+    everywhere = len(group.workspaces) == known
+    return {
+        "Event": _events(group.events),
+        "Only of": _only(group.line),
+        "Workspace": "" if everywhere else _some(group.workspaces),
+        "Form": ("condensed" if one.condensed else "full") + calls,
+    }
+
+
+def _events(kinds: Sequence[str]) -> str:
+    return "all" if {*kinds} == {*EVENT_KINDS} or "*" in kinds else ", ".join(kinds)
+
+
+def _only(line: Line) -> str:
+    one = line.subscription
+    return " · ".join(filter(None, (one.sequence, one.inbox)))
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
+
+
+async def policy(desk: Desk, *, channel: str) -> tuple[str, ...]:
+    """What `[routes]` says of the channel's quiet hours, of who is called, and of it as the fallback."""
+    routes = desk.settings.routes if desk.settings else Routing()
+    own = routes.manners(channel)
+    calls = f"An interested reply calls {await desk.name_of(own.mention)}." if own.mention else ""
+    fallback = (
+        "It is the fallback: told of channels that take no alerts." if routes.fallback == channel else ""
+    )
+    return tuple(filter(None, (_quiet(own.quiet) if own.quiet else "", calls, fallback)))
+
+
+def _quiet(hours: Quiet) -> str:
+    said = f"{hours.start:%H:%M} to {hours.end:%H:%M} {hours.zone}"
+    return f"Quiet from {said}: what can wait waits, and nobody is called."

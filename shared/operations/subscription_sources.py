@@ -1,0 +1,112 @@
+"""Everything that a channel is told of, each with where that was said and what undoes it.
+
+Three places say it: `subscribe`, the rules of `[routes]` in the settings, and being a workspace's alert channel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shared.domain.alert_settings import UNASKED, Rule
+from shared.domain.records import Subscription
+from shared.operations.context import Desk
+from shared.operations.outcome import need_records
+from shared.settings import DEFAULT, Settings, Workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One thing that a channel is told of."""
+
+    workspace: str
+    subscription: Subscription
+    origin: str
+    """Where it was said."""
+    place: str = ""
+    """What is to be changed in the settings; empty where a command undoes it."""
+    mention: str = ""
+
+    @property
+    def data(self) -> dict[str, object]:
+        """For `--json`."""
+        one = self.subscription
+        return {
+            "channel": one.channel,
+            "event": one.event,
+            "sequence": one.sequence,
+            "inbox": one.inbox,
+            "condensed": one.condensed,
+            "workspace": self.workspace,
+            "origin": self.origin,
+        }
+
+
+async def lines_of(desk: Desk, channel: str) -> tuple[Line, ...]:
+    """The channel's whole set, over all workspaces. Raises `RecordsUnavailable`."""
+    found: list[Line] = []
+    for workspace in workspaces_of(desk):
+        typed = await need_records(desk).subscriptions(workspace.name, channel)
+        rules = rules_of(desk.settings, workspace, channel)
+        found += (Line(workspace=workspace.name, subscription=one, origin="subscribe") for one in typed)
+        found += (_ruled(rule, workspace, desk.settings) for rule in rules)
+        found += _unasked(workspace, channel, desk.settings, asked=[*typed, *(r.subscription for r in rules)])
+    return tuple(found)
+
+
+def workspaces_of(desk: Desk) -> Sequence[Workspace]:
+    """Every workspace that the desk knows of."""
+    return tuple(desk.settings.workspaces.values()) if desk.settings else (desk.workspace,)
+
+
+def rules_of(settings: Settings | None, workspace: Workspace, channel: str) -> list[Rule]:
+    """The rules of `[routes]` that are about a channel."""
+    rules = settings.routes.rules if settings else ()
+    ours = (rule for rule in rules if rule.workspace in {"", workspace.name})
+    return [rule for rule in ours if rule.subscription.channel == channel]
+
+
+def _ruled(rule: Rule, workspace: Workspace, settings: Settings | None) -> Line:
+    return Line(
+        workspace=workspace.name,
+        subscription=rule.subscription,
+        origin=_file(settings),
+        place=f"in {_file(settings)}: {rule.place}",
+        mention=rule.mention,
+    )
+
+
+def _file(settings: Settings | None) -> str:
+    return settings.file.name if settings and settings.file else "the settings"
+
+
+def _unasked(
+    workspace: Workspace, channel: str, settings: Settings | None, *, asked: Sequence[Subscription]
+) -> list[Line]:
+    """What an alert channel gets in any case; what it asked for itself decides on the form."""
+    fallback = settings.routes.fallback if settings else None
+    if channel != (workspace.alert_channel or fallback):
+        return []
+    origin = "alert channel" if workspace.alert_channel else "fallback channel"
+    place = f"the setting {_setting_of(workspace)}"
+    return [
+        Line(
+            workspace=workspace.name,
+            subscription=Subscription(channel=channel, event=kind, condensed=_condensed(kind, asked)),
+            origin=origin,
+            place=place,
+        )
+        for kind in UNASKED
+    ]
+
+
+def _setting_of(workspace: Workspace) -> str:
+    """What makes a channel the one to which its alerts go."""
+    if not workspace.alert_channel:
+        return "[routes] fallback"
+    return "OUTREACH_ALERT_CHANNEL" if workspace.name == DEFAULT else "alert_channel of the workspace"
+
+
+def _condensed(kind: str, asked: Sequence[Subscription]) -> bool:
+    whole = [one for one in asked if one.event in {kind, "*"} and not one.sequence and not one.inbox]
+    return bool(whole) and all(one.condensed for one in whole)

@@ -1,0 +1,171 @@
+"""What a channel is told of, and when its digest comes (the bot's records)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from shared.api.http.rate_limit import Priority
+from shared.api.models import EVENT_KINDS
+from shared.commands import COMMANDS, Invocation, render
+from shared.commands.resolve import Picked, pick_sequence
+from shared.domain.card import Button, Card, Tone
+from shared.domain.records import Subscription
+from shared.operations import subscription_sources
+from shared.operations.context import Desk
+from shared.operations.digest import digest_card
+from shared.operations.outcome import Outcome, need_records, refused
+from shared.operations.subscription_card import card_of, policy
+
+
+def _channel(values: Mapping[str, Any], desk: Desk) -> str:
+    return values["channel"] or desk.actor.channel
+
+
+def _nowhere() -> Outcome:
+    return refused(
+        "Which channel?", "There is no “here” here: name a channel, like #sales.", why="no channel"
+    )
+
+
+async def subscriptions(invocation: Invocation, desk: Desk) -> Card:
+    """`subscriptions [here|#channel]`."""
+    channel = _channel(invocation.values, desk)
+    if not channel:
+        return _nowhere().card
+    lines = await subscription_sources.lines_of(desk, channel)
+    card = await card_of(f"What {_said(channel)} is told of", lines, desk=desk, channel=channel)
+    more = (await _digests(desk, channel), *await policy(desk, channel=channel))
+    return replace(card, text=(*card.text, *more))
+
+
+async def _digests(desk: Desk, channel: str) -> str:
+    """When its digests come, of which workspace."""
+    names = [workspace.name for workspace in subscription_sources.workspaces_of(desk)]
+    times = [(name, await need_records(desk).digest_at(name, channel)) for name in names]
+    said = [_times(at) + (f" for {name}" if len(names) > 1 else "") for name, at in times if at]
+    return f"The digest comes {'; '.join(said)}." if said else "There is no digest."
+
+
+async def subscribe(invocation: Invocation, desk: Desk) -> Outcome:
+    """`subscribe EVENT… [sequence=…] [inbox=…] [here|#channel] [condensed]`: exactly what is listed."""
+    values, records = invocation.values, need_records(desk)
+    channel = _channel(values, desk)
+    if not channel:
+        return _nowhere()
+    named = await _sequence_name(invocation, desk)
+    if isinstance(named, Card):
+        return Outcome(card=named, result="refused: no single sequence")
+    wanted = [
+        Subscription(
+            channel=channel, event=kind, sequence=named, inbox=values["inbox"], condensed=values["condensed"]
+        )
+        for kind in values["events"]
+    ]
+    await records.subscribe(desk.workspace.name, wanted)
+    card = await _whole_set(f"{_said(channel)} is now told of", desk, channel)
+    return Outcome(card=replace(card, tone=Tone.GOOD), result=f"{channel}: {', '.join(values['events'])}")
+
+
+async def _whole_set(title: str, desk: Desk, channel: str) -> Card:
+    card = await card_of(
+        title, await subscription_sources.lines_of(desk, channel), desk=desk, channel=channel
+    )
+    return replace(card, data=None)
+
+
+async def _sequence_name(invocation: Invocation, desk: Desk) -> str | Card:
+    """The name that deliveries carry, or the question which sequence is meant."""
+    said = invocation.values["sequence"]
+    if not said:
+        return ""
+    found = pick_sequence(await desk.client.list_sequences(priority=Priority.INTERACTIVE), [said])
+    if isinstance(found, Picked):
+        return found.sequence.label
+    return found.card(
+        lambda known: render(replace(invocation, values={**invocation.values, "sequence": known}))
+    )
+
+
+async def unsubscribe(invocation: Invocation, desk: Desk) -> Outcome:
+    """`unsubscribe EVENT… [sequence=…] [inbox=…] [here|#channel]`; `all` without a filter ends every one."""
+    values, records = invocation.values, need_records(desk)
+    channel = _channel(values, desk)
+    if not channel:
+        return _nowhere()
+    known = await records.subscriptions(desk.workspace.name, channel)
+    ended = [one for one in known if _meant(one, values)]
+    count = await records.unsubscribe(desk.workspace.name, ended) if ended else 0
+    if not count:
+        return await _not_ended(values, desk, channel)
+    noun = "subscription" if count == 1 else "subscriptions"
+    card = await _whole_set(f"{count} {noun} ended; {_said(channel)} is now told of", desk, channel)
+    return Outcome(card=replace(card, tone=Tone.GOOD), result=f"{channel}: {count} ended")
+
+
+async def _not_ended(values: Mapping[str, Any], desk: Desk, channel: str) -> Outcome:
+    """No command made it; where the settings did, they are what is to be changed."""
+    card = await _whole_set(f"{_said(channel)} has no such subscription", desk, channel)
+    rules = subscription_sources.rules_of(desk.settings, desk.workspace, channel)
+    held = sorted({rule.place for rule in rules if _meant(rule.subscription, values)})
+    said = (f"The settings say it, in {' and '.join(held)}: change it there.",) if held else ()
+    return Outcome(
+        card=replace(card, tone=Tone.WARN, text=(*said, *card.text)), result="refused: no such subscription"
+    )
+
+
+def _meant(one: Subscription, values: Mapping[str, Any]) -> bool:
+    if set(values["events"]) == set(EVENT_KINDS) and not values["sequence"] and not values["inbox"]:
+        return True
+    filters = ((one.sequence, values["sequence"]), (one.inbox, values["inbox"]))
+    return one.event in values["events"] and all(kept.casefold() == said.casefold() for kept, said in filters)
+
+
+def _said(channel: str) -> str:
+    return channel if channel.startswith("#") else f"<#{channel}>"
+
+
+async def digest(invocation: Invocation, desk: Desk) -> Outcome:
+    """`digest now|at 09:00|off`; without a word it tells when the digest comes."""
+    action = invocation.values["action"]
+    if action == "now":
+        return Outcome(card=await digest_card(desk))
+    channel = _channel(invocation.values, desk)
+    if not channel:
+        return _nowhere()
+    records = need_records(desk)
+    if action == "show":
+        return Outcome(card=await _digest_shown(desk, channel))
+    at = invocation.values["at"]
+    await records.set_digest(desk.workspace.name, channel, at)
+    card = _digest_times(await records.digest_at(desk.workspace.name, channel), channel=channel)
+    return Outcome(
+        card=replace(card, tone=Tone.GOOD), result=f"{channel}: digest {f'at {at}' if at else 'off'}"
+    )
+
+
+async def _digest_shown(desk: Desk, channel: str) -> Card:
+    """When it comes; in a channel, it may be of several workspaces."""
+    at = await need_records(desk).digest_at(desk.workspace.name, channel)
+    card = _digest_times(at, channel=channel)
+    if len(subscription_sources.workspaces_of(desk)) == 1:
+        return card
+    return replace(card, title=f"Digests of {_said(channel)}", text=(await _digests(desk, channel),))
+
+
+def _often(rhythm: str) -> str:
+    """`every day at 09:00`, `on mondays at 09:00 Europe/Berlin`."""
+    day, _, rest = rhythm.partition(" ")
+    return f"every day at {rhythm}" if day[:1].isdigit() else f"on {day} at {rest}"
+
+
+def _times(at: str) -> str:
+    return " and ".join(_often(one) for one in at.split(" and "))
+
+
+def _digest_times(at: str | None, *, channel: str) -> Card:
+    said = f"{_said(channel)} has its digest {_times(at)}" if at else f"{_said(channel)} has no digest"
+    off = Invocation(command=COMMANDS["digest"], values={"action": "off", "at": None, "channel": channel})
+    after = (Button(label="End it", command=render(off)),) if at else ()
+    return Card(title=said, buttons=(Button(label="Show it now", command="digest now"), *after))

@@ -1,0 +1,1 @@
+"""Databases and files shared between processes: connections, the rate budget, webhook subscriptions."""

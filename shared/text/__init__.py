@@ -1,0 +1,1 @@
+"""Text from outside: sanitized for terminals, split into words."""

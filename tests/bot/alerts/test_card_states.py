@@ -1,0 +1,198 @@
+"""The blocks of every card in each of its states, beside what they were: `--snapshot-update` accepts a change.
+
+A drawing that changes shows as a difference of the file under `__snapshots__`, to be read before it is accepted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from bot.alerts import kinds, recovery, rendering
+from bot.alerts.interested import Mark
+from bot.alerts.kinds import Alert
+from bot.blockkit import card_blocks, card_list
+from bot.blockkit.card_blocks import Message
+from bot.commands import alert_actions, canned_replies
+from bot.jobs import reminders, spikes
+from bot.jobs.auto_resume import Tally as Resumed
+from bot.jobs.auto_resume import ended
+from bot.slack import permissions
+from bot.slack.permissions import Person
+from bot.store.alerts.snooze import Due
+from bot.store.alerts.spikes import Spike, Tally
+from bot.store.alerts.timers import Firing
+from bot.store.queue.posts import Post
+from bot.store.queue.repaints import StormTally
+from sandbox.slack.blockkit import blocks as blockkit
+from shared.api.errors import NotFound, Unauthorized
+from shared.api.events import Event, EventLead
+from shared.api.models import Inbox
+from shared.domain.alert_settings import SpikeRule
+from shared.domain.card import Button, Card, Fact, Tone
+from shared.domain.health import DEFAULT
+from shared.domain.records import Timer
+from shared.operations import error_card
+from tests.bot.harness import interested
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+REPLY = "Yes, Thursday works.\n\n<!channel> <https://bank.example|a form> *bold*\n-- \nAda"
+LEAD = EventLead(email="ada@acme.example", first_name="Ada", company="Acme")
+BEN = Mark(name="ben", at=NOON + timedelta(minutes=3))
+GUS = Person(id="U1", name="gus", is_guest=True)
+DUE = Due(
+    alert_id="al_1", workspace="default", channel="C1", mention="S1", what="remind", waiting_since=0.0,
+    received_at=NOON.timestamp(), round=0, by="ben", body=interested(1), bundled=False,
+)  # fmt: skip
+POST = Post(
+    id=1, dedupe="", tried_until=None, workspace="default", channel="C1", kind="reminder", alert_id="al_1", note="", bundle="", storm=0,
+    thread_ts="1.0", ts="2.0", version=0, attempts=1, lookups=0, created_at=0.0, body=None, found=False, seen=1,
+    received_at=0.0, claimed_by="", claimed_name="", claimed_at=None, condensed=True, mention="S1",
+)  # fmt: skip
+SIX = NOON.timestamp() + 360
+
+
+def reply(**changes: Any) -> Card:
+    """An interested reply, and what has become of it."""
+    event = Event(
+        kind="reply.interested",
+        lead=LEAD,
+        sequence="Q3 founders",
+        step=2,
+        reply=REPLY,
+        inbox="s@mail.example",
+    )
+    return kinds.card(replace(Alert(id="al_1", event=event, received_at=NOON), **changes))
+
+
+def domain(*statuses: str, **changes: Any) -> Card:
+    """A paused domain after its inboxes were seen so, one after another."""
+    raw = {"rate": 0.083}
+    event = Event(kind="domain.paused", domain="mail.example", reason="bounce_rate", raw=raw)
+    seen: dict[str, Any] = {}
+    for status in statuses:
+        inboxes = [
+            Inbox(email=f"{name}@mail.example", health_score=score, daily_limit=40, status=status)
+            for name, score in (("ann", 62.0 if status != "active" else 91.0), ("sam", 88.5))
+        ]
+        past = {"ann@mail.example": (93.0, 60.0)}
+        at = NOON.timestamp() + 60
+        seen = recovery.standing(inboxes, before=seen, past=past, thresholds=DEFAULT, now=at)
+        seen |= {"counts": {"lead.bounced": 31, "hard": 28}, "sequences": ["Q3 founders", "Q3 CTO"]}
+    return kinds.card(Alert(id="al_2", event=event, received_at=NOON, standing=seen, **changes))
+
+
+def other(kind: str, **told: Any) -> Card:
+    event = Event(kind=kind, lead=LEAD, sequence="Q3 founders", step=2, inbox="s@mail.example", **told)
+    return kinds.card(Alert(id="al_3", event=event, received_at=NOON))
+
+
+def nudge(what: str, **changes: Any) -> Message:
+    """What calls for somebody, and what is left of it."""
+    kind = {"remind": "reminder", "escalate": "escalation", "back": "back"}[what]
+    note = rendering.write_note(reminders.said(replace(DUE, what=what), now=SIX))
+    post = replace(POST, kind=kind, note=note, **({"waiting_since": 1.0} | changes))
+    return rendering.message([post], several=False)
+
+
+SPIKE = Tally(kind="lead.bounced", scope="domain", name="mail.example", count=14)
+TIMER = Timer(
+    kind="resume", key="sq_1", due_at=NOON, payload={"name": "Q3 founders", "by": "ben", "reason": "a storm"}
+)
+FIRING = Firing(id=1, token=1, workspace="default", attempts=1, timer=TIMER)
+RESUMED = Resumed(done=[FIRING], resumed=[FIRING])
+WHOLE: Mapping[str, Callable[[], Card]] = {
+    "interested, new": reply,
+    "interested, reminded": lambda: reply(nudges=1),
+    "interested, escalated": lambda: reply(nudges=2),
+    "interested, claimed": lambda: reply(claim=BEN),
+    "interested, snoozed": lambda: reply(snooze=Mark(name="ben", at=NOON + timedelta(days=1))),
+    "interested, handled": lambda: reply(claim=BEN, handled=BEN),
+    "interested, sequence paused": lambda: reply(standing={"sequence": "paused"}),
+    "interested, came three times, found late, of a workspace": lambda: reply(
+        seen=3, found=True, workspace="emea"
+    ),
+    "interested, words forgotten": lambda: kinds.card(
+        Alert(id="al_1", event=Event(kind="pruned"), received_at=NOON)
+    ),
+    "domain, not looked at": domain,
+    "domain, resting": lambda: domain("resting"),
+    "domain, warming": lambda: domain("resting", "warming"),
+    "domain, recovered": lambda: domain(
+        "resting", "warming", "active", recovered_at=NOON + timedelta(days=3)
+    ),
+    "out of office": lambda: other("reply.ooo", return_date="2026-12-01", reply="I am away."),
+    "bounce": lambda: other("lead.bounced", bounce_type="hard", reason="550 5.1.1"),
+    "unknown kind": lambda: other("brand.new"),
+    "spike": lambda: spikes.spiking(SPIKE, share=0.093, rule=SpikeRule(), since=NOON.timestamp()),
+    "spike over": lambda: spikes.over(
+        Spike(kind="lead.bounced", scope="domain", name="mail.example", since=NOON.timestamp(), dedupe=""),
+        now=SIX,
+    ),
+    "storm": lambda: rendering.storm(
+        StormTally(posted=(("reply.interested", 40),), waiting=(("lead.bounced", 300),), over=False)
+    ),
+    "many wait": lambda: reminders.many([DUE] * 12, now=SIX),
+    "until when": lambda: alert_actions.choices("al_1", now=NOON, zone=UTC),
+    "refused": lambda: permissions.refusal(GUS, "“pause”", can="Who can: @ann, @sales-aes."),
+    "key refused": lambda: error_card(
+        Unauthorized("The API key is missing or revoked.", status=401, endpoint="GET /sequences"), "ref-1"
+    ),
+    "gone": lambda: error_card(
+        NotFound("No such sequence.", status=404, endpoint="PATCH /sequences"), "ref-2"
+    ),
+    "greeting": lambda: canned_replies.GREETING,
+    "old button": lambda: canned_replies.UNKNOWN,
+}
+BRIEF: Mapping[str, Callable[[], Message]] = {
+    "reminder": lambda: nudge("remind"),
+    "escalation": lambda: nudge("escalate"),
+    "back from a snooze": lambda: nudge("back"),
+    "reminder, claimed": lambda: nudge("remind", waiting_since=None, claimed_at=1.0, claimed_name="ben"),
+    "reminder, handled": lambda: nudge("remind", waiting_since=None, handled_at=1.0, handled_name="ben"),
+    "reminder, snoozed": lambda: nudge("remind", waiting_since=None, snoozed_until=1.0, snoozed_name="ben"),
+    "condensed": lambda: card_list.render_line(
+        kinds.condensed(Alert(id="al_1", event=Event(kind="reply.ooo", lead=LEAD), received_at=NOON))
+    ),
+    "what was done": lambda: card_list.render_small(
+        Card(
+            title="Q3 founders is paused until 16:40 UTC",
+            tone=Tone.GOOD,
+            text=("The bot will resume it by itself, also after a restart.",),
+            facts=(Fact(label="Sequence", value="sq_1"), Fact(label="Reason", value="<!here> holidays")),
+            buttons=(Button(label="Undo", command="resume sq_1"),),
+            footer="by @ben",
+        )
+    ),
+    "a click under way": lambda: card_blocks.annotated(
+        card_blocks.render(reply()), "Working on it for @ben …"
+    ),
+    "a pause that ran out": lambda: card_list.render_line(ended(RESUMED)),
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_card_is_drawn_as_it_was(name: str, snapshot: SnapshotAssertion) -> None:
+    drawn = card_blocks.render(WHOLE[name]())
+    assert blockkit.problems(drawn.blocks) == []
+    assert shown(drawn) == snapshot
+
+
+@pytest.mark.parametrize("name", BRIEF)
+def test_a_line_is_drawn_as_it_was(name: str, snapshot: SnapshotAssertion) -> None:
+    drawn = BRIEF[name]()
+    assert blockkit.problems(drawn.blocks) == []
+    assert shown(drawn) == snapshot
+
+
+def shown(message: Message) -> str:
+    """The message as it travels, one block a line."""
+    return "\n".join(
+        (message.text, *(json.dumps(block, ensure_ascii=False, sort_keys=True) for block in message.blocks))
+    )

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from bot.alerts import kinds
+from bot.alerts.interested import Mark
+from bot.alerts.kinds import Alert
+from bot.alerts.routing import Routes
+from bot.alerts.wording import lasted
+from shared import commands
+from shared.api.events import Event, EventLead
+from shared.api.models import EVENT_KINDS
+from shared.domain.card import Card
+from shared.domain.records import Subscription
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+LEAD = EventLead(email="ada@acme.example", first_name="Ada", company="Acme")
+
+
+def alert(
+    kind: str = "reply.interested", *, claim: Mark | None = None, seen: int = 1, workspace: str = ""
+) -> Alert:
+    event = Event(kind=kind, lead=LEAD, sequence="Q3 founders", step=2, reply="Yes", inbox="sam@mail.example")
+    return Alert(id="al_1", event=event, received_at=NOON, claim=claim, seen=seen, workspace=workspace)
+
+
+def channels_of(event: Event, *subscriptions: Subscription) -> list[str]:
+    routes = Routes(alert_channels={"w": "C1"}, subscriptions={"w": subscriptions})
+    return [target.channel for target in routes.targets(event, workspace="w")]
+
+
+def labels(card: Card) -> list[str]:
+    return [button.label for button in card.buttons]
+
+
+def test_an_interested_card_names_lead_place_and_words_and_can_be_claimed() -> None:
+    card = kinds.card(alert())
+    assert card.title == "Ada at Acme is interested"
+    assert [fact.value for fact in card.facts] == [
+        "ada@acme.example",
+        "Q3 founders · step 2 · sam@mail.example",
+        "20 Nov, 12:00 UTC",
+    ]
+    assert card.quote == "Yes"
+    assert labels(card) == [
+        "Claim",
+        "Pause sequence",
+        "Mark as handled",
+        "Snooze for an hour",
+        "Snooze until …",
+        "Show lead",
+        "Remove lead …",
+    ]
+
+
+def test_a_claimed_card_says_by_whom_and_how_fast_and_can_be_released() -> None:
+    card = kinds.card(alert(claim=Mark(name="ann", at=NOON + timedelta(minutes=3, seconds=20))))
+    assert card.text == ("✓ Claimed by @ann after 3 min",)
+    assert labels(card)[0] == "Release"
+
+
+def test_a_repeat_is_counted_in_the_footer() -> None:
+    assert kinds.card(alert(seen=2)).footer == "received 2×"
+
+
+@pytest.mark.parametrize(
+    "name", ["Q3 founders", "it's 2h", '"quoted"', "@other", "for 2h", "x\ny", "--yes", "“curly”"]
+)
+def test_the_pause_buttons_line_is_read_back_as_that_sequence(name: str) -> None:
+    event = Event(kind="reply.interested", lead=LEAD, sequence=name)
+    card = kinds.card(Alert(id="al_1", event=event, received_at=NOON))
+    line = next(button.command for button in card.buttons if button.label == "Pause sequence")
+    invocation = commands.parse(line)
+    assert invocation.command.name == "pause"
+    assert invocation.workspace is None
+
+
+def test_with_several_workspaces_every_button_names_its_own() -> None:
+    card = kinds.card(alert(workspace="emea"))
+    lines = [button.command for button in card.buttons if " al_1" not in button.command]
+    assert {commands.parse(line).workspace for line in lines} == {"emea"}
+
+
+@pytest.mark.parametrize("kind", [*EVENT_KINDS, "brand.new"])
+def test_every_kind_of_event_has_a_card_even_when_nothing_but_its_kind_is_told(kind: str) -> None:
+    card = kinds.card(Alert(id="al_1", event=Event(kind=kind), received_at=NOON))
+    assert card.title
+    for button in card.buttons:
+        assert " al_1" in button.command or commands.parse(button.command).line
+
+
+def test_only_interested_replies_and_paused_domains_are_posted_unasked() -> None:
+    told = {kind: channels_of(Event(kind=kind)) for kind in EVENT_KINDS}
+    assert {kind for kind, channels in told.items() if channels} == {"reply.interested", "domain.paused"}
+
+
+def test_a_subscription_is_met_exactly_and_a_channel_is_told_once() -> None:
+    event = Event(kind="lead.bounced", lead=LEAD, sequence="Q3 founders", inbox="sam@mail.example")
+
+    def told(**wanted: str) -> bool:
+        one = replace(Subscription(channel="C2", event="lead.bounced"), **wanted)  # type: ignore[arg-type] # texts alone
+        return channels_of(event, one, one) == ["C2"]
+
+    assert told()
+    assert told(event="*")
+    assert told(sequence="q3 FOUNDERS")
+    assert told(inbox="mail.example")
+    assert told(inbox="sam@mail.example")
+    assert not told(event="lead.replied")
+    assert not told(sequence="Q3")
+    assert not told(inbox="mail")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(-5, "0 s"), (59, "59 s"), (60, "1 min"), (7200, "2 h"), (7500, "2 h 5 min"), (200_000, "2 days")],
+)
+def test_a_length_of_time_is_told_as_people_do(seconds: int, said: str) -> None:
+    assert lasted(NOON + timedelta(seconds=seconds), since=NOON) == said

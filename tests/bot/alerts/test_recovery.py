@@ -1,0 +1,196 @@
+"""A domain that is paused, rests, warms up and is well again: the card, its thread, and what was yesterday."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.alerts import recovery
+from bot.commands.context import open_desks
+from bot.jobs.history_sampler import Remembering
+from bot.jobs.register import open_histories
+from bot.store import open_ledger
+from sandbox.service import Service
+from sandbox.slack.state import seed
+from shared import settings as shared_settings
+from shared.api.models import Inbox
+from shared.domain.card import Tone
+from shared.domain.health import DEFAULT
+from shared.domain.snapshot import Reading, Snapshot
+from shared.history import History
+from tests.bot.fake_service import Remote, open_remote
+from tests.bot.harness import HASTE, House, bot_inside, open_house, until
+
+ADDRESS = "sam@getacme.example"
+PAUSED = {"event": "domain.paused", "domain": "getacme.example", "reason": "bounce_rate", "rate": 0.083}
+
+
+def told(health: float, limit: int, status: str, *, address: str = ADDRESS) -> dict[str, Any]:
+    """An inbox as the API tells it."""
+    return {"id": address, "email": address, "health_score": health, "daily_limit": limit, "status": status}
+
+
+def inbox(status: str | None, health: float | None = 90.0) -> Inbox:
+    return Inbox(email=ADDRESS, health_score=health, daily_limit=40, status=status)
+
+
+def stages(*days: tuple[Inbox, ...]) -> list[str]:
+    """The stage at each look."""
+    before: dict[str, Any] = {}
+    found = []
+    for now, inboxes in enumerate(days):
+        before = recovery.standing(inboxes, before=before, past={}, thresholds=DEFAULT, now=float(now))
+        found.append(str(before["stage"]))
+    return found
+
+
+def test_a_domain_rests_sends_again_and_is_well_again() -> None:
+    rests, warms, well = inbox("resting"), inbox("warming"), inbox("active")
+    assert stages((rests,), (rests, warms), (warms,), (warms, well), (well,)) == [
+        "", "", "sending", "sending", "recovered",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "seen", [inbox("active", 50.0), inbox("active", None), inbox(None), inbox("warming")]
+)
+def test_a_domain_is_not_well_again_before_all_of_it_is_known_to_be(seen: Inbox) -> None:
+    assert stages((inbox("resting"),), (seen,))[-1] == "sending"
+
+
+def test_a_service_that_is_slow_to_tell_of_the_rest_has_not_recovered_already() -> None:
+    assert stages((inbox("active"),), (inbox("resting"),), (inbox("active"),)) == ["", "", "recovered"]
+    assert stages((inbox("active", 62.0),), (inbox("active", 62.0),)) == ["", ""]
+    assert stages((), ()) == ["", ""]
+
+
+def test_an_inbox_at_low_health_is_not_shown_as_well() -> None:
+    (row,) = recovery.standing([inbox("active", 50.0)], before={}, past={}, thresholds=DEFAULT, now=0.0)[
+        "inboxes"
+    ]
+    assert row["tone"] is Tone.BAD
+
+
+@pytest.fixture
+async def remote() -> AsyncIterator[Remote]:
+    async with open_remote() as opened:
+        opened.add("Q3 founders")
+        yield opened
+
+
+@pytest.fixture
+async def house(tmp_path: Path, remote: Remote) -> AsyncIterator[House]:
+    async with open_house(tmp_path, OUTREACH_BASE_URL=remote.url) as opened:
+        yield opened
+
+
+async def remember(house: House, *, health: float, limit: int, hours: float) -> None:
+    """Have the history hold how the inbox stood so many hours ago, as a dashboard or the bot would have kept it."""
+    settings = shared_settings.load(environ=house.environ)
+    then = datetime.now(UTC) - timedelta(hours=hours)
+    stood = Inbox(email=ADDRESS, id=ADDRESS, health_score=health, daily_limit=limit, status="active")
+    async with History(settings.history_database) as history:
+        snapshot = Snapshot(workspace="default", inboxes=Reading(value=(stood,), read_at=then))
+        await history.add(snapshot, now=then)
+
+
+async def test_the_card_shows_yesterday_and_follows_the_domain_until_it_is_well(
+    house: House, remote: Remote
+) -> None:
+    await remember(house, health=91.5, limit=60, hours=25)
+    await remember(house, health=70.5, limit=60, hours=2)
+    remote.inboxes = [told(62, 60, "resting")]
+    async with bot_inside(house, pace=HASTE):
+        assert await house.deliver(json.dumps(PAUSED).encode()) == 200
+
+        async def shown(*words: str) -> dict[str, Any] | None:
+            await nudge(house, remote)
+            found = json.dumps(await house.messages(), ensure_ascii=False)
+            return (await house.messages())[0] if all(word in found for word in words) else None
+
+        card = await until(lambda: shown("getacme.example is paused", "91.5"))
+        table = next(block for block in card["blocks"] if block["type"] == "table")
+        cells = [cell["text"] for cell in table["rows"][1]]
+        assert cells[1:] == ["62", "91.5", "60", "60", "resting"]
+        remote.inboxes = [told(62, 12, "warming")]
+        card = await until(lambda: shown("getacme.example sends again and warms up"))
+        assert "Its inbox is warming up; lowest health 62." in json.dumps(card)
+        remote.inboxes = [told(92, 60, "active")]
+        card = await until(lambda: shown("getacme.example has recovered"))
+        assert "Its inbox is active; lowest health 92." in json.dumps(card)
+        assert "91.5" in json.dumps(card), "what was yesterday stays"
+
+        async def thread() -> list[str] | None:
+            below = [m for m in await house.messages() if m.get("thread_ts") == card["ts"] != m["ts"]]
+            said = [m["text"] for m in below]
+            return said if len(said) >= 2 else None
+
+        sends, well = await until(thread)
+        assert sends.startswith("getacme.example sends again: After")
+        assert "Its inbox is warming up; lowest health 62." in sends
+        assert well.startswith("getacme.example has recovered: After")
+
+
+async def nudge(house: House, remote: Remote) -> None:
+    """Somebody changes something, upon which the bot looks at what its cards are about."""
+    remote.sequences["sq_0001"]["status"] = "active"
+    await house.say("pause Q3 founders", user=seed.BEN.id, channel=seed.SALES)
+
+
+async def test_the_bot_keeps_how_things_stand_where_no_dashboard_does(house: House, remote: Remote) -> None:
+    remote.inboxes = [told(84, 40, "active")]
+    settings = shared_settings.load(environ=house.environ)
+
+    async with (
+        open_ledger(settings.database) as ledger,
+        open_desks(settings, ledger) as desks,
+        open_histories(desks) as histories,
+    ):
+        memory = Remembering(desks, histories)
+        await memory.keep()
+        remote.refuses = 401
+        await memory.keep()
+        now = datetime.now(UTC)
+        kept = await histories["default"].all_series(
+            "default", kind="inbox", metric="health_score", start=now, end=now, points=1
+        )
+    assert [sample.value for sample in kept[ADDRESS]] == [84]
+
+
+@pytest.mark.e2e
+async def test_the_sandboxs_own_domain_is_followed_from_its_pause_to_its_recovery(
+    tmp_path: Path, account: str
+) -> None:
+    async with Service(speed=0, database=account) as service:
+        key = next(iter(service.api_keys.values()))
+        where = {"OUTREACH_BASE_URL": service.base_url, "OUTREACH_API_KEY": key}
+        async with open_house(tmp_path, **where) as house, bot_inside(house, pace=HASTE):
+
+            async def control(method: str, path: str, **body: Any) -> None:
+                async with house.http.request(method, f"{service.control_url}{path}", json=body) as answer:
+                    assert answer.status < 300, await answer.text()
+
+            async def until_shown(*words: str) -> None:
+                async def there() -> bool:
+                    for verb in ("pause", "resume"):  # whatever is changed has the bot look
+                        await house.say(f"{verb} {name}", user=seed.BEN.id, channel=seed.SALES)
+                    found = [json.dumps(one, ensure_ascii=False) for one in await house.messages()]
+                    return any(all(word in one for word in words) for one in found)
+
+                await until(there)
+
+            (listed,) = await house.say("sequences active", channel=seed.SALES)
+            name = next(block for block in listed["blocks"] if block["type"] == "table")["rows"][1][-1][
+                "text"
+            ]
+            await control("POST", "/events", kind="domain.paused", domain="getacme.example")
+            assert await house.deliver(json.dumps(PAUSED).encode()) == 200
+            await until_shown("getacme.example is paused", "resting")
+            await control("POST", "/time", advance=15 * 3_600)
+            await until_shown("getacme.example sends again and warms up", "warming")
+            await until_shown("getacme.example sends again: After")

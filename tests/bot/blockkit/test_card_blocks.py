@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bot.alerts import kinds
+from bot.blockkit import card_blocks, card_list
+from bot.blockkit.card_blocks import Message
+from sandbox.slack.blockkit import blocks as blockkit
+from shared.api.events import Event, EventLead
+from shared.domain.card import Button, Card, Column, Confirm, Fact, Row, Table, Tone
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+hostile = st.sampled_from(
+    [
+        "<!channel>",
+        "<@U0ANN00001> &amp; <https://x|bank>",
+        "*bold* _it_ ~no~ `code`",
+        "\x1b[31mred\u202e",
+        "=1+1",
+        ":tada:",
+        "😀" * 900,
+        "\\" * 4000,
+        "\n" * 500,
+        "\ud800",
+    ]
+)
+text = st.one_of(st.text(max_size=60), hostile, st.text(min_size=1, max_size=40).map(lambda t: t * 120))
+tones = st.sampled_from(Tone)
+confirms = st.none() | st.builds(Confirm, title=text, text=text, yes=text, no=text)
+buttons = st.builds(Button, label=text, command=text, tone=tones, confirm=confirms, menu=st.booleans())
+cells = st.one_of(st.none(), text, st.floats(allow_nan=False), st.integers())
+tables = st.builds(
+    Table,
+    columns=st.just((Column(title="A"), Column(title="B", numeric=True), Column(title="C", bar=True))),
+    rows=st.lists(st.builds(Row, cells=st.tuples(cells, cells, cells), tone=tones), max_size=130).map(tuple),
+)
+cards = st.builds(
+    Card,
+    title=text,
+    tone=tones,
+    text=st.lists(text, max_size=12).map(tuple),
+    facts=st.lists(st.builds(Fact, label=text, value=text, tone=tones), max_size=25).map(tuple),
+    quote=text,
+    table=st.none() | tables,
+    buttons=st.lists(buttons, max_size=14).map(tuple),
+    footer=text,
+)
+thorough = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def parsed_by_slack(value: Any) -> Iterator[str]:
+    """Every string that Slack would read as mrkdwn."""
+    if isinstance(value, dict):
+        if value.get("type") == "mrkdwn":
+            yield value["text"]
+        for inner in value.values():
+            yield from parsed_by_slack(inner)
+    if isinstance(value, list):
+        for inner in value:
+            yield from parsed_by_slack(inner)
+
+
+DRAWN: tuple[Callable[[Card], Message], ...] = (
+    card_blocks.render,
+    card_list.render_small,
+    card_list.render_line,
+)
+
+
+@pytest.mark.parametrize("draw", DRAWN, ids=lambda draw: draw.__name__)
+@thorough
+@given(card=cards)
+def test_no_card_whatever_breaks_a_limit_or_an_escape(draw: Callable[[Card], Message], card: Card) -> None:
+    message = draw(card)
+    assert blockkit.problems(message.blocks) == []
+    assert 0 < len(message.text) <= 4_000
+    assert "<" not in message.text
+    assert ">" not in message.text
+    assert list(parsed_by_slack(message.blocks)) == []
+    assert len(json.dumps(message.blocks)) <= 13_200
+    assert message.text.encode("utf-8")
+
+
+items = st.builds(
+    Card,
+    title=text,
+    tone=tones,
+    facts=st.lists(st.builds(Fact, label=text, value=text), max_size=3).map(tuple),
+    quote=text,
+    buttons=st.lists(st.builds(Button, label=st.text(max_size=12), command=text), max_size=1).map(tuple),
+)
+
+
+@settings(thorough, max_examples=15)
+@given(st.builds(lambda card, n: [card] * n, items, st.integers(1, 20)))
+def test_no_list_of_cards_breaks_a_limit(many: list[Card]) -> None:
+    message = card_list.render_list(many)
+    assert blockkit.problems(message.blocks) == []
+    assert len(json.dumps(message.blocks)) <= 13_200
+    assert len(message.blocks) <= 50
+
+
+@settings(thorough, max_examples=20)
+@given(card=cards, listed=st.lists(items, max_size=40), busy=text)
+def test_no_list_below_a_card_and_no_line_of_ours_breaks_a_limit(
+    card: Card, listed: list[Card], busy: str
+) -> None:
+    message = card_blocks.annotated(card_list.render_with(card, listed), f"Working on it for @{busy[:80]} …")
+    assert blockkit.problems(message.blocks) == []
+    assert len(json.dumps(message.blocks)) <= 13_200
+    assert len(message.blocks) <= 50
+
+
+def test_a_cards_words_are_all_shown_as_they_are_when_they_fit() -> None:
+    event = Event(kind="reply.interested", lead=EventLead(first_name="Ada"), reply="*no* <!channel>")
+    card = kinds.card(kinds.Alert(id="al_1", event=event, received_at=NOON))
+    shown = json.dumps(card_blocks.render(card).blocks)
+    assert '"*no* <!channel>"' in shown
+
+
+def test_a_command_too_long_for_a_menu_becomes_a_button_and_one_too_long_for_a_button_is_left_out() -> None:
+    card = Card(
+        title="x",
+        buttons=(
+            Button(label="menu", command="m" * 150, menu=True),
+            Button(label="row", command="r" * 151, menu=True),
+            Button(label="gone", command="g" * 2001),
+        ),
+    )
+    shown = json.dumps(card_blocks.render(card).blocks)
+    assert '"overflow"' in shown
+    assert '"text": "row"' in shown
+    assert "gone" not in shown
+
+
+@pytest.mark.parametrize(("cell", "shown"), [(None, "–"), (0.0, "0"), (1234567.0, "1,234,567"), ("x", "x")])
+def test_what_is_unknown_is_never_shown_as_zero(cell: str | float | None, shown: str) -> None:
+    table = Table(columns=(Column(title="A"),), rows=(Row(cells=(cell,)),))
+    drawn = card_blocks.render(Card(title="x", table=table)).blocks[-1]
+    assert drawn["rows"][1][0]["text"] == shown

@@ -1,0 +1,40 @@
+"""The long form of the fault tests: `make soak`, an hour unless OUTREACH_SOAK_SECONDS says otherwise."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.bench import memory
+from tests.bot.delivery.test_crashes import second_door
+from tests.bot.harness import open_house
+from tests.bot.random_faults import Siege
+
+SECONDS = float(os.environ.get("OUTREACH_SOAK_SECONDS", "3600"))
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1800)
+async def test_memory_is_flat_over_a_million_deliveries() -> None:
+    found = await memory.resident(1_000_000)
+    print(json.dumps({"mebibytes": [round(one, 1) for one in found]}))  # noqa: T201 a report
+    assert memory.slope(found) < 1.0
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(SECONDS + 900)
+async def test_random_faults_lose_nothing_and_double_nothing(fresh_postgresql: str, tmp_path: Path) -> None:
+    seed = int(time.time())
+    async with open_house(tmp_path, database=fresh_postgresql) as house, second_door(house) as other:
+        await house.control("settings", messages_per_second=0)
+        siege = Siege(doors=(house, other), database=fresh_postgresql, dice=random.Random(seed))
+        await siege.lay(SECONDS)
+        report = await siege.report()
+    print(json.dumps({"seconds": SECONDS, "seed": seed, **report}, indent=2))  # noqa: T201 the report is for whoever waited for it
+    assert report["accepted"]
+    assert (report["doubled"], report["lost"]) == ([], 0)

@@ -1,0 +1,88 @@
+"""A service of a few lines whose account a test writes down, and which fails when it is told to."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiohttp import web
+
+from tests.bot.harness import free_port
+
+KEY = "key-of-the-tests"
+
+
+@dataclass(kw_only=True)
+class Remote:
+    """Sequences by id as the API tells them; `refuses` answers everything so, `gone` is listed and unknown."""
+
+    url: str
+    sequences: dict[str, dict[str, Any]] = field(default_factory=dict)
+    inboxes: list[dict[str, Any]] = field(default_factory=list)
+    refuses: int = 0
+    fails: dict[str, int] = field(default_factory=dict)
+    """The status that answers a PATCH of a sequence."""
+    seconds: float = 0.0
+    """How long a PATCH takes."""
+    patched: list[tuple[str, str]] = field(default_factory=list)
+
+    def add(self, name: str, *, status: str = "active", steps: int = 3) -> str:
+        """One more sequence; returns its id."""
+        key = f"sq_{len(self.sequences) + 1:04}"
+        self.sequences[key] = {"id": key, "name": name, "status": status, "steps": steps}
+        return key
+
+    async def listed(self, request: web.Request) -> web.Response:
+        """GET /sequences, /inboxes, and nothing else that a test needs."""
+        if refusal := self._refusal(request):
+            return refusal
+        what = request.match_info["what"]
+        rows = {"sequences": list(self.sequences.values()), "inboxes": self.inboxes}.get(what, [])
+        return web.json_response({"data": rows, "next_cursor": None})
+
+    async def patch(self, request: web.Request) -> web.Response:
+        """PATCH /sequences/{id}."""
+        if refusal := self._refusal(request):
+            return refusal
+        await asyncio.sleep(self.seconds)
+        name, status = request.match_info["name"], (await request.json())["status"]
+        if name in self.fails:
+            return _error(self.fails[name])
+        if name not in self.sequences:
+            return _error(404)
+        self.patched.append((name, status))
+        self.sequences[name]["status"] = status
+        return web.json_response(self.sequences[name])
+
+    def _refusal(self, request: web.Request) -> web.Response | None:
+        if self.refuses:
+            return _error(self.refuses)
+        return None if request.headers.get("Authorization") == f"Bearer {KEY}" else _error(401)
+
+
+CODES = {401: "unauthorized", 404: "not_found", 500: "internal"}
+
+
+def _error(status: int) -> web.Response:
+    error = {"code": CODES.get(status, "refused"), "message": "as the test wishes"}
+    return web.json_response({"error": error}, status=status)
+
+
+@contextlib.asynccontextmanager
+async def open_remote() -> AsyncIterator[Remote]:
+    """Serving on a free port."""
+    port = free_port()
+    remote = Remote(url=f"http://127.0.0.1:{port}/v1")
+    application = web.Application()
+    application.router.add_get("/v1/{what}", remote.listed)
+    application.router.add_patch("/v1/sequences/{name}", remote.patch)
+    runner = web.AppRunner(application)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", port).start()
+    try:
+        yield remote
+    finally:
+        await runner.cleanup()

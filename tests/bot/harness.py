@@ -1,0 +1,216 @@
+"""A bot on a free port with a Slack that refuses what Slack refuses, for the tests of this folder."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import hmac
+import io
+import json
+import os
+import socket
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import sqlalchemy as sa
+
+from bot.app import Bot, Server, open_bot, server_config
+from bot.slack.socket_mode import Patience
+from bot.store import Pace
+from bot.store.db.schema import lanes
+from sandbox.slack.server import SlackStandIn
+from sandbox.slack.state import seed
+from shared import settings as shared_settings
+
+SECRET = "whsec-of-the-tests"
+CHANNEL = seed.ALERTS
+HASTE = Pace(period=0.05, burst=1, lease=1.5, storm_at=60, read_pause=0.2, doubt=1.2)
+RUN = """
+import sys
+from bot.app import run
+from bot.store import Pace
+from shared.settings import load
+sys.exit(run(load(), pace={pace!r}))
+"""
+BOUND = 15.0
+
+
+def interested(number: int = 0, **changes: Any) -> bytes:
+    """A delivery of an interested reply; each number is another lead."""
+    lead = {"email": f"ada{number}@acme.example", "first_name": f"Ada {number}", "company": "Acme"}
+    event = {"event": "reply.interested", "lead": lead, "sequence": "Q3 founders", "step": 2}
+    return json.dumps({**event, "reply": "Yes, call me.", "inbox": "sam@mail.example", **changes}).encode()
+
+
+def signature(body: bytes, secret: str = SECRET) -> str:
+    return hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+async def until(condition: Callable[[], Awaitable[Any]], *, seconds: float = BOUND) -> Any:
+    """Wait for a true value, and return it."""
+    ends = time.monotonic() + seconds
+    while not (value := await condition()):
+        assert time.monotonic() < ends, "the condition was not met in time"
+        await asyncio.sleep(0.01)
+    return value
+
+
+@dataclass(kw_only=True)
+class House:
+    """Slack, the bot's address, and what a test does to both."""
+
+    slack: SlackStandIn
+    port: int
+    http: aiohttp.ClientSession
+    environ: dict[str, str]
+    bot: Bot | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    async def deliver(self, body: bytes, *, headers: Mapping[str, str] | None = None, path: str = "") -> int:
+        signed = {"X-Service-Signature": signature(body)} if headers is None else headers
+        async with self.http.post(
+            f"{self.url}/webhooks/outreach{path}", data=io.BytesIO(body), headers=signed
+        ) as answer:
+            return answer.status
+
+    def config(self, text: str) -> None:
+        """Settings beyond the environment, for a bot that is not started yet."""
+        file = Path(self.environ["XDG_STATE_HOME"]) / "outreach.toml"
+        file.write_text(text)
+        self.environ["OUTREACH_CONFIG"] = str(file)
+
+    async def try_again(self, channel: str) -> None:
+        """Have a broken channel tried now, and not in half a minute."""
+        assert self.bot is not None
+        again = sa.update(lanes).where(lanes.c.channel == channel).values(due_at=0.0)
+        await self.bot.ledger.store.write(lambda connection: connection.execute(again))
+        self.bot.courier.wake()
+
+    async def get(self, path: str) -> tuple[int, str]:
+        async with self.http.get(f"{self.url}{path}") as answer:
+            return answer.status, await answer.text()
+
+    async def control(self, act: str, /, **body: Any) -> dict[str, Any]:
+        async with self.http.post(f"{self.slack.origin}/control/{act}", json=body) as answer:
+            told: dict[str, Any] = await answer.json()
+            assert told.pop("ok"), told
+            return told
+
+    async def messages(self, channel: str = CHANNEL) -> list[dict[str, Any]]:
+        url = f"{self.slack.origin}/control/messages"
+        async with self.http.get(url, params={"channel": channel}) as answer:
+            found = (await answer.json())["messages"]
+            return [{key: value for key, value in one.items() if key != "revisions"} for one in found]
+
+    async def said_to_all(self, words: str) -> dict[str, Any]:
+        """The message with these words, once it is there for everybody."""
+
+        async def there() -> dict[str, Any] | None:
+            known = await self.messages()
+            return next((m for m in known if words in m["text"] and m["seen_by"] is None), None)
+
+        return dict(await until(there))
+
+    async def posted(self) -> dict[str, int]:
+        """How often each alert was posted."""
+        async with self.http.get(f"{self.slack.origin}/control/summary") as answer:
+            return dict((await answer.json())["alerts"])
+
+    async def until_posted(self, count: int, *, seconds: float = BOUND) -> dict[str, int]:
+        async def enough() -> dict[str, int] | None:
+            posted = await self.posted()
+            return posted if len(posted) >= count else None
+
+        return dict(await until(enough, seconds=seconds))
+
+    async def say(self, text: str, **more: Any) -> list[dict[str, Any]]:
+        """Type `/outreach TEXT` and return what the bot answered."""
+        done = await self.control("command", text=f"/outreach {text}", **{"wait": 15, **more})
+        return list(done["answers"])
+
+
+@contextlib.asynccontextmanager
+async def open_house(folder: Path, *, database: str = "", **environ: str) -> AsyncIterator[House]:
+    """Slack and everything a bot needs to be started, without a bot yet."""
+    port = free_port()
+    async with (
+        SlackStandIn(0, f"http://127.0.0.1:{port}") as slack,
+        aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=20)) as http,
+    ):
+        told = slack.announcement
+        yield House(
+            slack=slack,
+            port=port,
+            http=http,
+            environ={
+                "OUTREACH_BASE_URL": "http://127.0.0.1:9/v1",
+                "OUTREACH_API_KEY": "key-of-the-tests",
+                "OUTREACH_WEBHOOK_SECRET": SECRET,
+                "OUTREACH_ALERT_CHANNEL": CHANNEL,
+                "OUTREACH_DATABASE_URL": database or f"sqlite:///{folder}/bot.db",
+                "OUTREACH_PORT": str(port),
+                "OUTREACH_LOG_LEVEL": "WARNING",
+                "SLACK_BOT_TOKEN": told["slack_bot_token"],
+                "SLACK_SIGNING_SECRET": told["slack_signing_secret"],
+                "SLACK_API_URL": told["slack_api_url"],
+                "XDG_STATE_HOME": str(folder),
+                **environ,
+            },
+        )
+
+
+@contextlib.asynccontextmanager
+async def bot_inside(
+    house: House, *, pace: Pace | None = None, patience: Patience | None = None
+) -> AsyncIterator[Bot]:
+    """The bot in this process, behind its real server."""
+    settings = shared_settings.load(environ=house.environ)
+    listener = socket.create_server(("127.0.0.1", house.port), backlog=512)
+    async with open_bot(settings, pace=pace, patience=patience) as bot:
+        server = Server(server_config(bot.web))
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        try:
+            house.bot = bot
+            yield bot
+        finally:
+            server.stop()
+            await serving
+            listener.close()
+
+
+@contextlib.asynccontextmanager
+async def bot_process(
+    house: House, *, pace: Pace | None = HASTE, before: str = ""
+) -> AsyncIterator[asyncio.subprocess.Process]:
+    """The bot as a process of its own, killed at the end if it still lives; `before` is run in it first."""
+    environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path.cwd()), **house.environ}
+    program = before + RUN.format(pace=pace)
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", program, env=environ)
+    try:
+        await until(lambda: _answers(house))
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+async def _answers(house: House) -> bool:
+    try:
+        return (await house.get("/healthz"))[0] == 200
+    except aiohttp.ClientConnectionError:
+        return False

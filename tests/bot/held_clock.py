@@ -1,0 +1,73 @@
+"""A ledger whose clock the test holds, and what is done with it, for the tests of what alerts say over time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from bot.alerts import rendering
+from bot.alerts.routing import Routes
+from bot.jobs.reminders import Reminders
+from bot.store import Ledger
+from bot.store.queue.deliveries import Arrival
+from bot.store.queue.outcomes import Sent
+from bot.store.queue.posts import Post
+from shared.domain.alert_settings import Attention, Routing
+from shared.domain.card import Card
+from shared.domain.records import Actor
+
+ANN = Actor(name="ann", id="U1", face="slack")
+CHANNEL = "C1"
+MINUTE, HOUR = 60.0, 3600.0
+
+
+class Hands:
+    """A clock that moves when it is told to; it begins at nine in the morning, UTC."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 11, 20, 9, tzinfo=UTC).timestamp()
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def routes(**routing: object) -> Routes:
+    return Routes(
+        alert_channels={"default": CHANNEL},
+        subscriptions={},
+        routing=replace(Routing(), **routing),  # type: ignore[arg-type] # its own fields
+    )
+
+
+async def arrive(ledger: Ledger, *bodies: bytes, by: Routes | None = None) -> None:
+    batch = [Arrival(workspace="default", body=body, at=ledger.store.clock()) for body in bodies]
+    await ledger.store_batch(batch, number=1)
+    await ledger.route((by or routes()).decide)
+
+
+async def post_all(ledger: Ledger, hands: Hands) -> list[Post]:
+    """Have everything posted that is due, and return it."""
+    posted: list[Post] = []
+    for _ in range(200):
+        claimed = await ledger.claim_turns(limit=16)
+        for turn in claimed.turns:
+            await ledger.settle(turn, Sent(ts=f"{hands.now}{len(posted)}"))
+            posted += turn.posts
+        if not claimed.turns and claimed.next_in is None:
+            return posted
+        hands.now += claimed.next_in or 0.0
+    raise AssertionError("it never ends")
+
+
+async def swept(ledger: Ledger, hands: Hands, *, rules: Attention | None = None) -> list[Post]:
+    """What a look at what waits has posted."""
+    reminders = Reminders(ledger, rules or Attention(), Routing(mention="S0SALES"), planned=lambda: None)
+    await reminders.sweep()
+    return await post_all(ledger, hands)
+
+
+async def shown(ledger: Ledger) -> Card:
+    """The card of the one alert, as it would be painted now."""
+    messages = await ledger.claim_repaints(limit=10)
+    cards = [message[0] for message in messages if message[0].kind == "alert"]
+    return rendering.card_of(cards[0], several=False)

@@ -1,0 +1,259 @@
+"""No delivery, whatever it holds, stops the next one: the whole bot on both engines."""
+
+from __future__ import annotations
+
+import json
+import random
+import string
+import time
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bot.alerts.routing import Routes
+from bot.store import Ledger, open_ledger
+from bot.store.db import schema
+from bot.store.queue import insert
+from bot.store.queue.adopt import LONGEST_ADDRESS, address
+from bot.store.queue.deliveries import Arrival, Decision, Pending, alert_id
+from sandbox.slack.state import seed
+from shared.api.models import EVENT_KINDS
+from shared.domain.records import RecordsUnavailable
+from shared.storage.database import open_engine, parse_url
+from tests.bot.harness import (
+    CHANNEL,
+    HASTE,
+    SECRET,
+    House,
+    bot_inside,
+    bot_process,
+    interested,
+    open_house,
+    until,
+)
+from tests.bot.held_clock import Hands
+
+SWIFT = replace(HASTE, period=0.005)
+EVERY_KIND = f'[[routes.rules]]\nchannel = "{CHANNEL}"\nevents = ["*"]\n'
+ROUTES = Routes(alert_channels={"default": "C1"}, subscriptions={})
+NAMES = ("email", "first_name", "last_name", "company")
+FIELDS = ("sequence", "step", "reply", "inbox", "domain", "return_date", "bounce_type", "reason", "rate")
+
+
+def noise(length: int, seed_: int = 0) -> str:
+    """Random text, which no database makes shorter by compressing it."""
+    return "".join(random.Random(seed_).choices(string.ascii_letters + string.digits + "äßİ漢😀", k=length))
+
+
+long_texts = st.builds(noise, st.sampled_from([300, 3_000, 6_000]), st.integers(0, 99))
+texts = st.one_of(
+    st.text(st.characters(), max_size=40),  # lone surrogates too
+    st.sampled_from(["\0", "a\0b", "\ud800", "\udfff\ud800", "İ" * 400, " ", "<!here>", "`pause all`"]),
+    long_texts,
+)
+scalars = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.sampled_from([10**18, 2**63, -(2**64), 10**400, 10**4000]),
+    st.floats(),
+    texts,
+)
+anything = st.recursive(
+    scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4)
+)
+leads = st.fixed_dictionaries({}, optional=dict.fromkeys(NAMES, anything)) | anything
+events = st.fixed_dictionaries(
+    {"event": st.sampled_from(EVENT_KINDS) | anything, "lead": leads},
+    optional=dict.fromkeys(FIELDS, anything),
+)
+nested = st.sampled_from([5, 900, 20_000]).map(
+    lambda depth: b'{"event":"lead.replied","lead":%b1%b}' % (b'{"lead":' * depth, b"}" * depth)
+)
+bodies = st.one_of(
+    events.map(lambda event: json.dumps(event).encode()),
+    anything.map(lambda value: json.dumps(value).encode()),
+    st.binary(max_size=300),
+    nested,
+    st.just(b'{"event":"lead.replied","step":%b}' % (b"9" * 6_000)),
+).filter(lambda body: len(body) <= 200_000)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def house(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[House]:
+    """A bot that posts every kind of event."""
+    database = request.getfixturevalue("fresh_postgresql") if request.param == "postgresql" else ""
+    async with open_house(tmp_path, database=database) as opened:
+        await opened.control("settings", messages_per_second=0)
+        opened.config(EVERY_KIND)
+        async with bot_inside(opened, pace=SWIFT):
+            yield opened
+
+
+@pytest.fixture
+async def ledger(url: sa.URL, hands: Hands) -> AsyncIterator[Ledger]:
+    async with open_ledger(url, clock=hands) as opened:
+        yield opened
+
+
+def alert_of(body: bytes) -> str:
+    return alert_id(Arrival(workspace="default", body=body, at=0.0).dkey)
+
+
+_numbers = count(1)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(body=bodies)
+async def test_no_delivery_stops_the_next_one(house: House, body: bytes) -> None:
+    following = interested(next(_numbers))
+    assert await house.deliver(body) == 200
+    assert await house.deliver(following) == 200
+
+    async def posted() -> bool:
+        return alert_of(following) in await house.posted()
+
+    await until(posted)
+    assert house.bot is not None
+    assert await house.bot.ledger.oldest_unrouted_age() == 0
+
+
+async def test_an_address_of_6000_random_characters_stops_nothing_on_postgresql(
+    tmp_path: Path, fresh_postgresql: str
+) -> None:
+    hostile = interested(1, lead={"email": f"{noise(6_000)}@acme.example"})
+    async with open_house(tmp_path, database=fresh_postgresql) as house, bot_process(house):
+        assert await house.deliver(hostile) == 200
+        assert await house.deliver(interested(2)) == 200
+        posted = await house.until_posted(2)
+        assert posted == {alert_of(hostile): 1, alert_of(interested(2)): 1}
+        assert (await house.get("/readyz"))[0] == 200
+
+
+@pytest.mark.parametrize("hostile", ["\ud800", "İ" * 3, "x" * 10_000])
+def test_a_stored_address_is_short_and_tells_leads_apart(hostile: str) -> None:
+    one, other = (address(f"{noise(LONGEST_ADDRESS)}{hostile}{n}@acme.example") for n in (1, 2))
+    assert max(len(one), len(other)) <= LONGEST_ADDRESS
+    assert one != other
+    assert address(" Ada@Acme.example ") == "ada@acme.example"
+
+
+def refused_by_every_engine(pending: Pending) -> Decision:
+    """What no router decides today: the database refuses the sequence of the second lead."""
+    decision = ROUTES.decide(pending)
+    return replace(decision, sequence="\ud800") if b"ada2@" in pending.body else decision
+
+
+async def test_a_delivery_that_the_database_refuses_is_set_aside_with_its_body(ledger: Ledger) -> None:
+    batch = [Arrival(workspace="default", body=interested(n), at=ledger.store.clock()) for n in (1, 2, 3)]
+    await ledger.store_batch(batch, number=1)
+    decided = await ledger.route(refused_by_every_engine)
+    assert [bool(decision.problem) for _, decision in decided] == [False, True, False]
+    assert await ledger.route(refused_by_every_engine) == []
+    assert (await ledger.summary("default")).unreadable == 1
+    query = sa.select(schema.deliveries.c.body).where(schema.deliveries.c.problem != "")
+    kept = await ledger.store.read(lambda c: c.scalars(query).all())
+    assert kept == [interested(2)]
+    (turn,) = (await ledger.claim_turns(limit=1)).turns
+    assert turn.posts[0].alert_id == alert_of(interested(1))
+
+
+@pytest.mark.parametrize(
+    ("fault", "cure"),
+    [
+        ("ALTER TABLE sightings RENAME TO gone", "ALTER TABLE gone RENAME TO sightings"),
+        (
+            "ALTER TABLE sightings RENAME COLUMN detail TO gone",
+            "ALTER TABLE sightings RENAME COLUMN gone TO detail",
+        ),
+    ],
+    ids=["table missing", "column missing"],
+)
+async def test_a_broken_schema_sets_no_delivery_aside(ledger: Ledger, fault: str, cure: str) -> None:
+    await ledger.store_batch([Arrival(workspace="default", body=interested(1), at=1.0)], number=1)
+    await ledger.store.write(lambda c: c.exec_driver_sql(fault))
+    with pytest.raises(RecordsUnavailable):
+        await ledger.route(ROUTES.decide)
+    await ledger.store.write(lambda c: c.exec_driver_sql(cure))
+    ((_, decision),) = await ledger.route(ROUTES.decide)
+    assert (decision.problem, len(decision.posts)) == ("", 1)
+
+
+async def test_a_lead_of_the_api_with_an_endless_address_stops_no_other(ledger: Ledger, hands: Hands) -> None:
+    await ledger.reconcile("default", {}, grace=60)
+    found = {
+        address(f"{noise(6_000)}@acme.example"): interested(1),
+        address("ada2@acme.example"): interested(2),
+    }
+    await ledger.reconcile("default", found, grace=60)
+    hands.now += 61
+    assert await ledger.reconcile("default", found, grace=60) == (2, 0)
+
+
+async def test_readiness_is_red_while_an_old_delivery_waits_to_be_routed(
+    tmp_path: Path, fresh_postgresql: str
+) -> None:
+    async with open_house(tmp_path, database=fresh_postgresql) as house, bot_process(house):
+
+        async def readiness() -> tuple[int, float]:
+            status, text = await house.get("/readyz")
+            return status, json.loads(text)["oldest_unrouted_seconds"]
+
+        assert await readiness() == (200, 0)
+        arrival = Arrival(workspace="default", body=interested(1), at=time.time() - 120)
+        engine = open_engine(parse_url(fresh_postgresql))
+        with psycopg.connect(fresh_postgresql) as blocking:
+            blocking.execute("LOCK TABLE alerts")  # the router waits for this
+            with engine.begin() as connection:
+                insert.store(connection, [arrival], number=1)
+            status, age = await readiness()
+            assert status == 503
+            assert age >= 120
+            blocking.rollback()
+        engine.dispose()
+        await house.until_posted(1)
+
+        async def well() -> bool:
+            return await readiness() == (200, 0)
+
+        await until(well)
+
+
+WORKSPACE = """
+[routes]
+fallback = "{fallback}"
+[workspaces.acme]
+base_url = "http://127.0.0.1:9/v1"
+api_key = "key"
+webhook_secret = "{secret}"
+alert_channel = "{channel}"
+"""
+
+
+@pytest.mark.parametrize("path", ["/Acme", "/ACME", ""])
+async def test_a_workspace_in_other_letters_is_the_same_workspace(tmp_path: Path, path: str) -> None:
+    async with open_house(tmp_path) as house:
+        for name in ("BASE_URL", "API_KEY", "WEBHOOK_SECRET", "ALERT_CHANNEL"):
+            del house.environ[f"OUTREACH_{name}"]
+        house.environ["OUTREACH_WORKSPACE"] = "aCME"
+        house.config(WORKSPACE.format(fallback=seed.SALES, secret=SECRET, channel=CHANNEL))
+        async with bot_inside(house, pace=HASTE):
+            assert await house.deliver(interested(1), path=path) == 200
+            await house.until_posted(1)
+            assert await house.deliver(interested(1), path="/acme") == 200
+
+            async def counted() -> bool:
+                return "received 2×" in json.dumps(await house.messages(), ensure_ascii=False)
+
+            await until(counted)
+            assert list((await house.posted()).values()) == [1]
+            assert await house.messages(seed.SALES) == []
+            assert house.bot is not None
+            assert (await house.bot.ledger.summary("acme")).deliveries == {"reply.interested": 1}

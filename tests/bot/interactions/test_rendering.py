@@ -1,0 +1,221 @@
+"""Whatever the words: views stay inside Slack's limits, forms make lines that read back, outside text is no code."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bot.blockkit import card_blocks, inline_code
+from bot.interactions import forms, home_view
+from bot.interactions.form_input import filled
+from bot.interactions.forms import Asked
+from bot.interactions.home_state import Paused, Standing, Waiting, chosen, looked_at
+from bot.slack.permissions import Person, allowed, refusal, role_of, seated, who_can
+from shared.api.models import Inbox, Sequence
+from shared.commands import COMMANDS, Role, parse
+from shared.domain.card import Card
+from shared.domain.health import roll_up
+from shared.settings.roles_section import GivenRoles, Roles
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+ODD = st.one_of(
+    st.text(max_size=200), st.sampled_from(["", "x" * 3000, "<!channel>", "`pause sq_1`", "\n🎉"])
+)
+ANN = Person(id="U1ANN", name="ann", is_admin=True)
+BEN = Person(id="U2BEN", name="ben", groups=frozenset({"S1SALES"}))
+GUS = Person(id="U3GUS", name="gus", is_guest=True)
+
+
+def checked(view: dict[str, Any]) -> None:
+    assert len(view["blocks"]) <= 100
+    assert len(json.dumps(view)) < 250_000
+    for block in view["blocks"]:
+        assert len(block.get("block_id", "")) <= 255
+        if block["type"] == "header":
+            assert 1 <= len(block["text"]["text"]) <= 150
+        if block["type"] == "section":
+            assert 1 <= len(block["text"]["text"]) <= 3000
+        for element in (*block.get("elements", ()), block.get("accessory")):
+            if element and element.get("type") == "button":
+                assert 1 <= len(element["text"]["text"]) <= 75
+                assert len(element.get("value", "")) <= 2000
+
+
+sequences = st.builds(
+    Sequence,
+    id=st.text(min_size=1, max_size=100),
+    name=ODD,
+    status=st.sampled_from(["active", "paused", None, "odd"]),
+    steps=st.none() | st.integers(0, 9),
+)
+AGENCY = tuple(f"client-{n}" for n in range(60))
+waiting = st.builds(
+    Waiting,
+    alert=st.just("al_1"),
+    lead=ODD,
+    sequence=ODD,
+    since=st.just(NOW - timedelta(hours=1)),
+    workspace=st.sampled_from(AGENCY[:3]),
+    link=st.sampled_from(["", "https://slack.example/archives/C1/p1"]),
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    known=st.none() | st.lists(sequences, max_size=30),
+    replies=st.none() | st.lists(waiting, max_size=12),
+    inboxes=st.none()
+    | st.lists(st.builds(Inbox, email=ODD, health_score=st.none() | st.floats(0, 100)), max_size=12),
+    workspaces=st.sampled_from([AGENCY[:1], AGENCY[:12], AGENCY]),
+    one=st.sampled_from(["", AGENCY[0]]),
+)
+def test_home_is_inside_every_limit_whatever_the_account(
+    known: Any, replies: Any, inboxes: Any, workspaces: Any, one: str
+) -> None:
+    one = one or (AGENCY[0] if len(workspaces) == 1 else "")
+    standing = Standing(
+        now=NOW,
+        workspaces=workspaces,
+        looked_at=one,
+        waiting=replies,
+        claims=replies,
+        domains={} if inboxes is None else {AGENCY[0]: roll_up(inboxes)},
+        sequences={} if known is None else {AGENCY[0]: known},
+        paused=[
+            Paused(domain=f"{n}.example", since=NOW, workspace=AGENCY[0]) for n in range(len(replies or ()))
+        ],
+    )
+    checked(home_view.view(standing))
+    assert looked_at(home_view.view(standing)) == one
+
+
+def test_what_is_looked_at_is_chosen_by_a_menu_and_kept_otherwise() -> None:
+    assert chosen("home", seen="acme") == "acme"
+    assert chosen("home @globex", seen="acme") == "globex"
+    assert chosen("home all", seen="acme") == ""
+    assert [
+        looked_at(view) for view in (None, {}, {"private_metadata": "{"}, {"private_metadata": "[]"})
+    ] == [""] * 4
+
+
+def test_the_workspace_in_trouble_comes_first_and_one_that_cannot_be_asked_says_so() -> None:
+    poor = roll_up([Inbox(email="a@poor.example", health_score=10)])
+    good = roll_up([Inbox(email="a@good.example", health_score=99, status="active")])
+    standing = Standing(
+        now=NOW,
+        workspaces=("calm", "dark", "poor"),
+        domains={"calm": good, "poor": poor},
+        sequences={"calm": [Sequence(id="s", status="active")], "poor": []},
+    )
+    lines = [b["text"]["text"] for b in home_view.view(standing)["blocks"] if b.get("accessory")]
+    assert [line.split()[1] for line in lines] == ["poor", "dark", "calm"]
+    assert "1 domain at risk" in lines[0]
+    assert "inboxes unknown · sequences unknown" in lines[1]
+    assert lines[2] == "🟢 calm · 1 of 1 sequences run"
+
+
+@settings(max_examples=60, deadline=None)
+@given(known=st.lists(sequences, max_size=400), said=ODD)
+def test_a_menu_of_four_hundred_sequences_holds_a_hundred_short_options(
+    known: list[Sequence], said: str
+) -> None:
+    for option in (found := forms.options(known, said)):
+        assert 1 <= len(option["text"]["text"]) <= 75
+        assert 1 <= len(option["value"]) <= 150
+    assert len(found) <= 100
+
+
+def field(value: str) -> dict[str, Any]:
+    return {"text": {"type": "plain_text_input", "value": value}}
+
+
+@settings(max_examples=80, deadline=None)
+@given(reason=st.text(max_size=300), company=st.text(max_size=100))
+def test_what_is_filled_in_makes_a_line_that_reads_back_to_it(reason: str, company: str) -> None:
+    chosen = {"sequence": {"type": "external_select", "selected_option": {"value": "sq_1"}}}
+    length = {"length": {"type": "static_select", "selected_option": {"value": "4h"}}}
+    view = {
+        "callback_id": "form:pause",
+        "state": {"values": {"sequence": chosen, "length": length, "reason": field(reason)}},
+    }
+    told = filled(view)
+    assert told is not None
+    values = parse(told.line).values
+    assert values["target"] == ("sq_1",)
+    assert values["duration"] == timedelta(hours=4)
+    values_ = {"email": field("a@b.example"), "sequence": chosen, "company": field(company)}
+    added = filled({"callback_id": "form:add", "state": {"values": values_}})
+    assert added is not None
+    told_fields = parse(added.line).values["fields"]
+    assert told_fields.get("company", "") == company.strip()
+
+
+@given(st.text())
+def test_code_is_only_what_is_a_command_and_nothing_is_lost(said: str) -> None:
+    parts = inline_code.pieces(said)
+    plain = "".join(part["text"] for part in parts)
+    assert plain == inline_code.bare(said)
+    for part in parts:
+        if part.get("style"):
+            assert part["text"].lstrip("/").split()[0] in {*COMMANDS, "outreach", "all"}
+
+
+def test_a_sentence_of_ours_shows_its_commands_as_code_and_outside_words_as_they_are() -> None:
+    drawn = card_blocks.render(
+        Card(title="t", text=("Say `open` or `outreach doctor`, not `rm -rf`.",))
+    ).blocks[1]
+    styled = [e["text"] for e in drawn["elements"][0]["elements"] if e.get("style")]
+    assert styled == ["open", "outreach doctor"]
+    assert "`rm -rf`" in json.dumps(drawn)
+
+
+def test_a_form_of_an_unknown_kind_or_without_values_is_no_crash() -> None:
+    assert filled({"callback_id": "form:dance"}) is None
+    for verb in ("pause", "subscribe", "add"):
+        told = filled({"callback_id": f"form:{verb}", "private_metadata": "{"})
+        assert told is not None
+        assert told.errors
+        checked(forms.form(verb, Asked(channel="C0ALERTS01")))
+
+
+def test_nobody_is_named_until_roles_are_configured() -> None:
+    rules = Roles()
+    assert [role_of(seated(p, rules=rules, channel="C1")) for p in (ANN, BEN, GUS)] == [
+        Role.ADMIN,
+        Role.OPERATOR,
+        Role.READER,
+    ]
+
+
+def test_roles_hold_by_user_group_command_and_channel() -> None:
+    given_ = GivenRoles(
+        admin=("U2BEN",),
+        operator=("U3GUS",),
+        commands={"remove": ("admin", "U1ANN"), "pause": ("S1SALES",)},
+        channels={"C1QUIET": Role.READER, "C2PAUSE": ("pause",)},
+    )
+    rules = given_.settled()
+
+    def may(person: Person, name: str, channel: str = "C0") -> bool:
+        return allowed(
+            seated(person, rules=rules, channel=channel), COMMANDS[name], rules=rules, channel=channel
+        )
+
+    assert role_of(seated(ANN, rules=rules, channel="C0")) is Role.READER
+    assert may(BEN, "remove")
+    assert may(ANN, "remove")
+    assert not may(GUS, "remove")
+    assert may(GUS, "resume")
+    assert may(BEN, "pause")
+    assert not may(GUS, "pause")
+    assert not may(GUS, "resume", "C1QUIET")
+    assert may(BEN, "pause", "C2PAUSE")
+    assert not may(BEN, "add", "C2PAUSE")
+    assert may(GUS, "status", "C1QUIET")
+    assert who_can("remove", needed=Role.OPERATOR, rules=rules) == {"U2BEN", "U1ANN"}
+    assert rules.groups == {"S1SALES"}
+    assert "Nothing was changed" in " ".join(refusal(GUS, "x").text)

@@ -1,0 +1,124 @@
+"""Until when a reply is put off: presets by the clicker's own clock, a date of their choosing, and their edges."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bot.commands import alert_actions
+from sandbox.slack.state import seed
+from tests.bot.harness import House, bot_inside, interested, open_house, until
+from tests.bot.interactions.test_clicks import click, shown, until_shown, value
+
+BERLIN, KOLKATA, CHATHAM = ZoneInfo("Europe/Berlin"), ZoneInfo("Asia/Kolkata"), ZoneInfo("Pacific/Chatham")
+MENU = "Snooze until …"
+
+
+def until_when(said: str, now: str, zone: ZoneInfo) -> str:
+    """What a preset means at a moment of local time, as local time."""
+    found = alert_actions.snoozed_until(said, now=datetime.fromisoformat(now).replace(tzinfo=zone), zone=zone)
+    return f"{found.astimezone(zone):%a %d %H:%M}" if found else "never"
+
+
+@pytest.mark.parametrize(
+    ("said", "now", "zone", "then"),
+    [
+        ("tomorrow", "2026-11-20T23:59", BERLIN, "Sat 21 09:00"),
+        ("tomorrow", "2026-11-21T00:00", BERLIN, "Sun 22 09:00"),
+        ("morning", "2026-11-21T00:00", BERLIN, "Sat 21 09:00"),
+        ("morning", "2026-11-21T09:00", BERLIN, "never"),
+        ("afternoon", "2026-11-20T13:59", KOLKATA, "Fri 20 14:00"),
+        ("afternoon", "2026-11-20T14:00", KOLKATA, "never"),
+        ("monday", "2026-11-23T08:00", BERLIN, "Mon 30 09:00"),
+        ("monday", "2026-11-22T23:00", CHATHAM, "Mon 23 09:00"),
+        # Clocks go forward in the night to 29 March 2026 and back in the night to 25 October.
+        ("tomorrow", "2026-03-28T12:00", BERLIN, "Sun 29 09:00"),
+        ("tomorrow", "2026-10-24T12:00", BERLIN, "Sun 25 09:00"),
+        ("3h", "2026-03-29T00:30", BERLIN, "Sun 29 04:30"),
+        ("3h", "2026-10-25T00:30", BERLIN, "Sun 25 02:30"),
+    ],
+)
+def test_a_preset_is_meant_by_the_clock_of_the_clicker(
+    said: str, now: str, zone: ZoneInfo, then: str
+) -> None:
+    assert until_when(said, now, zone) == then
+
+
+@settings(max_examples=200)
+@given(
+    now=st.integers(1_735_689_600, 1_893_456_000).map(lambda at: datetime.fromtimestamp(at, UTC)),
+    zone=st.sampled_from([BERLIN, KOLKATA, CHATHAM, ZoneInfo("America/New_York"), ZoneInfo("UTC")]),
+)
+def test_every_preset_that_is_offered_is_ahead_and_no_two_mean_the_same(
+    now: datetime, zone: ZoneInfo
+) -> None:
+    offered = [
+        b.command.split() for b in alert_actions.choices("al_1", now=now, zone=zone).buttons if not b.picks
+    ]
+    moments = [alert_actions.snoozed_until(word, now=now, zone=zone) for _, _, word in offered]
+    assert all(at and now < at <= now + timedelta(days=8) for at in moments)
+    assert len(set(moments)) == len(moments)
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[House]:
+    async with open_house(tmp_path) as opened, bot_inside(opened):
+        yield opened
+
+
+async def asked(house: House, user: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The card, and the question until when."""
+    assert await house.deliver(interested(1)) == 200
+    await house.until_posted(1)
+    card = (await house.messages())[0]
+    line = value(card, MENU)
+    (question,) = await click(house, card, None, action_id="run_menu", value=line, user=user)
+    return card, question
+
+
+async def test_tomorrow_is_the_clickers_own(house: House) -> None:
+    card, question = await asked(house, seed.DEV.id)
+    assert "Asia/Kolkata" in json.dumps(question)
+    await click(house, question, "Tomorrow, 9:00", user=seed.DEV.id, wait=0)
+    await until_shown(house, card, "Snoozed by @dev")
+    local = datetime.now(KOLKATA)
+    morning = datetime.combine(local.date() + timedelta(days=1), alert_actions.MORNING, KOLKATA)
+    assert f'"timestamp": {int(morning.timestamp())}' in await shown(house, card)
+
+    async def gone() -> bool:
+        return all(m["ts"] != question["ts"] for m in await house.messages())
+
+    await until(gone)
+
+
+@pytest.mark.parametrize(
+    ("ahead", "words"),
+    [(timedelta(hours=30), ""), (timedelta(days=91), "Until when?"), (-timedelta(minutes=1), "Until when?")],
+    ids=["a day ahead", "too far", "past"],
+)
+async def test_a_date_of_ones_own(house: House, ahead: timedelta, words: str) -> None:
+    card, question = await asked(house, seed.BEN.id)
+    picker = next(
+        element
+        for block in question["blocks"]
+        for element in block.get("elements", ())
+        if element.get("type") == "datetimepicker"
+    )
+    at = int((datetime.now(UTC) + ahead).timestamp())
+    answers = await click(
+        house, question, None, action_id=picker["action_id"], value=at, user=seed.BEN.id, wait=5
+    )
+    if words:
+        assert any(words in one["text"] and one["seen_by"] == seed.BEN.id for one in answers)
+        assert "Snoozed by" not in await shown(house, card)
+    else:
+        await until_shown(house, card, "Snoozed by @ben")
+        assert f'"timestamp": {at}' in await shown(house, card)

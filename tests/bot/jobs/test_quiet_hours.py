@@ -1,0 +1,62 @@
+"""Each channel in its own manner: who is called there, and when there is quiet by the clock on its wall."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, time
+
+import pytest
+
+from bot.alerts.routing import Routes
+from bot.store.queue.deliveries import Pending, Planned
+from shared.domain.alert_settings import Manners, Quiet, Routing
+from shared.domain.records import Subscription
+from tests.bot.harness import interested
+
+NIGHT = {"start": time(20), "end": time(8)}
+AT_23_IN_BERLIN = datetime(2026, 11, 20, 22, tzinfo=UTC)
+"""And five in the afternoon in New York."""
+ROUTING = Routing(
+    mention="S0BERLIN",
+    quiet=Quiet(**NIGHT, zone="Europe/Berlin"),
+    channels={
+        "C2": Manners(mention="S0NEWYORK", quiet=Quiet(**NIGHT, zone="America/New_York")),
+        "C3": Manners(),
+    },
+)
+BOUNCE = json.dumps({"event": "lead.bounced", "lead": {"email": "x@y.example"}}).encode()
+
+
+def posts(body: bytes) -> dict[str, Planned]:
+    """What becomes of a delivery at that hour, by channel; all three have subscribed to everything."""
+    kinds = ("reply.interested", "lead.bounced")
+    wanted = [Subscription(channel=channel, event=kind) for channel in ("C1", "C2", "C3") for kind in kinds]
+    now = AT_23_IN_BERLIN.timestamp()
+    pending = Pending(
+        id=1,
+        alert_id="al_1",
+        workspace="w",
+        body=body,
+        found=False,
+        received_at=now,
+        last_at=now,
+        before_at=now,
+        seen=1,
+        is_new=True,
+        acknowledged_before=False,
+    )
+    routes = Routes(alert_channels={"w": None}, subscriptions={"w": wanted}, routing=ROUTING)
+    return {post.channel: post for post in routes.decide(pending).posts}
+
+
+@pytest.mark.parametrize(("channel", "called"), [("C1", ""), ("C2", "S0NEWYORK"), ("C3", "")])
+def test_an_interested_reply_is_posted_at_once_and_calls_those_who_are_awake(
+    channel: str, called: str
+) -> None:
+    post = posts(interested())[channel]
+    assert (post.mention, post.held_until) == (called, None)
+
+
+def test_what_can_wait_waits_only_where_it_is_night() -> None:
+    held = {channel: post.held_until for channel, post in posts(BOUNCE).items()}
+    assert held == {"C1": datetime(2026, 11, 21, 7, tzinfo=UTC).timestamp(), "C2": None, "C3": None}

@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import io
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from bot.alerts import interested, kinds, rendering
+from bot.alerts.interested import Mark
+from bot.alerts.kinds import Alert
+from bot.blockkit import card_blocks, card_list, charts
+from sandbox.slack.blockkit import blocks as blockkit
+from shared.api.events import Event, EventLead
+from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table, Tone
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+names = st.text(max_size=40)
+values = st.none() | st.integers(0, 10**9) | st.floats(0, 1e6)
+
+
+@st.composite
+def any_chart(draw: st.DrawFn) -> Chart:
+    labels = tuple(draw(st.lists(names, min_size=1, max_size=12)))
+    course = st.tuples(*(values for _ in labels))
+    series = draw(st.lists(st.tuples(names, course), min_size=1, max_size=2))
+    return Chart(title=draw(names), labels=labels, series=tuple(series), bars=draw(st.booleans()))
+
+
+@settings(max_examples=20, deadline=None)
+@given(any_chart())
+def test_any_chart_becomes_a_png_that_is_wide_enough_for_a_phone_held_close(chart: Chart) -> None:
+    picture = Image.open(io.BytesIO(charts.picture(chart)))
+    assert (picture.format, picture.width) == ("PNG", charts.WIDTH * charts.SCALE)
+    assert len(charts.alt_text(chart)[:2000]) <= 2000
+
+
+def test_what_is_unknown_is_a_gap_and_not_a_zero() -> None:
+    runs = charts._runs([1, None, 2, 2], x=0, width=3, floor=10, ceiling=0, top=2)  # the geometry
+    assert list(runs) == [[(0, 5)], [(2, 0), (3, 0)]]
+
+
+def test_without_files_a_chart_over_time_is_a_line_of_text_per_series() -> None:
+    chart = Chart(title="t", labels=("a", "b"), series=(("Sends", (10, 1200)), ("Nothing", (None, None))))
+    (fact,) = charts.as_text(chart)
+    assert (fact.label, fact.value) == ("Sends, 2 days", "▁█  10–1,200")
+
+
+def test_a_note_is_read_back_as_the_card_it_was_with_its_picture() -> None:
+    card = Card(
+        title="Digest",
+        tone=Tone.WARN,
+        text=("a", "b"),
+        facts=(Fact(label="L", value="v", tone=Tone.BAD, at=NOON),),
+        table=Table(columns=(Column(title="C", numeric=True),), rows=(Row(cells=(1.5,), tone=Tone.GOOD),)),
+        buttons=(Button(label="open", command="open"),),
+        footer="f",
+    )
+    picture = {"type": "image", "slack_file": {"url": "https://x"}, "alt_text": "a"}
+    note = rendering.write_note(card, picture=picture)
+    assert rendering.read_note(note) == card
+    assert rendering.picture_of(note) == picture
+
+
+def in_state(**state: Any) -> Alert:
+    lead = EventLead(email="ada@acme.example", first_name="Ada", last_name="Lovelace", company="Acme")
+    event = Event(
+        kind="reply.interested",
+        lead=lead,
+        sequence="Q3 founders",
+        step=2,
+        reply="Yes",
+        inbox="sam@mail.example",
+    )
+    return Alert(id="al_1", event=event, received_at=NOON, **state)
+
+
+ANN = Mark(name="ann", at=NOON + timedelta(minutes=3))
+STATES: dict[str, tuple[dict[str, Any], str, tuple[str, ...], list[str]]] = {
+    "open": (
+        {},
+        "🟢 ",
+        (),
+        ["Claim", "Pause sequence", "Mark as handled", "Snooze for an hour", "Snooze until …"],
+    ),
+    "reminded": (
+        {"nudges": 1},
+        "🟠 ",
+        ("Still waiting: somebody was reminded",),
+        ["Claim", "Pause sequence", "Mark as handled", "Snooze for an hour", "Snooze until …"],
+    ),
+    "claimed": (
+        {"claim": ANN},
+        "",
+        ("✓ Claimed by @ann after 3 min",),
+        ["Release", "Pause sequence", "Mark as handled"],
+    ),
+    "snoozed": (
+        {"snooze": ANN},
+        "",
+        ("Snoozed by @ann; it comes back by itself",),
+        ["Claim", "Wake now", "Mark as handled"],
+    ),
+    "handled": ({"handled": ANN, "claim": ANN}, "", ("✓ Handled by @ann after 3 min",), ["Reopen"]),
+    "paused": (
+        {"claim": ANN, "standing": {"sequence": "paused"}},
+        "",
+        ("✓ Claimed by @ann after 3 min", "Sequence paused: nothing more is sent from it"),
+        ["Release", "Resume sequence", "Mark as handled"],
+    ),
+}
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_how_an_alert_stands_decides_on_its_mark_its_words_and_its_buttons(state: str) -> None:
+    given_state, mark, said, labels = STATES[state]
+    card = kinds.card(in_state(**given_state))
+    assert card.text == said
+    assert [button.label for button in card.buttons] == [*labels, "Show lead", "Remove lead …"]
+    drawn = card_blocks.render(card).blocks
+    assert drawn[0]["text"]["text"] == f"{mark}Ada Lovelace at Acme is interested"
+    dated = json.dumps([block for block in drawn if block["type"] == "rich_text"])
+    assert '"type": "date"' in dated, "in the zone of whoever reads it"
+
+
+@pytest.mark.parametrize("letters", [1_499, 1_500, 1_501, 20_000])
+def test_a_long_reply_is_cut_between_words_and_says_how_much_is_missing(letters: int) -> None:
+    reply = ("word " * letters)[:letters].strip()
+    shown, said = interested.excerpt(reply)
+    assert len(shown) <= interested.QUOTED
+    missing = len(reply) - len(shown.removesuffix("…"))
+    assert bool(said) == (missing > 0)
+    assert not said or abs(int(said.split()[0].replace(",", "")) - missing) <= 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    reply=st.text(max_size=80) | st.text(min_size=1, max_size=30).map(lambda t: t * 400),
+    name=st.text(max_size=40) | st.text(min_size=1, max_size=9).map(lambda t: t * 300),
+    state=st.sampled_from(list(STATES)),
+)
+def test_nothing_that_a_lead_writes_breaks_a_limit_in_any_state(reply: str, name: str, state: str) -> None:
+    alert = in_state(**STATES[state][0])
+    lead = EventLead(email=f"{name}@x.example", first_name=name, company=name)
+    event = Event(kind="reply.interested", lead=lead, sequence=name, reply=reply, inbox=name)
+    hostile = Alert(id="al_1", event=event, received_at=NOON, claim=alert.claim, snooze=alert.snooze)
+    for message in (card_blocks.render(kinds.card(hostile)), card_list.render_line(kinds.condensed(hostile))):
+        called = rendering.called(message, "S0SALES")
+        assert blockkit.problems(called.blocks) == []
+        assert card_blocks.size(called.blocks) <= 13_200
+        assert "<!channel>" not in called.text

@@ -1,0 +1,57 @@
+"""Who Slack says somebody is, by however little it says."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.slack.directory import People
+
+Slack = Callable[[dict[str, Any]], AbstractAsyncContextManager[People]]
+
+
+@pytest.fixture
+def slack() -> Slack:
+    """A Slack that gives one answer to everything."""
+
+    @asynccontextmanager
+    async def answering(answer: dict[str, Any]) -> AsyncIterator[People]:
+        async def answered(_request: web.Request) -> web.Response:
+            return web.json_response(answer)
+
+        application = web.Application()
+        application.router.add_route("*", "/api/{method}", answered)
+        async with TestServer(application) as server:
+            yield People(AsyncWebClient(token="xoxb-1", base_url=str(server.make_url("/api/"))))
+
+    return answering
+
+
+async def test_a_person_of_whom_slack_tells_nothing_but_ok_is_no_member(slack: Slack) -> None:
+    async with slack({"ok": True}) as people:
+        found = await people.find("U1")
+    assert (found.id, found.name, found.is_member, found.is_admin) == ("U1", "U1", False, False)
+
+
+async def test_a_guest_is_a_guest_however_little_else_is_told(slack: Slack) -> None:
+    async with slack({"ok": True, "user": {"is_restricted": True}}) as people:
+        assert not (await people.find("U1")).is_member
+
+
+async def test_a_person_whom_slack_does_not_know_may_change_nothing(slack: Slack) -> None:
+    async with slack({"ok": False, "error": "user_not_found"}) as people:
+        found = await people.find("U1", name="ann")
+    assert (found.name, found.is_known, found.is_member) == ("ann", False, False)
+
+
+@pytest.mark.parametrize("read", [People.own_id, lambda people: people.channel_name("C1")])
+async def test_what_slack_leaves_out_is_empty(slack: Slack, read: Callable[[People], Awaitable[str]]) -> None:
+    async with slack({"ok": True}) as people:
+        assert await read(people) == ""
+        assert await people.permalink("C1", "1.2") == ""

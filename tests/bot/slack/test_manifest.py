@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from bot.slack import manifest
+from shared.commands import COMMANDS
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_the_manifest_in_the_repository_is_the_one_that_the_table_makes() -> None:
+    assert (ROOT / "manifest.yml").read_text() == manifest.render(), "run `make manifest`"
+
+
+def test_the_text_reads_back_to_the_same_manifest_with_a_reason_beside_each_scope() -> None:
+    text = manifest.render()
+    assert yaml.safe_load(text) == manifest.manifest()
+    for scope, why in manifest.SCOPES.items():
+        assert f"- {scope}  # {why}\n" in text
+
+
+def test_the_usage_hint_names_every_command() -> None:
+    assert manifest.usage_hint().split(" | ") == list(COMMANDS)
+
+
+def test_the_platforms_limits_are_kept() -> None:
+    app = manifest.manifest()
+    display = app["display_information"]
+    assert 1 <= len(display["name"]) <= 35
+    assert len(display["description"]) <= 140
+    assert 174 <= len(display["long_description"]) <= 4000
+    assert re.fullmatch(r"#[0-9a-f]{6}", display["background_color"])
+    assert len(app["features"]["bot_user"]["display_name"]) <= 80
+    for command in app["features"]["slash_commands"]:
+        assert re.fullmatch(r"/[a-z0-9_-]{1,31}", command["command"])
+        assert 1 <= len(command["description"]) <= 2000
+        assert len(command["usage_hint"]) <= 1000
+    assert app["_metadata"]["major_version"] in {1, 2}
+
+
+def test_every_address_is_https() -> None:
+    found = re.findall(r"url: (\S+)", manifest.render())
+    assert len(found) == 3
+    assert all(address.startswith("https://") for address in found)
+
+
+def test_it_prints_or_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert manifest.main([]) == 0
+    assert manifest.main([str(tmp_path / "m.yml")]) == 0
+    assert (tmp_path / "m.yml").read_text() == capsys.readouterr().out

@@ -1,0 +1,225 @@
+"""Any order of deliveries, crashes, lost leases and answers of Slack, against a model that knows the truth.
+
+Accepted = sent + waiting + uncertain + dead at every step, no alert is in Slack twice, and once Slack is well
+again every accepted alert is there exactly once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+import sqlalchemy as sa
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    MultipleResults,
+    RuleBasedStateMachine,
+    consumes,
+    initialize,
+    invariant,
+    multiple,
+    rule,
+)
+
+from bot.alerts import rendering
+from bot.alerts.routing import Routes
+from bot.slack.messages import CLOCKS_APART
+from bot.store.db import migrate
+from bot.store.db.schema import deliveries, posts
+from bot.store.queue import deliveries as inbox
+from bot.store.queue import insert, leases, outcomes
+from bot.store.queue.leases import Pace, Turn
+from bot.store.queue.outcomes import Absent, ChannelRefused, NotSent, Outcome, Sent, Unknown, Unpostable
+from shared.storage.database import open_engine, parse_url
+from tests.bot.harness import interested
+
+PACE = Pace(storm_at=3)
+ROUTES = Routes(alert_channels={"default": "C1"}, subscriptions={})
+
+
+REFUSALS: dict[str, Outcome] = {
+    "429": NotSent(after=3.0, error="ratelimited"),
+    "refused": ChannelRefused(error="is_archived"),
+    "unknown": Unknown(),
+    "unpostable": Unpostable(error="msg_too_long"),
+}
+
+
+class Pipeline(RuleBasedStateMachine):
+    """Workers take turns; what each was doing when it died or lost its lease is never known to the others."""
+
+    turns: Bundle[Turn] = Bundle("turns")
+    posted: Bundle[Turn] = Bundle("posted")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.engine = open_engine(parse_url("sqlite:///:memory:"))
+        migrate.upgrade(self.engine)
+        self.true = 1_800_000_000.0
+        self.set_back = 0.0
+        self.batch = 0
+        self.accepted: set[int] = set()
+        self.slack: dict[str, float] = {}
+        self.shown: Counter[str] = Counter()
+        self.started: dict[int, float] = {}
+
+    @property
+    def now(self) -> float:
+        """What the clock shows that all workers read; Slack knows what time it is."""
+        return self.true - self.set_back
+
+    def teardown(self) -> None:
+        try:
+            self.drain()
+        finally:
+            self.engine.dispose()
+
+    @rule(number=st.integers(0, 12))
+    def deliver(self, number: int) -> None:
+        self.batch += 1
+        arrival = inbox.Arrival(workspace="default", body=interested(number), at=self.now)
+        with self.engine.begin() as connection:
+            insert.store(connection, [arrival], number=self.batch)
+        self.accepted.add(number)
+
+    @rule()
+    def route(self) -> None:
+        with self.engine.begin() as connection:
+            inbox.route(connection, ROUTES.decide, now=self.now, limit=50)
+
+    @initialize(numbers=st.sets(st.integers(0, 12), min_size=1))
+    def some_have_come(self, numbers: set[int]) -> None:
+        for number in sorted(numbers):
+            self.deliver(number)
+        self.route()
+
+    @rule(target=turns)
+    def claim(self) -> MultipleResults[Turn]:
+        """As the courier does: now, or when the next channel is due."""
+        turn = self.take() or self.take()
+        return multiple(turn) if turn else multiple()
+
+    def take(self) -> Turn | None:
+        with self.engine.begin() as connection:
+            claimed = leases.claim(connection, now=self.now, limit=1, pace=PACE)
+        for turn in claimed.turns:
+            self.started[turn.token] = self.true
+            return turn
+        self.true += claimed.next_in or 0.0
+        return None
+
+    @rule(target=posted, turn=consumes(turns))
+    def slack_takes_it_and_the_answer_is_on_its_way(self, turn: Turn) -> MultipleResults[Turn]:
+        self.say(turn)
+        return multiple(turn)
+
+    @rule(turn=consumes(turns))
+    def slack_takes_it_and_the_worker_dies(self, turn: Turn) -> None:
+        self.say(turn)
+
+    @rule(turn=consumes(turns))
+    def slack_takes_it_and_the_connection_is_cut(self, turn: Turn) -> None:
+        self.say(turn)
+        self.settle(turn, NotSent(after=1.0) if turn.lookup else Unknown())
+
+    @rule(turn=consumes(posted))
+    def the_answer_arrives(self, turn: Turn) -> None:
+        """Perhaps long after the lease was lost."""
+        found = self.slack.get(rendering.key(turn.posts))
+        if found and found > turn.since - CLOCKS_APART:
+            self.settle(turn, Sent(ts=f"{found:.6f}"))
+        else:
+            self.settle(turn, Absent() if turn.lookup else Unknown())
+
+    @rule(turn=consumes(turns), outcome=st.sampled_from(sorted(REFUSALS)))
+    def slack_says_no(self, turn: Turn, outcome: str) -> None:
+        if not turn.lookup:
+            self.settle(turn, REFUSALS[outcome])
+        elif outcome == "unpostable":
+            self.settle(turn, Unpostable(error="not_in_channel", unsure=True))
+        else:
+            self.settle(turn, NotSent(after=1.0))
+
+    @rule(turn=consumes(turns))
+    def a_worker_dies_before_it_speaks(self, turn: Turn) -> None:
+        """Its turn is forgotten; the row is not."""
+
+    @rule(seconds=st.sampled_from([0.1, 1.0, 5.0, 11.0, 400.0]))
+    def time_passes(self, seconds: float) -> None:
+        self.true += seconds
+
+    @rule(seconds=st.sampled_from([3.0, 60.0, 600_000.0]))
+    def the_clock_is_set_back(self, seconds: float) -> None:
+        self.set_back += seconds
+
+    @rule()
+    def dead_letters_are_tried_again(self) -> None:
+        with self.engine.begin() as connection:
+            outcomes.revive(connection, now=self.now)
+
+    @invariant()
+    def no_alert_is_in_slack_twice(self) -> None:
+        assert not [name for name, times in self.shown.items() if times > 1]
+
+    @invariant()
+    def accepted_is_sent_and_waiting_and_uncertain_and_dead(self) -> None:
+        with self.engine.connect() as connection:
+            known = set(connection.scalars(sa.select(deliveries.c.dkey)))
+            read = connection.scalars(sa.select(deliveries.c.dkey).where(sa.not_(deliveries.c.pending))).all()
+            alerts = connection.scalar(sa.select(sa.func.count()).where(posts.c.kind == "alert"))
+            sent = set(
+                connection.execute(sa.select(posts.c.alert_id).where(posts.c.state == "sent")).scalars()
+            )
+        assert len(known) == len(self.accepted)
+        assert len(read) == len(set(read)) == alerts
+        assert sent - {""} <= set(self.shown)
+
+    def timed_out(self, turn: Turn) -> bool:
+        return self.true - self.started[turn.token] >= PACE.patience
+
+    def say(self, turn: Turn) -> None:
+        """The message is there; a look-up says nothing, and a call ends before its lease does."""
+        if turn.lookup or self.timed_out(turn):
+            return
+        self.slack[rendering.key(turn.posts)] = self.true
+        self.shown.update(post.alert_id for post in turn.posts if post.alert_id)
+
+    def settle(self, turn: Turn, outcome: Outcome) -> None:
+        with self.engine.begin() as connection:
+            outcomes.settle(connection, turn, outcome, now=self.now, pace=PACE)
+
+    def drain(self) -> None:
+        """Slack is well, one worker lives: everything that was accepted is posted."""
+        self.route()
+        for _ in range(400):
+            self.true += 31.0
+            self.dead_letters_are_tried_again()
+            turn = self.take()
+            if turn is None:
+                continue
+            self.say(turn)
+            self.the_answer_arrives(turn)
+            if len(self.shown) == len(self.accepted) and self.nothing_waits():
+                break
+        assert len(self.shown) == len(self.accepted)
+        self.no_alert_is_in_slack_twice()
+
+    def nothing_waits(self) -> bool:
+        with self.engine.connect() as connection:
+            return connection.scalar(sa.select(sa.func.count()).where(posts.c.state != "sent")) == 0
+
+
+TestPipeline = Pipeline.TestCase
+TestPipeline.settings = settings(
+    max_examples=25, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1800)
+class TestPipelineAtLength(Pipeline.TestCase):  # type: ignore[misc, valid-type]  # made at run time
+    """The same with a thousand examples."""
+
+    settings = settings(TestPipeline.settings, max_examples=1_000, stateful_step_count=50)

@@ -1,0 +1,83 @@
+"""An export holds every lead once, is no formula anywhere, and appears whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+
+from cli.bulk.lead_rows import record_of
+from shared.api.models import Lead
+from tests.cli.conftest import Shell
+
+
+def test_a_status_is_written_as_csv_with_the_custom_fields(shell: Shell) -> None:
+    path = shell.home / "out.csv"
+    told = shell.run("export", str(path), "--status", "interested")
+    assert (told.code, told.out) == (0, ""), told.err
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert f"Wrote {len(rows)} leads" in told.err
+    assert rows
+    assert {row["status"] for row in rows} == {"interested"}
+    assert list(rows[0])[:6] == ["id", "email", "status", "first_name", "last_name", "company"]
+    assert oct(path.stat().st_mode & 0o777) == "0o600"
+
+
+def test_a_sequence_is_written_as_json_lines(shell: Shell) -> None:
+    path = shell.home / "out.jsonl"
+    told = shell.run("export", str(path), "--sequence", "Win-back")
+    assert told.code == 0, told.err
+    leads = [json.loads(line) for line in path.read_text().splitlines()]
+    assert len({lead["id"] for lead in leads}) == len(leads) > 0
+    assert len({lead["sequence_id"] for lead in leads}) == 1
+
+
+def test_formulas_are_guarded_and_come_back_by_an_import(shell: Shell) -> None:
+    assert shell.run("add", "=evil@export.example.com", "to", "Webinar follow-up", "note==1+1").code in {0, 1}
+    assert shell.run("add", "sum@export.example.com", "to", "Fintech", "note==HYPERLINK(1)").code == 0
+    path = shell.home / "out.csv"
+    told = shell.run("export", str(path), "--sequence", "Fintech", "--status", "active")
+    assert told.code == 0, told.err
+    with path.open(newline="") as file:
+        (row,) = [row for row in csv.DictReader(file) if row["email"] == "sum@export.example.com"]
+    assert row["note"] == "'=HYPERLINK(1)"
+    trial = shell.run("import", str(path), "--to", "x", "--dry-run")
+    assert "0 rows cannot" in trial.out
+
+
+def test_a_file_that_is_there_stays_when_the_export_fails(shell: Shell) -> None:
+    path = shell.home / "out.csv"
+    path.write_text("precious")
+    shell.set("OUTREACH_API_KEY", "live_wrong")
+    assert shell.run("export", str(path)).code == 1
+    assert path.read_text() == "precious"
+    assert [p.name for p in shell.home.iterdir() if p.is_file()] == ["out.csv"]
+
+
+@pytest.mark.parametrize(("name", "code"), [("out.xlsx", 2), ("nowhere/out.csv", 1)])
+def test_a_file_that_cannot_be_is_refused(offline: Shell, name: str, code: int) -> None:
+    told = offline.run("export", str(offline.home / name))
+    assert (told.code, told.out) == (code, "")
+
+
+def test_a_record_keeps_what_else_the_service_sent_once_and_flat() -> None:
+    raw = {
+        "id": "ld_1",
+        "emailAddress": "a@b.co",
+        "custom_fields": {"title": "CTO", "email": "other@b.co"},
+        "tags": ["x", "y"],
+        "company": "Acme",
+    }
+    assert record_of(Lead(id="ld_1", email="a@b.co", company="Acme", raw=raw)) == {
+        "id": "ld_1",
+        "email": "a@b.co",
+        "status": None,
+        "first_name": None,
+        "last_name": None,
+        "company": "Acme",
+        "title": "CTO",
+        "custom_fields.email": "other@b.co",
+        "tags": '["x", "y"]',
+    }

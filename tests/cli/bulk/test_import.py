@@ -1,0 +1,241 @@
+"""An import adds every lead once and reports every row, whatever interrupts it."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import json
+import re
+import signal
+import time
+import urllib.request
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.bulk.batch_sender import UNDER_WAY, Add, Settle, send_all
+from cli.bulk.row_counts import Outcome, outcomes
+from cli.bulk.row_reader import Batch, Candidate
+from shared.api.errors import InvalidRequest
+from shared.api.models import AddResult, Skipped
+from tests.cli.conftest import Shell
+
+TARGET = "Recruiters Singapore"
+Control = Callable[..., Any]
+
+
+@pytest.fixture
+def control(sandbox: dict[str, Any]) -> Iterator[Control]:
+    """Turns the sandbox's dials, and back."""
+
+    def ask(method: str, path: str, body: object = None) -> Any:
+        content = None if body is None else json.dumps(body).encode()
+        headers = {"Content-Type": "application/json"}
+        request = urllib.request.Request(f"{sandbox['control_url']}{path}", content, headers, method=method)
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return json.load(answer)
+
+    yield ask
+    ask("DELETE", "/faults")
+
+
+def file_of(folder: Path, count: int, *, mark: str, bad: int = 0) -> Path:
+    path = folder / "leads.csv"
+    rows = [f"{mark}{i}@import.example.com,Ann {i},CTO\n" for i in range(count)]
+    rows += ["not an address,X,Y\n"] * bad
+    path.write_text("Email,Vorname,Job Title\n" + "".join(rows))
+    return path
+
+
+def reported(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def added(shell: Shell, mark: str) -> list[str]:
+    """The addresses of one test that are in the target sequence now, newest first."""
+    path = shell.home / "now.jsonl"
+    assert shell.run("export", str(path), "--sequence", TARGET).code == 0
+    emails = [json.loads(line)["email"] for line in path.read_text().splitlines()]
+    return [email for email in emails if email.startswith(mark)]
+
+
+def test_a_dry_run_shows_the_columns_and_asks_no_service(offline: Shell) -> None:
+    told = offline.run("import", str(file_of(offline.home, 3, mark="dry", bad=1)), "--to", "x", "--dry-run")
+    assert told.code == 0
+    assert "3 leads can be sent, 1 rows cannot" in told.out
+    assert "Nothing was sent" in told.out
+    assert re.search(r"Vorname +first_name +Ann 0", told.err)
+    assert [path.name for path in offline.home.iterdir()] == ["leads.csv"]
+
+
+def test_every_row_is_added_or_reported(shell: Shell) -> None:
+    path = file_of(shell.home, 20, mark="all", bad=2)
+    told = shell.run("import", str(path), "--to", TARGET, "--json")
+    assert told.code == 0
+    report = shell.home / "leads.report.csv"
+    assert told.data == [
+        {"added": 20, "skipped": 0, "refused": 2, "unknown": 0, "sequence": TARGET, "report": str(report)}
+    ]
+    assert Counter(row["outcome"] for row in reported(report)) == {"added": 20, "refused": 2}
+    assert oct(report.stat().st_mode & 0o777) == "0o600"
+    assert "CTO" in shell.run("lead", "all7@import.example.com").out
+
+
+def test_what_is_there_is_skipped_with_its_reason(shell: Shell) -> None:
+    path = file_of(shell.home, 5, mark="twice")
+    assert shell.run("import", str(path), "--to", TARGET).code == 0
+    told = shell.run("import", str(path), "--to", TARGET, "--json")
+    assert (told.data[0]["added"], told.data[0]["skipped"]) == (0, 5)
+    rows = reported(Path(told.data[0]["report"]))
+    assert {row["outcome"] for row in rows} == {"skipped"}
+    assert all(row["reason"] for row in rows)
+
+
+def test_a_killed_import_goes_on_and_loses_and_doubles_nothing(shell: Shell, control: Control) -> None:
+    path = file_of(shell.home, 1500, mark="kill", bad=1)
+    control("POST", "/faults", {"endpoint": "POST /leads", "times": 2, "delay": 0.4})
+    words = ("import", str(path), "--to", TARGET)
+    process = shell.start(*words)
+    _until(lambda: _journal(shell).get("sent", 0) > 1000)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    control("DELETE", "/faults")
+    told = shell.run(*words, "--json")
+    assert told.code == 0
+    assert told.data[0]["refused"] == 1
+    rows = reported(Path(told.data[0]["report"]))
+    assert [int(row["row"]) for row in rows] == list(range(2, 1503))
+    again = [row["reason"] for row in rows if row["outcome"] == "skipped"]
+    assert all("before the interruption" in reason for reason in again)
+    in_service = added(shell, "kill")
+    assert len(in_service) == len(set(in_service)) == 1500
+    assert not list((shell.home / "state" / "imports").iterdir())
+
+
+def test_an_interrupt_settles_what_is_under_way_and_says_how_to_go_on(shell: Shell, control: Control) -> None:
+    path = file_of(shell.home, 10_000, mark="int")
+    control("POST", "/faults", {"endpoint": "POST /leads", "times": None, "delay": 0.3})
+    words = ("import", str(path), "--to", "Agencies Australia & NZ")
+    process = shell.start(*words)
+    _until(lambda: _journal(shell).get("sent", 0) > 1000)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert (process.returncode, out) == (130, "")
+    assert "the same command goes on from there" in err
+    journal = _journal(shell)
+    assert journal["done"] == journal["sent"] < 10_000
+    control("DELETE", "/faults")
+    told = shell.run(*words, "--json")
+    assert f"going on after row {journal['done']:,}" in told.err
+    assert (told.data[0]["added"], told.data[0]["skipped"]) == (10_000, 0)
+
+
+def _journal(shell: Shell) -> dict[str, Any]:
+    found = list((shell.home / "state" / "imports").glob("*.json"))
+    told: dict[str, Any] = json.loads(found[0].read_text()) if found else {}
+    return told
+
+
+def _until(holds: Callable[[], object], *, seconds: float = 15) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_cut_connection_adds_nobody_twice(shell: Shell, control: Control) -> None:
+    control("POST", "/faults", {"endpoint": "POST /leads", "cut": True, "executed": True})
+    told = shell.run("import", str(file_of(shell.home, 10, mark="cut")), "--to", TARGET, "--json")
+    assert told.code == 0
+    assert told.data[0]["added"] + told.data[0]["skipped"] == 10
+    newest = [lead["email"] for lead in shell.run("leads", TARGET, "--json").data]
+    assert len([email for email in newest if email.startswith("cut")]) == 10
+
+
+async def test_a_lead_that_the_service_refuses_does_not_take_the_others_along() -> None:
+    settled: list[Outcome] = []
+
+    async def add(leads: Sequence[dict[str, str]]) -> AddResult:
+        if any(lead["email"].startswith("bad") for lead in leads):
+            raise InvalidRequest("is no address", field="leads")
+        return AddResult(added=len(leads))
+
+    leads = candidates("a@b.co", "bad@b.co", "c@b.co", "d@b.co", "bad2@b.co")
+    assert await sent([leads], add, lambda _, told: settled.extend(told))
+    assert [o.word for o in settled] == ["added", "refused", "added", "added", "refused"]
+
+
+async def test_a_refused_sequence_fails_the_import_instead_of_every_lead() -> None:
+    async def add(leads: Sequence[dict[str, str]]) -> AddResult:
+        raise InvalidRequest("is paused for good", field="sequence_id")
+
+    with pytest.raises(InvalidRequest):
+        await sent([candidates("a@b.co")], add, lambda *_: None)
+
+
+async def test_batches_are_settled_in_the_order_of_the_file_while_several_are_under_way() -> None:
+    settled: list[int] = []
+    under_way = most = 0
+
+    async def add(leads: Sequence[dict[str, str]]) -> AddResult:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        await asyncio.sleep(0.02 if leads[0]["email"].startswith("slow") else 0)
+        under_way -= 1
+        return AddResult(added=len(leads))
+
+    rows = range(2, 22)
+    leads = [[Candidate(row=row, lead={"email": f"{'slow' if row % 3 else 'fast'}@b.co"})] for row in rows]
+    assert await sent(leads, add, lambda batch, _: settled.append(batch.last_row))
+    assert settled == list(rows)
+    assert 1 < most <= UNDER_WAY
+
+
+async def sent(batches: Sequence[Sequence[Candidate]], add: Add, settle: Settle) -> bool:
+    made = [Batch(leads=tuple(b), refusals=(), last_row=b[-1].row, position=0) for b in batches]
+    return await send_all(made, add=add, announce=lambda _: None, settle=settle, stop=asyncio.Event())
+
+
+def test_an_unknown_sequence_and_a_taken_report_are_refused_before_anything_is_sent(shell: Shell) -> None:
+    path = file_of(shell.home, 2, mark="no")
+    unknown = shell.run("import", str(path), "--to", "Recruters Singapore")
+    assert (unknown.code, unknown.out) == (1, "")
+    assert TARGET in unknown.err
+    taken = shell.run("import", str(path), "--to", TARGET, "--report", str(path))
+    assert (taken.code, "is there already" in taken.err) == (1, True)
+    assert path.read_text().startswith("Email")
+
+
+@pytest.mark.parametrize(
+    ("typed", "code", "said"),
+    [
+        (["nowhere.csv", "--to", "x"], 1, "No such file"),
+        (["{}", "--to", "x", "--map", "nope=email"], 2, "no column “nope”"),
+        (["{}"], 2, "--to"),
+    ],
+)
+def test_wrong_words_are_said(offline: Shell, typed: list[str], code: int, said: str) -> None:
+    path = file_of(offline.home, 1, mark="x")
+    told = offline.run("import", *(word.format(path) for word in typed))
+    assert (told.code, told.out) == (code, "")
+    assert said in told.err
+
+
+def candidates(*emails: str) -> list[Candidate]:
+    return [Candidate(row=row, lead={"email": email}) for row, email in enumerate(emails, start=2)]
+
+
+def test_of_two_rows_with_one_address_the_later_is_the_one_skipped() -> None:
+    result = AddResult(added=1, skipped=(Skipped(email="A@b.co", reason="duplicate"),))
+    told = list(outcomes(candidates("a@b.co", "a@b.co"), result))
+    assert [(o.row, o.word, o.reason) for o in told] == [(2, "added", ""), (3, "skipped", "duplicate")]
+
+
+def test_a_service_that_does_not_say_whom_it_skipped_makes_the_rows_unknown() -> None:
+    result = AddResult(added=1, skipped=(Skipped(reason="duplicate"),))
+    assert {o.word for o in outcomes(candidates("a@b.co", "c@d.co"), result)} == {"unknown"}

@@ -1,0 +1,51 @@
+"""`remove` deletes the lead that was named, whatever custom fields it has."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import HOUSE, PROGRAM, Shell
+from tests.shared.api.scripted_server import Answer, Asked, open_stage
+
+PATIENCE = 20
+
+OTHER = {"id": "ld_other", "email": "bob@x.io"}
+CUSTOM = {"ID": "ld_other", "Id": "ld_other", "_id": "ld_other", "leadId": "ld_other", "Email": "bob@x.io"}
+ADA = {**CUSTOM, "id": "ld_ada", "email": "ada@x.io", "status": "active", "uid": "ld_other", "data": OTHER}
+LEADS: list[dict[str, Any]] = [OTHER, ADA]
+
+
+@pytest.mark.parametrize("leads", [LEADS, [dict(reversed(lead.items())) for lead in LEADS]])
+async def test_removing_ignores_custom_fields_called_like_the_id(
+    offline: Shell, leads: list[dict[str, Any]]
+) -> None:
+    def play(asked: Asked) -> Answer:
+        return (
+            Answer(body={"data": leads, "next_cursor": None}) if asked.method == "GET" else Answer(status=204)
+        )
+
+    async with open_stage() as stage:
+        stage.play = play
+        environ = {**os.environ, "OUTREACH_BASE_URL": stage.base_url}
+        process = await asyncio.create_subprocess_exec(
+            *PROGRAM, "remove", "ada@x.io", "--yes", cwd=HOUSE, env=environ
+        )
+        assert await asyncio.wait_for(process.wait(), PATIENCE) == 0
+        assert [asked.path for asked in stage.asked if asked.method == "DELETE"] == ["/v1/leads/ld_ada"]
+
+
+def test_a_lead_whose_custom_fields_name_another_is_removed_alone(shell: Shell) -> None:
+    assert shell.run("add", "keep@shell.example.com", "to", "Fintech").code == 0
+    (kept,) = shell.run("lead", "keep@shell.example.com", "--json").data
+    fields = [f"{name}={kept['id']}" for name in ("ID", "Id", "_id", "leadId", "uid", "lead.id")]
+    fields += ["Email=keep@shell.example.com", "data=1", "leads=2", "next_cursor=3"]
+    assert shell.run("add", "gone@shell.example.com", "to", "Fintech", *fields).code == 0
+    (going,) = shell.run("lead", "gone@shell.example.com", "--json").data
+    assert going["id"] != kept["id"]
+    assert shell.run("remove", "gone@shell.example.com", "--yes").code == 0
+    assert shell.run("lead", "keep@shell.example.com", "--json").data == [kept]
+    assert shell.run("lead", "gone@shell.example.com").code == 1

@@ -1,0 +1,247 @@
+"""Every command of the table in a shell, against the sandbox service: answers, refusals, exit codes."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import time
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+
+from cli.commands import commands_page, completion, run_command
+from cli.main import main
+from cli.parser import command_line, help_screen
+from cli.parser.shell_commands import PROGRAMS
+from shared.commands import COMMANDS, parse
+from tests.cli.conftest import HOUSE, Shell
+
+READING = ("status", "sequences", "inboxes", "stats", "stats by step 7d", "leads", "open", "audit", "whoami")
+
+
+@pytest.mark.parametrize("typed", READING)
+def test_a_reading_command_answers_in_60_and_200_columns(shell: Shell, typed: str) -> None:
+    for columns in (60, 200):
+        told = shell.run(*typed.split(), columns=columns)
+        assert (told.code, told.err) == (0, "")
+        widths = [cell_len(line) for line in told.out.splitlines()]
+        assert len(widths) >= 1
+        assert max(widths) <= columns
+
+
+@pytest.mark.parametrize(
+    ("typed", "keys"),
+    [
+        ("sequences", {"id", "name", "status", "steps"}),
+        ("inboxes", {"email", "health_score", "daily_limit", "status"}),
+        ("stats", {"group", "sends", "replies", "positive_replies", "meetings"}),
+        ("leads", {"id", "email", "status"}),
+    ],
+)
+def test_json_is_an_array_with_the_documents_words(shell: Shell, typed: str, keys: set[str]) -> None:
+    told = shell.run(typed, "--json")
+    assert told.code == 0
+    assert told.data
+    assert keys <= set(told.data[0])
+
+
+def test_a_sequence_is_paused_and_resumed_and_the_audit_knows(shell: Shell) -> None:
+    paused = shell.run("pause", "Manufacturing DACH", "for", "2h", "reason", "too many bounces")
+    assert paused.code == 0
+    assert "Manufacturing DACH is paused until" in paused.out
+    again = shell.run("pause", "manuf")
+    assert (again.code, "stays paused" in again.out) == (0, True)
+    assert shell.run("resume", "Manufacturing DACH").code == 0
+    assert 'pause "Manufacturing DACH" for 2h' in shell.run("audit").out
+
+
+def test_a_lead_is_added_found_and_removed(shell: Shell) -> None:
+    assert shell.run("add", "ann@shell.example.com", "to", "Fintech", "title=VP Sales").code == 0
+    assert "VP Sales" in shell.run("lead", "ann@shell.example.com").out
+    assert shell.run("remove", "ann@shell.example.com", "--yes").code == 0
+
+
+def test_a_lead_that_is_not_there_is_an_empty_array_and_a_failure(
+    shell: Shell, sandbox: dict[str, Any]
+) -> None:
+    shell.set("OUTREACH_API_KEY", sandbox["api_keys"]["globex"])
+    told = shell.run("lead", "ld_gone", "--json")
+    assert (told.code, told.out) == (1, "[]\n")
+    assert "ld_gone" in told.err
+
+
+def test_several_that_fit_are_listed_on_stderr_and_nothing_changes(shell: Shell) -> None:
+    before = shell.run("sequences", "--json").data
+    told = shell.run("pause", "SaaS")
+    assert (told.code, told.out) == (1, "")
+    assert "SaaS founders – Europe" in told.err
+    assert shell.run("sequences", "--json").data == before
+
+
+def test_none_that_fits_names_the_nearest(shell: Shell) -> None:
+    told = shell.run("pause", "Fintek ops leaders")
+    assert (told.code, "Fintech ops leaders" in told.err) == (1, True)
+
+
+def test_removing_needs_a_yes_where_nobody_can_be_asked(shell: Shell) -> None:
+    told = shell.run("remove", "ld_1")
+    assert (told.code, told.out) == (1, "")
+    assert "--yes" in told.err
+
+
+def test_a_wrong_key_fails_with_the_cure(shell: Shell) -> None:
+    shell.set("OUTREACH_API_KEY", "live_wrong_0000")
+    told = shell.run("sequences")
+    assert (told.code, told.out) == (1, "")
+    assert "OUTREACH_API_KEY" in told.err
+    assert "live_wrong_0000" not in told.err
+
+
+def test_missing_settings_are_all_named_at_once(offline: Shell) -> None:
+    offline.unset("OUTREACH_BASE_URL")
+    offline.unset("OUTREACH_API_KEY")
+    told = offline.run("sequences")
+    assert told.code == 2
+    assert "OUTREACH_BASE_URL" in told.err
+    assert "OUTREACH_API_KEY" in told.err
+
+
+def test_workspaces_are_picked_anywhere_in_a_command(
+    shell: Shell, sandbox: dict[str, dict[str, str]]
+) -> None:
+    url = sandbox["base_url"]
+    for name in ("OUTREACH_BASE_URL", "OUTREACH_API_KEY"):
+        shell.unset(name)
+    tables = "".join(
+        f'[workspaces.{n}]\nbase_url = "{url}"\napi_key = "{k}"\n' for n, k in sandbox["api_keys"].items()
+    )
+    config = shell.home / "outreach.toml"
+    config.write_text(tables)
+    acme = shell.run("sequences", "@acme", "--json", "--config", str(config)).data
+    globex = shell.run("--workspace", "globex", "sequences", "--json", "--config", str(config)).data
+    assert {s["id"] for s in acme}.isdisjoint(s["id"] for s in globex)
+    unknown = shell.run("sequences", "@nobody", "--config", str(config))
+    assert (unknown.code, "acme" in unknown.err) == (2, True)
+
+
+def test_an_unknown_word_is_quoted_with_the_nearest(offline: Shell) -> None:
+    told = offline.run("seqences")
+    assert (told.code, told.out) == (2, "")
+    assert "“seqences”" in told.err
+    assert "“sequences”" in told.err
+
+
+@pytest.mark.parametrize(
+    "typed", [["stats", "by", "colour"], ["pause"], ["leads", "--nonsense"], ["sandbox", "--port", "x"], []]
+)
+def test_wrong_usage_is_2_with_the_reason_on_stderr(offline: Shell, typed: list[str]) -> None:
+    told = offline.run(*typed)
+    assert (told.code, told.out) == (2, "")
+    assert told.err
+
+
+@pytest.mark.parametrize("word", [*COMMANDS, *PROGRAMS])
+def test_every_word_has_help_with_examples(offline: Shell, word: str) -> None:
+    told = offline.run(word, "--help")
+    assert (told.code, told.err) == (0, "")
+    assert f"usage: outreach {word}" in told.out
+    assert "examples:" in told.out
+    assert offline.run("help", word).out == told.out
+
+
+def test_the_overview_names_every_word_and_fits(offline: Shell) -> None:
+    for columns in (60, 200):
+        told = offline.run("--help", columns=columns)
+        assert max(map(len, told.out.splitlines())) <= columns
+        assert all(re.search(rf"^  {word} ", told.out, flags=re.MULTILINE) for word in command_line.words())
+    assert offline.run("help", columns=90).out == help_screen.text(width=90) + "\n"
+
+
+def test_the_version_is_said(offline: Shell) -> None:
+    assert re.fullmatch(r"outreach \d+\.\d+\.\d+\n", offline.run("--version").out)
+
+
+def test_words_keep_their_meaning_on_the_way_from_the_shell() -> None:
+    def values(*words: str) -> object:
+        return parse(run_command.line("pause", words)).values
+
+    assert values("Q3 CTO", "for", "2h") == parse('pause "Q3 CTO" for 2h').values
+    assert values('say "hi"', "reason", "it's late") == parse("pause 'say \"hi\"' reason it's late").values
+    added = parse(run_command.line("add", ["a@b.co", "to", "sq_1", 'title=VP "Sales" EMEA'])).values
+    assert added["fields"] == {"title": 'VP "Sales" EMEA'}
+
+
+def test_the_page_of_commands_is_fresh() -> None:
+    assert (HOUSE / "docs" / "commands.md").read_text() == commands_page.page()
+
+
+def test_the_fixed_words_of_a_usage_are_completed() -> None:
+    assert completion.fixed_words("SEQUENCE [for 2h] [reason …]") == ("for", "reason")
+    assert completion.fixed_words("FILE [--status STATUS] [--format csv|jsonl]") == ("csv", "jsonl")
+
+
+def complete(*words: str) -> list[str]:
+    script = subprocess.run(
+        ["bash", "-c", f'eval "$1"; COMP_WORDS=(outreach {" ".join(words)} ""); COMP_CWORD={len(words) + 1}; _outreach; printf "%s\\n" "${{COMPREPLY[@]}}"', "_", _script("bash")],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return script.stdout.split()
+
+
+def _script(shell: str) -> str:
+    return completion._SCRIPTS[shell](tuple(completion.entries()))
+
+
+def test_bash_completes_words_options_and_arguments() -> None:
+    assert {"pause", "sandbox", "import"} <= set(complete())
+    assert {"for", "reason"} <= set(complete("pause"))
+    assert {"--dry-run", "--to"} <= set(complete("--config", "x.toml", "import"))
+
+
+def test_every_shell_knows_every_word(offline: Shell) -> None:
+    for shell in ("bash", "zsh", "fish"):
+        told = offline.run("completion", shell)
+        assert told.code == 0
+        assert all(re.search(rf"\b{word}\b", told.out) for word in command_line.words())
+
+
+def test_init_writes_a_private_file_once(offline: Shell) -> None:
+    path = offline.home / "conf" / "outreach.toml"
+    assert offline.run("init", str(path)).code == 0
+    assert oct(path.stat().st_mode & 0o777) == "0o600"
+    path.write_text("mine")
+    assert offline.run("init", str(path)).code == 1
+    assert path.read_text() == "mine"
+    assert offline.run("init", str(path), "--yes").code == 0
+    assert "base_url" in path.read_text()
+
+
+def test_main_takes_its_words_as_arguments(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("outreach ")
+
+
+@pytest.mark.parametrize(
+    "words", [("leads", "Nobody's"), ("inboxes", "nowhere.example"), ("lead", "no@one.x")]
+)
+def test_what_names_nothing_is_refused(shell: Shell, sandbox: dict[str, Any], words: tuple[str, ...]) -> None:
+    shell.set("OUTREACH_API_KEY", sandbox["api_keys"]["globex"])
+    told = shell.run(*words)
+    assert (told.code, told.out) == (1, "")
+    assert words[1] in told.err
+
+
+def test_a_status_of_which_nothing_can_be_read_is_a_failure(shell: Shell) -> None:
+    shell.set("OUTREACH_API_KEY", "live_revoked")
+    told = shell.run("status", "--json")
+    assert (told.code, told.data[0]["reachable"]) == (1, False)
+    assert "not available" in told.err
+
+
+def test_a_person_learns_soon_that_nobody_is_there(offline: Shell) -> None:
+    started = time.monotonic()
+    told = offline.run("pause", "sq_1")
+    assert (told.code, time.monotonic() - started < 5.0) == (1, True)
+    assert told.err.count("nothing was changed") == 1
+    assert "Nothing was changed" not in told.err

@@ -1,0 +1,169 @@
+"""However a run ends, it ends with the right code and without a traceback."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+from typing import Any
+
+import pytest
+
+from cli.console import error_messages, exit_codes
+from cli.demo.processes import environment
+from shared.api.errors import Uncertain, Unreachable
+from shared.domain.card import Card
+from shared.domain.records import RecordsUnavailable
+from shared.text import parent_watch
+from tests.cli.conftest import HOUSE, PROGRAM, Shell
+
+PATIENCE = 20
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "said"),
+    [
+        (exit_codes.Failed("no"), 1, "outreach: no"),
+        (exit_codes.Misused("wrong"), 2, "outreach: wrong"),
+        (exit_codes.Interrupted("stopped"), 130, "outreach: stopped"),
+        (KeyboardInterrupt(), 130, ""),
+        (BrokenPipeError(), 0, ""),
+        (Unreachable(endpoint="GET /leads"), 1, "cannot be reached"),
+        (Uncertain(), 1, "Nobody knows"),
+        (RecordsUnavailable("the disk is gone"), 1, "the disk is gone"),
+        (OSError(28, "No space left on device"), 1, "No space left"),
+        (
+            ExceptionGroup("both", [exit_codes.Refused(Card(title="No such thing")), OSError()]),
+            1,
+            "No such thing",
+        ),
+        (ZeroDivisionError("secret sauce"), 1, "ZeroDivisionError"),
+    ],
+)
+def test_every_ending_has_its_code_and_its_sentence(
+    fault: BaseException,
+    code: int,
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        exit_codes, "_reader_left", lambda: exit_codes.DONE
+    )  # it would close this process's stdout
+
+    def act() -> int:
+        raise fault
+
+    assert exit_codes.guard(act) == code
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert said in told.err
+    assert "Traceback" not in told.err
+    assert "secret sauce" not in told.err
+
+
+def test_the_whole_story_is_told_to_who_asks_for_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OUTREACH_LOG_LEVEL", "debug")
+    assert error_messages.tell(ZeroDivisionError("why")) == 1
+    assert "ZeroDivisionError: why" in capsys.readouterr().err
+
+
+def test_a_reader_that_leaves_early_is_no_failure(shell: Shell) -> None:
+    process = shell.start("leads", "--json")
+    assert process.stdout
+    assert process.stderr
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    process.stderr.close()
+    assert process.wait(PATIENCE) == 0
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y", 0), ("", 1)])
+def test_removing_asks_on_a_terminal(shell: Shell, answer: str, code: int) -> None:
+    address = f"ask-{answer or 'enter'}@shell.example.com"
+    assert shell.run("add", address, "to", "Fintech").code == 0
+    front, back = pty.openpty()
+    process = shell.start("remove", address, stdin=back, stderr=back)
+    os.close(back)
+    try:
+        seen = _until(front, "[y/N]")
+        os.write(front, f"{answer}\n".encode())
+        out, _ = process.communicate(timeout=PATIENCE)
+    finally:
+        os.close(front)
+    assert address in seen
+    assert process.returncode == code
+    assert ("was removed" in out) == (answer == "y")
+    if answer != "y":
+        assert shell.run("lead", address).code == 0
+
+
+def test_a_dashboard_without_a_terminal_says_what_to_do_instead(shell: Shell) -> None:
+    """Left to itself it would draw into a file for ever."""
+    told = shell.run("dashboard")
+    assert (told.code, told.out) == (2, "")
+    assert "--once" in told.err
+    assert "\x1b" not in told.err
+
+
+@pytest.mark.parametrize("seconds", ["0", "-3", "nan", "inf", "soon"])
+def test_a_demo_of_no_time_is_refused(shell: Shell, seconds: str) -> None:
+    told = shell.run("demo", "--headless", "--for", seconds)
+    assert told.code == 2
+    assert "a number of seconds above 0" in told.err
+
+
+def _until(terminal: int, text: str) -> str:
+    seen = ""
+    while text not in seen:
+        assert select.select([terminal], [], [], PATIENCE)[0], seen
+        seen += os.read(terminal, 4096).decode()
+    return seen
+
+
+def _sandbox(*words: str, **options: Any) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*PROGRAM, "sandbox", "--scenario", "empty", *words],
+        cwd=HOUSE, env=options.pop("env", environment()), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options,
+    )  # fmt: skip
+
+
+def test_the_sandbox_announces_itself_in_one_line_and_ends_when_asked() -> None:
+    process = _sandbox()
+    assert process.stdout
+    announced = json.loads(process.stdout.readline())
+    assert announced["base_url"].endswith("/v1")
+    assert {
+        "api_keys",
+        "control_url",
+        "slack_page",
+        "slack_api_url",
+        "slack_bot_token",
+        "slack_signing_secret",
+    } <= set(announced)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out, err) == (0, "", "")
+
+
+def test_the_sandbox_ends_with_the_process_that_holds_its_lifeline() -> None:
+    process = _sandbox(env=environment(**{parent_watch.VARIABLE: "1"}), stdin=subprocess.PIPE)
+    assert process.stdout
+    assert process.stdin
+    json.loads(process.stdout.readline())
+    process.stdin.close()
+    process.stdin = None
+    assert process.communicate(timeout=PATIENCE)[1] == ""
+    assert process.returncode == 0
+
+
+def test_a_port_that_is_taken_is_said(sandbox: dict[str, Any], offline: Shell) -> None:
+    port = sandbox["base_url"].split(":")[2].split("/")[0]
+    told = offline.run("sandbox", "--port", port)
+    assert (told.code, told.out) == (1, "")
+    assert "port is taken" in told.err

@@ -1,0 +1,173 @@
+"""The doctor names what is wrong and what cures it, and changes nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any, ClassVar
+
+import pytest
+
+from bot.slack.manifest import SCOPES
+from cli.doctor.service import clock
+from cli.doctor.slack import scopes
+from shared.domain.card import Tone
+from tests.cli.conftest import Shell, Told
+
+
+@pytest.fixture
+def slack(shell: Shell, sandbox: dict[str, Any]) -> Shell:
+    """A shell whose settings are complete."""
+    shell.set("SLACK_BOT_TOKEN", sandbox["slack_bot_token"])
+    shell.set("SLACK_SIGNING_SECRET", sandbox["slack_signing_secret"])
+    shell.set("SLACK_API_URL", sandbox["slack_api_url"])
+    shell.set("OUTREACH_ALERT_CHANNEL", sandbox["slack_alert_channel"])
+    shell.set("OUTREACH_PORT", "9")
+    return shell
+
+
+def findings(told: Told) -> dict[str, dict[str, str]]:
+    return {finding["check"]: finding for finding in told.data}
+
+
+class _Bot(BaseHTTPRequestHandler):
+    """What the doctor may ask of a bot, and what it asked."""
+
+    answer: ClassVar[int] = 401
+    asked: ClassVar[list[tuple[str, str | None]]] = []
+
+    def do_GET(self) -> None:
+        self._say(200)
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.asked.append((self.path, self.headers["X-Service-Signature"]))
+        self._say(self.answer)
+
+    def _say(self, status: int) -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Quiet."""
+
+
+@contextmanager
+def bot(shell: Shell, *, answer: int) -> Iterator[str]:
+    _Bot.answer = answer
+    _Bot.asked.clear()
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Bot) as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        shell.set("OUTREACH_PORT", str(server.server_port))
+        yield f"http://127.0.0.1:{server.server_port}/webhooks/outreach"
+        server.shutdown()
+        thread.join()
+
+
+def test_all_is_well_where_all_is_in_place(slack: Shell) -> None:
+    with bot(slack, answer=401) as url:
+        assert slack.run("webhooks", "create", "--url", url).code == 0
+        told = slack.run("doctor", "--json")
+        assert [(path, len(signature or "")) for path, signature in _Bot.asked] == [
+            ("/webhooks/outreach", 64)
+        ]
+    assert [f for f in told.data if f["status"] == "fail"] == []
+    assert told.code == 0
+    assert {
+        "Configuration",
+        "API key of default",
+        "Clock",
+        "Slack token",
+        "Slack scopes",
+        "Database",
+        "Bot",
+    } <= set(findings(told))
+
+
+def test_an_address_that_takes_forged_deliveries_fails(slack: Shell) -> None:
+    with bot(slack, answer=200) as url:
+        assert slack.run("webhooks", "create", "--url", url).code == 0
+        told = slack.run("doctor", "--json")
+    assert told.code == 1
+    assert findings(told)["Webhook address"]["status"] == "fail"
+
+
+def test_each_fault_has_its_cure_and_no_secret_is_shown(slack: Shell) -> None:
+    slack.set("OUTREACH_API_KEY", "live_wrong_key")
+    slack.set("SLACK_BOT_TOKEN", "xoxb-wrong-token")
+    told = slack.run("doctor", "--json")
+    assert told.code == 1
+    failed = {name: f for name, f in findings(told).items() if f["status"] == "fail"}
+    assert {"API key of default", "Slack token", "Webhook secrets of default"} <= set(failed)
+    assert all(f["cure"] for f in failed.values())
+    assert "wrong_key" not in told.out
+    assert "wrong-token" not in told.out
+
+
+def test_a_channel_that_is_not_there_fails(slack: Shell) -> None:
+    slack.set("OUTREACH_ALERT_CHANNEL", "C0NOWHERE1")
+    told = slack.run("doctor", "--json")
+    assert findings(told)["Slack channel C0NOWHERE1"]["status"] == "fail"
+
+
+def test_missing_settings_are_findings_and_the_rest_is_still_checked(shell: Shell) -> None:
+    told = shell.run("doctor", columns=60)
+    assert told.code == 1
+    assert "SLACK_BOT_TOKEN is missing" in " ".join(told.out.split())
+    assert "ok: accepted" in told.out
+    wide = [line for line in told.out.splitlines() if len(line) > 60]
+    assert all(len(line.split()[-1]) > 30 for line in wide)  # an address or a path, whole, to be copied
+
+
+def test_a_database_that_cannot_be_written_fails(slack: Shell) -> None:
+    slack.set("OUTREACH_DATABASE_URL", "sqlite:////proc/outreach.db")
+    told = slack.run("doctor", "--json")
+    assert findings(told)["Database"]["status"] == "fail"
+
+
+def test_shapes_are_paths_and_types_and_never_values(shell: Shell) -> None:
+    told = shell.run("doctor", "--shapes", "--json")
+    assert told.code == 0
+    assert {"endpoint": "GET /inboxes", "shape": "data[].health_score: number"} in told.data
+    assert "@" not in json.dumps(told.data)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "tone"), [(0, Tone.GOOD), (-4, Tone.GOOD), (30, Tone.WARN), (-300, Tone.BAD)]
+)
+def test_a_clock_that_is_off_is_told_before_slack_refuses_it(seconds: int, tone: Tone) -> None:
+    now = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    assert clock(now - timedelta(seconds=seconds), now=now).tone is tone
+
+
+def test_missing_scopes_are_named() -> None:
+    found = scopes("commands,chat:write")
+    assert found.tone is Tone.BAD
+    assert "channels:history" in found.word
+    assert scopes(None).tone is Tone.WARN
+
+
+@pytest.mark.parametrize(
+    ("missing", "says", "cure"),
+    [
+        ("files:write", "without files:write charts are lines of text", "install it again."),
+        (
+            "chat:write.public",
+            "without chat:write.public it posts only where it was invited",
+            "invite the bot",
+        ),
+    ],
+)
+def test_a_scope_that_can_be_spared_is_told_by_what_is_so_without_it(
+    missing: str, says: str, cure: str
+) -> None:
+    found = scopes(",".join(scope for scope in SCOPES if scope != missing))
+    assert (found.tone, found.word) == (Tone.WARN, says)
+    assert cure in found.cure
+    assert ("invite" in found.cure) is (missing == "chat:write.public")

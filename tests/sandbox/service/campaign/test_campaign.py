@@ -1,0 +1,198 @@
+"""A campaign that lives: by rules that are values, and by the account that follows from them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+from collections import Counter
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandbox.service import Service
+from sandbox.service.base import ids
+from sandbox.service.base.clock import DAY, HOUR
+from sandbox.service.base.seeded_random import roll, rolls
+from sandbox.service.campaign import rules, scenarios
+from sandbox.service.campaign.deliverability import Record, health_tomorrow, reason_to_pause, rested, warmed
+from sandbox.service.campaign.people_names import person
+from sandbox.service.campaign.reply_texts import reply_text
+from sandbox.service.campaign.rules import Climate, Window
+from tests.sandbox.service.conftest import client_of
+
+OFFICE = Window(opens=9, closes=17, weekdays=0b0011111)
+MONDAY = 20_003 * DAY  # day 20,000 was a Friday, as 1970-01-01 was a Thursday
+
+
+def outcomes(count: int, **changed: Any) -> Counter[str]:
+    given_ = {"seed": 1, "step": 1, "variant": 0, "day": 0, "health": 90.0, "appeal": 1.0} | changed
+    return Counter(rules.outcome(lead=lead, **given_).kind for lead in range(count))
+
+
+@given(st.integers(1, 60), st.floats(0, 14 * DAY))
+def test_an_inbox_never_passes_its_daily_limit_and_sends_in_its_hours_alone(limit: int, start: float) -> None:
+    slot, slots = MONDAY + start, list[float]()
+    while len(slots) < limit * 3:
+        slot = rules.next_slot(OFFICE, limit=limit, after=slot, key=("inbox", 1))
+        slots.append(slot)
+    assert all(earlier < later for earlier, later in pairwise(slots))
+    assert max(Counter(int(one // DAY) for one in slots).values()) <= limit
+    assert all(9 * HOUR <= one % DAY < 17 * HOUR and OFFICE.on(int(one // DAY)) for one in slots)
+
+
+def test_the_weekend_is_no_sending_day() -> None:
+    days = [OFFICE.on(int(MONDAY // DAY) + ahead) for ahead in range(7)]
+    assert days == [True] * 5 + [False] * 2
+
+
+def test_an_outcome_depends_on_its_key_alone() -> None:
+    forwards = [outcomes(1, seed=seed) for seed in range(50)]
+    backwards = [outcomes(1, seed=seed) for seed in reversed(range(50))]
+    assert forwards == backwards[::-1]
+    assert rolls("a", 1) == rolls("a", 1) != rolls("a", 2)
+    assert 0.45 < sum(roll("even", number) for number in range(2_000)) / 2_000 < 0.55
+
+
+def test_rates_are_realistic() -> None:
+    of = outcomes(20_000)
+    assert 0.015 < of["interested"] / 20_000 < 0.05
+    assert 0.02 < of["reply"] / 20_000 < 0.06
+    assert 0.005 < of["bounce_hard"] / 20_000 < 0.015
+    assert of["silence"] > 16_000
+
+
+def test_health_step_variant_and_weather_matter() -> None:
+    usual = outcomes(8_000)
+    assert outcomes(8_000, health=40.0)["interested"] < usual["interested"] / 1.5
+    assert outcomes(8_000, health=40.0)["bounce_hard"] > usual["bounce_hard"] * 1.5
+    assert outcomes(8_000, step=4)["interested"] < usual["interested"]
+    assert outcomes(30_000, variant=1)["interested"] > outcomes(30_000)["interested"]
+    assert outcomes(8_000, climate=Climate(bounces=10.0))["bounce_hard"] > usual["bounce_hard"] * 5
+
+
+@given(st.floats(5, 100), st.integers(0, 300), st.integers(0, 40), st.integers(0, 5), st.integers())
+def test_health_stays_between_0_and_100(
+    score: float, sends: int, bounces: int, complaints: int, key: int
+) -> None:
+    record = Record(sends=sends, bounces=bounces, complaints=complaints)
+    assert 0 <= health_tomorrow(score, record, key=(key,)) <= 100
+
+
+def test_bounces_and_complaints_hurt_health_and_rest_heals_it() -> None:
+    clean = health_tomorrow(80, Record(sends=300, replies=15), key=(1,))
+    assert health_tomorrow(80, Record(sends=300, bounces=30), key=(1,)) < clean - 10
+    assert health_tomorrow(80, Record(sends=300, complaints=2), key=(1,)) < clean - 5
+    assert health_tomorrow(50, Record(), key=(1,)) > 50
+
+
+def test_a_domain_is_paused_when_it_deserves_it() -> None:
+    assert reason_to_pause(Record(sends=500, bounces=6)) is None
+    assert reason_to_pause(Record(sends=20, bounces=10)) is None
+    assert reason_to_pause(Record(sends=500, bounces=40)) == "bounce_rate"
+    assert reason_to_pause(Record(sends=500, complaints=4)) == "complaint_rate"
+
+
+def test_warm_up_raises_the_limit_until_the_inbox_is_active_again() -> None:
+    standing = rested(40, health=70)
+    limits = [standing.daily_limit]
+    while standing.status == "warming":
+        standing = warmed(standing.daily_limit, 40, health=70)
+        limits.append(standing.daily_limit)
+    assert limits == sorted(limits)
+    assert (limits[0], limits[-1], standing.status) == (8, 40, "active")
+    assert warmed(8, 40, health=30).daily_limit == 8
+
+
+def test_people_and_their_words_vary_and_some_are_hostile() -> None:
+    people = [person(7, number) for number in range(3_000)]
+    assert len({one.email for one in people}) == 3_000
+    texts = [
+        reply_text("interested", key=number, me="Ada", first="Bo", last="Li", company="Firm")
+        for number in range(2_000)
+    ]
+    assert len(set(texts)) > 1_000
+    assert any("<!channel>" in text for text in texts)
+    assert any("\x1b[" in text for text in texts)
+    assert sum("<!channel>" in text for text in texts) < 30
+
+
+@given(st.integers(1, 1 << 37), st.sampled_from(["ld", "sq", "ib", "wh", "dl", "cu"]))
+def test_an_id_is_read_back_by_its_own_prefix_alone(number: int, prefix: str) -> None:
+    text = ids.encode(prefix, number)
+    assert ids.decode(prefix, text) == number
+    assert ids.decode("xx", text) is None
+
+
+@pytest.mark.parametrize("name", scenarios.NAMES)
+def test_every_scenario_can_be_read(name: str) -> None:
+    scenario = scenarios.load(name)
+    assert [act.at for act in scenario.acts] == sorted(act.at for act in scenario.acts)
+
+
+@pytest.mark.e2e
+async def test_a_calm_week_has_an_interested_reply_and_a_paused_domain_soon(
+    service: Service, api: httpx.AsyncClient, control: httpx.AsyncClient
+) -> None:
+    subscription = {"url": "http://127.0.0.1:9/", "events": ["reply.interested", "domain.paused"]}
+    await api.post("/webhooks", json=subscription)
+    await control.post("/time", json={"advance": 20 * 60})
+    kinds = (await control.get("/summary")).json()["deliveries"]["by_kind"]
+    assert kinds["reply.interested"] >= 1
+    await control.post("/time", json={"advance": 130 * 60})
+    assert (await control.get("/summary")).json()["deliveries"]["by_kind"]["domain.paused"] == 1
+    resting = [one for one in (await api.get("/inboxes")).json()["data"] if one["status"] == "resting"]
+    assert {one["email"].partition("@")[2] for one in resting} == {"useacme.example"}
+    await control.post("/time", json={"advance": 15 * 3_600})
+    statuses = {
+        one["status"] for one in (await api.get("/inboxes")).json()["data"] if "useacme" in one["email"]
+    }
+    assert statuses == {"warming"}
+
+
+async def test_no_inbox_passes_its_daily_limit(
+    service: Service, api: httpx.AsyncClient, control: httpx.AsyncClient
+) -> None:
+    before = {one["id"]: one["daily_limit"] for one in (await api.get("/inboxes")).json()["data"]}
+    await control.post("/time", json={"advance": 2 * DAY - service.now() % DAY - 60})
+    inboxes = (await api.get("/inboxes")).json()["data"]
+    day = dt.datetime.fromtimestamp(service.now(), dt.UTC).date().isoformat()
+    sent = (await api.get("/stats", params={"group_by": "inbox", "from": day, "to": day})).json()["data"]
+    limits = {
+        one["id"]: max(one["daily_limit"], before[one["id"]]) for one in inboxes
+    }  # a rest lowers it in the day
+    assert sum(row["sends"] for row in sent) > 500
+    assert [
+        (row["group"], row["sends"], limits[row["id"]]) for row in sent if row["sends"] > limits[row["id"]]
+    ] == []
+
+
+async def test_the_same_seed_lives_the_same_life_however_often_it_is_asked(copy: Callable[[], str]) -> None:
+    lives = []
+    for jumps in (1, 24):
+        async with Service(database=copy(), speed=0) as service, client_of(service, "acme") as api:
+            async with httpx.AsyncClient(timeout=30) as control:
+                await control.put(f"{service.control_url}/limiter", json={"form": "off"})
+                founded = (await control.get(f"{service.control_url}/state")).json()["simulated_until"]
+                for _ in range(jumps):
+                    await control.post(f"{service.control_url}/time", json={"advance": 14_400 / jumps})
+            everything = [
+                (await api.get(path)).json() for path in ("/stats?group_by=inbox", "/inboxes", "/leads")
+            ]
+            lives.append((founded, everything))
+    assert lives[0] == lives[1]
+
+
+async def test_a_dead_account_is_empty_and_still_whole(api: httpx.AsyncClient) -> None:
+    async with Service(scenario="empty", speed=1_000) as service, client_of(service, "acme") as empty:
+        for path in ("/leads", "/sequences", "/inboxes", "/stats"):
+            assert (await empty.get(path)).json()["data"] == []
+        started = service.now()
+        async with httpx.AsyncClient() as control:
+            await control.post(f"{service.control_url}/time", json={"advance": 10 * DAY})
+        assert service.now() > started + 10 * DAY
+        assert time.time() < service.now()

@@ -1,0 +1,43 @@
+"""What is forgotten after a month, and what never is."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import httpx
+
+from sandbox.service import Service
+from sandbox.service.base.clock import DAY
+from sandbox.service.campaign.pruning import prune
+from tests.sandbox.service.subscriber import Receiver
+from tests.sandbox.service.waiting import until
+from tests.sandbox.service.webhooks.test_deliveries import KINDS, deliveries, happen, subscribe
+
+
+async def test_old_deliveries_are_forgotten_and_the_reply_history_is_kept(
+    service: Service, api: httpx.AsyncClient, control: httpx.AsyncClient, receiver: Receiver
+) -> None:
+    await subscribe(api, receiver.url)
+    await subscribe(api, "http://127.0.0.1:1/nobody", "domain.paused")
+    for kind in KINDS:
+        await happen(control, kind)
+    await receiver.wait_for(len(KINDS) + 1)
+    await until(lambda: _all_but_one_delivered(control))
+    replied = (await deliveries(control, kind="reply.interested"))[0]
+    email = httpx.Response(200, text=replied["body"]).json()["lead"]["email"]
+    write, at = service._storage.write, service.now() + 31 * DAY
+    await write(partial(prune, at=service.now() + 29 * DAY, least=0))
+    await write(partial(prune, at=at, least=100))
+    assert len(await deliveries(control)) == len(KINDS) + 2
+    await write(partial(prune, at=at, least=0))
+    [kept] = await deliveries(control)
+    assert (kept["event"], kept["state"]) == ("domain.paused", "pending")
+    assert (await control.get(f"/deliveries/{replied['id']}/attempts")).json()["data"] == []
+    history = (await control.get("/history", params={"email": email})).json()["data"]
+    assert {one["kind"] for one in history} == {"lead.replied", "reply.interested"}
+    assert (await control.get("/state")).json()["counts"]["events"] == 5
+
+
+async def _all_but_one_delivered(control: httpx.AsyncClient) -> bool:
+    states = [one["state"] for one in await deliveries(control)]
+    return states.count("delivered") == len(KINDS) + 1

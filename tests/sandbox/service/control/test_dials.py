@@ -1,0 +1,219 @@
+"""The control API: faults, dialects, the limiter's forms, time, and what it tells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandbox.service import Service
+from sandbox.service.v1.rate_limits import FORMS, RATE, Spent, bucket, retry_after, sliding, worst_second
+from tests.sandbox.service.conftest import client_of
+
+ALWAYS = {"data", "next_cursor", "id", "email", "status", "first_name", "last_name", "company"}
+
+
+@pytest.mark.parametrize("form", ["fixed", "sliding", "bucket"])
+@given(gaps=st.lists(st.floats(0, 0.4), min_size=1, max_size=80))
+def test_no_form_refuses_who_keeps_to_ten_a_second_or_admits_much_more(form: str, gaps: list[float]) -> None:
+    spent: Spent = ()
+    now, admitted = 1_000.0, list[float]()
+    for gap in gaps:
+        now += gap
+        spent, wait = FORMS[form](spent, now)
+        if wait is None:
+            admitted.append(now)
+        else:
+            assert 0 < wait <= 1
+            assert FORMS[form](spent, now + wait + 1e-6)[1] is None
+    worst = worst_second(admitted)
+    assert worst <= (RATE if form == "sliding" else 2 * RATE)
+
+
+@given(st.lists(st.floats(0.1001, 2), max_size=50))
+def test_a_steady_pace_is_never_refused(gaps: list[float]) -> None:
+    for rule in (sliding, bucket):
+        spent: Spent = ()
+        now = 0.0
+        for gap in gaps:
+            now += gap
+            spent, wait = rule(spent, now)
+            assert wait is None
+
+
+def test_retry_after_is_whole_seconds_and_never_too_few() -> None:
+    assert [retry_after(wait) for wait in (0.001, 0.9, 1.0, 1.1)] == [1, 1, 1, 2]
+
+
+async def test_the_limiter_takes_any_form_and_can_be_switched_off(
+    service: Service, control: httpx.AsyncClient
+) -> None:
+    async with client_of(service, "acme") as api:
+        for form in ("fixed", "sliding", "bucket"):
+            await control.put("/limiter", json={"form": form})
+            refused = sum([(await api.get("/sequences")).status_code == 429 for _ in range(30)])
+            assert refused > 0
+        await control.put("/limiter", json={"form": "off"})
+        assert not [1 for _ in range(30) if (await api.get("/sequences")).status_code == 429]
+    summary = (await control.get("/summary")).json()
+    assert summary["rate_limited"] > 0
+    assert summary["worst_second"]["acme"] > 10
+    assert summary["endpoints"]["GET /sequences"]["429"] == summary["rate_limited"]
+
+
+async def _fault(control: httpx.AsyncClient, **fault: Any) -> None:
+    assert (await control.post("/faults", json=fault)).status_code == 201
+
+
+async def test_a_fault_befalls_its_endpoint_so_many_times(
+    api: httpx.AsyncClient, control: httpx.AsyncClient
+) -> None:
+    await _fault(control, endpoint="GET /leads", status=503, retry_after="2", times=2)
+    answers = [await api.get("/leads") for _ in range(3)]
+    assert [one.status_code for one in answers] == [503, 503, 200]
+    assert answers[0].headers["Retry-After"] == "2"
+    assert (await api.get("/sequences")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "media_type"), [("html", "text/html"), ("half", "application/json"), ("empty", "")]
+)
+async def test_nonsense_can_be_answered(
+    api: httpx.AsyncClient, control: httpx.AsyncClient, body: str, media_type: str
+) -> None:
+    await _fault(control, endpoint="GET /stats", body=body)
+    response = await api.get("/stats")
+    assert media_type in response.headers["Content-Type"]
+    with pytest.raises(ValueError):
+        response.json()
+
+
+@pytest.mark.parametrize("executed", [False, True])
+async def test_a_connection_is_cut_before_or_after_the_act(
+    api: httpx.AsyncClient, control: httpx.AsyncClient, *, executed: bool
+) -> None:
+    sequence = (await api.get("/sequences")).json()["data"][0]["id"]
+    await _fault(control, endpoint="PATCH /sequences/{id}", cut=True, executed=executed)
+    with pytest.raises(httpx.TransportError):
+        await api.patch(f"/sequences/{sequence}", json={"status": "paused"})
+    now = (await api.get("/sequences")).json()["data"][0]["status"]
+    assert now == ("paused" if executed else "active")
+
+
+async def test_faults_can_be_listed_and_cleared(api: httpx.AsyncClient, control: httpx.AsyncClient) -> None:
+    await _fault(control, status=500, times=None)
+    assert (await api.get("/inboxes")).status_code == 500
+    assert len((await control.get("/faults")).json()["data"]) == 1
+    await control.delete("/faults")
+    assert (await api.get("/inboxes")).status_code == 200
+
+
+def _inboxes(body: Any, envelope: str) -> Any:
+    return {
+        "data": lambda: body["data"],
+        "bare": lambda: body,
+        "named": lambda: body["inboxes"],
+        "nested": lambda: body["data"]["inboxes"],
+    }[envelope]()
+
+
+async def test_lists_come_in_every_envelope(api: httpx.AsyncClient, control: httpx.AsyncClient) -> None:
+    for envelope in ("data", "bare", "named", "nested"):
+        await control.put("/dialect", json={"envelope": envelope})
+        assert len(_inboxes((await api.get("/inboxes")).json(), envelope)) == 60
+        assert set((await api.get("/leads")).json()) == {"data", "next_cursor"}
+
+
+SPELLINGS: list[tuple[dict[str, Any], str, type]] = [
+    ({"naming": "camel"}, "healthScore", float),
+    ({"naming": "synonym"}, "health", float),
+    ({"numbers": "string"}, "health_score", str),
+    ({"extra": True}, "x_region", str),
+    ({"missing": True}, "email", str),
+]
+
+
+async def test_objects_are_spelt_as_the_dials_say(api: httpx.AsyncClient, control: httpx.AsyncClient) -> None:
+    for dialect, key, kind in SPELLINGS:
+        await control.put("/dialect", json=dialect)
+        inbox = (await api.get("/inboxes")).json()["data"][0]
+        assert isinstance(inbox[key], kind)
+        assert ("health_score" in inbox) == (key in {"health_score", "x_region"})
+        lead = (await api.get("/leads?limit=1")).json()["data"][0]
+        assert set(lead) >= ALWAYS - {"data", "next_cursor"}
+
+
+async def test_the_last_page_has_every_kind_of_cursor(
+    globex: httpx.AsyncClient, control: httpx.AsyncClient
+) -> None:
+    for last in ("null", "absent", "empty", "repeated"):
+        await control.put("/dialect", json={"last_page": last})
+        cursor = ""
+        body: dict[str, Any] = {"data": [{}] * 100}
+        while len(body["data"]) == 100:
+            cursor = str(body.get("next_cursor", ""))
+            query = {"limit": "100"} | ({"cursor": cursor} if cursor else {})
+            body = (await globex.get("/leads", params=query)).json()
+        expected = {"null": {"next_cursor": None}, "absent": {}, "empty": {"next_cursor": ""}}
+        assert {key: body[key] for key in body if key == "next_cursor"} == expected.get(
+            last, {"next_cursor": cursor}
+        )
+
+
+async def test_success_has_a_body_or_none(api: httpx.AsyncClient, control: httpx.AsyncClient) -> None:
+    sequence = (await api.get("/sequences")).json()["data"][0]["id"]
+    await control.put("/dialect", json={"success": "none"})
+    response = await api.patch(f"/sequences/{sequence}", json={"status": "paused"})
+    assert (response.status_code, response.content) == (204, b"")
+    await control.put("/dialect", json={"success": "empty_object"})
+    assert (await api.patch(f"/sequences/{sequence}", json={"status": "active"})).json() == {}
+
+
+async def test_time_runs_at_its_speed_jumps_and_freezes(service: Service, control: httpx.AsyncClient) -> None:
+    frozen = (await control.get("/time")).json()["epoch"]
+    assert (await control.get("/time")).json()["epoch"] == frozen
+    assert (await control.post("/time", json={"advance": 3_600})).json()["epoch"] == frozen + 3_600
+    await control.post("/time", json={"speed": 100_000})
+    assert service.now() > frozen + 3_600
+    assert (await control.post("/time", json={"speed": 0})).json()["speed"] == 0
+
+
+async def test_events_on_demand_say_what_they_are_told(
+    api: httpx.AsyncClient, control: httpx.AsyncClient, copy: Callable[[], str]
+) -> None:
+    sequence = (await api.get("/sequences")).json()["data"][1]
+    wish = {"kind": "reply.interested", "sequence": sequence["id"], "payload": {"step": 99}, "reply": "=1+1"}
+    assert (await control.post("/events", json=wish)).json() == {"events": 1}
+    interested = (
+        await api.get("/leads", params={"status": "interested", "sequence_id": sequence["id"]})
+    ).json()["data"]
+    found = [
+        (await control.get("/history", params={"email": one["email"]})).json()["data"] for one in interested
+    ]
+    [entries] = [entry for entry in found if entry]
+    assert {(entry["body"]["reply"], entry["body"]["step"]) for entry in entries} == {("=1+1", 99)}
+    assert {entry["body"]["sequence"] for entry in entries} == {sequence["name"]}
+
+
+async def test_wishes_that_cannot_be_granted_say_why(control: httpx.AsyncClient) -> None:
+    wrong = [
+        ({"kind": "reply.interested", "workspace": "initech"}, 400),
+        ({"kind": "domain.paused", "domain": "nobody.example"}, 400),
+        ({"kind": "reply.interested", "lead": "ld_00000000"}, 404),
+        ({"kind": "reply.interested", "sequence": "7"}, 400),
+        ({"kind": "reply.unknown"}, 422),
+    ]
+    for wish, status in wrong:
+        assert (await control.post("/events", json=wish)).status_code == status
+
+
+async def test_the_index_names_what_there_is(service: Service, control: httpx.AsyncClient) -> None:
+    for name, path in (await control.get(service.control_url)).json().items():
+        if name not in {"events", "limiter", "dialect", "keys", "reset", "history"}:
+            async with httpx.AsyncClient(base_url=service.origin) as client:
+                assert (await client.get(path)).status_code == 200, name
+    assert (await control.post("/reset")).json() == {"status": "reset"}

@@ -1,0 +1,227 @@
+"""Modals, Home, options and shortcuts, with a real Bolt app over both transports."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from slack_bolt.async_app import AsyncApp
+from slack_sdk.errors import SlackApiError
+from slack_sdk.web.async_client import AsyncWebClient
+
+from sandbox.slack.server import SlackStandIn
+from sandbox.slack.state import seed
+from tests.sandbox.slack.driver import Json, Person, actions, asked, button, modal, option, plain, section
+
+WHY = asked("why", {"type": "plain_text_input", "action_id": "text", "min_length": 3})
+WHEN = asked("when", {"type": "datepicker", "action_id": "day"}, optional=True)
+WHICH = asked(
+    "which",
+    {"type": "static_select", "action_id": "seq", "options": [option("One", "sq_1"), option("Two", "sq_2")]},
+)
+HOW = asked(
+    "how",
+    {
+        "type": "checkboxes",
+        "action_id": "ways",
+        "options": [option("A", "a"), option("B", "b")],
+        "initial_options": [option("A", "a")],
+    },
+)
+
+
+def opens(app: AsyncApp, view: Json) -> list[str]:
+    """`/outreach` opens `view`; answers the trigger ids that were used."""
+    used: list[str] = []
+
+    @app.command("/outreach")
+    async def command(ack: Any, command: Json, client: AsyncWebClient) -> None:
+        await ack()
+        used.append(command["trigger_id"])
+        await client.views_open(trigger_id=command["trigger_id"], view=view)
+
+    return used
+
+
+async def test_a_modal_is_filled_in_and_submitted(running: AsyncApp, person: Person) -> None:
+    got: list[Json] = []
+    opens(running, modal(WHY, WHEN, WHICH, HOW, private_metadata="m"))
+
+    @running.view("form")
+    async def submitted(ack: Any, view: Json) -> None:
+        got.append(view)
+        await ack()
+
+    opened = await person.do("command", text="/outreach open", wait=3)
+    assert opened["view"]["callback_id"] == "form"
+    values = {"text": "because", "day": "2026-03-01", "seq": "sq_2", "how": {"ways": ["b"]}}
+    done = await person.do("view/submit", values=values)
+    assert (done["errors"], done["view"]) == ({}, None)
+    state = got[0]["state"]["values"]
+    assert state["why"]["text"] == {"type": "plain_text_input", "value": "because"}
+    assert state["when"]["day"]["selected_date"] == "2026-03-01"
+    assert state["which"]["seq"]["selected_option"] == option("Two", "sq_2")
+    assert [one["value"] for one in state["how"]["ways"]["selected_options"]] == ["b"]
+    assert got[0]["private_metadata"] == "m"
+
+
+async def test_what_is_missing_is_said_before_anything_is_sent(running: AsyncApp, person: Person) -> None:
+    opens(running, modal(WHY, WHEN, WHICH))
+    await person.do("command", text="/outreach open", wait=3)
+    done = await person.do("view/submit", values={"text": "no"})
+    assert done["ack"] is None
+    assert done["errors"] == {
+        "why": "Please enter at least 3 characters.",
+        "which": "Please complete this required field.",
+    }
+
+
+async def test_the_app_can_refuse_change_stack_and_clear(running: AsyncApp, person: Person) -> None:
+    opens(running, modal(WHY))
+    answers: list[Json] = [
+        {"response_action": "errors", "errors": {"why": "No."}},
+        {"response_action": "errors", "errors": {"unknown": "No."}},
+        {"response_action": "update", "view": modal(WHY, title=plain("Second"))},
+        {"response_action": "push", "view": modal(WHY, title=plain("Third"))},
+        {"response_action": "push", "view": modal(WHY, title=plain("Fourth"))},
+        {"response_action": "push", "view": modal(WHY, title=plain("Fifth"))},
+        {"response_action": "clear"},
+    ]
+
+    @running.view("form")
+    async def submitted(ack: Any) -> None:
+        await ack(**answers.pop(0))
+
+    async def submit() -> Json:
+        return await person.do("view/submit", values={"text": "because"})
+
+    await person.do("command", text="/outreach open", wait=3)
+    assert (await submit())["errors"] == {"why": "No."}
+    assert "" in (await submit())["errors"]
+    assert (await submit())["view"]["title"]["text"] == "Second"
+    third = (await submit())["view"]
+    assert (third["title"]["text"], third["previous_view_id"]) == ("Third", third["root_view_id"])
+    assert (await submit())["view"]["title"]["text"] == "Fourth"
+    assert (await submit())["error"] == "push_limit_reached"
+    assert (await submit())["view"] is None
+
+
+async def test_closing_is_told_to_who_asked(running: AsyncApp, person: Person, slack: SlackStandIn) -> None:
+    closed: list[Json] = []
+    opens(running, modal(WHY, notify_on_close=True))
+
+    @running.view_closed("form")
+    async def on_close(ack: Any, body: Json) -> None:
+        closed.append(body)
+        await ack()
+
+    await person.do("command", text="/outreach open", wait=3)
+    assert (await person.do("view/close"))["view"] is None
+    assert closed[0]["is_cleared"] is False
+
+
+async def test_a_trigger_works_once_and_three_seconds(
+    running: AsyncApp, person: Person, client: AsyncWebClient, slack: SlackStandIn
+) -> None:
+    used = opens(running, modal(WHY))
+    await person.do("command", text="/outreach open", wait=3)
+    with pytest.raises(SlackApiError, match="exchanged_trigger_id"):
+        await client.views_open(trigger_id=used[0], view=modal(WHY))
+    late = slack.workspace.world.triggers.issue(user=seed.ANN.id, channel=None, now=slack.clock.now())
+    await person.do("clock", advance=3.1)
+    with pytest.raises(SlackApiError, match="expired_trigger_id"):
+        await client.views_open(trigger_id=late.id, view=modal(WHY))
+
+
+async def test_an_update_with_an_old_hash_conflicts(
+    running: AsyncApp, person: Person, client: AsyncWebClient
+) -> None:
+    opens(running, modal(WHY))
+    view = (await person.do("command", text="/outreach open", wait=3))["view"]
+    await client.views_update(view_id=view["id"], hash=view["hash"], view=modal(section("later")))
+    with pytest.raises(SlackApiError, match="hash_conflict"):
+        await client.views_update(view_id=view["id"], hash=view["hash"], view=modal(section("too late")))
+
+
+async def test_home_is_published_when_it_is_opened(running: AsyncApp, person: Person) -> None:
+    @running.event("app_home_opened")
+    async def opened(event: Json, client: AsyncWebClient) -> None:
+        view = {"type": "home", "blocks": [section(f"Hello <@{event['user']}>"), actions(button("go", "Go"))]}
+        await client.views_publish(user_id=event["user"], view=view)
+
+    clicked = asyncio.Event()
+
+    @running.action("go")
+    async def go(ack: Any, body: Json) -> None:
+        assert body["view"]["type"] == "home"
+        clicked.set()
+        await ack()
+
+    home = (await person.do("home/open", user="dev", wait=3))["view"]
+    assert home["blocks"][0]["text"]["text"] == f"Hello <@{seed.DEV.id}>"
+    await person.do("click", home=True, user="dev", text="Go")
+    assert clicked.is_set()
+
+
+async def test_options_are_loaded_and_chosen(running: AsyncApp, person: Person) -> None:
+    seen: list[Json] = []
+    opens(
+        running, modal(asked("lead", {"type": "external_select", "action_id": "find", "min_query_length": 1}))
+    )
+
+    @running.options("find")
+    async def find(ack: Any, payload: Json) -> None:
+        await ack(options=[option(f"{payload['value']}@acme.example", "ld_1")])
+
+    @running.view("form")
+    async def submitted(ack: Any, view: Json) -> None:
+        seen.append(view["state"]["values"]["lead"]["find"]["selected_option"])
+        await ack()
+
+    await person.do("command", text="/outreach open", wait=3)
+    found = await person.do("options", view=True, action_id="find", value="ada")
+    assert found["options"] == [option("ada@acme.example", "ld_1")]
+    await person.do("view/submit", values={"find": "ld_1"}, offered=found["options"])
+    assert seen == [option("ada@acme.example", "ld_1")]
+
+
+async def test_shortcuts_come_with_and_without_a_message(running: AsyncApp, person: Person) -> None:
+    seen: list[Json] = []
+
+    @running.shortcut("pick")
+    async def pick(ack: Any, body: Json) -> None:
+        seen.append(body)
+        await ack()
+
+    said = await person.do("message", text="look")
+    await person.do("shortcut", callback_id="pick")
+    await person.do("shortcut", callback_id="pick", ts=said["message"]["ts"])
+    assert [body["type"] for body in seen] == ["shortcut", "message_action"]
+    assert seen[1]["message"]["text"] == "look"
+
+
+async def test_a_file_is_chosen_and_described(running: AsyncApp, person: Person) -> None:
+    got: list[Json] = []
+    opens(
+        running,
+        modal(
+            asked("list", {"type": "file_input", "action_id": "csv", "filetypes": ["csv"], "max_files": 1})
+        ),
+    )
+
+    @running.view("form")
+    async def submitted(ack: Any, view: Json) -> None:
+        got.append(view["state"]["values"]["list"]["csv"])
+        await ack()
+
+    await person.do("command", text="/outreach open", wait=3)
+    assert (await person.do("view/submit"))["errors"] == {"list": "Please complete this required field."}
+    chosen = (await person.do("file", name="leads.csv", content="YSxiCg=="))["file"]
+    assert (await person.do("view/submit", values={"csv": [chosen]}))["errors"] == {}
+    assert [(one["name"], one["size"], one["filetype"]) for one in got[0]["files"]] == [
+        ("leads.csv", 4, "csv")
+    ]
+    async with person.session.get(got[0]["files"][0]["url_private_download"]) as response:
+        assert await response.read() == b"a,b\n"
+    await person.do("file", refused=True, name="leads.csv", content="no base64")

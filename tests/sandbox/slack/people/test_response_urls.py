@@ -1,0 +1,94 @@
+"""Response addresses: five uses, half an hour, and the only hand on an ephemeral."""
+
+from __future__ import annotations
+
+import aiohttp
+import pytest
+
+from sandbox.slack.state import seed
+from tests.sandbox.slack.driver import Json, Person, section
+
+
+@pytest.fixture
+async def url(person: Person) -> str:
+    """The response address of a command to which nobody answered."""
+    done = await person.do("command", text="/outreach status")
+    return str(done["response_url"])
+
+
+async def post(session: aiohttp.ClientSession, url: str, **body: object) -> tuple[int, str]:
+    async with session.post(url, json=body) as response:
+        return response.status, await response.text()
+
+
+async def latest(person: Person) -> Json:
+    found = (await person.see("messages", channel=seed.ALERTS))["messages"]
+    return dict(found[-1])
+
+
+async def test_the_sixth_use_is_refused(session: aiohttp.ClientSession, url: str) -> None:
+    for number in range(5):
+        assert await post(session, url, text=f"{number}") == (200, "ok")
+    status, text = await post(session, url, text="6")
+    assert (status, "used_url" in text) == (404, True)
+
+
+async def test_answers_come_one_a_second_too(
+    session: aiohttp.ClientSession, person: Person, url: str
+) -> None:
+    await person.do("settings", answers_burst=2)
+    assert [(await post(session, url, text="x"))[0] for _ in range(2)] == [200, 200]
+    async with session.post(url, json={"text": "x"}) as response:
+        assert (response.status, response.headers["Retry-After"]) == (429, "1")
+    await person.do("clock", advance=1)
+    assert (await post(session, url, text="a refused answer is no use of the address"))[0] == 200
+
+
+async def test_after_half_an_hour_it_is_refused(
+    session: aiohttp.ClientSession, person: Person, url: str
+) -> None:
+    await person.do("clock", advance=1799)
+    assert (await post(session, url, text="just in time"))[0] == 200
+    await person.do("clock", advance=2)
+    status, text = await post(session, url, text="too late")
+    assert (status, "expired_url" in text) == (404, True)
+
+
+async def test_answers_are_private_until_they_are_not(
+    session: aiohttp.ClientSession, person: Person, url: str
+) -> None:
+    await post(session, url, text="for you")
+    assert (await latest(person))["seen_by"] == seed.ANN.id
+    await post(session, url, text="for all", response_type="in_channel")
+    assert (await latest(person))["seen_by"] is None
+    assert len((await person.see("messages", channel=seed.ALERTS, user=seed.BEN.id))["messages"]) == 1
+
+
+async def test_an_ephemeral_is_changed_and_deleted_through_its_own_address(
+    session: aiohttp.ClientSession, person: Person, url: str
+) -> None:
+    card = [
+        {
+            "type": "actions",
+            "elements": [{"type": "button", "action_id": "a", "text": {"type": "plain_text", "text": "A"}}],
+        }
+    ]
+    await post(session, url, text="choose", blocks=card)
+    shown = await latest(person)
+    clicked = await person.do("click", ts=shown["ts"], text="A")
+    await post(session, clicked["response_url"], text="beside it", replace_original=False)
+    await post(session, clicked["response_url"], text="chosen", replace_original=True)
+    found = (await person.see("messages", channel=seed.ALERTS))["messages"]
+    assert [one["text"] for one in found if one["by_app"]] == ["chosen", "beside it"]
+    await post(session, clicked["response_url"], delete_original=True)
+    found = (await person.see("messages", channel=seed.ALERTS))["messages"]
+    assert [one["text"] for one in found if one["by_app"]] == ["beside it"]
+
+
+async def test_limits_hold_there_too(session: aiohttp.ClientSession, url: str) -> None:
+    status, text = await post(session, url, text="x", blocks=[section("")])
+    assert (status, "invalid_blocks" in text) == (400, True)
+    async with session.post(url, data=b"{") as response:
+        assert response.status == 400
+    async with session.post(url + "x", json={"text": "x"}) as response:
+        assert response.status == 404

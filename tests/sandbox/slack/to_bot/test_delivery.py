@@ -1,0 +1,203 @@
+"""What Slack does when a bot is late, wrong or gone; and what it sends."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+from urllib.parse import parse_qs
+
+from aiohttp import web
+from slack_bolt.async_app import AsyncApp
+from slack_sdk.signature import SignatureVerifier
+from slack_sdk.web.async_client import AsyncWebClient
+
+from sandbox.slack.server import SlackStandIn
+from sandbox.slack.state import seed
+from tests.sandbox.slack.driver import Json, Person, actions, button
+
+
+class Receiver:
+    """A bot of ten lines that keeps what it got and answers as it is told."""
+
+    def __init__(self) -> None:
+        self.requests: list[tuple[dict[str, str], bytes]] = []
+        self.status = 200
+        self.headers: dict[str, str] = {}
+        self.pause = 0.0
+
+    async def handle(self, request: web.Request) -> web.Response:
+        self.requests.append((dict(request.headers), await request.read()))
+        await asyncio.sleep(self.pause)
+        return web.Response(status=self.status, headers=self.headers)
+
+
+async def serve(receiver: Receiver, slack: SlackStandIn) -> web.AppRunner:
+    application = web.Application()
+    application.router.add_post("/slack/events", receiver.handle)
+    runner = web.AppRunner(application, shutdown_timeout=0.1)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    slack.settings.request_url = f"http://127.0.0.1:{runner.addresses[0][1]}/slack/events"
+    return runner
+
+
+async def test_a_command_is_signed_and_whole(slack: SlackStandIn, person: Person) -> None:
+    receiver = Receiver()
+    runner = await serve(receiver, slack)
+    try:
+        done = await person.do("command", text="/outreach stats by step", user="cleo", channel="sales")
+    finally:
+        await runner.cleanup()
+    headers, body = receiver.requests[0]
+    verifier = SignatureVerifier(slack.announcement["slack_signing_secret"])
+    assert verifier.is_valid_request(body, headers)
+    form = {name: values[0] for name, values in parse_qs(body.decode()).items()}
+    assert form["command"] == "/outreach"
+    assert form["text"] == "stats by step"
+    assert (form["user_id"], form["channel_name"]) == (seed.CLEO.id, "sales")
+    assert form["response_url"] == done["response_url"]
+    assert set(form) == {
+        *("token", "team_id", "team_domain", "channel_id", "channel_name", "user_id", "user_name"),
+        *("command", "text", "api_app_id", "is_enterprise_install", "response_url", "trigger_id"),
+    }
+
+
+async def test_a_late_acknowledgement_is_a_timeout_that_people_see(
+    slack: SlackStandIn, person: Person
+) -> None:
+    receiver = Receiver()
+    receiver.pause = 5.0
+    runner = await serve(receiver, slack)
+    try:
+        await person.do("settings", ack_seconds=0.05)
+        done = await person.do("command", text="/outreach status")
+    finally:
+        await runner.cleanup()
+    assert done["ack"]["error"] == "operation_timeout"
+    assert done["answers"][0]["text"] == "`/outreach` failed with the error `operation_timeout`"
+    assert (await person.see("summary"))["unacknowledged"] == {"operation_timeout": 1}
+
+
+async def test_a_bot_that_is_gone_is_said_to_be(slack: SlackStandIn, person: Person) -> None:
+    done = await person.do("command", text="/outreach status")
+    assert done["answers"][0]["text"] == "`/outreach` failed with the error `dispatch_failed`"
+    assert len(receiver_attempts(slack)) == 1, "a command is never sent twice"
+
+
+def receiver_attempts(slack: SlackStandIn) -> list[int]:
+    return [one.attempt for one in slack.workspace.traffic.exchanges if one.direction == "to_bot"]
+
+
+async def test_an_unknown_command_reaches_nobody(person: Person) -> None:
+    refused = await person.do("command", text="/nonsense", refused=True)
+    assert refused["error"] == "/nonsense is not a valid command"
+    said = (await person.see("messages", channel="outreach-alerts"))["messages"]
+    assert said[-1]["text"] == "`/nonsense` is not a valid command."
+
+
+async def test_an_event_is_delivered_four_times_at_most(slack: SlackStandIn, person: Person) -> None:
+    receiver = Receiver()
+    receiver.status = 500
+    runner = await serve(receiver, slack)
+    try:
+        await person.do("message", text=f"<@{seed.BOT.id}> hello")
+        assert await slack.feed.until(lambda: len(receiver_attempts(slack)) == 4, timeout=5)
+    finally:
+        await runner.cleanup()
+    numbers = [headers.get("X-Slack-Retry-Num") for headers, _ in receiver.requests]
+    assert numbers == [None, "1", "2", "3"]
+    assert receiver.requests[1][0]["X-Slack-Retry-Reason"] == "http_error"
+    assert len({body for _, body in receiver.requests}) == 1, "a redelivery is the same event"
+
+
+async def test_a_bot_can_ask_for_no_retry(slack: SlackStandIn, person: Person) -> None:
+    receiver = Receiver()
+    receiver.status, receiver.headers = 500, {"X-Slack-No-Retry": "1"}
+    runner = await serve(receiver, slack)
+    try:
+        await person.do("message", text=f"<@{seed.BOT.id}> hello")
+        assert await slack.feed.until(lambda: len(receiver_attempts(slack)) == 1, timeout=5)
+        await asyncio.sleep(0.1)  # the time in which three redeliveries would have come
+    finally:
+        await runner.cleanup()
+    assert receiver_attempts(slack) == [0]
+
+
+async def test_a_mention_in_a_thread_is_answered_there(
+    running: AsyncApp, slack: SlackStandIn, person: Person
+) -> None:
+    @running.event("app_mention")
+    async def mentioned(event: Json, client: AsyncWebClient) -> None:
+        thread = event.get("thread_ts") or event["ts"]
+        await client.chat_postMessage(channel=event["channel"], thread_ts=thread, text="Here.")
+
+    said = await person.do("message", text=f"hey <@{seed.BOT.id}>", wait=3, answers=1)
+    thread = (await person.see("messages", channel=seed.ALERTS, thread_ts=said["message"]["ts"]))["messages"]
+    assert [one["text"] for one in thread] == [f"hey <@{seed.BOT.id}>", "Here."]
+    assert thread[0]["reply_count"] == 1
+
+
+async def test_what_the_platform_does_is_told(running: AsyncApp, slack: SlackStandIn, person: Person) -> None:
+    heard: asyncio.Queue[str] = asyncio.Queue()
+    for kind in ("channel_archive", "member_joined_channel", "tokens_revoked"):
+
+        @running.event(kind)
+        async def happened(event: Json) -> None:
+            heard.put_nowait(event["type"])
+
+    await person.do("channel", channel="sales", archived=True)
+    assert await asyncio.wait_for(heard.get(), 3) == "channel_archive"
+    await person.do("members", channel="general", invite="outreach")
+    assert await asyncio.wait_for(heard.get(), 3) == "member_joined_channel"
+    await person.do("event", event={"type": "tokens_revoked", "tokens": {"bot": [seed.BOT.id]}})
+    assert await asyncio.wait_for(heard.get(), 3) == "tokens_revoked"
+
+
+async def test_an_action_nobody_handles_is_a_failure_on_the_page(
+    running: AsyncApp, slack: SlackStandIn, person: Person, client: AsyncWebClient
+) -> None:
+    await person.do("settings", ack_seconds=0.2)
+    posted = await client.chat_postMessage(
+        channel=seed.ALERTS, text="x", blocks=[actions(button("lost", "Lost"))]
+    )
+    done = await person.do("click", ts=posted["ts"], text="Lost")
+    assert done["ack"]["error"] in ("dispatch_failed", "operation_timeout")
+    failures = [item for item in slack.feed.since(0) or [] if item.kind == "failure"]
+    assert failures[0].data["ts"] == posted["ts"]
+
+
+async def test_a_challenge_is_answered_before_an_address_is_taken(
+    running: AsyncApp, slack: SlackStandIn, person: Person
+) -> None:
+    if slack.settings.request_url is None:
+        refused = await person.do("request_url", url="http://127.0.0.1:9/", verify=True, refused=True)
+        assert "challenge" in refused["error"]
+    else:
+        taken = await person.do("request_url", url=slack.settings.request_url, verify=True)
+        assert taken["request_url"] == slack.settings.request_url
+    await person.do("request_url", url="https://example.com/", refused=True)
+
+
+async def test_a_choice_comes_in_the_form_that_slack_gives_it(
+    running: AsyncApp, person: Person, client: AsyncWebClient
+) -> None:
+    got: list[Any] = []
+    kinds: dict[str, tuple[Json, Any, str, Any]] = {
+        "d": ({"type": "datepicker"}, "2026-01-02", "selected_date", "2026-01-02"),
+        "t": ({"type": "timepicker"}, "09:30", "selected_time", "09:30"),
+        "u": ({"type": "users_select"}, seed.BEN.id, "selected_user", seed.BEN.id),
+        "c": ({"type": "conversations_select"}, seed.SALES, "selected_conversation", seed.SALES),
+    }
+
+    @running.action({"type": "block_actions", "action_id": "any"})
+    async def chosen(ack: Any, action: Json) -> None:
+        got.append(action)
+        await ack()
+
+    for element, value, field, expected in kinds.values():
+        blocks = [actions({**element, "action_id": "any"})]
+        posted = await client.chat_postMessage(channel=seed.ALERTS, text="x", blocks=blocks)
+        await person.do("settings", messages_per_second=0)
+        await person.do("click", ts=posted["ts"], action_id="any", value=value)
+        assert got[-1][field] == expected

@@ -1,0 +1,114 @@
+"""Socket Mode: the official client lives through everything that Slack does to connections."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import aiohttp
+import pytest
+from slack_bolt.async_app import AsyncApp
+from slack_sdk.errors import SlackApiError
+from slack_sdk.web.async_client import AsyncWebClient
+
+from sandbox.slack.server import SlackStandIn
+from sandbox.slack.state import seed
+from tests.sandbox.slack.driver import Person, over_socket
+
+
+async def address(client: AsyncWebClient, slack: SlackStandIn) -> str:
+    opened = await client.apps_connections_open(app_token=slack.announcement["slack_app_token"])
+    return str(opened["url"])
+
+
+async def answering(app: AsyncApp) -> None:
+    @app.command("/outreach")
+    async def command(ack: Any) -> None:
+        await ack("here")
+
+
+@pytest.mark.parametrize("act", ["refresh", "cut"])
+async def test_the_client_comes_back(act: str, slack: SlackStandIn, app: AsyncApp, person: Person) -> None:
+    await answering(app)
+    async with over_socket(slack, app):
+        before = slack.sockets.opened
+        assert (await person.do("sockets", act=act))["connections"] == 1
+        back = await slack.feed.until(
+            lambda: slack.sockets.opened > before and bool(slack.sockets.ready), timeout=10
+        )
+        assert back
+        done = await person.do("command", text="/outreach status", wait=3)
+        assert done["answers"][0]["text"] == "here"
+
+
+async def test_a_silent_slack_answers_nothing_until_it_speaks(
+    slack: SlackStandIn, app: AsyncApp, person: Person
+) -> None:
+    await answering(app)
+    await person.do("settings", ack_seconds=0.1)
+    async with over_socket(slack, app):
+        await person.do("sockets", act="silence")
+        assert (await person.do("command", text="/outreach status"))["ack"]["error"] == "operation_timeout"
+        await person.do("sockets", act="speak")
+        await person.do("settings", ack_seconds=3)
+        assert (await person.do("command", text="/outreach status"))["ack"]["ok"]
+
+
+async def test_an_event_comes_again_with_its_number(
+    slack: SlackStandIn, client: AsyncWebClient, person: Person, session: aiohttp.ClientSession
+) -> None:
+    await person.do("settings", ack_seconds=0.05)
+    async with session.ws_connect(await address(client, slack)) as socket:
+        hello = await socket.receive_json()
+        assert (hello["type"], hello["num_connections"]) == ("hello", 1)
+        await person.do("message", text=f"<@{seed.BOT.id}> hello")
+        envelopes = [await socket.receive_json() for _ in range(4)]
+    assert [one["retry_attempt"] for one in envelopes] == [0, 1, 2, 3]
+    assert [one["retry_reason"] for one in envelopes] == ["", "timeout", "timeout", "timeout"]
+    assert len({one["payload"]["event_id"] for one in envelopes}) == 1
+    assert len({one["envelope_id"] for one in envelopes}) == 4
+
+
+async def test_an_acknowledged_event_does_not_come_again(
+    slack: SlackStandIn, client: AsyncWebClient, person: Person, session: aiohttp.ClientSession
+) -> None:
+    async with session.ws_connect(await address(client, slack)) as socket:
+        await socket.receive_json()
+        await person.do("message", text=f"<@{seed.BOT.id}> hello")
+        envelope = await socket.receive_json()
+        await socket.send_str("nonsense that is not JSON")
+        await socket.send_str(json.dumps({"envelope_id": envelope["envelope_id"]}))
+        assert await slack.feed.until(lambda: len(slack.workspace.traffic.acks) == 1, timeout=3)
+        assert slack.workspace.traffic.redelivered == 0
+
+
+async def test_a_ticket_opens_once(
+    slack: SlackStandIn, client: AsyncWebClient, session: aiohttp.ClientSession
+) -> None:
+    url = await address(client, slack)
+    async with session.ws_connect(url):
+        pass
+    with pytest.raises(aiohttp.WSServerHandshakeError):
+        await session.ws_connect(url)
+
+
+async def test_the_eleventh_connection_is_sent_away(
+    slack: SlackStandIn, client: AsyncWebClient, session: aiohttp.ClientSession
+) -> None:
+    sockets = [await session.ws_connect(await address(client, slack)) for _ in range(11)]
+    for socket in sockets[:10]:
+        assert (await socket.receive_json())["type"] == "hello"
+    last = await sockets[10].receive_json()
+    assert (last["type"], last["reason"]) == ("disconnect", "too_many_websockets")
+    for socket in sockets:
+        await socket.close()
+
+
+async def test_socket_mode_can_be_turned_off(
+    slack: SlackStandIn, client: AsyncWebClient, person: Person
+) -> None:
+    await person.do("sockets", act="disable")
+    with pytest.raises(SlackApiError, match="link_disabled"):
+        await address(client, slack)
+    refused = await person.do("sockets", act="dance", refused=True)
+    assert "silence" in refused["error"]

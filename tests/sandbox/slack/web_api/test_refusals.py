@@ -1,0 +1,206 @@
+"""The stand-in says no where Slack does, in Slack's words."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import aiohttp
+import pytest
+from slack_sdk.errors import SlackApiError
+from slack_sdk.web.async_client import AsyncWebClient
+
+from sandbox.slack.server import SlackStandIn
+from sandbox.slack.state import seed
+from tests.sandbox.slack.driver import Person, actions, button, modal, section
+
+
+async def refused(call: Awaitable[Any]) -> dict[str, Any]:
+    with pytest.raises(SlackApiError) as caught:
+        await call
+    answer: dict[str, Any] = caught.value.response.data
+    assert answer["ok"] is False
+    return answer
+
+
+CALLS: dict[str, tuple[str, Callable[[AsyncWebClient], Awaitable[Any]]]] = {
+    "an unknown channel": ("channel_not_found", lambda c: c.chat_postMessage(channel="C404", text="x")),
+    "a private channel without the bot": (
+        "channel_not_found",
+        lambda c: c.chat_postMessage(channel=seed.OUTSIDE, text="x"),
+    ),
+    "its history": ("not_in_channel", lambda c: c.conversations_history(channel=seed.GENERAL)),
+    "an archived channel": ("is_archived", lambda c: c.chat_postMessage(channel=seed.ARCHIVED, text="x")),
+    "a message without anything": (
+        "no_text",
+        lambda c: c.api_call("chat.postMessage", json={"channel": seed.ALERTS, "text": ""}),
+    ),
+    "blocks that are no list": (
+        "invalid_blocks_format",
+        lambda c: c.chat_postMessage(channel=seed.ALERTS, text="x", blocks="nonsense"),
+    ),
+    "an empty section": (
+        "invalid_blocks",
+        lambda c: c.chat_postMessage(channel=seed.ALERTS, text="x", blocks=[section("")]),
+    ),
+    "too much of everything": (
+        "msg_blocks_too_long",
+        lambda c: c.chat_postMessage(channel=seed.ALERTS, text="x", blocks=[section("y" * 2700)] * 5),
+    ),
+    "a thread that is not there": (
+        "thread_not_found",
+        lambda c: c.chat_postMessage(channel=seed.ALERTS, text="x", thread_ts="1.000001"),
+    ),
+    "metadata without a type": (
+        "invalid_metadata_format",
+        lambda c: c.chat_postMessage(channel=seed.ALERTS, text="x", metadata={"event_payload": {}}),
+    ),
+    "huge metadata": (
+        "metadata_too_large",
+        lambda c: c.chat_postMessage(
+            channel=seed.ALERTS, text="x", metadata={"event_type": "t", "event_payload": {"a": "y" * 8000}}
+        ),
+    ),
+    "changing what is not there": (
+        "message_not_found",
+        lambda c: c.chat_update(channel=seed.ALERTS, ts="1.000001", text="x"),
+    ),
+    "an ephemeral for who is not there": (
+        "user_not_in_channel",
+        lambda c: c.chat_postEphemeral(channel=seed.ALERTS, user=seed.EVA.id, text="x"),
+    ),
+    "an unknown user": ("user_not_found", lambda c: c.users_info(user="U404")),
+    "an unknown group": ("no_such_subteam", lambda c: c.usergroups_users_list(usergroup="S404")),
+    "an unknown trigger": ("invalid_trigger_id", lambda c: c.views_open(trigger_id="1.2.x", view=modal())),
+    "an unknown view": ("not_found", lambda c: c.views_update(view_id="V404", view=modal())),
+    "a long title": (
+        "invalid_arguments",
+        lambda c: c.views_open(trigger_id="1", view=modal(title={"type": "plain_text", "text": "x" * 25})),
+    ),
+    "an unknown method": ("unknown_method", lambda c: c.api_call("admin.users.list")),
+    "a wrong cursor": ("invalid_cursor", lambda c: c.users_list(cursor="nonsense")),
+    "a private channel to join": ("channel_not_found", lambda c: c.conversations_join(channel=seed.OUTSIDE)),
+    "a bad reaction": (
+        "invalid_name",
+        lambda c: c.reactions_add(channel=seed.ALERTS, timestamp="1.0", name="no spaces please"),
+    ),
+    "the wrong token for sockets": ("invalid_auth", lambda c: c.apps_connections_open(app_token="xapp-no")),
+}
+
+
+@pytest.mark.parametrize("what", CALLS)
+async def test_slack_would_refuse(what: str, client: AsyncWebClient) -> None:
+    error, call = CALLS[what]
+    assert (await refused(call(client)))["error"] == error
+
+
+async def test_a_refusal_of_blocks_points_at_each_fault(client: AsyncWebClient) -> None:
+    blocks = [section("x" * 3001), actions(button("a", "y" * 76), button("a", "z"))]
+    answer = await refused(client.chat_postMessage(channel=seed.ALERTS, text="x", blocks=blocks))
+    messages = answer["response_metadata"]["messages"]
+    assert messages == [
+        "[ERROR] must be less than 3001 characters [json-pointer:/blocks/0/text/text]",
+        "[ERROR] must be less than 76 characters [json-pointer:/blocks/1/elements/0/text/text]",
+        "[ERROR] action_id is not unique: a [json-pointer:/blocks/1/elements]",
+    ]
+
+
+@pytest.mark.parametrize(("token", "error"), [("", "not_authed"), ("xoxb-no", "invalid_auth")])
+async def test_a_token_must_be_right(
+    token: str, error: str, slack: SlackStandIn, session: aiohttp.ClientSession
+) -> None:
+    headers = {"Authorization": f"Bearer {token}"}
+    async with session.post(f"{slack.origin}/api/auth.test", headers=headers) as response:
+        assert await response.json() == {"ok": False, "error": error}
+
+
+async def test_a_revoked_token_is_refused_everywhere(client: AsyncWebClient, person: Person) -> None:
+    await client.auth_test()
+    await person.do("token", revoked=True)
+    assert (await refused(client.auth_test()))["error"] == "token_revoked"
+    await person.do("token", revoked=False)
+    await client.auth_test()
+
+
+async def test_a_missing_scope_is_named(client: AsyncWebClient, person: Person) -> None:
+    await person.do("scopes", remove=["chat:write", "groups:history"])
+    answer = await refused(client.chat_postMessage(channel=seed.ALERTS, text="x"))
+    assert (answer["error"], answer["needed"]) == ("missing_scope", "chat:write")
+    assert "users:read" in answer["provided"].split(",")
+    assert (await refused(client.conversations_history(channel=seed.PRIVATE)))["needed"] == "groups:history"
+    assert (await client.conversations_history(channel=seed.ALERTS))["ok"]
+
+
+async def test_only_the_public_scope_opens_channels_without_the_bot(
+    client: AsyncWebClient, person: Person
+) -> None:
+    assert (await client.chat_postMessage(channel=seed.GENERAL, text="x"))["ok"]
+    await person.do("scopes", remove=["chat:write.public"])
+    post = client.chat_postMessage(channel=seed.GENERAL, text="x")
+    assert (await refused(post))["error"] == "not_in_channel"
+
+
+async def test_each_method_has_its_tier(client: AsyncWebClient, person: Person) -> None:
+    await person.do("settings", tier_factor=1)
+    for _ in range(20):
+        await client.users_list()
+    with pytest.raises(SlackApiError) as caught:
+        await client.users_list()
+    assert (caught.value.response.status_code, caught.value.response.headers["Retry-After"]) == (429, "3")
+    await client.users_info(user=seed.ANN.id)
+    await person.do("clock", advance=3)
+    await client.users_list()
+    await person.do("settings", tier_factor=0)
+    for _ in range(3):
+        await client.users_list()
+
+
+async def test_only_own_messages_can_be_changed(client: AsyncWebClient, person: Person) -> None:
+    said = await person.do("message", text="mine", user="ben")
+    ts = said["message"]["ts"]
+    assert (await refused(client.chat_update(channel=seed.ALERTS, ts=ts, text="x")))[
+        "error"
+    ] == "cant_update_message"
+    assert (await refused(client.chat_delete(channel=seed.ALERTS, ts=ts)))["error"] == "cant_delete_message"
+
+
+async def test_an_ephemeral_cannot_be_updated(client: AsyncWebClient) -> None:
+    posted = await client.chat_postEphemeral(channel=seed.ALERTS, user=seed.ANN.id, text="psst")
+    update = client.chat_update(channel=seed.ALERTS, ts=posted["message_ts"], text="x")
+    assert (await refused(update))["error"] == "message_not_found"
+
+
+async def test_the_second_second_is_waited_for(client: AsyncWebClient, person: Person) -> None:
+    await person.do("settings", burst=2, messages_per_second=0.5)
+    for _ in range(2):
+        await client.chat_postMessage(channel=seed.ALERTS, text="x")
+    with pytest.raises(SlackApiError) as caught:
+        await client.chat_postMessage(channel=seed.ALERTS, text="x")
+    assert caught.value.response.status_code == 429
+    assert caught.value.response.headers["Retry-After"] == "2"
+    assert caught.value.response["error"] == "ratelimited"
+    await client.chat_postMessage(channel=seed.SALES, text="another channel has its own second")
+    await person.do("clock", advance=2)
+    await client.chat_postMessage(channel=seed.ALERTS, text="x")
+    assert (await person.see("summary"))["rate_limited"] == 1
+
+
+async def test_a_body_that_is_no_json_is_refused(slack: SlackStandIn, session: aiohttp.ClientSession) -> None:
+    headers = {"Content-Type": "application/json"}
+    for body in (b"{", b"[]", b"\xff\xfe", b"[" * 100_000):
+        async with session.post(
+            f"{slack.origin}/api/chat.postMessage", data=body, headers=headers
+        ) as response:
+            assert (await response.json())["error"] == "invalid_json"
+
+
+async def test_other_names_and_other_pages_stay_outside(
+    slack: SlackStandIn, session: aiohttp.ClientSession
+) -> None:
+    for headers, status in (
+        ({"Host": "evil.example"}, 421),
+        ({"Origin": "https://evil.example"}, 403),
+        ({"Origin": slack.origin}, 200),
+    ):
+        async with session.post(f"{slack.origin}/control/reset", headers=headers) as response:
+            assert response.status == status

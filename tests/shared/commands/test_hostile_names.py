@@ -1,0 +1,101 @@
+"""Whatever the service calls its things, every button of every card is a line that means what it says."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import httpx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shared.api.errors import OutreachError
+from shared.commands import parse
+from shared.domain.card import Card
+from shared.operations import error_card
+from tests.shared.doubles import KEY, open_office, text
+
+NASTY = [
+    "@globex",
+    "--yes",
+    "for 2h",
+    "reason",
+    '"',
+    "a=b",
+    "\x1b[31mred",
+    "<!channel>",
+    "=1+1",
+    "\u202egnp",
+    "x" * 3000,
+    "\\",
+]
+names = st.sampled_from(NASTY) | st.text(min_size=1, max_size=12)
+
+
+async def cards(name: str, other: str) -> list[Card]:
+    office = open_office()
+    async with office.client:
+        office.service.sequences = [
+            {"id": f"sq {name}", "name": name, "status": "active"},
+            {"id": f"sq2 {other}", "name": f"{name}{other}", "status": "paused"},
+        ]
+        office.service.inboxes = [
+            {"email": f"a@{name}", "health_score": 1},
+            {"email": f"{other}@b", "health_score": 2},
+        ]
+        office.service.leads = [
+            {"id": f"ld{name}", "email": f"ann@{other}", "status": "active", "company": name}
+        ]
+        lines = (
+            "sequences",
+            "inboxes",
+            "status",
+            "leads",
+            "resume sq",
+            "pause 'sq2 '",
+            "lead ld",
+            "digest now",
+            "stats",
+        )
+        return [await office.say(line) for line in lines]
+
+
+@given(names, names)
+@settings(max_examples=40)
+def test_every_button_parses(name: str, other: str) -> None:
+    for card in asyncio.run(cards(name, other)):
+        for button in card.buttons:
+            assert parse(button.command).workspace is None
+            assert len(button.label) <= 75
+
+
+@given(names, names)
+@settings(max_examples=40)
+def test_the_button_of_a_choice_names_the_sequence_it_shows(name: str, other: str) -> None:
+    chosen = asyncio.run(cards(name, other))[4]
+    targets = [parse(button.command).values.get("target") for button in chosen.buttons]
+    if chosen.title.startswith("“sq”"):
+        assert chosen.table is not None
+        assert targets == [(row.cells[0],) for row in chosen.table.rows]
+
+
+async def test_no_text_and_no_log_line_has_the_key(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    office = open_office()
+    told = [repr(office.desk), repr(office.client)]
+    async with office.client:
+        for instead in (
+            httpx.ConnectError("no"),
+            httpx.Response(401, text=f"key {KEY}"),
+            httpx.Response(500, text=f"<h1>{KEY}"),
+        ):
+            for endpoint in ("GET /sequences", "GET /inboxes", "GET /stats", "GET /leads"):
+                office.service.failing[endpoint] = instead
+            told.append(text(await office.say("status")))
+            with pytest.raises(OutreachError) as caught:
+                await office.say("pause sq_1")
+            told += [text(error_card(caught.value, "ref")), repr(caught.value), str(caught.value)]
+    assert office.records is not None
+    told += [repr(office.records.entries), caplog.text]
+    assert not [line for line in told if KEY in line]

@@ -1,0 +1,310 @@
+"""The history on SQLite and on a real PostgreSQL: what moved, what changed, what was on the screen."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import stat
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy.engine import URL
+
+from shared.api.http.rate_limit import BudgetState
+from shared.api.models import Inbox, Lead, Sequence, StatsRow
+from shared.domain.snapshot import SOURCES, Reading, Snapshot
+from shared.domain.snapshot_json import from_json, to_json, to_text
+from shared.history import History, HistoryUnavailable
+from shared.storage.database import beside, parse_url
+from tests.shared.doubles import NOW
+
+HOUR = timedelta(hours=1)
+DAY = timedelta(days=1)
+
+
+def snapshot(at: datetime, *, score: float | None = 90, status: str = "active", sends: int = 100) -> Snapshot:
+    inboxes = (Inbox(email="a@x.com", health_score=score, daily_limit=40, status=status),)
+    rows = (StatsRow(group="sq_1", sends=sends, replies=4),)
+    empty = Snapshot(workspace="acme", budget=BudgetState(rate=9.5))
+    return replace(
+        empty,
+        inboxes=Reading(value=inboxes, read_at=at),
+        sequences=Reading(value=(Sequence(id="sq_1", name="Spring", status=status),), read_at=at),
+        stats={**empty.stats, "sequence": Reading(value=rows, read_at=at)},
+        today=Reading(value=StatsRow(group="today", sends=sends), read_at=at),
+    )
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> URL:
+    if request.param == "sqlite":
+        return beside(parse_url(f"sqlite:///{tmp_path}/outreach.db"), "history")
+    found = parse_url(request.getfixturevalue("postgresql"))
+    engine = sa.create_engine(found)
+    with engine.begin() as connection:
+        connection.execute(sa.text("DROP SCHEMA public CASCADE"))
+        connection.execute(sa.text("CREATE SCHEMA public"))
+    engine.dispose()
+    return found
+
+
+@pytest.fixture
+async def history(url: URL) -> AsyncIterator[History]:
+    async with History(url) as opened:
+        yield opened
+
+
+async def values(
+    history: History, *, metric: str = "health_score", days: int = 30, points: int = 10_000
+) -> list[float | None]:
+    found = await history.series(
+        "acme",
+        kind="inbox",
+        key="a@x.com",
+        metric=metric,
+        start=NOW - days * DAY,
+        end=NOW + 30 * DAY,
+        points=points,
+    )
+    return [sample.value for sample in found]
+
+
+async def test_a_value_is_kept_where_it_moves(history: History) -> None:
+    for hours, score in enumerate([90, 90, 90, 85, 85, None, 70]):
+        at = NOW + hours * HOUR
+        await history.add(snapshot(at, score=score), now=at)
+    assert await values(history) == [90, 85, None, 70]
+
+
+async def test_the_value_that_held_at_the_start_is_told(history: History) -> None:
+    await history.add(snapshot(NOW), now=NOW)
+    found = await history.series(
+        "acme", kind="inbox", key="a@x.com", metric="health_score", start=NOW + DAY, end=NOW + 2 * DAY
+    )
+    assert [(sample.at, sample.value) for sample in found] == [(NOW + DAY, 90)]
+
+
+async def test_a_reading_that_is_not_new_is_not_written_again(history: History) -> None:
+    await history.add(snapshot(NOW), now=NOW)
+    failed = replace(snapshot(NOW, score=10), sequences=Reading())
+    assert await history.add(failed, now=NOW + HOUR) == ()
+    assert await values(history) == [90]
+
+
+async def test_long_series_are_thinned_in_the_database_and_keep_their_extremes(history: History) -> None:
+    for minute in range(60):
+        at = NOW + timedelta(minutes=minute)
+        await history.add(snapshot(at, score=minute % 10), now=at)
+    found = await history.series(
+        "acme", kind="inbox", key="a@x.com", metric="health_score", start=NOW, end=NOW + HOUR, points=6
+    )
+    assert len(found) <= 7
+    assert {sample.high for sample in found[:-1]} == {9}
+    assert min(sample.low or 0 for sample in found) == 0
+
+
+async def test_series_of_all_rows_come_at_once(history: History) -> None:
+    await history.add(snapshot(NOW, sends=100), now=NOW)
+    await history.add(snapshot(NOW + HOUR, sends=150), now=NOW + HOUR)
+    found = await history.all_series("acme", kind="sequence", metric="sends", start=NOW, end=NOW + 2 * HOUR)
+    assert {key: [sample.value for sample in kept] for key, kept in found.items()} == {"sq_1": [100, 150]}
+    for kind, metric in (("total", "sends"), ("today", "sends"), ("domain", "health_score")):
+        assert await history.all_series("acme", kind=kind, metric=metric, start=NOW - DAY, end=NOW + DAY)
+
+
+async def test_courses_are_evenly_spaced_and_each_sample_holds_until_the_next(history: History) -> None:
+    async def course(*, start: datetime) -> Mapping[str, tuple[float, ...]]:
+        end = NOW + 10 * HOUR
+        return await history.courses(
+            "acme", kind="inbox", metric="health_score", start=start, end=end, points=5
+        )
+
+    assert await course(start=NOW) == {}
+    await history.add(snapshot(NOW + 2 * HOUR, score=90), now=NOW + 2 * HOUR)
+    later = NOW + timedelta(hours=6.5)
+    await history.add(snapshot(later, score=70), now=later)
+    assert await course(start=NOW) == {"a@x.com": (90, 90, 90, 70, 70)}
+    assert await course(start=NOW + 5 * HOUR) == {"a@x.com": (90, 70, 70, 70, 70)}
+    assert await course(start=NOW + 8 * HOUR) == {"a@x.com": (70,) * 5}, "it has not moved since"
+    assert await course(start=NOW - 10 * HOUR) == {"a@x.com": (90, 90, 70)}, "nothing is known of before"
+
+
+async def test_transitions_tell_what_changed_the_newest_first(history: History) -> None:
+    assert await history.add(snapshot(NOW), now=NOW) == ()
+    told = await history.add(snapshot(NOW + HOUR, score=50, status="resting"), now=NOW + HOUR)
+    assert {(one.kind, one.key, one.field, one.before, one.after) for one in told} == {
+        ("inbox", "a@x.com", "status", "active", "resting"),
+        ("inbox", "a@x.com", "health", "healthy", "bad"),
+        ("sequence", "sq_1", "status", "active", "resting"),
+    }
+    await history.add(snapshot(NOW + 2 * HOUR, score=50), now=NOW + 2 * HOUR)
+    found = await history.transitions("acme", limit=2)
+    assert [(one.at, one.after) for one in found] == [(NOW + 2 * HOUR, "active")] * 2
+    assert set(await history.transitions("acme", start=NOW)) >= set(told)
+    assert await history.transitions("globex") == ()
+
+
+async def test_a_second_writer_tells_nothing_twice(history: History, url: URL) -> None:
+    await history.add(snapshot(NOW), now=NOW)
+    async with History(url) as other:
+        both = await asyncio.gather(
+            *(one.add(snapshot(NOW + HOUR, status="resting"), now=NOW + HOUR) for one in (history, other))
+        )
+    assert sorted(map(len, both)) == [0, 2]
+    assert await values(history) == [90]
+
+
+async def test_two_writers_in_turn_each_know_what_the_other_wrote(history: History, url: URL) -> None:
+    scores = [90, 80, 80, 70, 90, 70]
+    async with History(url) as other:
+        for hours, score in enumerate(scores):
+            writer = (history, other)[hours % 2]
+            await writer.add(snapshot(NOW + hours * HOUR, score=score), now=NOW + hours * HOUR)
+    assert await values(history) == [90, 80, 70, 90, 70]
+    assert [one.after for one in await history.transitions("acme")] == ["at risk", "healthy", "at risk"]
+
+
+@given(name=st.text(max_size=10), status=st.text(max_size=5))
+@settings(max_examples=25)
+def test_no_name_breaks_the_history(name: str, status: str) -> None:
+    async def keep_both() -> None:
+        async with History(parse_url(f"sqlite:///{folder}/history.db")) as history:
+            for hours, word in enumerate(("active", status)):
+                inboxes = (
+                    Inbox(email=name, status=word),
+                    Inbox(email=name, status="active"),
+                    Inbox(email=f"{name}\0\ud800"),
+                )
+                made = Snapshot(workspace="acme", inboxes=Reading(value=inboxes, read_at=NOW + hours * HOUR))
+                await history.add(made, now=NOW + hours * HOUR)
+            assert await history.all_series(
+                "acme", kind="inbox", metric="health_score", start=NOW, end=NOW + DAY
+            )
+
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(keep_both())
+
+
+async def test_postgresql_takes_hostile_names_too(history: History) -> None:
+    inboxes = (Inbox(email="a\0b\ud800@x.com", health_score=3, status="\0"),)
+    made = Snapshot(workspace="acme", inboxes=Reading(value=inboxes, read_at=NOW))
+    await history.add(made, now=NOW)
+    assert list(
+        await history.all_series("acme", kind="inbox", metric="health_score", start=NOW, end=NOW + DAY)
+    ) == ["a\ufffdb?@x.com"]
+
+
+async def test_a_screen_can_be_replayed(history: History) -> None:
+    first, second = snapshot(NOW), snapshot(NOW + HOUR, sends=200)
+    await history.add(first, now=NOW)
+    await history.add(snapshot(NOW + timedelta(seconds=20)), now=NOW + timedelta(seconds=20))
+    await history.add(second, now=NOW + HOUR)
+    assert await history.moments("acme", start=NOW - DAY, end=NOW + DAY) == (NOW, NOW + HOUR)
+    assert await history.snapshot_at("acme", NOW + timedelta(minutes=59)) == first
+    assert await history.snapshot_at("acme", NOW + 2 * HOUR) == second
+    assert await history.snapshot_at("acme", NOW - DAY) is None
+
+
+async def test_old_things_are_thinned_and_the_last_value_stays(history: History) -> None:
+    for hours in range(48):
+        at = NOW + hours * timedelta(minutes=30)
+        await history.add(snapshot(at, score=hours, status="active" if hours % 2 else "resting"), now=at)
+    assert (
+        len(
+            await values(
+                history,
+            )
+        )
+        == 48
+    )
+    later = NOW + 10 * DAY
+    await history.add(Snapshot(workspace="acme"), now=later)
+    assert (
+        len(
+            await values(
+                history,
+            )
+        )
+        == 25
+    )
+    assert await history.moments("acme", start=NOW - DAY, end=later) == ()
+    await history.add(Snapshot(workspace="acme"), now=NOW + 401 * DAY)
+    assert await values(history) == [47]
+    assert await history.transitions("acme") == ()
+
+
+async def test_a_clock_that_steps_back_breaks_nothing(history: History) -> None:
+    await history.add(snapshot(NOW, score=90), now=NOW)
+    await history.add(snapshot(NOW - HOUR, score=80), now=NOW - HOUR)
+    await history.add(snapshot(NOW + HOUR, score=70), now=NOW + HOUR)
+    assert await values(history) == [90, 70]
+
+
+@pytest.mark.parametrize("damage", [b"no database at all " * 500, None], ids=["not-a-database", "torn-page"])
+async def test_a_damaged_file_is_set_aside_said_and_begun_anew(tmp_path: Path, damage: bytes | None) -> None:
+    path = tmp_path / "history.db"
+    async with History(parse_url(f"sqlite:///{path}")) as first:
+        for hours in range(30):
+            at = NOW + hours * HOUR
+            await first.add(snapshot(at, score=hours), now=at)
+    content = path.read_bytes()
+    path.write_bytes(damage or content[:100] + b"\xff" * 8092 + content[8192:])
+    async with History(parse_url(f"sqlite:///{path}")) as second:
+        await second.add(snapshot(NOW), now=NOW)
+        assert await values(second) == [90]
+        assert "set aside" in second.notice
+    assert (tmp_path / second.notice.split()[9].rstrip(",")).exists()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+async def test_a_database_that_does_not_answer_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for url in (
+        f"sqlite:///{tmp_path}/file/history.db",
+        "postgresql://nobody@127.0.0.1:9/none?connect_timeout=1",
+    ):
+        async with History(parse_url(url)) as history:
+            with pytest.raises(HistoryUnavailable):
+                await history.transitions("acme")
+
+
+times = st.datetimes(min_value=datetime(2020, 1, 1), max_value=datetime(2030, 1, 1)).map(  # noqa: DTZ001 # bounds must be naive
+    lambda at: at.replace(tzinfo=NOW.tzinfo)
+)
+words = st.none() | st.text(max_size=8)
+numbers = st.none() | st.integers(0, 10**9)
+MODELS = {
+    "sequences": st.builds(Sequence, id=st.text(), name=words, status=words, steps=numbers),
+    "inboxes": st.builds(
+        Inbox, email=st.text(), health_score=st.none() | st.floats(0, 100), daily_limit=numbers, status=words
+    ),
+    "interested": st.builds(Lead, id=st.text(), email=words, company=words),
+}
+rows = st.builds(StatsRow, group=st.text(), sends=numbers, replies=numbers, meetings=numbers)
+
+
+@given(st.data())
+def test_a_snapshot_survives_json(data: st.DataObject) -> None:
+    made = Snapshot(
+        workspace=data.draw(st.text()),
+        budget=data.draw(st.none() | st.just(BudgetState(rate=9.5, waiting=3))),
+    )
+    for name, source in SOURCES.items():
+        one = MODELS.get(name, rows)
+        value = data.draw(
+            st.none() | (rows if name in {"today", "previous"} else st.lists(one, max_size=2).map(tuple))
+        )
+        reading = Reading(value=value, read_at=data.draw(st.none() | times), error=data.draw(words))
+        made = made.having(source, reading)
+    assert from_json(to_json(made)) == made
+    assert json.loads("".join(to_text(made))) == to_json(made)
+    crowd = tuple(Inbox(email=f"{n}@x.com") for n in range(1001))
+    large = replace(made, inboxes=Reading(value=crowd, read_at=NOW), interested=Reading(value=()))
+    assert json.loads("".join(to_text(large))) == to_json(large), "in several pieces, and in none"

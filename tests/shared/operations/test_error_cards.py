@@ -1,0 +1,64 @@
+"""Every failure is a card: what happened, why, what next, a reference."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.api import errors
+from shared.commands import UsageError, parse
+from shared.domain.card import Tone
+from shared.domain.records import RecordsUnavailable
+from shared.operations import error_card
+from tests.shared.doubles import facts, text
+
+ALL = [
+    errors.Unauthorized(endpoint="GET /sequences", status=401, code="unauthorized"),
+    errors.NotFound(endpoint="PATCH /sequences/sq_1", status=404),
+    errors.InvalidRequest("email is missing", field="email", status=400),
+    errors.RateLimited(retry_after=3.2),
+    errors.Unreachable(hint="(no route)"),
+    errors.ServiceBroken(status=502),
+    errors.Uncertain(endpoint="POST /leads"),
+    errors.Unreadable("no id", hint='[fields.inbox] email = "…"'),
+    errors.OutreachError("odd"),
+    RecordsUnavailable("the database is gone"),
+    ValueError("internal detail"),
+]
+
+
+@pytest.mark.parametrize("error", ALL, ids=lambda error: type(error).__name__)
+def test_a_failure_says_what_why_and_what_next(error: Exception) -> None:
+    card = error_card(error, "ref-1")
+    assert card.tone is Tone.BAD
+    assert len(card.text) == 2
+    assert "ref-1" in card.footer
+
+
+def test_the_details_are_there() -> None:
+    assert facts(error_card(ALL[2]))["Field"] == "email"
+    assert "in 3 s" in text(error_card(ALL[3]))
+    assert "[fields.inbox]" in text(error_card(ALL[7]))
+    assert "the database is gone" in text(error_card(ALL[9]))
+
+
+def test_a_fault_of_our_own_shows_no_inner_detail() -> None:
+    assert "internal detail" not in text(error_card(ALL[10], "ref-1"))
+
+
+def test_a_usage_error_is_its_own_card() -> None:
+    with pytest.raises(UsageError) as caught:
+        parse("paus")
+    assert error_card(caught.value) is caught.value.card
+
+
+@given(
+    st.text(),
+    st.text(),
+    st.sampled_from([errors.Unauthorized, errors.Unreachable, errors.Uncertain, errors.Unreadable]),
+)
+def test_no_message_of_the_service_breaks_the_card(
+    message: str, hint: str, kind: type[errors.OutreachError]
+) -> None:
+    assert error_card(kind(message, hint=hint)).title

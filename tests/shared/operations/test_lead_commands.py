@@ -1,0 +1,159 @@
+"""`leads`, `lead`, `add` and `remove`, over the real client."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import httpx
+import pytest
+
+from shared.api.errors import OutreachError
+from shared.commands import parse
+from shared.domain.card import Tone
+from shared.operations import asks, run
+from tests.shared.doubles import Office, facts, text
+
+
+def results(office: Office) -> list[str]:
+    assert office.records is not None
+    return [entry.result for entry in office.records.entries]
+
+
+async def test_leads_are_the_newest_hundred_and_say_that_there_are_more(office: Office) -> None:
+    card = await office.say("leads")
+    assert (card.title, len(card.data or ())) == ("100 leads", 100)
+    assert "There are more" in card.footer
+    assert card.data is not None
+    assert card.data[0] == {
+        "id": "ld_0",
+        "email": "p0@acme.com",
+        "status": "active",
+        "first_name": "P0",
+        "last_name": None,
+        "company": None,
+    }
+
+
+async def test_leads_of_a_sequence_and_a_status(office: Office) -> None:
+    card = await office.say("leads spring interested")
+    assert card.title == "0 interested leads of Spring"
+    assert office.service.requests[-1][2] == {"sequence_id": "sq_3", "status": "interested", "limit": "100"}
+
+
+async def test_a_status_that_is_misspelt_is_recognised(office: Office) -> None:
+    assert "Did you mean interested?" in text(await office.say("leads intrested"))
+    card = await office.say("leads q3 replied")
+    assert [button.command for button in card.buttons] == ["leads sq_1 replied", "leads sq_2 replied"]
+
+
+async def test_a_lead_is_found_by_address_or_id_on_a_later_page(office: Office) -> None:
+    office.service.leads[240]["plan"] = "pro"
+    card = await office.say("lead P240@ACME.com")
+    assert facts(card)["plan"] == "pro"
+    assert card.buttons[0].command == "remove ld_240"
+    assert (await office.say("lead ld_3")).title == "P3"
+    assert len(office.service.asked("GET")) == 3 + 1
+
+
+async def test_a_lead_that_is_not_there(office: Office) -> None:
+    card = await office.say("lead nobody@acme.com")
+    assert "All 250 leads were looked at" in text(card)
+    assert card.data == ()
+
+
+async def test_the_search_stops_and_says_where(office: Office) -> None:
+    office.service.leads = [
+        {"id": f"ld_{n}", "email": f"p{n}@acme.com", "status": "active"} for n in range(2100)
+    ]
+    card = await office.say("lead p2050@acme.com")
+    assert "Only the newest 2,000 leads" in text(card)
+    assert card.tone is Tone.UNKNOWN
+
+
+async def test_who_has_time_looks_further_and_sees_how_far(office: Office) -> None:
+    office.service.leads = [
+        {"id": f"ld_{n}", "email": f"p{n}@acme.com", "status": "active"} for n in range(2100)
+    ]
+    counts: list[int] = []
+    desk = replace(office.desk, pages_searched=30, progress=counts.append)
+    card = await run(parse("lead p2050@acme.com"), desk)
+    assert facts(card)["Address"] == "p2050@acme.com"
+    assert counts == list(range(100, 2101, 100))
+    assert "All 2,100 leads" in text(await run(parse("lead p9@b.com"), desk))
+
+
+async def test_add_adds_with_fields(office: Office) -> None:
+    card = await office.say('add ann@new.com to Q3 CTO first_name="Ann Marie" plan=pro')
+    assert (card.title, card.tone) == ("ann@new.com was added to Q3 CTO", Tone.GOOD)
+    lead = {"email": "ann@new.com", "first_name": "Ann Marie", "plan": "pro"}
+    assert office.service.requests[-1] == ("POST", "/leads", {"sequence_id": "sq_2", "leads": [lead]})
+    assert results(office) == ["added to Q3 CTO"]
+
+
+async def test_add_tells_why_a_lead_was_skipped(office: Office) -> None:
+    card = await office.say("add p1@acme.com to sq_1")
+    assert (card.title, card.tone) == ("p1@acme.com was not added to Q3 Founders", Tone.WARN)
+    assert "duplicate" in text(card)
+
+
+async def test_add_to_a_shared_beginning_keeps_the_fields_in_the_choice(office: Office) -> None:
+    card = await office.say('add ann@new.com to q3 first_name="Ann Marie"')
+    chosen = parse(card.buttons[1].command)
+    assert chosen.values == {
+        "email": "ann@new.com",
+        "target": ("sq_2",),
+        "fields": {"first_name": "Ann Marie"},
+    }
+    assert office.service.asked("POST") == []
+
+
+async def test_an_answer_that_tells_nothing_is_no_success(office: Office) -> None:
+    with office.failing("POST /leads", httpx.Response(201, json={})):
+        card = await office.say("add ann@new.com to sq_1")
+    assert card.tone is Tone.WARN
+
+
+async def test_remove_asks_first_and_its_button_removes(office: Office) -> None:
+    card = await office.say("remove p7@acme.com")
+    assert card.title == "Remove P7?"
+    assert office.service.asked("DELETE") == []
+    assert results(office) == []
+    line = asks(card)
+    assert line == "remove ld_7 --yes"
+    done = await office.say(line)
+    assert done.tone is Tone.GOOD
+    assert office.service.asked("DELETE") == ["/leads/ld_7"]
+    assert results(office) == ["removed ld_7"]
+
+
+async def test_remove_goes_ahead_where_the_face_has_asked(office: Office) -> None:
+    office.confirmed = True
+    assert (await office.say("remove p7@acme.com")).title == "p7@acme.com was removed"
+    assert "ld_7" not in {lead["id"] for lead in office.service.leads}
+
+
+async def test_remove_of_an_unseen_id_still_asks(office: Office) -> None:
+    card = await office.say("remove ld_old")
+    assert asks(card) == "remove ld_old --yes"
+    gone = await office.say("remove ld_old --yes")
+    assert (gone.title, gone.tone) == ("ld_old is not in this workspace", Tone.WARN)
+    assert results(office) == ["refused: not found"]
+
+
+async def test_one_address_of_two_leads_is_a_choice(office: Office) -> None:
+    office.service.leads[5]["email"] = "p4@acme.com"
+    office.confirmed = True
+    card = await office.say("remove p4@acme.com")
+    assert [button.command for button in card.buttons] == ["remove ld_4", "remove ld_5"]
+    assert office.service.asked("DELETE") == []
+
+
+async def test_remove_of_nobody(office: Office) -> None:
+    assert (await office.say("remove nobody@acme.com")).tone is Tone.WARN
+    assert office.service.asked("DELETE") == []
+
+
+async def test_a_failure_of_the_service_is_in_the_audit(office: Office) -> None:
+    with office.failing("DELETE /leads", httpx.Response(503, text="down")), pytest.raises(OutreachError):
+        await office.say("remove ld_1 --yes")
+    assert results(office)[0].startswith("failed: DELETE /leads")

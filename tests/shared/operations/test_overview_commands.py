@@ -1,0 +1,182 @@
+"""`help`, `status`, `inboxes` and `stats`, over the real client."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import httpx
+
+from shared.commands import COMMANDS, Role
+from shared.domain.card import Tone
+from shared.domain.records import AlertsSummary
+from tests.shared.doubles import NOW, MemoryRecords, Office, facts, text
+
+
+async def test_help_marks_what_this_person_may_not_do(office: Office) -> None:
+    office.role = Role.READER
+    card = await office.say("help")
+    assert card.table is not None
+    assert len(card.table.rows) == len(COMMANDS)
+    assert "pause" in card.footer
+
+
+async def test_status_tells_everything_at_once(office: Office) -> None:
+    assert office.records is not None
+    office.records.alerts = AlertsSummary(
+        waiting=2, oldest_waiting_at=NOW - timedelta(seconds=40), last_delivery_at=NOW - timedelta(minutes=3)
+    )
+    told = facts(await office.say("status"))
+    assert told["Service"] == "reachable"
+    assert told["Sequences"] == "2 active, 1 paused"
+    assert told["Inboxes"] == "2 healthy, 1 at risk, 1 unknown"
+    assert told["Today"] == "4,000 sends, 100 replies, 22 positive, 4 meetings"
+    assert told["Alerts"] == "2 waiting, the oldest for 40 s"
+    assert told["Last delivery"] == "3 min ago"
+    assert (
+        "GET",
+        "/stats",
+        {"group_by": "sequence", "from": "2026-03-10", "to": "2026-03-10"},
+    ) in office.service.requests
+
+
+async def test_status_names_the_channels_that_take_nothing(office: Office) -> None:
+    assert office.records is not None
+    office.records.alerts = AlertsSummary(dead=2, held=1, broken={"C1": "is_archived"})
+    card = await office.say("status")
+    assert facts(card)["Alerts"] == "0 waiting, 2 undeliverable, 1 held over the quiet hours"
+    assert facts(card)["Channels that take nothing"] == "C1 (is_archived)"
+
+
+async def test_status_tells_of_timers_that_only_a_newer_version_knows(office: Office) -> None:
+    assert office.records is not None
+    office.records.alerts = AlertsSummary(strange_timers=("brew",))
+    assert facts(await office.say("status"))["Timers"].startswith("brew: due")
+    office.records.alerts = AlertsSummary()
+    assert "Timers" not in facts(await office.say("status"))
+
+
+async def test_status_in_part_says_what_is_missing_and_why(office: Office) -> None:
+    office.records = None
+    with office.failing("GET /inboxes", httpx.Response(500, text="<h1>oops</h1>")):
+        card = await office.say("status")
+    told = facts(card)
+    assert told["Sequences"] == "2 active, 1 paused"
+    assert told["Inboxes"].startswith("unknown: ")
+    assert told["Alerts"] == "unknown: The bot's records are not available here."
+    assert told["Service"].startswith("answers in part")
+    assert card.tone is Tone.BAD
+    assert card.data is not None
+    assert card.data[0]["inboxes"] is None
+    assert card.data[0]["reachable"] is False
+
+
+async def test_status_with_a_revoked_key_says_so_once_for_all(office: Office) -> None:
+    refusal = httpx.Response(401, json={"error": {"code": "unauthorized"}})
+    with (
+        office.failing("GET /inboxes", refusal),
+        office.failing("GET /stats", refusal),
+        office.failing("GET /sequences", refusal),
+    ):
+        assert facts(await office.say("status"))["Service"].startswith("not available")
+
+
+async def test_status_survives_broken_records(office: Office) -> None:
+    office.records = MemoryRecords(broken=True)
+    assert facts(await office.say("status"))["Alerts"] == "unknown: the database is gone"
+
+
+async def test_inboxes_come_by_domain_the_worst_first(office: Office) -> None:
+    card = await office.say("inboxes")
+    assert card.table is not None
+    assert [row.cells[0] for row in card.table.rows] == [
+        "poor.com",
+        "  c@poor.com",
+        "odd.com",
+        "  d@odd.com",
+        "good.com",
+        "  b@good.com",
+        "  a@good.com",
+    ]
+    assert card.table.rows[0].tone is Tone.BAD
+    assert card.table.rows[0].cells[2] == 0.41
+    assert card.text == ("2 healthy, 1 at risk, 1 unknown; 3 domains.",)
+    assert card.data is not None
+    assert {"email": "d@odd.com", "health_score": None, "daily_limit": None, "status": None} in card.data
+
+
+async def test_an_inbox_of_unknown_health_is_never_healthy(office: Office) -> None:
+    emails = [row["email"] for row in (await office.say("inboxes unhealthy")).data or ()]
+    assert emails == ["c@poor.com", "d@odd.com"]
+
+
+async def test_inboxes_of_one_domain_or_of_none(office: Office) -> None:
+    assert len((await office.say("inboxes GOOD.com")).data or ()) == 2
+    assert "Did you mean good.com?" in text(await office.say("inboxes goood.com"))
+
+
+async def test_no_inboxes_at_all_are_no_good_news(office: Office) -> None:
+    office.service.inboxes = []
+    card = await office.say("inboxes")
+    assert (card.title, card.tone, card.data) == ("0 inboxes", Tone.UNKNOWN, ())
+
+
+async def test_stats_have_counts_rates_bars_and_names(office: Office) -> None:
+    card = await office.say("stats")
+    assert card.title == "Stats by sequence, last 30 days"
+    assert card.table is not None
+    assert [row.cells for row in card.table.rows] == [
+        ("Spring", 3000, 60, "2.0 %", 12, "0.4 %", 1, 0.5),
+        ("Q3 Founders", 1000, 40, "4.0 %", 10, "1.0 %", 3, 1.0),
+        ("All", 4000, 100, "2.5 %", 22, "0.5 %", 4, 0.625),
+    ]
+    assert card.data is not None
+    assert card.data[0] == {
+        "group": "sq_3",
+        "sends": 3000,
+        "replies": 60,
+        "positive_replies": 12,
+        "meetings": 1,
+    }
+    assert ("GET", "/stats", {"group_by": "sequence"}) in office.service.requests
+
+
+async def test_stats_of_seven_days_end_on_the_services_today_and_are_compared(office: Office) -> None:
+    card = await office.say("stats by step 7d")
+    asked = [query for _, path, query in office.service.requests if path == "/stats"]
+    assert asked[0] == {"group_by": "step", "from": "2026-03-04", "to": "2026-03-10"}
+    assert asked[1] == {"group_by": "step", "from": "2026-02-25", "to": "2026-03-03"}
+    assert facts(card)["Sends"] == "4,000 ="
+    assert card.text == ("Changes are against 25 February to 3 March; today is not over.",)
+
+
+async def test_a_day_that_is_not_over_is_compared_with_no_whole_one(office: Office) -> None:
+    card = await office.say("stats today")
+    assert card.title == "Stats by sequence, today so far"
+    assert facts(card)["Sends"] == "4,000"
+    assert len([path for _, path, _ in office.service.requests if path == "/stats"]) == 1
+
+
+async def test_sequences_of_one_name_are_told_apart(office: Office) -> None:
+    for one in office.service.sequences:
+        one["name"] = "Webinar"
+    card = await office.say("stats")
+    assert card.table is not None
+    assert [row.cells[0] for row in card.table.rows] == ["Webinar (sq_3)", "Webinar (sq_1)", "All"]
+    assert card.chart is not None
+    assert card.chart.spare == ("Row 1 of the table", "Row 2 of the table")
+
+
+async def test_a_count_that_one_group_does_not_know_is_unknown_in_the_total(office: Office) -> None:
+    del office.service.stats[0]["replies"]
+    card = await office.say("stats")
+    assert facts(card)["Replies"].startswith("–")
+    assert card.table is not None
+    cells = card.table.rows[1].cells
+    assert (cells[2], cells[3], cells[-1]) == (None, "–", None)
+
+
+async def test_stats_of_nothing_say_so(office: Office) -> None:
+    office.service.stats = []
+    card = await office.say("stats 2026-01-01..2026-01-31")
+    assert (card.data, card.table) == ((), None)
+    assert "Nothing was counted" in text(card)

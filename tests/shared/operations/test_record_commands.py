@@ -1,0 +1,214 @@
+"""The commands that work on the bot's records, and how every card names its workspace."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from pydantic import SecretStr
+
+from shared.commands import Role, parse
+from shared.domain.card import Card, Tone
+from shared.domain.records import Actor, AuditEntry, ClaimTime, OpenReply, RecordsUnavailable, Subscription
+from shared.operations import run
+from shared.operations.digest import digest_card
+from shared.settings import UnknownWorkspace, Workspace
+from tests.shared.doubles import BASE, NOW, MemoryRecords, Office, facts, text
+
+
+def records(office: Office) -> MemoryRecords:
+    assert office.records is not None
+    return office.records
+
+
+def cells(card: Card, title: str) -> list[object]:
+    """A table's column."""
+    if card.table is None:
+        return []
+    column = [column.title for column in card.table.columns].index(title)
+    return [row.cells[column] for row in card.table.rows]
+
+
+def reply(minutes: int) -> OpenReply:
+    received = NOW - timedelta(minutes=minutes)
+    return OpenReply(
+        alert_id=f"al_{minutes}",
+        received_at=received,
+        lead="Ann",
+        email="ann@acme.com",
+        company="Acme",
+        sequence="Spring",
+    )
+
+
+async def test_open_lists_the_oldest_first_and_marks_the_late(office: Office) -> None:
+    records(office).replies = [reply(2), reply(40)]
+    card = await office.say("open")
+    assert cells(card, "Waiting") == ["40 min", "2 min"]
+    assert card.table is not None
+    assert [row.tone for row in card.table.rows] == [Tone.BAD, Tone.WARN]
+    assert [row["alert_id"] for row in card.data or ()] == ["al_40", "al_2"]
+
+
+async def test_nothing_open_is_good(office: Office) -> None:
+    assert (await office.say("open")).tone is Tone.GOOD
+
+
+async def test_subscribe_takes_exactly_what_is_listed_and_shows_the_whole_set(office: Office) -> None:
+    await office.say("subscribe lead.bounced")
+    card = await office.say("subscribe reply.ooo sequence=spr condensed")
+    assert card.text == (
+        "lead.bounced: full. To undo: unsubscribe lead.bounced",
+        "reply.ooo: only of Spring, condensed. To undo: unsubscribe reply.ooo sequence=Spring",
+    )
+    assert records(office).routes == {
+        Subscription(channel="C1", event="lead.bounced"),
+        Subscription(channel="C1", event="reply.ooo", sequence="Spring", condensed=True),
+    }
+
+
+async def test_every_line_that_undoes_does(office: Office) -> None:
+    await office.say("subscribe lead.bounced reply.ooo sequence=Spring inbox=a@good.com")
+    card = await office.say("subscribe lead.replied #sales")
+    card = await office.say("subscriptions")
+    assert len(card.data or ()) == 2
+    for line in card.text[:1]:
+        await office.say(line.partition("To undo: ")[2])
+    assert records(office).routes == {Subscription(channel="#sales", event="lead.replied")}
+
+
+async def test_subscribe_asks_which_sequence(office: Office) -> None:
+    card = await office.say("subscribe lead.bounced sequence=Q3")
+    assert [parse(button.command).values["sequence"] for button in card.buttons] == ["sq_1", "sq_2"]
+    assert records(office).routes == set()
+
+
+async def test_unsubscribe_all_ends_every_one_and_a_plain_kind_no_filtered_one(office: Office) -> None:
+    await office.say("subscribe lead.bounced sequence=Spring")
+    card = await office.say("unsubscribe lead.bounced")
+    assert (card.tone, card.text[0][:13]) == (Tone.WARN, "lead.bounced:")
+    card = await office.say("unsubscribe all")
+    assert card.title.startswith("1 subscription ended")
+    assert records(office).routes == set()
+
+
+async def test_in_a_shell_there_is_no_here(office: Office) -> None:
+    office.actor = Actor(name="ann", face="shell")
+    for line in ("subscribe lead.bounced", "unsubscribe lead.bounced", "subscriptions", "digest off"):
+        assert (await office.say(line)).title == "Which channel?"
+    await office.say("subscribe lead.bounced #sales")
+    assert {one.channel for one in records(office).routes} == {"#sales"}
+
+
+async def test_a_digest_is_set_shown_and_ended(office: Office) -> None:
+    assert "every day at 09:00" in (await office.say("digest at 9")).title
+    card = await office.say("digest")
+    assert "every day at 09:00" in card.title
+    assert "digest comes every day at 09:00" in text(await office.say("subscriptions"))
+    await office.say(card.buttons[1].command)
+    assert records(office).digests == {}
+    assert [entry.result for entry in records(office).entries] == ["C1: digest at 09:00", "C1: digest off"]
+
+
+def claimed(name: str, sequence: str, *, minutes: float, days_ago: int) -> ClaimTime:
+    return ClaimTime(
+        name=name, sequence=sequence, waited=timedelta(minutes=minutes), at=NOW - timedelta(days=days_ago)
+    )
+
+
+async def test_the_digest_tells_the_day_against_the_day_before(office: Office) -> None:
+    yesterday = NOW.date() - timedelta(days=1)
+    records(office).came = {
+        yesterday: {"lead.bounced": 2, "lead.replied": 9},
+        yesterday - timedelta(days=1): {"lead.bounced": 4},
+        NOW.date(): {"lead.bounced": 50},
+    }
+    records(office).replies = [reply(40)]
+    records(office).claims = [
+        claimed("ann", "Spring", minutes=2, days_ago=1),
+        claimed("ann", "Q3", minutes=4, days_ago=1),
+        claimed("ben", "Q3", minutes=60, days_ago=1),
+        claimed("ben", "Q3", minutes=600, days_ago=0),
+        claimed("ben", "Q3", minutes=20, days_ago=2),
+    ]
+    card = await office.say("digest now")
+    told = facts(card)
+    assert card.title == "Digest, Monday 9 March"
+    assert card.text == ("Changes are against Sunday 8 March.",)
+    assert told["Sends"] == "4,000 ="
+    assert told["Came in"] == "9 lead.replied, 2 lead.bounced (▼ 50 %)"
+    assert told["Time to claim"] == "median 4 min over 3 claims, 20 min before"
+    assert told["By person"] == "@ann 3 min, @ben 60 min"
+    assert told["By sequence"] == "Spring 2 min, Q3 32 min"
+    assert told["Unclaimed replies"] == "1, the oldest for 40 min"
+    assert told["Domains"].startswith("poor.com (1 at risk, lowest 41)")
+
+
+async def test_the_weeks_digest_is_about_seven_days_and_the_seven_before(office: Office) -> None:
+    day = NOW.date()
+    records(office).came = {day - timedelta(days=n): {"reply.ooo": 1} for n in range(12)}
+    card = await digest_card(office.desk, every="week")
+    assert card.title == "Digest, 3 to 9 March"
+    assert card.text == ("Changes are against 24 February to 2 March.",)
+    assert facts(card)["Came in"] == "7 reply.ooo (▲ 75 %)"
+    assert card.chart is not None
+    assert len(card.chart.labels) == 14
+
+
+async def test_the_digest_without_records_tells_the_rest(office: Office) -> None:
+    office.records = None
+    told = facts(await office.say("digest now"))
+    assert told["Sends"] == "4,000 ="
+    assert told["Unclaimed replies"].startswith("unknown")
+
+
+async def test_audit_tells_who_what_when_and_where(office: Office) -> None:
+    await office.say("pause sq_1")
+    card = await office.say("audit")
+    assert card.table is not None
+    assert card.table.rows[0].cells == (
+        "2026-03-10 14:30:00",
+        "ann",
+        "slack C1",
+        "pause sq_1",
+        "Q3 Founders (sq_1) is paused",
+    )
+    assert card.data is not None
+    assert card.data[0]["who"] == "ann"
+
+
+async def test_whoami_tells_the_role(office: Office) -> None:
+    assert "pause" in facts(await office.say("whoami"))["May change"]
+    office.role = Role.READER
+    assert facts(await office.say("whoami"))["May change"] == "nothing"
+
+
+@pytest.mark.parametrize("line", ["open", "audit", "subscriptions", "subscribe lead.bounced", "digest at 9"])
+async def test_without_records_their_commands_say_so(office: Office, line: str) -> None:
+    office.records = None
+    with pytest.raises(RecordsUnavailable, match="not available"):
+        await office.say(line)
+
+
+async def test_buttons_name_the_workspace_the_card_is_about(office: Office) -> None:
+    acme = Workspace(name="acme", base_url=BASE, api_key=SecretStr("key"))
+    card = await run(parse("pause sq_1"), replace(office.desk, workspace=acme))
+    assert parse(card.buttons[0].command).workspace == "acme"
+    explicit = await run(parse("sequences @default"), office.desk)
+    assert explicit.buttons[0].command.endswith("@default")
+    assert records(office).entries == [
+        AuditEntry(
+            at=NOW,
+            actor=office.actor,
+            workspace="acme",
+            command="pause sq_1",
+            result="Q3 Founders (sq_1) is paused",
+        )
+    ]
+
+
+async def test_a_line_for_another_workspace_touches_nothing_here(office: Office) -> None:
+    with pytest.raises(UnknownWorkspace, match="known: default"):
+        await office.say("pause sq_1 @globex")
+    assert office.service.requests == []

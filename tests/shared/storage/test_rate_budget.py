@@ -1,0 +1,210 @@
+"""One budget for all processes of a key: at most ten in any second, a person first, stopped together."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import stat
+import sys
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy.engine import URL, make_url
+
+from shared.api import LocalBudget, Priority, RateLimited
+from shared.api.http.rate_limit import BURST
+from shared.storage import rate_budget as budgets
+from shared.storage.rate_budget import SharedBudget, name_of
+from tests.shared.api.scripted_server import Answer, Stage, open_stage, worst_second
+
+HOUSE = Path(__file__).parents[3]
+SLOT = 1 / 9.5
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> URL:
+    if request.param == "sqlite":
+        return make_url(f"sqlite:///{tmp_path / 'budget.db'}")
+    return make_url(request.getfixturevalue("postgresql")).set(drivername="postgresql+psycopg")
+
+
+@pytest.fixture
+async def stage() -> AsyncIterator[Stage]:
+    async with open_stage() as opened:
+        opened.play = lambda _: Answer(body=[])
+        yield opened
+
+
+async def worker(url: URL, stage: Stage, priority: str, count: int) -> dict[str, Any]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        str(Path(__file__).with_name("budget_worker.py")),
+        url.render_as_string(hide_password=False),
+        stage.base_url,
+        priority,
+        str(count),
+        stdout=asyncio.subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(HOUSE)},
+    )
+    out, _ = await process.communicate()
+    assert process.returncode == 0
+    told: dict[str, Any] = json.loads(out)
+    return told
+
+
+async def test_several_processes_together_keep_the_limit_and_a_person_comes_first(
+    url: URL, stage: Stage
+) -> None:
+    told = await asyncio.gather(
+        worker(url, stage, Priority.BULK, 8),
+        worker(url, stage, Priority.NORMAL, 5),
+        worker(url, stage, Priority.INTERACTIVE, 3),
+        worker(url, stage, "status", 5),
+    )
+    moments = [asked.at for asked in stage.asked]
+    assert len(moments) == 21
+    assert worst_second(moments) <= 10, str([round(m - min(moments), 3) for m in sorted(moments)])
+    assert max(moments) - min(moments) >= (20 - BURST) * SLOT
+    # Two slots, and what a machine with two busy cores adds.
+    assert sorted(told[2]["waits"])[-2] <= 2 * SLOT + 0.15
+
+
+async def test_what_one_command_reads_waits_for_nothing_where_the_key_was_quiet(url: URL) -> None:
+    async with SharedBudget(url, key="quiet") as budget:
+        started = time.monotonic()
+        turns = (budget.reserve(priority=Priority.INTERACTIVE, deadline=None) for _ in range(BURST))
+        await asyncio.gather(*turns)
+        assert time.monotonic() - started < SLOT
+
+
+async def test_who_goes_on_alone_takes_nothing_early() -> None:
+    budget = LocalBudget(9.5, bursts=False)
+    started = time.monotonic()
+    await asyncio.gather(*(budget.reserve(priority=Priority.INTERACTIVE, deadline=None) for _ in range(3)))
+    assert time.monotonic() - started >= 2 * SLOT - 0.02
+
+
+async def test_a_429_stops_every_holder_of_the_row(url: URL) -> None:
+    async with SharedBudget(url, key="stop") as one, SharedBudget(url, key="stop") as other:
+        await one.reserve(priority=Priority.NORMAL, deadline=None)
+        await one.throttled(0.6)
+        started = time.monotonic()
+        await other.reserve(priority=Priority.INTERACTIVE, deadline=None)
+        assert 0.5 <= time.monotonic() - started <= 2.0
+        state = other.state()
+        assert (state.throttled_count, round(state.rate, 2)) == (1, 7.6)
+
+
+async def test_a_turn_beyond_the_deadline_is_not_taken(url: URL) -> None:
+    async with SharedBudget(url, key="deadline") as budget:
+        await budget.throttled(30.0)
+        with pytest.raises(RateLimited) as caught:
+            await budget.reserve(priority=Priority.NORMAL, deadline=time.monotonic() + 1.0)
+        assert 25 < caught.value.retry_after <= 30.2
+        assert budget.state().waiting == 0
+        resumes_at = budget.state().resumes_at
+        assert resumes_at is not None
+        assert 25 < resumes_at - time.time() <= 31
+
+
+async def test_workspaces_do_not_wait_for_one_another(url: URL) -> None:
+    async with SharedBudget(url, key="a") as one, SharedBudget(url, key="b") as other:
+        await one.throttled(30.0)
+        await asyncio.wait_for(other.reserve(priority=Priority.NORMAL, deadline=None), 2.0)
+        assert one.state().resumes_at is not None
+        assert other.state().resumes_at is None
+
+
+async def test_the_file_is_for_its_owner_alone_and_holds_no_key(tmp_path: Path) -> None:
+    path = tmp_path / "state" / "budget.db"
+    key = name_of("ok_live_s3cr3t", "https://api.x.io/v1")
+    async with SharedBudget(make_url(f"sqlite:///{path}"), key=key) as budget:
+        await budget.reserve(priority=Priority.NORMAL, deadline=None)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert key.encode() in path.read_bytes()
+    assert b"s3cr3t" not in path.read_bytes()
+    assert len(key) == 16
+
+
+async def test_a_damaged_file_costs_half_the_rate_for_a_while_and_heals(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "budget.db"
+    path.write_bytes(b"no database " * 1000)
+    async with SharedBudget(make_url(f"sqlite:///{path}"), key="k") as budget:
+        assert budget.state().rate == pytest.approx(4.75)
+        await budget.reserve(priority=Priority.NORMAL, deadline=time.monotonic() + 2.0)
+        assert "half the rate" in caplog.text
+        budget._alone_until = 0.0
+        await budget.reserve(priority=Priority.NORMAL, deadline=time.monotonic() + 2.0)
+        assert budget.state().rate == pytest.approx(9.5)
+
+
+async def test_a_database_that_is_gone_stops_nobody() -> None:
+    address = make_url("postgresql+psycopg://nobody@127.0.0.1:9/none")
+    async with SharedBudget(address, key="k") as budget:
+        started = time.monotonic()
+        for _ in range(3):
+            await budget.reserve(priority=Priority.NORMAL, deadline=None)
+        assert 2 / 4.75 - 0.05 <= time.monotonic() - started <= 2.0
+
+
+@pytest.mark.parametrize("kept", ["", "nonsense", "[]", "{}", '{"interval": 1, "sent": [], "moon": 2}'])
+async def test_a_row_that_another_version_wrote_begins_afresh(tmp_path: Path, kept: str) -> None:
+    url = make_url(f"sqlite:///{tmp_path / 'budget.db'}")
+    async with SharedBudget(url, key="k") as budget:
+        row = budget._row
+        assert isinstance(row, budgets.SQLiteRow)
+        row._connect().execute("UPDATE request_budget SET pace = ?", (kept,)).close()
+        await budget.reserve(priority=Priority.NORMAL, deadline=time.monotonic() + 1.0)
+
+
+async def test_bulk_keeps_the_line_short() -> None:
+    budget = LocalBudget(9.5)
+    tasks = [asyncio.create_task(budget.reserve(priority=Priority.BULK, deadline=None)) for _ in range(50)]
+    await asyncio.sleep(0)
+    started = time.monotonic()
+    await budget.reserve(priority=Priority.NORMAL, deadline=None)
+    assert time.monotonic() - started <= 4 * SLOT
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_a_process_that_is_killed_leaves_few_places_that_nobody_comes_for(tmp_path: Path) -> None:
+    url = make_url(f"sqlite:///{tmp_path / 'budget.db'}")
+    doomed = await asyncio.create_subprocess_exec(sys.executable, "-c", DOOMED, str(url), cwd=HOUSE)
+    async with SharedBudget(url, key="k") as budget:
+        async with asyncio.timeout(10):
+            while budget.state().waiting < 5:
+                await asyncio.sleep(0.02)
+                await budget.open()
+        doomed.kill()
+        await doomed.wait()
+        started = time.monotonic()
+        await budget.reserve(priority=Priority.NORMAL, deadline=None)
+        assert time.monotonic() - started <= 10 * SLOT
+
+
+DOOMED = """
+import asyncio, sys
+from sqlalchemy.engine import make_url
+from shared.api import Priority
+from shared.storage.rate_budget import SharedBudget
+
+async def main():
+    async with SharedBudget(make_url(sys.argv[1]), key="k") as budget:
+        await asyncio.gather(*(budget.reserve(priority=Priority.NORMAL, deadline=None) for _ in range(200)))
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("rate", [0, -1, 10.1, float("nan")])
+def test_a_rate_that_the_service_does_not_allow_is_refused(rate: float) -> None:
+    with pytest.raises(ValueError, match="at most 10"):
+        LocalBudget(rate)

@@ -1,0 +1,101 @@
+"""The rules of the house that no linter knows."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+HOUSE = Path(__file__).parents[1]
+ROOMS = ("bot", "cli", "sandbox", "shared", "tui")
+CONTRACTS = tomllib.loads((HOUSE / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+PURE = next(contract["source_modules"] for contract in CONTRACTS if contract["name"].startswith("Pure"))
+"""The modules that decide; the import contracts keep I/O from them, and the test below the clock."""
+
+
+def test_no_other_installed_distribution_owns_one_of_our_package_names() -> None:
+    owners = metadata.packages_distributions()
+    assert {room: set(owners.get(room, [])) - {"outreach-ops"} for room in ROOMS} == {
+        room: set() for room in ROOMS
+    }
+
+
+@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-dev.lock"])
+def test_a_lock_pins_every_package_with_hashes_and_names_no_address(lock: str) -> None:
+    text = (HOUSE / lock).read_text()
+    pins = re.findall(r"^[a-z0-9._-]+==[^\s]+.*?(?=^[a-z]|\Z)", text, flags=re.MULTILINE | re.DOTALL)
+    assert len(pins) > 40
+    assert all("--hash=sha256:" in pin for pin in pins)
+    assert not re.search(r"https?:|index|find-links", text)
+
+
+def test_the_development_lock_repeats_the_pins_of_what_runs() -> None:
+    def pins(lock: str) -> set[str]:
+        return set(re.findall(r"^[a-z0-9._-]+==[^\s;]+", (HOUSE / lock).read_text(), flags=re.MULTILINE))
+
+    assert pins("requirements.lock") <= pins("requirements-dev.lock")
+
+
+@pytest.mark.parametrize("module", PURE)
+def test_a_pure_module_reads_no_clock(module: str) -> None:
+    path = HOUSE / module.replace(".", "/")
+    sources = sorted(path.glob("*.py")) if path.is_dir() else [path.with_suffix(".py")]
+    tree = ast.parse(
+        "\n".join(source.read_text().replace("from __future__", "from future") for source in sources)
+    )
+    calls = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    assert not calls & {
+        "datetime.now",
+        "datetime.utcnow",
+        "date.today",
+        "open",
+        "print",
+        "input",
+        "uuid.uuid4",
+    }
+
+
+def test_the_top_level_holds_only_what_the_house_names() -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=HOUSE, capture_output=True, text=True, check=False)
+    if listed.returncode:  # an unpacked archive has no history to ask
+        names = {path.name for path in HOUSE.iterdir() if not path.name.startswith(".")}
+    else:
+        names = {line.split("/")[0] for line in listed.stdout.splitlines()}
+    allowed = {
+        *ROOMS,
+        "tests",
+        "docs",
+        ".ci",
+        ".gitignore",
+        "Makefile",
+        "LICENSE",
+        "CHANGELOG.md",
+        "README.md",
+    }
+    allowed |= {"pyproject.toml", "manifest.yml", "requirements.lock", "requirements-dev.lock"}
+    assert {name for name in names if name not in allowed and not name.endswith("_cache")} == set()
+
+
+def test_help_names_every_command_of_the_contract() -> None:
+    help_text = subprocess.run(
+        [sys.executable, "-m", "cli.main", "--help"], cwd=HOUSE, capture_output=True, text=True, check=True
+    ).stdout
+    for word in (
+        "demo",
+        "bot",
+        "dashboard",
+        "sandbox",
+        "doctor",
+        "webhooks",
+        "import",
+        "export",
+        "pause",
+        "stats",
+    ):
+        assert re.search(rf"\b{word}\b", help_text), word

@@ -1,0 +1,402 @@
+"""The screen, driven by keys and looked at by its state."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from shared.api.models import Inbox, StatsRow
+from shared.domain.card import Card, Tone
+from shared.domain.snapshot import Reading, Snapshot
+from tests.tui.accounts import NAMES, NOW, Clock, account, failing, tick_of
+from tui.app.dashboard import DashboardApp
+from tui.feed.pending_changes import Hands
+from tui.feed.tick import Tick
+from tui.screens.card_dialog import CardScreen
+from tui.screens.confirm_dialog import Ask
+
+
+class FakeFeed:
+    """Delivers the ticks that it is handed, and remembers what it was asked for."""
+
+    def __init__(self) -> None:
+        self.deliver: Callable[[Tick], object] = lambda _: None
+        self.hurried: list[tuple[str, ...]] = []
+        self.closed = False
+
+    def start(self, deliver: Callable[[Tick], object]) -> None:
+        self.deliver = deliver
+
+    def hurry(self, *names: str) -> None:
+        self.hurried.append(names)
+
+    async def sent_today(self) -> Mapping[str, int | None]:
+        return {"person08@useacme.example": 19}
+
+    async def aclose(self) -> None:
+        self.closed = True
+
+
+class FakeService:
+    """Knows the statuses of sequences, and obeys command lines unless it is `broken`."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.broken = False
+
+    async def run(self, line: str) -> Card:
+        self.lines.append(line)
+        if self.broken:
+            return Card(title="The service cannot be reached", tone=Tone.BAD, text=("Nothing was changed.",))
+        return Card(title="Done", tone=Tone.GOOD)
+
+
+class Stage:
+    """An app in a test, with everything behind it."""
+
+    def __init__(self, pilot: Pilot[int], *, feed: FakeFeed, service: FakeService, clock: Clock) -> None:
+        self.pilot, self.feed, self.service, self.clock = pilot, feed, service, clock
+        assert isinstance(pilot.app, DashboardApp)
+        self.app = pilot.app
+        self.screen = pilot.app.board_screen
+
+    async def see(self, snapshot: Snapshot, *, beats: int = 1) -> None:
+        tick = tick_of(snapshot, beats=beats)
+        self.feed.deliver(tick)
+        async with asyncio.timeout(10):
+            while self.app.here.last is not tick:  # noqa: ASYNC110 # the pilot's pause ends early on a busy machine
+                await asyncio.sleep(0.002)
+        await self.pilot.pause()
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+    async def write(self, opens: str, text: str, *keys: str) -> None:
+        """Open a prompt, have the text in it at once, and press the keys."""
+        await self.press(opens)
+        self.app.screen.query_one(Input).value = text
+        await self.press(*keys)
+
+    def statuses(self) -> list[str]:
+        lines = self.screen.board.sequences if self.screen.board else ()
+        return [line.pending or str(line.sequence.status) for line in lines]
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@asynccontextmanager
+async def staged(clock: Clock, *, size: tuple[int, int] = (160, 50)) -> AsyncIterator[Stage]:
+    feed, service = FakeFeed(), FakeService()
+    app = DashboardApp(workspace="acme", feed=feed, hands=Hands(service.run, now=clock), now=clock)
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        yield Stage(pilot, feed=feed, service=service, clock=clock)
+    assert feed.closed
+
+
+async def test_everything_of_the_account_is_on_the_screen(clock: Clock) -> None:
+    async with staged(clock) as stage:
+        await stage.see(account())
+        screen = stage.screen
+        assert "inboxes are at risk" in screen.verdict.words.text
+        assert {name: len(panel.grid.shown) for name, panel in screen.panels.items()} == {
+            "inboxes": 24,
+            "sequences": 4,
+            "stats": 4,
+            "interested": 3,
+            "changes": 0,
+        }
+        assert "Sends 20.4k" in screen.figures.text
+        assert "acme" in screen.top.text
+        assert "2 of 9.5/s" in screen.top.text
+
+
+async def test_a_pause_is_asked_first_and_no_is_no(clock: Clock) -> None:
+    async with staged(clock) as stage:
+        await stage.see(account())
+        await stage.press("2", "p")
+        assert isinstance(stage.app.screen, Ask)
+        await stage.press("n")
+        assert stage.service.lines == []
+
+
+async def test_enter_without_reading_does_nothing(clock: Clock) -> None:
+    async with staged(clock) as stage:
+        await stage.see(account())
+        await stage.press("2", "p", "enter")
+        assert stage.service.lines == []
+        assert stage.app.screen is stage.screen
+
+
+async def test_a_pause_is_pending_until_the_next_read_proves_it(clock: Clock) -> None:
+    async with staged(clock) as stage:
+        await stage.see(account())
+        await stage.press("2", "p", "y")
+        await stage.app.workers.wait_for_complete()
+        assert stage.service.lines == ["pause sq_0"]
+        assert stage.statuses()[0] == "pausing…"
+        assert stage.feed.hurried == [("sequences",)]
+        await stage.see(account(now=NOW - timedelta(seconds=1)))
+        assert stage.statuses()[0] == "pausing…", "a read from before proves nothing"
+        clock.pass_by(2)
+        await stage.see(paused(account(now=clock()), 0))
+        assert stage.statuses()[0] == "paused"
+
+
+async def test_a_pause_is_proven_though_the_clock_was_set_back(clock: Clock) -> None:
+    async with staged(clock) as stage:
+        await stage.see(account())
+        await stage.press("2", "p", "y")
+        await stage.app.workers.wait_for_complete()
+        clock.pass_by(-3600)
+        await stage.see(account(now=clock() - timedelta(seconds=1)))
+        assert stage.statuses()[0] == "pausing…", "begun before the pause was known"
+        clock.pass_by(2)
+        await stage.see(paused(account(now=clock()), 0))
+        assert stage.statuses()[0] == "paused"
+
+
+def paused(snapshot: Snapshot, number: int) -> Snapshot:
+    sequences = [*(snapshot.sequences.value or ())]
+    sequences[number] = replace(sequences[number], status="paused")
+    return replace(snapshot, sequences=Reading(value=tuple(sequences), read_at=snapshot.sequences.read_at))
+
+
+async def test_a_pause_that_did_not_take_is_said(clock: Clock) -> None:
+    async with staged(clock) as stage:
+        await stage.see(account())
+        await stage.press("2", "p", "y")
+        await stage.app.workers.wait_for_complete()
+        clock.pass_by(2)
+        await stage.see(account(now=clock()))
+        assert stage.statuses()[0] == "active"
+        told = [note.message for note in stage.app._notifications]
+        assert told == [f"{NAMES[0]} is active, not paused"]
+
+
+async def test_a_pause_that_fails_is_pending_no_more_and_says_why(clock: Clock) -> None:
+    async with staged(clock) as stage:
+        stage.service.broken = True
+        await stage.see(account())
+        await stage.press("2", "p", "y")
+        await stage.app.workers.wait_for_complete()
+        await stage.pilot.pause()
+        assert stage.statuses()[0] == "active"
+        assert [note.title for note in stage.app._notifications] == ["The service cannot be reached"]
+
+
+async def test_several_marked_sequences_are_paused_at_once_and_taken_back(clock: Clock) -> None:
+    async with staged(clock) as stage:
+        await stage.see(account())
+        await stage.press("2", "space", "space", "p", "y")
+        await stage.app.workers.wait_for_complete()
+        assert stage.service.lines == ["pause sq_0", "pause sq_1"]
+        clock.pass_by(9)
+        await stage.press("u")
+        await stage.app.workers.wait_for_complete()
+        assert stage.service.lines[2:] == ["resume sq_0", "resume sq_1"]
+
+
+async def test_after_ten_seconds_nothing_is_taken_back(clock: Clock) -> None:
+    async with staged(clock) as stage:
+        await stage.see(account())
+        await stage.press("2", "p", "y")
+        await stage.app.workers.wait_for_complete()
+        clock.pass_by(11)
+        await stage.press("u")
+        assert stage.service.lines == ["pause sq_0"]
+
+
+async def test_what_is_paused_is_resumed(clock: Clock) -> None:
+    async with staged(clock) as stage:
+        await stage.see(account())
+        await stage.press("2", "down", "down", "p", "y")
+        await stage.app.workers.wait_for_complete()
+        assert stage.service.lines == ["resume sq_2"]
+        assert stage.statuses()[2] == "resuming…"
+
+
+async def test_when_the_service_is_gone_the_figures_stay_and_the_banner_says_since_when(clock: Clock) -> None:
+    async with staged(clock) as stage:
+        await stage.see(account())
+        assert not stage.screen.banner.has_class("-on")
+        clock.pass_by(600)
+        await stage.see(failing(account(), since=NOW + timedelta(seconds=60)))
+        await stage.press(
+            "a"
+        )  # the alarm of it, which else stands before the trouble from the next second on
+        assert stage.screen.banner.has_class("-on")
+        said = stage.screen.banner.text
+        assert "The service cannot be reached since 14:33 (9 min)" in said
+        assert "what was read at 14:32 stays" in said
+        assert len(stage.screen.panels["inboxes"].grid.shown) == 24
+        assert "out of date" in stage.screen.panels["sequences"].head.text
+        assert "as last read" in stage.screen.verdict.words.text
+        await stage.see(account(now=clock()))
+        assert not stage.screen.banner.has_class("-on")
+
+
+async def test_panels_age_by_themselves(clock: Clock) -> None:
+    async with staged(clock) as stage:
+        await stage.see(account())
+        grid = stage.screen.panels["sequences"].grid
+        assert grid.freshness.name == "FRESH"
+        clock.pass_by(70)
+        stage.screen.tick(clock())
+        assert grid.freshness.name == "LATE"
+        assert "late: 70 s ago" in stage.screen.panels["sequences"].head.text
+
+
+async def test_the_heart_beats_only_with_a_good_read(clock: Clock) -> None:
+    async with staged(clock) as stage:
+        await stage.see(account(), beats=1)
+        first = stage.screen.top.text
+        clock.pass_by(0.4)
+        await stage.see(failing(account(), since=NOW), beats=1)
+        assert stage.screen.top.text == first
+        await stage.see(account(), beats=2)
+        assert stage.screen.top.text != first
+
+
+async def test_only_changed_lines_are_painted_again(clock: Clock) -> None:
+    async with staged(clock) as stage:
+        await stage.see(account())
+        grid = stage.screen.panels["inboxes"].grid
+        before = grid.painted
+        boxes = [*(account().inboxes.value or ())]
+        boxes[3] = replace(boxes[3], daily_limit=99)
+        await stage.see(account(inboxes=24))
+        same = grid.painted
+        assert same == before
+        snapshot = replace(account(), inboxes=Reading(value=tuple(boxes), read_at=NOW))
+        await stage.see(snapshot)
+        assert grid.painted == before + 1
+
+
+async def test_filter_faults_sort_and_back(clock: Clock) -> None:
+    async with staged(clock) as stage:
+        await stage.see(account())
+        grid = stage.screen.panels["inboxes"].grid
+        await stage.write("slash", "tryacme", "enter")
+        assert {line.key.partition("@")[2] for line in grid.shown} == {"tryacme.example"}
+        await stage.press("escape", "f")
+        assert all(line.tone is not Tone.GOOD for line in grid.shown)
+        await stage.press("escape", "s", "s")
+        assert "Health" in grid.arrangement.order
+        assert len(grid.shown) == 24
+
+
+async def test_a_filter_that_is_left_is_forgotten(clock: Clock) -> None:
+    async with staged(clock) as stage:
+        await stage.see(account())
+        await stage.write("slash", "zzz", "escape")
+        assert len(stage.screen.panels["inboxes"].grid.shown) == 24
+
+
+async def test_the_cursor_stays_on_its_line_when_the_order_changes(clock: Clock) -> None:
+    async with staged(clock) as stage:
+        await stage.see(account())
+        grid = stage.screen.panels["inboxes"].grid
+        await stage.press("down", "down")
+        line = grid.line
+        await stage.press("s")
+        assert grid.line == line
+
+
+async def test_enter_shows_what_is_behind_a_line_and_escape_goes_back(clock: Clock) -> None:
+    async with staged(clock) as stage:
+        await stage.see(account())
+        await stage.press("enter")
+        assert stage.app.shown_page
+        assert stage.app.shown_page.name.endswith("@useacme.example")
+        await stage.press("escape")
+        assert stage.screen.is_current
+
+
+async def test_a_typed_command_runs_and_its_card_is_shown(clock: Clock) -> None:
+    async with staged(clock) as stage:
+        await stage.see(account())
+        await stage.press("colon", *"whoami", "enter")
+        await stage.pilot.pause()
+        assert stage.service.lines == ["whoami"]
+        assert isinstance(stage.app.screen, CardScreen)
+
+
+async def test_a_typed_command_that_changes_something_is_asked(clock: Clock) -> None:
+    async with staged(clock) as stage:
+        await stage.see(account())
+        await stage.press("colon", *"pause sq_1", "enter")
+        await stage.pilot.pause()
+        assert isinstance(stage.app.screen, Ask)
+        await stage.press("n")
+        assert stage.service.lines == []
+
+
+async def test_every_size_shows_the_active_panel(clock: Clock) -> None:
+    async with staged(clock) as stage:
+        await stage.see(account())
+        for width, height in ((60, 20), (80, 24), (120, 30), (160, 50), (200, 60), (300, 80)):
+            await stage.pilot.resize_terminal(width, height)
+            for name, panel in stage.screen.panels.items():
+                stage.screen.action_panel(name)
+                await stage.pilot.pause()
+                assert panel.display
+                assert panel.grid.size.height >= 3, (name, width)
+                assert panel.grid.size.width >= 30, (name, width)
+
+
+async def test_no_figure_is_without_its_name_where_columns_are_narrow(clock: Clock) -> None:
+    async with staged(clock, size=(60, 20)) as stage:
+        rows = (StatsRow(group="sq_0", sends=48_211, replies=3_313, positive_replies=1_524, meetings=1_100),)
+        stats: dict[str, Reading[tuple[StatsRow, ...]]] = {
+            **account().stats,
+            "sequence": Reading(value=rows, read_at=NOW),
+        }
+        await stage.see(account(stats=stats))
+        assert stage.screen.figures.size.height > 1
+        line = stage.screen.figures.render_line(0).text
+        assert line.split() == ["Sends", "48,211", "Replies", "3313", "Pos.", "1524", "Meet.", "1100"]
+
+
+async def test_a_window_that_is_too_small_says_so(clock: Clock) -> None:
+    async with staged(clock, size=(50, 15)) as stage:
+        await stage.see(account())
+        assert stage.screen.has_class("-too-small")
+        await stage.pilot.resize_terminal(100, 30)
+        await stage.pilot.pause()
+        assert not stage.screen.has_class("-too-small")
+
+
+HOSTILE = "\x1b[31mred\x1b[0m [bold]x[/bold] \u202egnp.exe 👩‍👩‍👧 \x07\r\n" + "長" * 40
+
+
+async def test_names_from_outside_style_nothing_and_break_no_line(clock: Clock) -> None:
+    async with staged(clock) as stage:
+        snapshot = account()
+        sequences = tuple(replace(s, name=HOSTILE) for s in snapshot.sequences.value or ())
+        boxes = (Inbox(email=f"{HOSTILE}@x.example", status=HOSTILE, health_score=50.0),)
+        await stage.see(
+            replace(
+                snapshot,
+                sequences=Reading(value=sequences, read_at=NOW),
+                inboxes=Reading(value=boxes, read_at=NOW),
+            )
+        )
+        await stage.press("enter", "escape", "2", "enter", "escape")
+        for name in ("inboxes", "sequences"):
+            grid = stage.screen.panels[name].grid
+            strip = grid.render_line(1)
+            assert strip.cell_length == grid.size.width - grid.scrollbars_enabled[0]
+            assert not set(strip.text) & set("\x1b\x07\r\n\u202e")
+            assert "[bold]" in strip.text

@@ -1,0 +1,71 @@
+"""Whole screens as pictures, with a clock that stands still: `--snapshot-update` draws them anew, to be looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from shared.domain.card import Tone
+from shared.domain.snapshot import Snapshot
+from tests.tui.accounts import NOW, Clock, account, failing, tick_of
+from tui.app.dashboard import DashboardApp
+from tui.model.lines import ChangeLine
+from tui.theme.palette import ASCII, UNICODE
+
+CHANGES = (
+    ChangeLine(NOW - timedelta(minutes=2), "person08@useacme.example", "active → resting", Tone.WARN),
+    ChangeLine(NOW - timedelta(minutes=31), "Webinar follow-up", "is paused", Tone.WARN),
+    ChangeLine(NOW - timedelta(minutes=48), "Maya Sharma of Harbor", "is interested", Tone.GOOD),
+)
+Compare = Callable[..., bool]
+
+
+class Staged(DashboardApp):
+    """A dashboard that shows one tick, `late` seconds after it was read, and stands still."""
+
+    def __init__(
+        self, snapshot: Snapshot, *, late: float = 0, ascii_only: bool = False, wall: bool = False
+    ) -> None:
+        self._clock = Clock()
+        self._clock.pass_by(late)
+        super().__init__(
+            workspace="acme", now=self._clock, glyphs=ASCII if ascii_only else UNICODE, wall=wall
+        )
+        self._staged = snapshot
+
+    def on_ready(self) -> None:
+        self.post_message(self.Ticked(tick_of(self._staged, beats=3, changes=CHANGES)))
+
+
+def offline() -> Snapshot:
+    return failing(account(), since=NOW + timedelta(seconds=30))
+
+
+PICTURES = {
+    "night": (Staged, {"snapshot": account()}, (160, 50), ()),
+    "small": (Staged, {"snapshot": account()}, (80, 24), ()),
+    "smallest": (Staged, {"snapshot": account()}, (60, 20), ()),
+    "offline": (Staged, {"snapshot": offline(), "late": 900}, (120, 36), ()),
+    "late": (Staged, {"snapshot": account(), "late": 100}, (160, 50), ()),
+    "empty": (Staged, {"snapshot": Snapshot(workspace="acme")}, (100, 30), ()),
+    "wall": (Staged, {"snapshot": account(inboxes=60), "wall": True}, (160, 50), ()),
+    "ascii": (Staged, {"snapshot": account(), "ascii_only": True}, (120, 36), ()),
+    "question": (Staged, {"snapshot": account()}, (100, 30), ("2", "p")),
+}
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_the_screen_looks_as_it_did(name: str, snap_compare: Compare) -> None:
+    kind, options, size, keys = PICTURES[name]
+    assert snap_compare(kind(**options), terminal_size=size, press=keys)  # type: ignore[arg-type] # a table of kinds
+
+
+def test_without_colours_everything_is_still_said(
+    snap_compare: Compare, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    snapshot = account()
+    assert snap_compare(Staged(replace(snapshot)), terminal_size=(120, 36))

@@ -1,0 +1,160 @@
+"""The wall, the alarms, looking back, and the views as files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from shared.domain.snapshot import Snapshot
+from shared.history import History
+from shared.storage.database import parse_url
+from tests.tui.accounts import NOW, Clock, account, tick_of
+from tui.app.dashboard import DashboardApp
+from tui.feed.history_access import Memory
+from tui.feed.tick import Tick
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def wrecked() -> Snapshot:
+    """The account, with one domain's health gone."""
+    snapshot = account()
+    boxes = tuple(
+        replace(box, health_score=95.0 if box.domain != "tryacme.example" else 10.0, status="active")
+        for box in snapshot.inboxes.value or ()
+    )
+    return replace(snapshot, inboxes=replace(snapshot.inboxes, value=boxes))
+
+
+def healthy() -> Snapshot:
+    snapshot = wrecked()
+    boxes = tuple(replace(box, health_score=95.0) for box in snapshot.inboxes.value or ())
+    return replace(snapshot, inboxes=replace(snapshot.inboxes, value=boxes))
+
+
+def ticked(tick: Tick) -> DashboardApp.Ticked:
+    return DashboardApp.Ticked(tick)
+
+
+async def test_the_wall_turns_by_itself_and_any_key_goes_back(clock: Clock) -> None:
+    app = DashboardApp(workspace="acme", now=clock, wall=True)
+    async with app.run_test(size=(160, 50)) as pilot:
+        app.post_message(ticked(tick_of(healthy())))
+        await pilot.pause()
+        assert app.wall.is_current
+        assert app.wall.view == "domains"
+        assert len(app.wall.panels["domains"].grid.shown) == 4
+        clock.pass_by(13)
+        app.wall.tick(clock())
+        assert app.wall.view == "sequences"
+        assert [name for name, panel in app.wall.panels.items() if panel.display] == ["sequences"]
+        await pilot.press("x")
+        assert app.board_screen.is_current
+        await pilot.press("w")
+        assert app.wall.is_current
+
+
+async def test_an_alarm_holds_the_wall_still_until_somebody_has_seen_it(clock: Clock) -> None:
+    app = DashboardApp(workspace="acme", now=clock, wall=True)
+    async with app.run_test(size=(160, 50)) as pilot:
+        app.post_message(ticked(tick_of(healthy())))
+        app.post_message(ticked(tick_of(wrecked())))
+        await pilot.pause()
+        clock.pass_by(13)
+        app._second()
+        assert app.wall.view == "domains"
+        assert "ALARM  tryacme.example" in app.wall.banner.text
+        app.post_message(ticked(tick_of(healthy())))
+        await pilot.pause()
+        app._second()
+        assert app.wall.banner.has_class("-on"), "it stays, though all is well again"
+        await pilot.press("a")
+        assert app.wall.is_current
+        assert not app.wall.banner.has_class("-on")
+        assert app.wall.view == "sequences"
+
+
+async def test_the_wall_is_dimmed_at_night(clock: Clock) -> None:
+    app = DashboardApp(workspace="acme", now=clock, wall=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        clock.pass_by(9 * 3600)
+        app._second()
+        assert app.theme == "dimmed"
+        clock.pass_by(9 * 3600)
+        app._second()
+        assert app.theme == "night"
+
+
+async def test_looking_back_shows_what_was_and_escape_is_now(clock: Clock, tmp_path: Path) -> None:
+    async with History(parse_url(f"sqlite:///{tmp_path}/history.db")) as history:
+        memory = Memory(history, workspace="acme")
+        await memory.keep(account(inboxes=3, now=NOW - timedelta(hours=3)), now=NOW - timedelta(hours=3))
+        await memory.keep(account(inboxes=5, now=NOW - timedelta(hours=1)), now=NOW - timedelta(hours=1))
+        app = DashboardApp(workspace="acme", now=clock, memory=memory)
+        async with app.run_test(size=(160, 50)) as pilot:
+            app.post_message(ticked(tick_of(account())))
+            await pilot.pause()
+            grid = app.board_screen.panels["inboxes"].grid
+            await pilot.press("left_square_bracket")
+            await app.workers.wait_for_complete()
+            assert len(grid.shown) == 5
+            assert "REPLAY 13:32, 60 min ago" in app.board_screen.top.text
+            await pilot.press("left_square_bracket")
+            await app.workers.wait_for_complete()
+            assert len(grid.shown) == 3
+            app.post_message(ticked(tick_of(account())))
+            await pilot.pause()
+            assert len(grid.shown) == 3, "what comes in does not push the past away"
+            await pilot.press("escape")
+            await pilot.pause()
+            assert len(grid.shown) == 24
+            assert "REPLAY" not in app.board_screen.top.text
+
+
+async def test_nothing_is_paused_in_the_past(clock: Clock, tmp_path: Path) -> None:
+    async with History(parse_url(f"sqlite:///{tmp_path}/history.db")) as history:
+        memory = Memory(history, workspace="acme")
+        await memory.keep(account(now=NOW - timedelta(hours=1)), now=NOW - timedelta(hours=1))
+        app = DashboardApp(workspace="acme", now=clock, memory=memory)
+        async with app.run_test(size=(160, 50)) as pilot:
+            app.post_message(ticked(tick_of(account())))
+            await pilot.pause()
+            await pilot.press("left_square_bracket")
+            await app.workers.wait_for_complete()
+            await pilot.press("2", "p")
+            await pilot.pause()
+            assert app.board_screen.is_current, "nothing was asked"
+            assert any("now" in note.message for note in app._notifications)
+
+
+async def test_the_view_is_written_as_csv_text_and_picture(clock: Clock, tmp_path: Path) -> None:
+    app = DashboardApp(workspace="acme", now=clock, folder=tmp_path / "exports")
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.post_message(ticked(tick_of(account())))
+        await pilot.pause()
+        await pilot.press("e")
+        await pilot.pause()
+    written = {path.suffix: path for path in (tmp_path / "exports").iterdir()}
+    assert set(written) == {".csv", ".txt", ".svg"}
+    assert len(written[".csv"].read_text().splitlines()) == 25
+    assert "SaaS founders" in written[".txt"].read_text()
+    assert written[".svg"].read_text().startswith("<svg")
+    assert all(path.stat().st_mode & 0o077 == 0 for path in written.values())
+
+
+async def test_themes_follow_one_another(clock: Clock) -> None:
+    app = DashboardApp(workspace="acme", now=clock)
+    async with app.run_test(size=(80, 24)) as pilot:
+        worn = [app.theme]
+        for _ in range(3):
+            await pilot.press("t")
+            await pilot.pause()
+            worn.append(app.theme)
+    assert worn == ["night", "day", "contrast", "night"]

@@ -1,0 +1,170 @@
+"""The dashboard in browsers: real connections, real viewers, a real service that counts what it is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import re
+import zipfile
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from sandbox.service import Service
+from shared.domain.health import Thresholds
+from shared.domain.snapshot import SOURCES
+from shared.history import History
+from shared.settings import Settings, load
+from shared.storage.database import parse_url
+from tui.entrypoints import web
+from tui.entrypoints.relay import Relay, read_frame, write_frame
+from tui.entrypoints.viewer import Following
+from tui.feed.history_access import Memory
+
+ESCAPES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+def settings_of(service: Service, folder: Path) -> Settings:
+    (folder / "outreach.toml").touch()
+    key = next(iter(service.api_keys.values()))
+    return load(
+        config=folder / "outreach.toml",
+        environ={
+            "OUTREACH_BASE_URL": service.base_url,
+            "OUTREACH_API_KEY": key,
+            "OUTREACH_DATABASE_URL": f"sqlite:///{folder}/outreach.db",
+            "OUTREACH_POLL_SECONDS": "3600",
+        },
+    )
+
+
+@asynccontextmanager
+async def served(settings: Settings) -> AsyncIterator[str]:
+    """The address of a dashboard in the web, until the end of the block."""
+    stop, told = asyncio.Event(), asyncio.get_running_loop().create_future()
+    task = asyncio.create_task(web.serve(settings, port=0, stop=stop, announce=told.set_result), name="web")
+    try:
+        async with asyncio.timeout(10):
+            await asyncio.wait({task, told}, return_when=asyncio.FIRST_COMPLETED)
+        assert told.done(), task.exception()
+        yield told.result()
+    finally:
+        stop.set()
+        async with asyncio.timeout(20):
+            await task
+
+
+async def see(socket: aiohttp.ClientWebSocketResponse, wanted: bytes) -> None:
+    """Wait until a viewer's screen has shown some words."""
+    seen = b""
+    async with asyncio.timeout(30):
+        while wanted not in ESCAPES.sub(b"", seen):
+            message = await socket.receive()
+            assert message.type is aiohttp.WSMsgType.BINARY, seen[-400:]
+            seen += message.data
+
+
+@pytest.mark.e2e
+async def test_two_viewers_cost_the_service_no_more_than_one_poller(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    async with AsyncExitStack() as stack:
+        service = await stack.enter_async_context(Service(port=0))
+        address = await stack.enter_async_context(served(settings_of(service, tmp_path)))
+        browser = await stack.enter_async_context(aiohttp.ClientSession())
+        viewers = [await browser.ws_connect(f"{address}ws?width=160&height=48") for _ in range(2)]
+        await asyncio.gather(*(see(viewer, b"risk") for viewer in viewers))
+        async with asyncio.timeout(20), browser.get(f"{service.control_url}/summary") as answer:
+            told = await answer.json()
+        assert 1 <= told["requests"] <= len(SOURCES)
+        assert max(told["worst_second"].values()) <= 10
+        for viewer in viewers:
+            await viewer.close()
+
+
+async def told(socket: aiohttp.ClientWebSocketResponse, kind: str) -> str:
+    """Wait for what a viewer's page is told besides the picture."""
+    async with asyncio.timeout(30):
+        while True:
+            message = await socket.receive()
+            assert message.type in {aiohttp.WSMsgType.BINARY, aiohttp.WSMsgType.TEXT}
+            if message.type is aiohttp.WSMsgType.TEXT and (said := message.json())[0] == kind:
+                return str(said[1])
+
+
+@pytest.mark.e2e
+async def test_a_viewer_exports_into_its_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    async with AsyncExitStack() as stack:
+        service = await stack.enter_async_context(Service(port=0))
+        address = await stack.enter_async_context(served(settings_of(service, tmp_path)))
+        browser = await stack.enter_async_context(aiohttp.ClientSession())
+        viewer = await browser.ws_connect(f"{address}ws?width=160&height=48")
+        await see(viewer, b"risk")
+        await viewer.send_json(["stdin", "e"])
+        key = await told(viewer, "deliver_file_start")
+        async with browser.get(f"{address}download/{key}") as answer:
+            assert "outreach-" in answer.headers["Content-Disposition"]
+            archive = zipfile.ZipFile(io.BytesIO(await answer.read()))
+        assert {name.rpartition(".")[2] for name in archive.namelist()} == {"csv", "txt", "svg"}
+        async with browser.get(f"{address}download/nonsense") as answer:
+            assert answer.status == 404
+        await viewer.close()
+
+
+async def test_what_inboxes_sent_today_comes_from_the_one_poller(tmp_path: Path) -> None:
+    relay, asked = Relay({"workspaces": []}), 0
+
+    async def today() -> Mapping[str, int | None]:
+        nonlocal asked
+        asked += 1
+        return {"ann@useacme.example": 26}
+
+    relay.sent_today["acme"] = today
+    async with relay.serving(tmp_path / "feed"), History(parse_url("sqlite:///:memory:")) as history:
+        reader, writer = await asyncio.open_unix_connection(tmp_path / "feed")
+        assert await read_frame(reader) == {"workspaces": []}
+        feed = Following(
+            workspace="acme",
+            intervals={},
+            memory=Memory(history, workspace="acme"),
+            bad=Thresholds(),
+            ask=partial(write_frame, writer),
+        )
+        await write_frame(writer, {"sent_today": "a workspace that is not there"})
+        wanted = asyncio.create_task(feed.sent_today(), name="viewer-today")
+        frame = await read_frame(reader)
+        assert frame == {"name": "acme", "sent_today": {"ann@useacme.example": 26}}
+        feed.learn(frame["sent_today"])
+        assert await wanted == {"ann@useacme.example": 26}
+        assert asked == 1
+        writer.close()
+
+
+@pytest.mark.e2e
+async def test_the_page_is_complete_and_only_its_own_may_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    async with AsyncExitStack() as stack:
+        service = await stack.enter_async_context(Service(port=0))
+        address = await stack.enter_async_context(served(settings_of(service, tmp_path)))
+        browser = await stack.enter_async_context(aiohttp.ClientSession())
+        async with browser.get(f"{address}?fontsize=28") as answer:
+            page = await answer.text()
+            assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+        assert 'data-font-size="28"' in page
+        assert not re.findall(r"https?://", page), "nothing comes from outside"
+        for asset in re.findall(r'"(/static/[^"]+)"', page):
+            async with browser.get(f"{address.rstrip('/')}{asset}") as answer:
+                assert answer.status == 200, asset
+        async with browser.get(address, headers={"Host": "rebound.example"}) as answer:
+            assert answer.status == 403
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            await browser.ws_connect(f"{address}ws", origin="http://elsewhere.example")
+        assert refused.value.status == 403

@@ -1,0 +1,77 @@
+"""How often the service is asked, and that it is never asked in a burst."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from sandbox.service import Service
+from shared.domain.snapshot import SOURCES
+from shared.operations.context import open_client
+from shared.settings import SettingsError, load
+from tests.tui.entrypoints.test_web import settings_of
+from tests.tui.feed.test_poller import Watcher
+from tui.feed.poll_intervals import Rhythm
+from tui.feed.poller import APART, Poller
+
+
+def test_health_is_read_seldom_and_statuses_often() -> None:
+    rhythm = Rhythm.of(30)
+    assert rhythm.interval("sequences") < rhythm.interval("inboxes") < rhythm.interval("previous")
+
+
+def test_an_alarm_makes_it_faster_and_stillness_slower() -> None:
+    rhythm = Rhythm.of(30)
+    assert rhythm.interval("sequences", alarmed=True) == 15
+    assert rhythm.interval("sequences", still=10) == 45
+    assert rhythm.interval("sequences", still=100) == 60
+    assert Rhythm.of(2).interval("sequences", alarmed=True) == 2, "never slower for an alarm"
+
+
+def test_the_file_says_it_by_source() -> None:
+    rhythm = Rhythm.of(30, {"intervals": {"inboxes": 600, "unheard_of": 1}, "jitter": 0})
+    assert (rhythm.interval("inboxes"), rhythm.interval("sequences"), rhythm.jitter) == (600, 30, 0)
+    assert "unheard_of" not in rhythm.seconds
+
+
+@pytest.mark.parametrize(
+    "line", ["intervals = {inboxes = 0}", "intervals = {inboxes = 'often'}", "jitter = 3"]
+)
+def test_what_cannot_be_meant_is_refused(tmp_path: Path, line: str) -> None:
+    (tmp_path / "outreach.toml").write_text(f"[dashboard]\n{line}\n")
+    with pytest.raises(SettingsError, match="dashboard"):
+        load(config=tmp_path / "outreach.toml", environ={})
+
+
+async def test_a_start_is_no_burst_and_hurrying_all_neither(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    async with Service(port=0) as service:
+        settings, watcher = settings_of(service, tmp_path), Watcher()
+        async with open_client(settings, settings.workspace()) as client:
+            poller = Poller(client=client, workspace="acme", poll_seconds=600, now=lambda: datetime.now(UTC))
+            moments = [time.monotonic()]
+            poller.start(watcher)
+            await watcher.until(lambda tick: tick.beats >= len(SOURCES))
+            moments.append(time.monotonic())
+            poller.hurry()
+            await watcher.until(lambda tick: tick.beats >= 2 * len(SOURCES))
+            moments.append(time.monotonic())
+            await poller.aclose()
+        async with (
+            aiohttp.ClientSession() as browser,
+            browser.get(f"{service.control_url}/summary") as answer,
+        ):
+            told = await answer.json()
+    assert told["requests"] == 2 * len(SOURCES)
+    # A busy machine lets what is apart arrive together, but never earlier.
+    assert all(after - before >= (len(SOURCES) - 1) * APART for before, after in pairwise(moments))
+    assert told["rate_limited"] == 0
+    assert not [task for task in asyncio.all_tasks() if "poller" in task.get_name()]

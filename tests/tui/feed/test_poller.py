@@ -1,0 +1,256 @@
+"""Sources into ticks, with a service that can fail, stall and come back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from shared.api.client import OutreachClient
+from shared.api.errors import Unreachable
+from shared.api.http.rate_limit import BudgetState
+from shared.api.models import Inbox, Lead, Page, Sequence, StatsRow
+from shared.domain.snapshot import Snapshot
+from shared.history import History
+from shared.storage.database import parse_url
+from tests.tui.accounts import account
+from tui.feed.history_access import Memory
+from tui.feed.poller import Poller
+from tui.feed.replay import Replay
+from tui.feed.tick import Tick, intervals
+from tui.model.lines import ChangeLine
+
+
+class Service:
+    """Answers like the client; `down` makes it unreachable, `stalled` makes sequences wait."""
+
+    def __init__(self) -> None:
+        self.down = False
+        self.stalled: asyncio.Event | None = None
+        self.calls: list[str] = []
+        self.status = "active"
+        self.service_time = None
+
+    @property
+    def budget(self) -> BudgetState:
+        return BudgetState(rate=9.5)
+
+    async def _answer(self, name: str, value: Any) -> Any:
+        self.calls.append(name)
+        if self.down:
+            raise Unreachable(endpoint=name)
+        return value
+
+    async def list_sequences(self, **_: Any) -> tuple[Sequence, ...]:
+        if self.stalled:
+            await self.stalled.wait()
+        one = Sequence(id="sq_0", name="One", status=self.status, steps=3)
+        return cast("tuple[Sequence, ...]", await self._answer("sequences", (one,)))
+
+    async def list_inboxes(self, **_: Any) -> tuple[Inbox, ...]:
+        return cast("tuple[Inbox, ...]", await self._answer("inboxes", account().inboxes.value))
+
+    async def stats(self, **_: Any) -> tuple[StatsRow, ...]:
+        return cast("tuple[StatsRow, ...]", await self._answer("stats", account().stats["sequence"].value))
+
+    async def list_leads(self, **_: Any) -> Page[Lead]:
+        return cast("Page[Lead]", await self._answer("leads", Page(items=account().interested.value or ())))
+
+
+class Watcher:
+    """Collects ticks, and waits for one that fits."""
+
+    def __init__(self) -> None:
+        self.ticks: list[Tick] = []
+        self._more = asyncio.Event()
+
+    def __call__(self, tick: Tick) -> None:
+        self.ticks.append(tick)
+        self._more.set()
+
+    async def until(self, fits: Any) -> Tick:
+        async with asyncio.timeout(8):
+            while True:
+                for tick in self.ticks:
+                    if fits(tick):
+                        return tick
+                self._more.clear()
+                await self._more.wait()
+
+
+@asynccontextmanager
+async def polled(
+    service: Service,
+    *,
+    seconds: float = 0.3,
+    memory: Memory | None = None,
+    patience: float = 12,
+    now: Any = lambda: datetime.now(UTC),
+) -> AsyncIterator[tuple[Poller, Watcher]]:
+    watcher = Watcher()
+    poller = Poller(
+        client=cast("OutreachClient", service),
+        workspace="acme",
+        poll_seconds=seconds,
+        now=now,
+        memory=memory,
+        patience=patience,
+    )
+    past = await memory.recall(now=datetime.now(UTC)) if memory else None
+    poller.start(watcher, past=past)
+    try:
+        yield poller, watcher
+    finally:
+        await poller.aclose()
+        left = [t for t in asyncio.all_tasks() if t is not asyncio.current_task()]
+        assert left == [], "nothing of the poller runs on"
+
+
+async def test_everything_is_read_and_not_in_one_moment() -> None:
+    service = Service()
+    async with polled(service, seconds=30) as (_, watcher):
+        tick = await watcher.until(lambda t: t.beats >= 9)
+        assert tick.board.sequences[0].sequence.name == "One"
+        assert all(stamp.read_at for stamp in tick.board.stamps.values())
+        reads = sorted(s.read_at for s in tick.board.stamps.values() if s.read_at)
+        assert (reads[-1] - reads[0]).total_seconds() > 1, "a start is no burst"
+
+
+async def test_a_service_that_is_gone_is_told_and_comes_back_by_itself() -> None:
+    service = Service()
+    async with polled(service) as (_, watcher):
+        await watcher.until(lambda t: t.beats >= 3)
+        service.down = True
+        tick = await watcher.until(lambda t: t.board.trouble is not None)
+        assert tick.board.trouble
+        assert "cannot be reached" in tick.board.trouble.reason
+        assert tick.board.sequences, "the last data stays"
+        service.down = False
+        seen = len(watcher.ticks)
+        await watcher.until(
+            lambda t: t in watcher.ticks[seen:] and not t.board.stamps["sequences"].failed_since
+        )
+
+
+async def test_a_source_that_stalls_is_not_asked_twice_and_holds_up_no_other() -> None:
+    service = Service()
+    service.stalled = asyncio.Event()
+    async with polled(service) as (_, watcher):
+        await watcher.until(lambda t: t.beats >= 10)
+        assert "sequences" not in service.calls
+        service.stalled.set()
+        await watcher.until(lambda t: bool(t.board.sequences))
+
+
+async def test_a_source_that_never_answers_is_told() -> None:
+    service = Service()
+    service.stalled = asyncio.Event()
+    async with polled(service, patience=0.5) as (_, watcher):
+        tick = await watcher.until(lambda t: t.board.trouble is not None)
+        assert tick.board.trouble
+        assert tick.board.trouble.sources == ("sequences",)
+        assert tick.board.trouble.reason == "no answer within 0.5 s"
+
+
+async def test_a_hurried_source_is_read_again_even_while_it_is_being_read() -> None:
+    service = Service()
+    service.stalled = asyncio.Event()
+    async with polled(service, seconds=60) as (poller, watcher):
+        await watcher.until(lambda t: t.beats >= 8)
+        poller.hurry("sequences")
+        service.status = "paused"
+        service.stalled.set()
+        await watcher.until(lambda _: service.calls.count("sequences") == 2)
+    assert service.calls.count("sequences") == 2
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+async def test_a_clock_that_is_set_stops_no_reads(hours: int) -> None:
+    service, step = Service(), [timedelta()]
+    async with polled(service, seconds=3600, now=lambda: datetime.now(UTC) + step[0]) as (poller, watcher):
+        await watcher.until(lambda t: t.beats >= 9)
+        step[0] = timedelta(hours=hours)
+        tick = await watcher.until(lambda t: t.beats >= 18)
+        assert tick.board.trouble is None
+        read_at = [stamp.read_at for stamp in tick.board.stamps.values() if stamp.read_at]
+        assert all(abs((at - datetime.now(UTC) - step[0]).total_seconds()) < 20 for at in read_at)
+        assert poller.snapshot.sequences.error is None
+
+
+async def test_what_was_known_is_shown_before_anything_is_read(tmp_path: Path) -> None:
+    url = parse_url(f"sqlite:///{tmp_path}/history.db")
+    async with History(url) as history:
+        await history.add(account(now=datetime.now(UTC)), now=datetime.now(UTC))
+    service = Service()
+    service.down = True
+    async with (
+        History(url) as history,
+        polled(service, memory=Memory(history, workspace="acme")) as (_, watcher),
+    ):
+        tick = await watcher.until(lambda t: t.beats == 0)
+        assert len(tick.board.inboxes) == 24
+        assert tick.board.trouble is None
+
+
+async def test_kept_moments_can_be_looked_at_again(tmp_path: Path) -> None:
+    async with History(parse_url(f"sqlite:///{tmp_path}/history.db")) as history:
+        memory, now = Memory(history, workspace="acme"), datetime.now(UTC)
+        await memory.keep(account(inboxes=3, now=now), now=now)
+        replay = await Replay.open(memory, now=now)
+        assert replay.live
+        earlier = replay.step(-1)
+        board = await earlier.board(memory, like=None)
+        assert board
+        assert len(board.inboxes) == 3
+        assert earlier.step(-1) == earlier
+        assert earlier.step(1).live
+
+
+async def test_a_history_that_cannot_be_used_costs_only_its_charts(tmp_path: Path) -> None:
+    async with History(parse_url(f"sqlite:///{tmp_path}")) as history:  # a folder is no file
+        memory = Memory(history, workspace="acme")
+        async with polled(Service(), memory=memory) as (_, watcher):
+            await watcher.until(lambda t: bool(t.board.sequences))
+        assert memory.notice.startswith("No history")
+
+
+class Stuck(Memory):
+    """A history whose database neither answers nor refuses."""
+
+    async def keep(self, snapshot: Snapshot, *, now: datetime) -> tuple[ChangeLine, ...]:
+        await asyncio.Event().wait()
+        return ()
+
+
+async def test_a_history_that_never_answers_holds_up_no_board(tmp_path: Path) -> None:
+    service = Service()
+    async with (
+        History(parse_url(f"sqlite:///{tmp_path}/history.db")) as history,
+        polled(service, memory=Stuck(history, workspace="acme")) as (_, watcher),
+    ):
+        await watcher.until(lambda t: bool(t.board.sequences))
+        service.status = "paused"
+        later = await watcher.until(lambda t: t.board.sequences[0].sequence.status == "paused")
+    assert not later.snapshot.sequences.error
+
+
+async def test_what_reads_as_before_is_kept_once() -> None:
+    service = Service()
+    async with polled(service) as (_, watcher):
+        first = (await watcher.until(lambda t: bool(t.board.inboxes))).snapshot.inboxes
+        later = (
+            await watcher.until(lambda t: t.snapshot.inboxes.read_at not in {None, first.read_at})
+        ).snapshot.inboxes
+        assert first.value
+        assert later.value
+        assert all(one is other for one, other in zip(first.value, later.value, strict=True))
+
+
+def test_intervals_follow_the_base() -> None:
+    assert intervals(30)["sequences"] == 30
+    assert intervals(30)["inboxes"] > 30

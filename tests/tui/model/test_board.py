@@ -1,0 +1,151 @@
+"""What the board says of a snapshot."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from shared.api.models import Inbox, Sequence
+from shared.domain.card import Tone
+from shared.domain.snapshot import Reading, Snapshot
+from tests.tui.accounts import NOW, account, board_of, failing
+from tui.model.board import Spread
+from tui.model.changes import between
+from tui.model.freshness import Freshness
+
+
+def inboxes(*boxes: Inbox) -> Snapshot:
+    return replace(account(), inboxes=_read(boxes))
+
+
+def _read(value: Any) -> Reading[Any]:
+    return Reading(value=value, read_at=NOW)
+
+
+def test_every_inbox_is_counted_once() -> None:
+    board = board_of(account(inboxes=40))
+    assert board.spread.all == 40
+    assert sum(domain.inboxes for domain in board.domains) == 40
+
+
+def test_an_account_without_inboxes_says_so() -> None:
+    board = board_of(account(inboxes=0))
+    assert board.headline.text == "No inboxes are connected to this workspace"
+    assert board.spread == Spread()
+
+
+def test_unknown_health_is_never_good() -> None:
+    board = board_of(inboxes(Inbox(email="a@x.example", status="active")))
+    assert board.headline.tone is Tone.UNKNOWN
+    assert board.spread == Spread(unknown=1)
+    assert board.inboxes[0].tone is Tone.UNKNOWN
+
+
+def test_nothing_read_yet_is_unknown_too() -> None:
+    board = board_of(Snapshot(workspace="acme"))
+    assert board.headline.tone is Tone.UNKNOWN
+    assert [figure.value for figure in board.figures] == [None] * 4
+
+
+def test_the_worst_inbox_comes_first_and_small_movements_move_no_line() -> None:
+    def order(first: float, second: float) -> list[str]:
+        boxes = (
+            Inbox(email="a@x.example", status="active", health_score=first),
+            Inbox(email="b@x.example", status="active", health_score=second),
+            Inbox(email="c@x.example", status="active", health_score=30.0),
+        )
+        return [line.key for line in board_of(inboxes(*boxes)).inboxes]
+
+    assert order(71, 72) == order(72, 71) == ["c@x.example", "a@x.example", "b@x.example"]
+
+
+def test_lines_that_say_the_same_are_the_same_objects() -> None:
+    before = board_of(account(inboxes=12))
+    boxes = list(account(inboxes=12).inboxes.value or ())
+    boxes[3] = replace(boxes[3], health_score=12.0)
+    after = board_of(replace(account(inboxes=12), inboxes=_read(tuple(boxes))), before=before)
+    old = {line.key: line for line in before.inboxes}
+    assert [line.key for line in after.inboxes if line is not old[line.key]] == [boxes[3].email]
+
+
+def test_the_headline_names_how_many_and_where() -> None:
+    boxes = (
+        Inbox(email="a@bad.example", status="active", health_score=12.0),
+        Inbox(email="b@good.example", status="active", health_score=92.0),
+    )
+    headline = board_of(inboxes(*boxes)).headline
+    assert headline.text == "1 of 2 inboxes is at risk"
+    assert headline.detail == "bad.example"
+    assert headline.tone is Tone.BAD
+
+
+def test_figures_carry_share_and_change() -> None:
+    sends, replies, *_ = board_of(account()).figures
+    assert sends.value == 4 * 4_000 + 731 * 6
+    assert sends.share is None
+    assert replies.share is not None
+    assert replies.change is not None
+    assert replies.change < 0
+
+
+def test_trouble_says_since_when_and_from_when_the_figures_are() -> None:
+    snapshot = account()
+    assert snapshot.inboxes.read_at
+    since = snapshot.inboxes.read_at + timedelta(minutes=1)
+    trouble = board_of(failing(snapshot, since=since)).trouble
+    assert trouble
+    assert trouble.everything
+    assert trouble.since == since
+    assert trouble.oldest == snapshot.inboxes.read_at
+    assert "cannot be reached" in trouble.reason
+
+
+def test_what_is_read_is_no_trouble() -> None:
+    assert board_of(account()).trouble is None
+
+
+def test_age_makes_late_and_then_very_late() -> None:
+    snapshot = account()
+    stamp = board_of(snapshot).stamps["sequences"]
+    assert snapshot.sequences.read_at
+
+    def after(seconds: float) -> tuple[Freshness, str]:
+        assert snapshot.sequences.read_at
+        now = snapshot.sequences.read_at + timedelta(seconds=seconds)
+        return stamp.freshness(now), stamp.words(now)
+
+    assert after(0.4) == (Freshness.FRESH, "now")
+    assert after(12) == (Freshness.FRESH, "12 s ago")
+    assert after(70) == (Freshness.LATE, "late: 70 s ago")
+    assert after(400) == (Freshness.VERY_LATE, "out of date: 6 min ago")
+    assert after(-3600) == (Freshness.FRESH, "now"), "a clock that steps back makes nothing late"
+
+
+def test_changes_are_told_in_words() -> None:
+    before = account()
+    sequences = [*(before.sequences.value or ())]
+    sequences[0] = replace(sequences[0], status="paused")
+    boxes = [*(before.inboxes.value or ())]
+    boxes[1] = replace(boxes[1], status="resting", health_score=40.0)
+    after = replace(before, sequences=_read(tuple(sequences)), inboxes=_read(tuple(boxes[:-1])))
+    assert before.inboxes.read_at
+    told = [f"{line.subject} {line.text}" for line in between(before, after, at=before.inboxes.read_at)]
+    assert told == [
+        "SaaS founders – Europe is paused",
+        f"{boxes[1].email} active → resting",
+        f"{boxes[1].email} health 73 → 40",
+        f"{boxes[-1].email} is no longer connected",
+    ]
+
+
+def test_the_first_read_is_no_change() -> None:
+    after = account()
+    assert after.inboxes.read_at
+    assert between(Snapshot(workspace="acme"), after, at=after.inboxes.read_at) == ()
+
+
+def test_a_sequence_of_unknown_status_is_unknown() -> None:
+    strange = Sequence(id="sq_x", name="X", status="archived", steps=None)
+    board = board_of(replace(account(), sequences=_read((strange,))))
+    assert board.sequences[0].tone is Tone.UNKNOWN

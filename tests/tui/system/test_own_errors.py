@@ -1,0 +1,135 @@
+"""The dashboard's own mistakes cost a message, not the screen; and what is damaged or wild outside costs neither."""
+
+from __future__ import annotations
+
+import logging
+import os
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from textual import events
+from textual.strip import Strip
+
+from shared.history import History
+from shared.storage.database import parse_url
+from tests.tui.accounts import NOW, Clock, account, tick_of
+from tui.app.dashboard import DashboardApp
+from tui.feed.history_access import Memory
+from tui.system.own_errors import MOST, Faults
+from tui.widgets.key_figures import Figures
+
+
+class Clumsy(Figures):
+    """Trips over every click, and over every line that it paints while it is `blind`."""
+
+    blind = False
+
+    def on_click(self, _: events.Click) -> None:
+        raise LookupError("tripped")
+
+    def render_line(self, y: int) -> Strip:
+        if self.blind:
+            raise ZeroDivisionError
+        return super().render_line(y)
+
+
+class ClumsyApp(DashboardApp):
+    """The dashboard with one widget that makes mistakes."""
+
+    def __init__(self, clock: Clock, *, faults: Faults | None) -> None:
+        super().__init__(workspace="acme", now=clock, faults=faults)
+        self.clumsy = Clumsy(glyphs=self._glyphs)
+        self.board_screen.figures = self.clumsy
+
+
+def a_click() -> events.Click:
+    return events.Click(
+        widget=None, x=0, y=0, delta_x=0, delta_y=0, button=1, shift=False, meta=False, ctrl=False
+    )
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+async def test_a_handler_that_fails_is_told_with_a_reference_and_the_screen_goes_on(
+    clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    app = ClumsyApp(clock, faults=Faults())
+    async with app.run_test(size=(160, 50)) as pilot:
+        app.post_message(app.Ticked(tick_of(account())))
+        await pilot.pause()
+        for _ in range(12):
+            app.clumsy.post_message(a_click())
+        await pilot.pause()
+        app._second()
+        said = app.board_screen.banner.text
+        assert "an error of its own (reference " in said
+        assert "12 times); it goes on." in said
+        reference = said.partition("reference ")[2][:6]
+        told = [record for record in caplog.records if reference in record.getMessage()]
+        assert len(told) == 2, "the trace once, and a line at the tenth"
+        assert told[0].exc_info
+        clock.pass_by(60)
+        app.post_message(app.Ticked(tick_of(account(inboxes=7, now=clock()), beats=2)))
+        await pilot.press("down")
+        assert len(app.board_screen.panels["inboxes"].grid.shown) == 7
+        await pilot.press("a")
+        assert not app.board_screen.banner.has_class("-on")
+    assert not app.return_code
+
+
+async def test_a_widget_that_cannot_be_painted_stays_blank_and_the_others_are_painted(clock: Clock) -> None:
+    app = ClumsyApp(clock, faults=Faults())
+    async with app.run_test(size=(160, 50)) as pilot:
+        app.post_message(app.Ticked(tick_of(account())))
+        app.clumsy.blind = True
+        app.clumsy.refresh()
+        await pilot.pause()
+        app._second()
+        await pilot.pause()
+        picture = app.export_screenshot()
+        assert "useacme" in picture
+        assert "of&#160;its&#160;own" in picture
+
+
+async def test_where_nobody_keeps_faults_a_mistake_is_not_hidden(clock: Clock) -> None:
+    app = ClumsyApp(clock, faults=None)
+    with pytest.raises(LookupError):  # noqa: PT012 # the framework raises it where the block ends
+        async with app.run_test(size=(160, 50)) as pilot:
+            app.clumsy.post_message(a_click())
+            await pilot.pause()
+
+
+def test_mistakes_without_end_take_no_memory_without_end(caplog: pytest.LogCaptureFixture) -> None:
+    faults = Faults()
+    with caplog.at_level(logging.CRITICAL):
+        for number in range(MOST + 50):
+            kind = type(f"Fault{number}", (Exception,), {})
+            noted = faults.note(kind(), now=NOW + timedelta(seconds=number))
+    assert noted.reference == "many"
+    assert noted.times == 50
+
+
+async def test_a_damaged_history_is_set_aside_said_and_begun_anew(tmp_path: Path, clock: Clock) -> None:
+    file = tmp_path / "history.db"
+    file.write_bytes(b"no database at all\n" * 500)
+    async with History(parse_url(f"sqlite:///{file}")) as history:
+        memory = Memory(history, workspace="acme")
+        assert (await memory.recall(now=NOW)).snapshot is None
+        app = DashboardApp(workspace="acme", now=clock, memory=memory)
+        async with app.run_test(size=(160, 50)) as pilot:
+            app._second()
+            assert "was set aside as history.db.damaged-" in app.board_screen.banner.text
+            await pilot.press("a")
+            assert not app.board_screen.banner.has_class("-on")
+            await pilot.press("w")
+            app._second()
+            assert not app.wall.banner.has_class("-on")
+        await memory.keep(account(), now=NOW)
+        assert (await memory.recall(now=NOW)).snapshot is not None
+    names = os.listdir(tmp_path)  # noqa: PTH208 # pathlib is not for coroutines
+    aside = [name for name in names if name.startswith("history.db.damaged-")]
+    assert len(aside) == 1

@@ -1,0 +1,257 @@
+"""What a wall does that nobody sits at: it tells systemd, calls for help, and renews itself."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pty
+import select
+import socket
+import subprocess
+import sys
+import time as time_module
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, time, timedelta
+from pathlib import Path
+
+import pytest
+
+from shared.domain.snapshot import Snapshot
+from tests.bench import tui_month
+from tests.tui.accounts import NOW, Clock, account, failing, tick_of
+from tui.app.dashboard import DashboardApp
+from tui.system import self_restart
+from tui.system.alarm_command import Caller
+from tui.system.self_restart import Resumed, hour, is_due
+from tui.system.terminal_handover import ENTER, LEAVE
+from tui.system.watchdog import interval, watched_over
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+async def until(holds: Callable[[], bool], *, seconds: float = 8) -> None:
+    async with asyncio.timeout(seconds):
+        while not holds():  # noqa: ASYNC110 # another process sets no event of ours
+            await asyncio.sleep(0.01)
+
+
+# -- systemd -------------------------------------------------------------------------------------------
+
+
+async def test_systemd_is_told_of_the_beginning_the_life_and_the_end(tmp_path: Path) -> None:
+    address = str(tmp_path / "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.bind(address)
+        systemd.settimeout(5)
+        async with watched_over({"NOTIFY_SOCKET": address, "WATCHDOG_USEC": "40000"}):
+            told = [await asyncio.to_thread(systemd.recv, 100) for _ in range(4)]
+        assert told == [b"READY=1", b"WATCHDOG=1", b"WATCHDOG=1", b"WATCHDOG=1"]
+        last = b""
+        while last != b"STOPPING=1":
+            last = systemd.recv(100)
+
+
+async def test_a_systemd_that_does_not_listen_ends_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with watched_over({"NOTIFY_SOCKET": str(tmp_path / "gone"), "WATCHDOG_USEC": "20000"}):
+        await until(lambda: caplog.text.count("systemd was not told WATCHDOG=1") > 2)
+    assert "systemd was not told STOPPING=1" in caplog.text
+
+
+@pytest.mark.parametrize("given", ["", "0", "x", "²", "-5"])
+def test_what_is_no_interval_is_none(given: str) -> None:
+    assert interval({"WATCHDOG_USEC": given}, process=7) is None
+
+
+def test_a_watchdog_for_another_process_is_left_alone() -> None:
+    assert interval({"WATCHDOG_USEC": "10000000", "WATCHDOG_PID": "8"}, process=7) is None
+    assert interval({"WATCHDOG_USEC": "10000000", "WATCHDOG_PID": "7"}, process=7) == 5
+
+
+# -- the alarm command ---------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def calling(folder: Path, body: str, *, patience: float = 5) -> AsyncIterator[tuple[Caller, Path]]:
+    out = folder / "out"
+    script = folder / "alarm.py"
+    script.write_text(f"import os, sys, time\nout = {str(out)!r}\n{body}\n")
+    caller = Caller(f"{sys.executable} {script}", patience=patience)
+    async with caller.open():
+        yield caller, out
+
+
+async def test_each_alarm_runs_the_command_once_and_its_text_is_nobodys_code(tmp_path: Path) -> None:
+    body = "open(out, 'a').write(os.environ['OUTREACH_ALARM'] + '|' + str(len(sys.argv)) + '\\n')"
+    hostile = "$(touch x); `id` \x1b[31m\nred"
+    async with calling(tmp_path, body) as (caller, out):
+        caller.call(["first", hostile])
+        await until(lambda: out.exists() and out.read_text().count("\n") == 2)
+    first, second = out.read_text().splitlines()
+    assert first == "first|1"
+    assert second.startswith("$(touch x); `id` ")
+    assert "\x1b" not in second
+
+
+async def test_a_command_that_never_ends_is_ended_and_the_next_alarm_is_told(tmp_path: Path) -> None:
+    body = "open(out, 'a').write(str(os.getpid()) + '\\n')\nif os.environ['OUTREACH_ALARM'] == 'hang': time.sleep(60)"
+    async with calling(tmp_path, body, patience=1.0) as (caller, out):
+        caller.call(["hang", "next"])
+        await until(lambda: out.exists() and out.read_text().count("\n") == 2)
+        hung = int(out.read_text().split()[0])
+        with pytest.raises(ProcessLookupError):
+            os.kill(hung, 0)
+
+
+async def test_a_command_that_is_not_there_costs_a_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    async with Caller("'unbalanced").open():
+        assert "cannot be read" in caplog.text
+    caller = Caller("/nowhere/alarm --loud")
+    async with caller.open():
+        caller.call(["one"])
+        await until(lambda: "cannot be run" in caplog.text)
+        caller.call([f"more {n}" for n in range(50)])
+    assert "too many alarms" in caplog.text
+
+
+def wrecked(snapshot: Snapshot) -> Snapshot:
+    boxes = tuple(replace(box, health_score=8.0, status="active") for box in snapshot.inboxes.value or ())
+    return replace(snapshot, inboxes=replace(snapshot.inboxes, value=boxes))
+
+
+async def test_an_alarm_goes_off_at_the_edge_and_not_for_what_was_already_so(clock: Clock) -> None:
+    app, called = DashboardApp(workspace="acme", now=clock), list[str]()
+    app.alarmed = called.extend
+    async with app.run_test(size=(120, 40)) as pilot:
+        for snapshot in (wrecked(account()), wrecked(account())):
+            app.post_message(app.Ticked(tick_of(snapshot)))
+        await pilot.pause()
+        assert called == [], "it was so when the dashboard began"
+        for _ in range(3):
+            app.post_message(app.Ticked(tick_of(failing(account(), since=NOW + timedelta(seconds=1)))))
+        await pilot.pause()
+        assert called == ["The service cannot be reached: The outreach service cannot be reached."]
+
+
+# -- the renewal ---------------------------------------------------------------------------------------
+
+
+def test_the_quiet_hour_comes_once_a_day_and_not_for_the_young() -> None:
+    began = datetime(2026, 3, 2, 12, tzinfo=UTC)
+    at = time(4)
+    assert not is_due(at, began=began, now=began + timedelta(hours=15, minutes=59))
+    assert is_due(at, began=began, now=began + timedelta(hours=16))
+    assert is_due(at, began=began, now=began + timedelta(days=3)), "it was asleep at the hour"
+    young = datetime(2026, 3, 3, 3, 30, tzinfo=UTC)
+    assert not is_due(at, began=young, now=young + timedelta(minutes=40))
+    assert not is_due(None, began=began, now=began + timedelta(days=3))
+    assert not is_due(at, began=began, now=began - timedelta(days=2)), "a clock that stepped back"
+
+
+@pytest.mark.parametrize(("text", "found"), [("04:00", time(4)), ("25:00", None), ("", None), ("noon", None)])
+def test_the_hour_is_read_or_there_is_none(text: str, found: time | None) -> None:
+    assert hour(text) == found
+
+
+def test_what_lasts_is_told_to_the_next_process_and_nonsense_is_not_believed() -> None:
+    state = Resumed(wall=True, theme="day", alarms=("a.example: resting",))
+    assert Resumed.of({self_restart.VARIABLE: state.told()}) == state
+    assert Resumed.of({self_restart.VARIABLE: "[]"}) is None
+    assert Resumed.of({}) is None
+
+
+def test_a_process_that_starts_anew_keeps_its_number_its_words_and_its_state() -> None:
+    code = """
+import os, sys
+from tui.system.self_restart import Resumed, start_anew
+before = Resumed.of(os.environ)
+print(os.getpid(), before and before.alarms, flush=True)
+if before is None:
+    start_anew(Resumed(alarms=("one",)))
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=20)
+    first, second = ran.stdout.splitlines()
+    assert first.split()[0] == second.split()[0]
+    assert "None" in first
+    assert "('one',)" in second
+
+
+async def test_a_wall_makes_way_at_its_hour_and_the_next_one_begins_as_it_ended(clock: Clock) -> None:
+    app = DashboardApp(workspace="acme", now=clock, wall=True)
+    app.renew_at = time(15)
+    app.resume(Resumed(wall=True, theme="day", alarms=("a.example: resting",)))
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.post_message(app.Ticked(tick_of(account())))
+        await pilot.pause()
+        app._second()
+        assert "ALARM  a.example: resting" in app.wall.banner.text
+        assert app.resumes is None
+        clock.pass_by(3700)
+        app._second()
+        await pilot.pause()
+    assert app.return_code == self_restart.CODE
+    assert app.resumes == Resumed(wall=True, theme="day", alarms=("a.example: resting",))
+
+
+YOUNG = """
+import datetime, sys
+from tui import renewal
+renewal.LEAST = datetime.timedelta()  # a dashboard of a few seconds is old enough here
+from cli.main import main
+sys.exit(main(["dashboard", "--wall"]))
+"""
+
+
+@pytest.mark.e2e
+def test_a_wall_that_begins_anew_leaves_no_gap_on_its_terminal(tmp_path: Path) -> None:
+    soon = datetime.now().astimezone() + timedelta(seconds=10)
+    (tmp_path / "outreach.toml").write_text(f'[dashboard]\nrefresh_at = "{soon:%H:%M:%S}"\n')
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("OUTREACH_")}
+    environ |= {
+        "OUTREACH_CONFIG": str(tmp_path / "outreach.toml"),
+        "OUTREACH_BASE_URL": "http://127.0.0.1:9/v1",
+        "OUTREACH_API_KEY": "live_none",
+        "OUTREACH_DATABASE_URL": f"sqlite:///{tmp_path}/outreach.db",
+        "TERM": "xterm-256color",
+    }
+    process, terminal = pty.fork()
+    if process == 0:  # pragma: no cover # another process
+        os.execve(sys.executable, [sys.executable, "-c", YOUNG], environ)
+    seen = read_until(terminal, lambda shown: shown.count(MOUSE) > 2 and b"OUTREACH" in shown.split(DONE)[-1])
+    assert seen.count(DONE) == 1, "it began anew"
+    assert (seen.count(ENTER.encode()), seen.count(LEAVE.encode())) == (1, 0), "on the same screen"
+    os.write(terminal, b"x")
+    assert read_until(terminal, lambda shown: b"pause/resume" in shown), "back to hands"
+    os.write(terminal, b"q")
+    assert read_until(terminal, lambda shown: LEAVE.encode() in shown), "and left it in the end"
+    os.waitpid(process, 0)
+    os.close(terminal)
+
+
+DONE, MOUSE = b"\x1b[?2004l", b"\x1b[?1000h"
+"""What a program says as it lets go of its terminal's keys, and as it takes them."""
+
+
+def read_until(terminal: int, fits: Callable[[bytes], bool]) -> bytes:
+    seen, end = b"", time_module.monotonic() + 40
+    while not fits(seen):
+        left = end - time_module.monotonic()
+        assert left > 0, seen[-800:]
+        if select.select([terminal], [], [], left)[0]:
+            seen += os.read(terminal, 65536)
+    return seen
+
+
+@pytest.mark.soak
+async def test_a_month_takes_no_memory_and_no_widget() -> None:
+    month = await asyncio.to_thread(tui_month.measure, 240.0)
+    assert month.boards > 200
+    assert month.largest < 150, "everything is read several times a second"
+    assert month.slope < 1
+    assert month.widgets == 0

@@ -1,0 +1,239 @@
+"""The dashboard as an application: what is seen, and what people ask of it, which goes out through `hands`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from textual import on, work
+from textual.binding import Binding
+
+from shared.api.models import Sequence as SequenceModel
+from shared.domain.card import Card, Tone
+from shared.text.sanitize import visible
+from tui.app.display import THEMES, utc_now
+from tui.app.navigation import TravellingApp
+from tui.feed.pending_changes import Wish, wishes_for
+from tui.feed.workspace_state import Station
+from tui.model import details, panel_help
+from tui.model.keys import strangers
+from tui.model.lines import SequenceLine
+from tui.model.page_content import page, spot_of
+from tui.screens import export
+from tui.screens.all_workspaces import EverythingScreen
+from tui.screens.board import BoardScreen, names
+from tui.screens.card_dialog import CardScreen
+from tui.screens.confirm_dialog import Ask
+from tui.screens.detail_page import PageScreen
+from tui.screens.prompt import Prompt, offers
+from tui.widgets.line_table import Grid
+
+__all__ = ["DashboardApp", "utc_now"]
+
+SEVERITY = {Tone.BAD: "error", Tone.WARN: "warning"}
+NAMED = {
+    binding.id or ""
+    for where in (BoardScreen, PageScreen, EverythingScreen, Grid, CardScreen, Ask, Prompt)
+    for binding in where.BINDINGS
+    if isinstance(binding, Binding)
+}
+"""The names by which keys are remapped."""
+
+
+class DashboardApp(TravellingApp):
+    """One method for each thing that a key, a click or a typed line can want."""
+
+    _strangers: Sequence[str] = ()
+
+    def remap(self, keys: Mapping[str, str]) -> None:
+        """As ever; names that no key has are told once the screen stands."""
+        super().remap(keys)
+        self._strangers = strangers(keys, known=NAMED)
+
+    def on_mount(self) -> None:
+        """Beside what the bases do, which the framework calls too."""
+        for told in self._strangers:
+            self.notify(told, severity="warning", timeout=30, markup=False)
+
+    @on(BoardScreen.Wanted)
+    @on(PageScreen.Wanted)
+    def _wanted(self, message: BoardScreen.Wanted | PageScreen.Wanted) -> None:
+        getattr(self, f"_want_{message.what}")()
+
+    def _want_refresh(self) -> None:
+        if self.here.feed:
+            self.here.feed.hurry()
+
+    def _want_theme(self) -> None:
+        at = THEMES.index(self.theme) if self.theme in THEMES else -1
+        self.theme = THEMES[(at + 1) % len(THEMES)]
+
+    def _want_toggle(self) -> None:
+        chosen = self.board_screen.panels["sequences"].grid.chosen
+        self._toggle(line.sequence for line in chosen if isinstance(line, SequenceLine))
+
+    def _want_toggle_here(self) -> None:
+        """The sequence whose page is seen."""
+        screen = self.screen
+        spot = screen.spot if isinstance(screen, PageScreen) else None
+        board = self.here.board
+        lines = board.sequences if board and spot and spot.kind == "sequence" else ()
+        self._toggle(line.sequence for line in lines if spot and line.key == spot.key)
+
+    def _toggle(self, sequences: Iterable[SequenceModel]) -> None:
+        if self._may_not():
+            return
+        if wishes := wishes_for(sequences):
+            self._ask(wishes, self.here)
+        else:
+            self.notify("Select a sequence that is active or paused (key 2).", severity="warning")
+
+    def _may_not(self) -> bool:
+        """Whether nothing can be changed from here; says why."""
+        hands = self.here.hands
+        if self._replay:
+            self.notify("This is the past; esc goes back to now.", severity="warning")
+        elif hands is None or hands.read_only:
+            self.notify("This dashboard only reads.", severity="warning")
+        else:
+            return False
+        return True
+
+    def _want_undo(self) -> None:
+        wishes = self.here.hands.undo() if self.here.hands else ()
+        if wishes:
+            self._carry_out(wishes, self.here)
+        else:
+            self.notify("There is nothing to take back.", severity="warning")
+
+    @work(exclusive=True, group="ask", exit_on_error=False)
+    async def _ask(self, wishes: Sequence[Wish], station: Station) -> None:
+        verb = "Pause" if wishes[0].status == "paused" else "Resume"
+        labels = tuple(wish.sequence.label for wish in wishes)
+        what = f"“{labels[0]}”" if len(labels) == 1 else f"{len(labels)} sequences"
+        effect = (
+            "It sends nothing more until it is resumed."
+            if verb == "Pause"
+            else "It goes on where it stopped."
+        )
+        text = (effect,) if len(labels) == 1 else (*labels[:12], *(("…",) if len(labels) > 12 else ()))
+        if await self.push_screen_wait(Ask(title=f"{verb} {what}?", text=text, yes=verb)):
+            self.board_screen.panels["sequences"].grid.unmark()
+            self._carry_out(wishes, station)
+
+    @work(group="acts", exit_on_error=False)
+    async def _carry_out(self, wishes: Sequence[Wish], station: Station) -> None:
+        """In the workspace that was seen when it was asked for, whichever is seen by now."""
+        if station.hands is None:
+            return
+        work = station.hands.carry_out(wishes)
+        self.call_later(self._show)
+        for card in await work:
+            if card.tone in SEVERITY:
+                self._tell(card)
+        if station.feed:
+            station.feed.hurry("sequences")
+        self._show()
+
+    def _tell(self, card: Card) -> None:
+        severity = "error" if card.tone is Tone.BAD else "warning"
+        self.notify(
+            " ".join(map(visible, card.text)),
+            title=visible(card.title),
+            severity=severity,  # type: ignore[arg-type] # the framework's literals
+            timeout=20,
+            markup=False,
+        )
+
+    def _want_filter(self) -> None:
+        grid = self.board_screen.grid
+        before = grid.arrangement
+
+        def changed(text: str) -> None:
+            grid.ask(details.finding(before, text))
+
+        def done(text: str | None) -> None:
+            grid.ask(before if text is None else details.finding(before, text))
+
+        hint = "Words that must all occur; !word leaves out. Enter keeps the filter, esc drops it."
+        self.push_screen(Prompt(sign="filter", hint=hint, value=before.find, changed=changed), done)
+
+    def _want_commands(self) -> None:
+        known = tuple(names(self.board_screen.board))
+        hint = "A command, as in Slack and the shell. Tab completes, enter runs, esc leaves."
+        prompt = Prompt(
+            sign="command",
+            hint=hint,
+            offer=lambda typed: offers(typed, sequences=known, keys=details.KEYS),
+        )
+        self.push_screen(prompt, self._typed)
+
+    def _typed(self, line: str | None) -> None:
+        if line and line.strip():
+            self._run_line(line.strip())
+
+    @work(group="commands", exit_on_error=False)
+    async def _run_line(self, line: str) -> None:
+        station = self.here
+        while line and station.hands:
+            asked = None if station.hands.refuses(line) else details.question(line)
+            if asked and not await self.push_screen_wait(asked):
+                return
+            card = await station.hands.run(line)
+            if station.feed and asked:
+                station.feed.hurry()
+            answer = await self.push_screen_wait(CardScreen(card, glyphs=self._glyphs))
+            line = answer or ""
+
+    def _want_help(self) -> None:
+        """What the focused panel shows, and which keys there are."""
+        card = panel_help.panel(self.board_screen.active, remapped=self.remapped.get("board"))
+        self.push_screen(CardScreen(card, glyphs=self._glyphs))
+
+    def _want_help_page(self) -> None:
+        self.push_screen(CardScreen(panel_help.page(remapped=self.remapped.get("page")), glyphs=self._glyphs))
+
+    def _want_details(self) -> None:
+        line, board = self.board_screen.grid.line, self.board_screen.board
+        if line is None or board is None:
+            return
+        grouping = self.board_screen.grouping if self.board_screen.active == "stats" else ""
+        spot = spot_of(line, grouping=grouping)
+        if spot and page(spot, board=board, changes=()):
+            self.travel(spot)
+            return
+        card = details.card_of(line, board=board, changes=self.board_screen.changes)
+        self.push_screen(CardScreen(card, glyphs=self._glyphs), self._typed)
+
+    def _want_copy(self) -> None:
+        line = self.board_screen.grid.line
+        if line:
+            self.copy_to_clipboard(visible(line.key))
+            self.notify(f"Copied: {visible(line.key)}", timeout=3, markup=False)
+
+    def _want_export(self) -> None:
+        """The list as CSV, the board as text, the screen as a picture: into the folder, or to the browser."""
+        board, now = self.board_screen.board, self.now()
+        if board is None or (self._folder is None and not self.is_web):
+            self.notify("There is nothing to write, or nowhere to write to.", severity="warning")
+            return
+        made = export.files(
+            board=board,
+            name=self.board_screen.active,
+            shown=self.board_screen.grid.shown,
+            picture=self.export_screenshot(),
+            now=now,
+            glyphs=self._glyphs,
+        )
+        if self.is_web:
+            self.deliver_binary(export.packed(made), save_filename=f"{export.stem(now)}.zip")
+        elif self._folder:
+            self._write(made, self._folder)
+
+    def _write(self, made: Mapping[str, str], folder: Path) -> None:
+        try:
+            export.write(folder, made)
+        except OSError as error:
+            self.notify(f"Not written: {error.strerror}", severity="error", markup=False)
+        else:
+            self.notify(f"Written: {', '.join(made)} in {folder}", timeout=12, markup=False)

@@ -1,0 +1,100 @@
+"""The dashboard without a terminal: one snapshot as text, as JSON, or as a picture."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from shared.domain.snapshot import SOURCES, Snapshot, take
+from shared.domain.snapshot_json import to_json
+from shared.operations.context import open_client
+from shared.settings import Settings, Workspace
+from tui.feed.tick import Tick, intervals
+from tui.model.board import Board, compose
+from tui.screens import text_report
+from tui.theme.palette import ASCII, DAY, NIGHT, UNICODE, Glyphs
+
+PAPER = 120
+"""Columns where there is no terminal to ask."""
+PICTURE = (160, 50)
+
+
+async def print_once(
+    settings: Settings, *, as_json: bool = False, svg: Path | None = None, workspace: str | None = None
+) -> int:
+    """Read everything once and show it on stdout, or in `svg`; 1 when something could not be read."""
+    place = settings.workspace(workspace)
+    async with open_client(settings, place) as client:
+        snapshot = await take(client, place.name, now=datetime.now(UTC))
+    board = compose(snapshot, intervals=intervals(settings.poll_seconds), thresholds=place.thresholds)
+    if svg:
+        picture = await _picture(snapshot, board, place)
+        await asyncio.to_thread(svg.write_text, picture, encoding="utf-8")
+    if as_json:
+        sys.stdout.write(json.dumps(as_data(snapshot, board), indent=2, ensure_ascii=False) + "\n")
+    elif not svg:
+        _print(board)
+    return _failures(snapshot)
+
+
+def _failures(snapshot: Snapshot) -> int:
+    failed = [(name, snapshot.reading(source).error) for name, source in SOURCES.items()]
+    told = [f"{name}: {error}" for name, error in failed if error]
+    if told:
+        sys.stderr.write("Not everything could be read.\n" + "".join(f"  {line}\n" for line in told))
+    return 1 if told else 0
+
+
+def _print(board: Board) -> None:
+    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+    width = console.width if console.is_terminal else PAPER
+    glyphs = _glyphs(sys.stdout.encoding)
+    for pieces in text_report.lines(board, width=width, now=datetime.now(UTC), glyphs=glyphs):
+        line = text_report.text(pieces, palette=NIGHT if console.is_terminal else DAY)
+        console.print(line if console.is_terminal else line.plain)
+
+
+def _glyphs(encoding: str | None) -> Glyphs:
+    return UNICODE if (encoding or "").lower().replace("-", "").startswith("utf") else ASCII
+
+
+def as_data(snapshot: Snapshot, board: Board) -> Mapping[str, Any]:
+    """The document's words as keys; null for what is unknown. `readings` tells the age of each part."""
+    document = to_json(snapshot)
+    readings = document["readings"]
+    return {
+        "workspace": snapshot.workspace,
+        "verdict": {
+            "tone": board.headline.tone.value,
+            "text": board.headline.text,
+            "detail": board.headline.detail,
+            "healthy": board.spread.healthy,
+            "at_risk": board.spread.at_risk,
+            "resting": board.spread.resting,
+            "unknown": board.spread.unknown,
+        },
+        **{name: reading["value"] for name, reading in readings.items()},
+        "budget": document["budget"],
+        "readings": {
+            name: {key: reading[key] for key in ("read_at", "error", "failed_since")}
+            for name, reading in readings.items()
+        },
+    }
+
+
+async def _picture(snapshot: Snapshot, board: Board, place: Workspace) -> str:
+    """The screen as it would be in a terminal of 160 by 50."""
+    from tui.app.dashboard import DashboardApp
+
+    app = DashboardApp(workspace=place.name)
+    async with app.run_test(size=PICTURE) as pilot:
+        app.post_message(app.Ticked(Tick(snapshot=snapshot, board=board, changes=(), beats=1)))
+        await pilot.pause()
+        return app.export_screenshot(title=f"Outreach: {place.name}")

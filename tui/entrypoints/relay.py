@@ -1,0 +1,121 @@
+"""One poller, many viewers: snapshots over a local socket, and on each connection only what is new to it.
+
+A frame is four bytes of length and JSON. The first one greets with what a viewer must know; then come snapshots.
+The only thing a viewer may ask is what was sent today, which the one poller asks once a minute at most.
+A slow viewer holds up nobody: it gets the latest state when it is ready for it, not every one between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from shared.domain.snapshot import Snapshot
+from shared.domain.snapshot_json import to_json
+from tui.feed.tick import Tick
+
+MOST_BYTES = 64 * 1024 * 1024
+LENGTH = 4
+
+
+async def write_frame(writer: asyncio.StreamWriter, document: Mapping[str, Any]) -> None:
+    """Send a frame; raises OSError when nobody is there any more."""
+    body = await asyncio.to_thread(lambda: json.dumps(document).encode())
+    writer.write(len(body).to_bytes(LENGTH, "big") + body)
+    await writer.drain()
+
+
+async def read_frame(reader: asyncio.StreamReader) -> dict[str, Any] | None:
+    """The next frame; None at the end, and for what is none."""
+    try:
+        length = int.from_bytes(await reader.readexactly(LENGTH), "big")
+        if length > MOST_BYTES:
+            return None
+        found = json.loads(await reader.readexactly(length))
+    except (asyncio.IncompleteReadError, OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+class Relay:
+    """Holds the latest snapshot of each workspace, and hands it to whoever is connected."""
+
+    def __init__(self, greeting: Mapping[str, Any]) -> None:
+        self._greeting = greeting
+        self._latest: dict[str, tuple[Snapshot, int]] = {}
+        self._more = asyncio.Condition()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.viewers = 0
+        self.sent_today: dict[str, Callable[[], Awaitable[Mapping[str, int | None]]]] = {}
+        """By workspace: who can be asked."""
+
+    def put(self, workspace: str, tick: Tick) -> None:
+        """Another snapshot of a workspace."""
+        self._latest[workspace] = (tick.snapshot, tick.beats)
+        task = asyncio.create_task(self._wake(), name="relay-wake")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _wake(self) -> None:
+        async with self._more:
+            self._more.notify_all()
+
+    @contextlib.asynccontextmanager
+    async def serving(self, path: Path) -> AsyncIterator[None]:
+        """Listen on a socket; its folder is one that only its owner can enter."""
+        connections: set[asyncio.Task[None]] = set()
+
+        def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            task = asyncio.create_task(self._serve(reader, writer), name="relay-viewer")
+            connections.add(task)
+            task.add_done_callback(connections.discard)
+
+        server = await asyncio.start_unix_server(connected, path)
+        try:
+            yield
+        finally:
+            server.close()
+            tasks = [*connections, *self._tasks]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.viewers += 1
+        gone = asyncio.create_task(self._answer(reader, writer), name="relay-viewer-asking")
+        feeding = asyncio.create_task(self._feed(writer), name="relay-viewer-feeding")
+        try:
+            await asyncio.wait({gone, feeding}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self.viewers -= 1
+            for task in (gone, feeding):
+                task.cancel()
+            await asyncio.gather(gone, feeding, return_exceptions=True)
+            writer.close()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Until nothing more can be asked, because the viewer is gone."""
+        while (frame := await read_frame(reader)) is not None:
+            name = frame.get("sent_today")
+            if name in self.sent_today:
+                rows = await self.sent_today[name]()
+                await write_frame(writer, {"name": name, "sent_today": dict(rows)})
+
+    async def _feed(self, writer: asyncio.StreamWriter) -> None:
+        sent: dict[str, Snapshot] = {}
+        await write_frame(writer, self._greeting)
+        while True:
+            for name, (snapshot, beats) in list(self._latest.items()):
+                if sent.get(name) is not snapshot:
+                    body = await asyncio.to_thread(to_json, snapshot, since=sent.get(name))
+                    await write_frame(writer, {"name": name, "beats": beats, "snapshot": body})
+                    sent[name] = snapshot
+            async with self._more:
+                await self._more.wait_for(lambda: self._is_behind(sent))
+
+    def _is_behind(self, sent: Mapping[str, Snapshot]) -> bool:
+        return any(sent.get(name) is not snapshot for name, (snapshot, _) in self._latest.items())

@@ -1,0 +1,203 @@
+"""A dashboard that asks the service nothing: it follows the one poller of all viewers, and only reads."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from shared.domain.card import Card, Tone
+from shared.domain.health import Thresholds
+from shared.domain.snapshot import Snapshot
+from shared.domain.snapshot_json import from_json
+from shared.history import History
+from shared.storage.database import parse_url
+from tui.app.dashboard import DashboardApp, utc_now
+from tui.entrypoints.relay import read_frame, write_frame
+from tui.feed.history_access import Memory, Recollection
+from tui.feed.pending_changes import Hands
+from tui.feed.tick import Tick
+from tui.feed.workspace_state import Station
+from tui.model import changes
+from tui.model.board import Board, compose
+from tui.system.gc_tuning import calm
+from tui.theme.palette import ASCII, UNICODE
+
+logger = logging.getLogger(__name__)
+
+PATIENCE = 15.0
+"""Seconds for an answer of the one poller."""
+LOOK_BACK = 60.0
+"""Seconds between readings of the history."""
+
+
+class Following:
+    """The feed of one workspace: snapshots come in by `take`, boards go out."""
+
+    def __init__(
+        self,
+        *,
+        workspace: str,
+        intervals: Mapping[str, float],
+        memory: Memory,
+        bad: Thresholds,
+        ask: Callable[[Mapping[str, Any]], Awaitable[None]],
+    ) -> None:
+        self._snapshot = Snapshot(workspace=workspace)
+        self._beats = 0
+        self._intervals = intervals
+        self._memory = memory
+        self._thresholds = bad
+        self._ask = ask
+        self._sent: Mapping[str, int | None] = {}
+        self._answered = asyncio.Event()
+        self._news = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def take(self, document: Mapping[str, Any], *, beats: int) -> None:
+        """What is new since the last time."""
+        self._snapshot = from_json(document, onto=self._snapshot)
+        self._beats = beats
+        self._news.set()
+
+    def start(self, deliver: Callable[[Tick], object]) -> None:
+        """Begin."""
+        self._task = asyncio.create_task(self._run(deliver), name="dashboard-following")
+
+    def hurry(self, *names: str) -> None:
+        """The one poller keeps its own time, whoever looks."""
+
+    async def sent_today(self) -> Mapping[str, int | None]:
+        """Asked of the one poller, for which it is one request a minute at most, whoever looks."""
+        self._answered.clear()
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await self._ask({"sent_today": self._snapshot.workspace})
+                await self._answered.wait()
+        except (TimeoutError, OSError):
+            return {}
+        return self._sent
+
+    def learn(self, sent: Mapping[str, int | None]) -> None:
+        """The answer."""
+        self._sent = sent
+        self._answered.set()
+
+    async def aclose(self) -> None:
+        """End."""
+        if self._task:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _run(self, deliver: Callable[[Tick], object]) -> None:
+        past = await self._memory.recall(now=utc_now())
+        looked_at, shown, board = utc_now(), Snapshot(workspace=self._snapshot.workspace), None
+        remembered = past.changes
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            now, snapshot, beats = utc_now(), self._snapshot, self._beats
+            if (now - looked_at).total_seconds() > LOOK_BACK:
+                past, looked_at = Recollection(trends=await self._memory.trends(now=now)), now
+            board = await asyncio.to_thread(self._work_out, snapshot, board, past)
+            news = changes.between(shown, snapshot, at=now)
+            deliver(Tick(snapshot=snapshot, board=board, changes=(*news, *remembered), beats=beats))
+            shown, remembered = snapshot, ()
+
+    def _work_out(self, snapshot: Snapshot, before: Board | None, past: Recollection) -> Board:
+        return compose(
+            snapshot,
+            intervals=self._intervals,
+            before=before,
+            trends=past.trends,
+            thresholds=self._thresholds,
+        )
+
+
+async def _only_shown(_: str) -> Card:
+    return Card(
+        title="This view only shows",
+        tone=Tone.WARN,
+        text=(
+            "Commands are for the terminal's dashboard, a shell or Slack; keys that look further work here.",
+        ),
+    )
+
+
+async def view(socket: Path) -> int:
+    """Show what comes over the socket until it ends, or somebody leaves; returns the exit code."""
+    reader, writer = await asyncio.open_unix_connection(socket)
+    greeting = await read_frame(reader)
+    if greeting is None:
+        return 1
+    async with AsyncExitStack() as stack:
+        feeds: dict[str, Following] = {}
+        ask = partial(write_frame, writer)
+        stations = [await _station(stack, one, greeting, feeds, ask=ask) for one in greeting["workspaces"]]
+        app = _app(stations, greeting)
+        following = asyncio.create_task(_follow(reader, feeds, app), name="viewer-following")
+        try:
+            with calm():
+                await app.run_async()
+        finally:
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
+            writer.close()
+    return app.return_code or 0
+
+
+async def _station(
+    stack: AsyncExitStack,
+    one: Mapping[str, Any],
+    greeting: Mapping[str, Any],
+    feeds: dict[str, Following],
+    *,
+    ask: Callable[[Mapping[str, Any]], Awaitable[None]],
+) -> Station:
+    thresholds = Thresholds(healthy=one["healthy"], bad=one["bad"])
+    history = await stack.enter_async_context(History(parse_url(greeting["history"]), thresholds=thresholds))
+    memory = Memory(history, workspace=one["name"])
+    feed = Following(
+        workspace=one["name"], intervals=greeting["intervals"], memory=memory, bad=thresholds, ask=ask
+    )
+    feeds[one["name"]] = feed
+    hands = Hands(_only_shown, now=utc_now, read_only=True)
+    return Station(workspace=one["name"], feed=feed, hands=hands, memory=memory, thresholds=thresholds)
+
+
+def _app(stations: list[Station], greeting: Mapping[str, Any]) -> DashboardApp:
+    first, *others = stations
+    app = DashboardApp(
+        workspace=first.workspace,
+        feed=first.feed,
+        hands=first.hands,
+        memory=first.memory,
+        notice="read only",
+        glyphs=ASCII if greeting["ascii"] else UNICODE,
+        wall=greeting["wall"],
+        thresholds=first.thresholds,
+        others=others,
+    )
+    app.wear(greeting["theme"])
+    app.remap(greeting["keys"])
+    return app
+
+
+async def _follow(reader: asyncio.StreamReader, feeds: Mapping[str, Following], app: DashboardApp) -> None:
+    """Hand out what comes; when nothing more can come, the viewer ends, instead of showing the past as the present."""
+    while (frame := await read_frame(reader)) is not None:
+        feed = feeds[frame["name"]]
+        if "sent_today" in frame:
+            feed.learn(frame["sent_today"])
+        else:
+            feed.take(frame["snapshot"], beats=frame["beats"])
+    app.exit(return_code=0)
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(view(Path(sys.argv[1]))))

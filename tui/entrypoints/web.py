@@ -1,0 +1,248 @@
+"""The dashboard in browsers: one poller here, and for each tab a viewer that follows it and asks the service nothing.
+
+Reachable from this machine only, and only by pages of its own: other names for it, and other sites, are refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import shlex
+import socket
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Callable, Mapping
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from aiohttp import WSMsgType, web
+from textual_serve.app_service import AppService
+from textual_serve.download_manager import DownloadManager
+
+from tui.app.dashboard import utc_now
+from tui.app.run import Wishes, glimpses_of
+from tui.entrypoints.relay import Relay
+from tui.feed.poll_intervals import Rhythm
+from tui.feed.startup import Opening, OpenRecords
+
+if TYPE_CHECKING:
+    from shared.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+HOST = "127.0.0.1"
+NAMES = frozenset({HOST, "localhost"})
+MOST_VIEWERS = 12
+"""Each is a process of some 60 MB."""
+PATIENCE = 3.0
+"""Seconds that a viewer has to end in order."""
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; font-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
+
+
+async def serve(
+    settings: Settings,
+    *,
+    port: int,
+    stop: asyncio.Event,
+    announce: Callable[[str], object],
+    workspace: str | None = None,
+    wall: bool = False,
+) -> None:
+    """Serve until `stop`; port 0 takes a free one, and `announce` is told the address. Raises OSError."""
+    listening = socket.create_server((HOST, port))
+    with tempfile.TemporaryDirectory(prefix="outreach-web-") as folder:
+        path = Path(folder) / "feed"
+        relay = Relay(_greeting(settings, workspace=workspace, wall=wall))
+        async with relay.serving(path), _polling(settings, relay, workspace=workspace, stop=stop):
+            pages = _Pages(
+                command=f"exec {shlex.quote(sys.executable)} -m tui.entrypoints.viewer {shlex.quote(str(path))}"
+            )
+            runner = web.AppRunner(pages.application(), access_log=None, shutdown_timeout=PATIENCE)
+            await runner.setup()
+            try:
+                await web.SockSite(runner, listening).start()
+                announce(f"http://{HOST}:{listening.getsockname()[1]}/")
+                await stop.wait()
+            finally:
+                await pages.aclose()
+                await runner.cleanup()
+
+
+def _greeting(settings: Settings, *, workspace: str | None, wall: bool) -> Mapping[str, Any]:
+    """What a viewer must know; it goes over a socket that only the owner can reach, and holds no key."""
+    wishes = Wishes.of(settings.dashboard)
+    places = [settings.workspace(one.workspace) for one in glimpses_of(settings, workspace)]
+    return {
+        "workspaces": [
+            {"name": place.name, "healthy": place.thresholds.healthy, "bad": place.thresholds.bad}
+            for place in places
+        ],
+        "history": settings.history_database.render_as_string(hide_password=False),
+        "intervals": dict(Rhythm.of(settings.poll_seconds, settings.dashboard).seconds),
+        "theme": wishes.theme,
+        "ascii": wishes.ascii,
+        "keys": dict(wishes.keys or {}),
+        "wall": wall,
+    }
+
+
+@contextlib.asynccontextmanager
+async def _polling(
+    settings: Settings, relay: Relay, *, workspace: str | None, stop: asyncio.Event
+) -> AsyncIterator[None]:
+    """The only ones who ask the service: one poller for each workspace, each with its own budget."""
+    no_records: OpenRecords | None = None
+    feeds: list[Opening] = []
+    for glimpse in glimpses_of(settings, workspace):
+        feed = Opening(lambda: settings, glimpse=glimpse, open_records=no_records, now=utc_now)
+        feed.leave = stop.set
+        relay.sent_today[glimpse.workspace] = feed.sent_today
+        feed.start(partial(relay.put, glimpse.workspace))
+        feeds.append(feed)
+    try:
+        yield
+    finally:
+        for feed in feeds:
+            await feed.aclose()
+
+
+class _Pages:
+    """The page, its assets out of the package, and a viewer for each connection."""
+
+    def __init__(self, *, command: str) -> None:
+        self._command = command
+        self._page = files("tui.entrypoints").joinpath("web.html").read_text("utf-8")
+        self._sockets: set[web.WebSocketResponse] = set()
+        self._downloads = DownloadManager()
+
+    def application(self) -> web.Application:
+        app = web.Application(middlewares=[_only_own])
+        static = Path(str(files("textual_serve"))) / "static"
+        app.add_routes(
+            [
+                web.get("/", self._index),
+                web.get("/ws", self._viewer),
+                web.get("/download/{key}", self._download),
+                web.static("/static", static),
+            ]
+        )
+        return app
+
+    async def aclose(self) -> None:
+        for open_socket in list(self._sockets):
+            await open_socket.close()
+
+    async def _index(self, request: web.Request) -> web.Response:
+        size = request.query.get("fontsize", "")
+        size = size if size.isascii() and size.isdigit() and 6 <= int(size) <= 96 else "16"
+        page = self._page.replace("{socket}", f"ws://{request.host}/ws").replace("{fontsize}", size)
+        return web.Response(text=page, content_type="text/html", headers=HEADERS)
+
+    async def _download(self, request: web.Request) -> web.StreamResponse:
+        """What a viewer exported, once, by the key that its own tab was told."""
+        key = request.match_info["key"]
+        try:
+            made = await self._downloads.get_download_metadata(key)
+        except KeyError:
+            raise web.HTTPNotFound(text="There is no such file, or no longer.") from None
+        told = {
+            "Content-Type": "application/zip",
+            "Content-Disposition": f'attachment; filename="{made.file_name}"',
+        }
+        response = web.StreamResponse(headers={**HEADERS, **told})
+        await response.prepare(request)
+        async for chunk in self._downloads.download(key):
+            await response.write(chunk)
+        await response.write_eof()
+        return response
+
+    async def _viewer(self, request: web.Request) -> web.WebSocketResponse:
+        if len(self._sockets) >= MOST_VIEWERS:
+            raise web.HTTPServiceUnavailable(text=f"More than {MOST_VIEWERS} are looking already.")
+        opened = web.WebSocketResponse(heartbeat=15, max_msg_size=65_536)
+        await opened.prepare(request)
+        self._sockets.add(opened)
+        service = AppService(
+            self._command,
+            write_bytes=opened.send_bytes,
+            write_str=opened.send_str,
+            close=partial(_close, opened),
+            download_manager=self._downloads,
+        )
+        try:
+            await service.start(_cells(request, "width", 80), _cells(request, "height", 24))
+            await _pass_on(opened, service)
+        finally:
+            self._sockets.discard(opened)
+            await _end(service)
+        return opened
+
+
+async def _close(opened: web.WebSocketResponse) -> None:
+    await opened.close()
+
+
+async def _pass_on(opened: web.WebSocketResponse, service: AppService) -> None:
+    """What a browser sends: keys, its size, and whether it is looked at."""
+    async for message in opened:
+        if message.type is not WSMsgType.TEXT:
+            continue
+        match message.json():
+            case ["stdin", str(text)]:
+                await service.send_bytes(text.encode())
+            case ["resize", {"width": int(width), "height": int(height)}]:
+                await service.set_terminal_size(_bounded(width), _bounded(height))
+            case ["ping", data]:
+                await opened.send_json(["pong", data])
+            case ["blur"] | ["blur", _]:
+                await service.blur()
+            case ["focus"] | ["focus", _]:
+                await service.focus()
+
+
+async def _end(service: AppService) -> None:
+    """In order, or else the hard way: no viewer outlives its tab."""
+    process = service._process  # noqa: SLF001 # there is no public way to end one that does not answer
+    try:
+        async with asyncio.timeout(PATIENCE):
+            await service.stop()
+    except (TimeoutError, OSError):
+        logger.warning("a viewer did not end in order")
+    if process and process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+    if process:
+        await process.wait()
+
+
+@web.middleware
+async def _only_own(request: web.Request, handler: Callable[[web.Request], Any]) -> web.StreamResponse:
+    """Refuse other names for this machine (rebinding), and sockets that pages of other sites open."""
+    if urlsplit(f"//{request.host}").hostname not in NAMES:
+        raise web.HTTPForbidden(text="This dashboard answers to 127.0.0.1 and localhost only.")
+    origin = request.headers.get("Origin")
+    if origin is not None and urlsplit(origin).netloc != request.host:
+        raise web.HTTPForbidden(text="Only the dashboard's own page may look through here.")
+    answer: web.StreamResponse = await handler(request)
+    return answer
+
+
+def _cells(request: web.Request, name: str, default: int) -> int:
+    text = request.query.get(name, "")
+    return _bounded(int(text)) if text.isascii() and text.isdigit() and len(text) < 6 else default
+
+
+def _bounded(cells: int) -> int:
+    return min(max(cells, 1), 500)

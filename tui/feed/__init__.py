@@ -1,0 +1,1 @@
+"""Polling, history and the state of each workspace."""

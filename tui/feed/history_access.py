@@ -1,0 +1,136 @@
+"""What the dashboard remembers across its own restarts, and shares with the bot: the history, never in the way.
+
+A history that cannot be used costs its charts, not the dashboard; why is said once.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from shared.domain.card import Tone
+from shared.domain.snapshot import SOURCES, Snapshot
+from tui.model.lines import ChangeLine
+
+if TYPE_CHECKING:
+    from shared.history import History, HistoryUnavailable, Sample, Transition
+
+logger = logging.getLogger(__name__)
+
+SPANS = (timedelta(days=14), timedelta(days=1), timedelta(hours=1))
+"""How far charts go back: as far as there is something to see."""
+POINTS = 10
+Trends = Mapping[str, tuple[float, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recollection:
+    """What was known when the dashboard was last looked at."""
+
+    snapshot: Snapshot | None = None
+    trends: Trends = field(default_factory=dict)
+    changes: tuple[ChangeLine, ...] = ()
+
+
+class Memory:
+    """The history of one workspace; every failure is logged and told by `notice`."""
+
+    def __init__(self, history: History, *, workspace: str) -> None:
+        from shared.history import HistoryUnavailable
+
+        self._unavailable = HistoryUnavailable  # known late: what it takes to know it loads slowly
+        self._history = history
+        self._workspace = workspace
+        self.notice = ""
+
+    async def recall(self, *, now: datetime, last: Snapshot | None = None) -> Recollection:
+        """The last snapshot, unless it is shown already, the charts, and what changed lately."""
+        try:
+            snapshot = last or await self._history.snapshot_at(self._workspace, now)
+            if last:
+                self._history.recognise(last)
+            trends = await self._trends(now)
+            told = await self._history.transitions(self._workspace, start=now - timedelta(days=2), limit=100)
+        except self._unavailable as error:
+            self._fail(error)
+            return Recollection()
+        self.notice = self._history.notice
+        return Recollection(
+            snapshot=snapshot and as_remembered(snapshot), trends=trends, changes=tuple(map(in_words, told))
+        )
+
+    async def keep(self, snapshot: Snapshot, *, now: datetime) -> tuple[ChangeLine, ...]:
+        """Keep a snapshot; what it changed, in words."""
+        try:
+            return tuple(map(in_words, await self._history.add(snapshot, now=now)))
+        except self._unavailable as error:
+            self._fail(error)
+            return ()
+
+    async def trends(self, *, now: datetime) -> Trends:
+        """The rows' charts as they are now."""
+        try:
+            return await self._trends(now)
+        except self._unavailable as error:
+            self._fail(error)
+            return {}
+
+    async def samples(
+        self, *, kind: str, key: str, metric: str, start: datetime, end: datetime, points: int
+    ) -> Sequence[Sample]:
+        """One value over time; nothing where the history has none."""
+        try:
+            return await self._history.series(
+                self._workspace, kind=kind, key=key, metric=metric, start=start, end=end, points=points
+            )
+        except self._unavailable as error:
+            self._fail(error)
+            return ()
+
+    async def moments(self, *, start: datetime, end: datetime) -> tuple[datetime, ...]:
+        """When snapshots were kept."""
+        try:
+            return await self._history.moments(self._workspace, start=start, end=end)
+        except self._unavailable as error:
+            self._fail(error)
+            return ()
+
+    async def snapshot_at(self, at: datetime) -> Snapshot | None:
+        """What was known then."""
+        try:
+            return await self._history.snapshot_at(self._workspace, at)
+        except self._unavailable as error:
+            self._fail(error)
+            return None
+
+    async def _trends(self, now: datetime) -> Trends:
+        for span in SPANS:
+            courses = await self._history.courses(
+                self._workspace, kind="inbox", metric="health_score", start=now - span, end=now, points=POINTS
+            )
+            if any(len(values) > 2 for values in courses.values()):
+                return courses
+        return {}
+
+    def _fail(self, error: HistoryUnavailable) -> None:
+        logger.warning("history: %s", error)
+        self.notice = f"No history: {error}"
+
+
+def as_remembered(snapshot: Snapshot) -> Snapshot:
+    """The values with their age; what failed then is no news now."""
+    for source in SOURCES.values():
+        calm = replace(snapshot.reading(source), error=None, failed_since=None)
+        snapshot = snapshot.having(source, calm)
+    return replace(snapshot, budget=None)
+
+
+def in_words(told: Transition) -> ChangeLine:
+    """A transition as a line of what changed."""
+    good = told.after in {"active", "healthy", "interested"}
+    tone = Tone.GOOD if good else Tone.INFO if told.after == "warming" else Tone.WARN
+    before = f"{told.before} → " if told.before else "is "
+    return ChangeLine(told.at, told.label or told.key, f"{before}{told.after or 'gone'}", tone)

@@ -1,0 +1,188 @@
+"""What people do from the dashboard: command lines, and wishes that are pending until a read proves them.
+
+Kept apart from the screens, which only show it; every act goes through the one parser and the one table.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from shared.api.models import Sequence
+from shared.commands import UsageError, parse
+from shared.domain.card import Card, Tone
+from shared.domain.snapshot import Snapshot
+from shared.text.tokenize import join
+from tui.model.board import Board
+
+if TYPE_CHECKING:
+    from shared.operations.context import Desk
+
+logger = logging.getLogger(__name__)
+
+UNDO = timedelta(seconds=10)
+VERBS = {"paused": "pause", "active": "resume"}
+PROGRESS = {"paused": "pausing…", "active": "resuming…"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """A sequence that shall become something; `done_at` is when the service agreed."""
+
+    sequence: Sequence
+    status: str
+    done_at: datetime | None = None
+
+    @property
+    def line(self) -> str:
+        """The command line that asks for it."""
+        return join(VERBS[self.status], self.sequence.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """What the first read after it said of a wish."""
+
+    wish: Wish
+    status: str | None
+
+    @property
+    def holds(self) -> bool:
+        """Whether the sequence is what it was to become."""
+        return self.status == self.wish.status
+
+
+def wishes_for(sequences: Iterable[Sequence]) -> tuple[Wish, ...]:
+    """Pause what is active; where nothing is, resume what is paused. What has another status is left alone."""
+    chosen = tuple(sequences)
+    for status, wanted in (("active", "paused"), ("paused", "active")):
+        if wishes := tuple(Wish(sequence=s, status=wanted) for s in chosen if s.status == status):
+            return wishes
+    return ()
+
+
+ONLY_READS = Card(
+    title="This dashboard only reads",
+    tone=Tone.WARN,
+    text=("Nothing was changed. Use a shell or Slack, or a dashboard without read_only.",),
+)
+
+
+def changes(line: str) -> bool:
+    """Whether a command line changes something; one that is no command changes nothing."""
+    try:
+        return parse(line).command.changes
+    except UsageError:
+        return False
+
+
+async def run_at(desk: Desk, line: str) -> Card:
+    """Carry out a command line; every failure is a card too."""
+    from shared import operations  # late: nobody acts before there is something to see
+
+    try:
+        return await operations.run(parse(line), desk)
+    except Exception as error:  # noqa: BLE001 # whatever it is becomes a card, and the screen lives
+        card = operations.error_card(error)
+        logger.warning("%s: %s", line, card.summary)
+        return card
+
+
+class Hands:
+    """Runs command lines, and remembers wishes until they are proven."""
+
+    def __init__(
+        self,
+        run: Callable[[str], Awaitable[Card]],
+        *,
+        now: Callable[[], datetime],
+        read_only: bool = False,
+    ) -> None:
+        self._run = run
+        self._now = now
+        self.read_only = read_only
+        self._wishes: dict[str, Wish] = {}
+        self._done: tuple[Wish, ...] = ()
+        self._done_at: datetime | None = None
+
+    async def run(self, line: str) -> Card:
+        """Carry out a command line; where this only reads, one that changes something is refused."""
+        return ONLY_READS if self.refuses(line) else await self._run(line)
+
+    def refuses(self, line: str) -> bool:
+        """Whether the line would change something, and nothing may be changed from here."""
+        return self.read_only and changes(line)
+
+    @property
+    def pending(self) -> Mapping[str, Wish]:
+        """By sequence id."""
+        return self._wishes
+
+    async def carry_out(self, wishes: Iterable[Wish]) -> tuple[Card, ...]:
+        """Ask the service, one after another, and answer its cards."""
+        asked = tuple(wishes)
+        self._wishes |= {wish.sequence.id: wish for wish in asked}
+        cards = [await self._one(wish) for wish in asked]
+        done = tuple(wish for wish in asked if wish.sequence.id in self._wishes)
+        self._done, self._done_at = done, self._now()
+        return tuple(cards)
+
+    async def _one(self, wish: Wish) -> Card:
+        try:
+            card = await self.run(wish.line)
+        except BaseException:
+            self._wishes.pop(wish.sequence.id, None)
+            raise
+        if card.tone in {Tone.WARN, Tone.BAD}:
+            self._wishes.pop(wish.sequence.id, None)
+        else:
+            self._wishes[wish.sequence.id] = replace(wish, done_at=self._now())
+        return card
+
+    def undo(self) -> tuple[Wish, ...]:
+        """The wishes that take back the last ones; none when more than ten seconds have passed."""
+        if self._done_at is None or not timedelta() <= self._now() - self._done_at <= UNDO:
+            return ()
+        back = tuple(
+            Wish(
+                sequence=replace(wish.sequence, status=wish.status),
+                status="active" if wish.status == "paused" else "paused",
+            )
+            for wish in self._done
+        )
+        self._done, self._done_at = (), None
+        return back
+
+    def settle(self, snapshot: Snapshot) -> tuple[Proof, ...]:
+        """The wishes that a read made after them proves or refutes; they are pending no more."""
+        self._mind_the_clock()
+        read_at = snapshot.sequences.read_at
+        statuses = {sequence.id: sequence.status for sequence in snapshot.sequences.value or ()}
+        ready = [
+            wish for wish in self._wishes.values() if wish.done_at and read_at and read_at >= wish.done_at
+        ]
+        for wish in ready:
+            del self._wishes[wish.sequence.id]
+        return tuple(Proof(wish=wish, status=statuses.get(wish.sequence.id)) for wish in ready)
+
+    def _mind_the_clock(self) -> None:
+        """Where it was set back, what was done lies in the future: the first read from now on proves it."""
+        now = self._now()
+        for key, wish in self._wishes.items():
+            if wish.done_at and wish.done_at > now:
+                self._wishes[key] = replace(wish, done_at=now)
+
+    def mark(self, board: Board) -> Board:
+        """The board with what is pending said in its lines."""
+        if not self._wishes:
+            return board
+        lines = tuple(
+            replace(line, pending=PROGRESS[self._wishes[line.key].status])
+            if line.key in self._wishes
+            else line
+            for line in board.sequences
+        )
+        return replace(board, sequences=lines)

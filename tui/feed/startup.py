@@ -1,0 +1,208 @@
+"""A feed that shows what is remembered at once, and opens the way to the service behind it.
+
+The client, the scheduler and the commands take longer to load than the first screen to paint (targets, row 7).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import getpass
+import importlib
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from shared.domain.card import Card
+from shared.domain.records import Actor, Records
+from shared.domain.snapshot import Snapshot
+from tui.feed.history_access import Memory, as_remembered
+from tui.feed.pending_changes import run_at
+from tui.feed.poll_intervals import Rhythm
+from tui.feed.tick import Tick
+from tui.model.board import compose
+from tui.system.fast_start import Glimpse
+
+if TYPE_CHECKING:
+    from shared.api import OutreachClient
+    from shared.operations.context import Desk
+    from shared.settings import Settings
+    from tui.feed.poller import Poller
+    from tui.feed.workspace_state import Station
+
+logger = logging.getLogger(__name__)
+
+BEHIND = ("shared.settings", "shared.history", "shared.operations.context", "tui.feed.poller")
+FIRST_PAINT = 0.05
+"""Seconds that the screen has for itself."""
+OpenRecords = Callable[["Settings"], AbstractAsyncContextManager[Records]]
+
+
+KEPT_TODAY = timedelta(minutes=1)
+
+
+async def _sent(client: OutreachClient, *, now: datetime) -> Mapping[str, int | None]:
+    from shared.api.errors import OutreachError
+    from shared.domain.snapshot import service_day
+
+    day = service_day(client, now=now)
+    try:
+        rows = await client.stats(group_by="inbox", start=day, end=day)
+    except OutreachError as error:
+        logger.warning("today's sends by inbox: %s", error)
+        return {}
+    return {row.group: row.sends for row in rows}
+
+
+class Opening:
+    """The real dashboard's feed, and where its command lines are run.
+
+    `load` reads all the settings and may fail: then the screen is left by `leave`, and `failure` says why.
+    """
+
+    def __init__(
+        self,
+        load: Callable[[], Settings],
+        *,
+        glimpse: Glimpse,
+        open_records: OpenRecords | None,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._load = load
+        self.glimpse = glimpse
+        self._open_records = open_records
+        self._now = now
+        self._poller: Poller | None = None
+        self._client: OutreachClient | None = None
+        self._desk: Desk | None = None
+        self._acting = asyncio.Event()
+        self._equipped = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._today = asyncio.Lock()
+        self._sent: Mapping[str, int | None] = {}
+        self._sent_at: datetime | None = None
+        self.station: Station | None = None
+        """Whose memory and thresholds are filled in as soon as they are known."""
+        self.leave: Callable[[], object] = lambda: None
+        self.failure: Exception | None = None
+
+    def start(self, deliver: Callable[[Tick], object]) -> None:
+        """Begin; `deliver` is called in the event loop."""
+        self._task = asyncio.create_task(self._run(deliver), name="dashboard-opening")
+
+    def hurry(self, *names: str) -> None:
+        """Read these sources now, or all."""
+        if self._poller:
+            self._poller.hurry(*names)
+
+    async def aclose(self) -> None:
+        """Stop reading and close the client."""
+        if self._task:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def sent_today(self) -> Mapping[str, int | None]:
+        """What each inbox has sent today: one request, at most one in a minute, whoever asks."""
+        async with self._today:
+            now = self._now()
+            if self._client and (self._sent_at is None or now - self._sent_at > KEPT_TODAY):
+                self._sent, self._sent_at = await _sent(self._client, now=now), now
+            return self._sent
+
+    async def run(self, line: str) -> Card:
+        """Carry out a command line, as soon as there is a desk; who only looks needs none."""
+        self._acting.set()
+        await self._equipped.wait()
+        assert self._desk
+        return await run_at(self._desk, line)
+
+    async def _run(self, deliver: Callable[[Tick], object]) -> None:
+        last = await asyncio.to_thread(self.glimpse.last)
+        await self._show(last, deliver)
+        await asyncio.sleep(FIRST_PAINT)
+        try:
+            for name in BEHIND:
+                await asyncio.to_thread(importlib.import_module, name)
+            settings = await asyncio.to_thread(self._load)
+            async with self._remembering(settings) as memory:
+                await self._work(deliver, settings, memory=memory, last=last)
+        except Exception as error:
+            logger.exception("the way to the service could not be opened")
+            self.failure = error
+            self.leave()
+
+    async def _show(self, last: Snapshot | None, deliver: Callable[[Tick], object]) -> None:
+        """What was kept last, before anything else is loaded."""
+        if last is None:
+            return
+        pace = Rhythm.of(self.glimpse.poll_seconds, self.glimpse.section).seconds
+        snapshot = as_remembered(last)
+        board = await asyncio.to_thread(compose, snapshot, intervals=pace, thresholds=self.glimpse.thresholds)
+        deliver(Tick(snapshot=snapshot, board=board, changes=(), beats=0))
+
+    @contextlib.asynccontextmanager
+    async def _remembering(self, settings: Settings) -> AsyncIterator[Memory]:
+        from shared.history import History
+
+        place = settings.workspace(self.glimpse.workspace)
+        async with History(settings.history_database, thresholds=place.thresholds) as history:
+            memory = Memory(history, workspace=place.name)
+            if self.station:
+                self.station.memory, self.station.thresholds = memory, place.thresholds
+            yield memory
+
+    @contextlib.asynccontextmanager
+    async def _recording(self, settings: Settings) -> AsyncIterator[Records | None]:
+        if self._open_records is None:
+            yield None
+            return
+        async with self._open_records(settings) as records:
+            yield records
+
+    async def _work(
+        self,
+        deliver: Callable[[Tick], object],
+        settings: Settings,
+        *,
+        memory: Memory,
+        last: Snapshot | None,
+    ) -> None:
+        """Read until cancelled."""
+        from shared.operations.context import open_client
+        from tui.feed.poller import Poller
+
+        place = settings.workspace(self.glimpse.workspace)
+        async with open_client(settings, place) as self._client:
+            self._poller = Poller(
+                client=self._client,
+                workspace=place.name,
+                poll_seconds=settings.poll_seconds,
+                rhythm=Rhythm.of(settings.poll_seconds, settings.dashboard),
+                now=self._now,
+                thresholds=place.thresholds,
+                memory=memory,
+            )
+            self._poller.start(deliver, past=await memory.recall(now=self._now(), last=last))
+            try:
+                await self._serve(settings, self._client)
+            finally:
+                await self._poller.aclose()
+
+    async def _serve(self, settings: Settings, client: OutreachClient) -> None:
+        """Make a desk for the first command; what opens the records takes ten megabytes."""
+        from shared.operations.context import Desk
+
+        await self._acting.wait()
+        async with self._recording(settings) as records:
+            self._desk = Desk(
+                workspace=settings.workspace(self.glimpse.workspace),
+                client=client,
+                actor=Actor(name=getpass.getuser(), face="dashboard"),
+                records=records,
+                now=self._now,
+                confirmed=True,
+            )
+            self._equipped.set()
+            await asyncio.Event().wait()

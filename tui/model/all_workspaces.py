@@ -1,0 +1,198 @@
+"""All workspaces on one screen: each with its verdict, figures and age, and the worst inboxes over all. Pure."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from shared.domain.card import Tone
+from shared.domain.reports import show_count, show_rate
+from shared.text.sanitize import visible
+from tui.model.board import RANK, Board, Figure
+from tui.model.columns import INBOXES, Column
+from tui.model.freshness import Freshness
+from tui.model.lines import InboxLine
+from tui.theme import formatting
+from tui.theme.palette import TONE_INK, Glyphs, Ink, Piece
+
+MOST = 200
+"""Inboxes of the list over all: what is further down is well."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkspaceLine:
+    """A workspace as it stands; `age` in words, and `late` when they are a warning."""
+
+    workspace: str
+    board: Board | None
+    age: str
+    late: bool
+
+    @property
+    def key(self) -> str:
+        """Its name."""
+        return self.workspace
+
+    @property
+    def tone(self) -> Tone:
+        """The verdict's; what is late is not known."""
+        if self.board is None or (self.late and self.board.headline.tone is Tone.GOOD):
+            return Tone.UNKNOWN
+        return self.board.headline.tone
+
+    @property
+    def words(self) -> str:
+        """What a filter looks in."""
+        return f"{self.workspace} {self.board.headline.text if self.board else ''}"
+
+    def figure(self, label: str) -> Figure | None:
+        """One of the four figures."""
+        figures = self.board.figures if self.board else ()
+        return next((figure for figure in figures if figure.label == label), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EverywhereLine:
+    """An inbox, and whose it is."""
+
+    workspace: str
+    line: InboxLine
+
+    @property
+    def key(self) -> str:
+        """Workspace and address: the same address may be in two."""
+        return f"{self.workspace} {self.line.key}"
+
+    @property
+    def tone(self) -> Tone:
+        """The verdict's."""
+        return self.line.tone
+
+    @property
+    def words(self) -> str:
+        """What a filter looks in."""
+        return f"{self.workspace} {self.line.words}"
+
+
+def workspace_line(workspace: str, board: Board | None, *, now: datetime) -> WorkspaceLine:
+    """The line of a workspace: as old as the older of what its verdict and its figures were read from."""
+    stamps = [board.stamps[name] for name in ("inboxes", "sequence") if name in board.stamps] if board else []
+    if not stamps:
+        return WorkspaceLine(workspace=workspace, board=board, age="reading…", late=True)
+    oldest = max(stamps, key=lambda stamp: stamp.freshness(now))
+    late = oldest.freshness(now) is not Freshness.FRESH
+    trouble = board.trouble if board else None
+    age = f"no answer since {formatting.moment(trouble.since, now=now)}" if trouble else oldest.words(now)
+    return WorkspaceLine(workspace=workspace, board=board, age=age, late=late or trouble is not None)
+
+
+def worst(boards: Iterable[tuple[str, Board | None]]) -> Sequence[EverywhereLine]:
+    """The worst inboxes over all workspaces; those that are well are left out where there are worse."""
+    lines = (
+        EverywhereLine(workspace=name, line=line)
+        for name, board in boards
+        if board
+        for line in board.inboxes[:MOST]
+    )
+    return heapq.nsmallest(MOST, lines, key=_rank)
+
+
+def _rank(one: EverywhereLine) -> tuple[int, float, str]:
+    score = one.line.inbox.health_score
+    return RANK[one.tone], -1 if score is None else score, one.key
+
+
+def _sign(line: WorkspaceLine, _: int, glyphs: Glyphs) -> Sequence[Piece]:
+    return ((glyphs.of(line.tone), TONE_INK[line.tone]),)
+
+
+def _name(line: WorkspaceLine | EverywhereLine, _: int, __: Glyphs) -> Sequence[Piece]:
+    return ((visible(line.workspace), Ink.STRONG if isinstance(line, WorkspaceLine) else Ink.ACCENT),)
+
+
+def _verdict(line: WorkspaceLine, _: int, __: Glyphs) -> Sequence[Piece]:
+    if line.board is None:
+        return (("Reading the account…", Ink.MUTED),)
+    headline = line.board.headline
+    detail = f"   {visible(headline.detail)}" if headline.detail else ""
+    return ((headline.text, Ink.MUTED if line.late else Ink.TEXT), (detail, Ink.MUTED))
+
+
+def headed(line: WorkspaceLine, *, glyphs: Glyphs) -> tuple[list[Piece], list[Piece]]:
+    """A workspace in one line over its numerals: sign, name and verdict; its figures and its age."""
+    said = [*_verdict(line, 0, glyphs)]
+    left: list[Piece] = [
+        (" ", Ink.TEXT),
+        *_sign(line, 0, glyphs),
+        (f" {visible(line.workspace).upper()}   ", Ink.ACCENT),
+    ]
+    figures = [
+        figure for figure in (line.figure(name) for name in ("Sends", "Replies", "Meetings")) if figure
+    ]
+    told = "   ".join(f"{show_count(figure.value)} {figure.label.lower()}" for figure in figures)
+    return left + said, [(f"  {told}   ", Ink.TEXT), *_age(line, 0, glyphs), (" ", Ink.TEXT)]
+
+
+def _count(label: str) -> Column:
+    def say(line: WorkspaceLine, _: int, __: Glyphs) -> Sequence[Piece]:
+        figure = line.figure(label)
+        value = figure.value if figure else None
+        return ((show_count(value), Ink.FAINT if value is None else Ink.STRONG),)
+
+    def by(line: WorkspaceLine) -> float:
+        figure = line.figure(label)
+        return -1 if figure is None or figure.value is None else figure.value
+
+    return Column(title=label, width=9, say=say, sort=by, right=True, rank=1)
+
+
+def _share(label: str) -> Column:
+    def say(line: WorkspaceLine, _: int, __: Glyphs) -> Sequence[Piece]:
+        figure = line.figure(label)
+        share = figure.share if figure else None
+        return ((show_rate(share), Ink.FAINT if share is None else Ink.MUTED),)
+
+    return Column(title="rate", width=6, say=say, right=True, rank=2)
+
+
+def _age(line: WorkspaceLine, _: int, glyphs: Glyphs) -> Sequence[Piece]:
+    sign = f"{glyphs.warn} " if line.late and line.board else ""
+    return ((sign + line.age, Ink.WARN if sign else Ink.MUTED),)
+
+
+WORKSPACES = (
+    Column(title="", width=1, say=_sign),
+    Column(title="Workspace", width=16, least=10, say=_name, sort=lambda x: x.workspace.casefold()),
+    Column(title="Verdict", width=40, least=20, say=_verdict, sort=lambda x: RANK[x.tone], grow=1),
+    _count("Sends"),
+    _count("Replies"),
+    _share("Replies"),
+    _count("Positive"),
+    _share("Positive"),
+    _count("Meetings"),
+    Column(title="Read", width=24, least=12, say=_age, rank=1),
+)
+
+
+def _of_inbox(column: Column) -> Column:
+    """A column of the inboxes for lines that also name their workspace."""
+    sort = column.sort
+    return Column(
+        title=column.title,
+        width=column.width,
+        say=lambda one, width, glyphs: column.say(one.line, width, glyphs),
+        sort=(lambda one: sort(one.line)) if sort else None,
+        least=column.least,
+        rank=column.rank,
+        grow=column.grow,
+        right=column.right,
+    )
+
+
+EVERYWHERE = (
+    _of_inbox(INBOXES[0]),
+    Column(title="Workspace", width=16, least=8, say=_name, sort=lambda x: x.workspace.casefold()),
+    *map(_of_inbox, INBOXES[1:]),
+)

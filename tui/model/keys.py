@@ -1,0 +1,133 @@
+"""The keys of board and pages in two tables: bindings, foot line and help are made from them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from textual.binding import Binding
+
+from shared.text.sanitize import visible
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """A key, what it does, and its place in the foot line; `id` is what `[dashboard.keys]` remaps."""
+
+    id: str
+    keys: str
+    action: str
+    word: str
+    summary: str
+    foot: int = 0
+    """Its place in the foot line; 0 is none."""
+
+    @property
+    def shown(self) -> str:
+        """The key as people read it."""
+        return said(self.keys)
+
+
+SIGNS = {
+    "question_mark": "?", "slash": "/", "colon": ":", "escape": "esc", "at": "@", "equals_sign": "=",
+    "left_square_bracket": "[", "right_square_bracket": "]", "left_curly_bracket": "{", "right_curly_bracket": "}",
+    "comma": ",", "full_stop": ".", "less_than_sign": "<", "greater_than_sign": ">",
+}  # fmt: skip
+
+
+def said(keys: str) -> str:
+    """The first of some keys as people read it."""
+    first = keys.split(",", maxsplit=1)[0]
+    return SIGNS.get(first, first)
+
+
+BOARD = (
+    Key(id="toggle", keys="p", action="want('toggle')", word="pause/resume",
+        summary="Pause the selected or marked sequences, or resume them; asks first", foot=2),
+    Key(id="undo", keys="u", action="want('undo')", word="undo", summary="Take back the last pause or resume, for 10 seconds"),
+    Key(id="filter", keys="slash", action="want('filter')", word="filter",
+        summary="Show only lines with these words; !word leaves out", foot=3),
+    Key(id="sort", keys="s", action="sort", word="sort", summary="Sort by the next column (or click a title)", foot=5),
+    Key(id="reverse", keys="S", action="reverse", word="reverse", summary="Sort the other way round"),
+    Key(id="faults", keys="f", action="faults", word="faults", summary="Show only what is not well", foot=4),
+    Key(id="group", keys="g", action="group", word="grouping",
+        summary="Stats by sequence, step, variant or inbox", foot=6),
+    Key(id="back", keys="escape", action="back", word="back", summary="Forget filter, order and marks"),
+    Key(id="earlier", keys="left_square_bracket", action="want('earlier')", word="earlier",
+        summary="Look at the snapshot before this one; { is an hour"),
+    Key(id="later", keys="right_square_bracket", action="want('later')", word="later",
+        summary="Look at the snapshot after this one; } is an hour, esc is now"),
+    Key(id="hour-earlier", keys="left_curly_bracket", action="want('hour_earlier')", word="an hour earlier",
+        summary="Look an hour further back"),
+    Key(id="hour-later", keys="right_curly_bracket", action="want('hour_later')", word="an hour later",
+        summary="Look an hour later"),
+    Key(id="seek", keys="at", action="want('seek')", word="seek", summary="Look at a time: 14:02, yesterday 9:00, 3h"),
+    Key(id="difference", keys="equals_sign", action="want('difference')", word="difference",
+        summary="What is different now from the moment that is looked at"),
+    Key(id="domains", keys="d", action="want('domains')", word="domains",
+        summary="All domains, and down from there to inboxes", foot=6),
+    Key(id="everything", keys="0", action="want('everything')", word="all workspaces",
+        summary="Every workspace on one screen, the worst first"),
+    Key(id="next-workspace", keys="full_stop,ctrl+right", action="want('next_workspace')", word="next workspace",
+        summary="The next workspace; , is the one before"),
+    Key(id="previous-workspace", keys="comma,ctrl+left", action="want('previous_workspace')", word="workspace before",
+        summary="The workspace before"),
+    Key(id="refresh", keys="r", action="want('refresh')", word="refresh", summary="Read everything now", foot=8),
+    Key(id="wall", keys="w", action="want('wall')", word="wall", summary="Wall mode: large, turning, no keys", foot=7),
+    Key(id="seen", keys="a", action="want('seen')", word="seen", summary="An alarm has been seen"),
+    Key(id="theme", keys="t", action="want('theme')", word="theme", summary="Night, day, high contrast"),
+    Key(id="export", keys="e", action="want('export')", word="export",
+        summary="Write this view as CSV, text and SVG into the state folder"),
+    Key(id="copy", keys="c", action="want('copy')", word="copy", summary="Copy the selected line's id or address"),
+    Key(id="help", keys="f1,question_mark", action="want('help')", word="help",
+        summary="What this panel shows, and its keys", foot=10),
+    Key(id="commands", keys="colon,ctrl+p", action="want('commands')", word="commands",
+        summary="Any command of the table; `help` for help", foot=1),
+    Key(id="quit", keys="q,ctrl+c", action="app.quit", word="quit", summary="Leave", foot=9),
+)  # fmt: skip
+
+
+REPLAY = tuple(
+    replace(key, foot=place, word=word)
+    for place, (name, word) in enumerate(
+        (("earlier", "earlier"), ("later", "later"), ("hour-earlier", "hour back"), ("hour-later", "hour on"),
+         ("seek", "seek a time"), ("difference", "difference to now"), ("back", "now"), ("help", "help")), start=1)
+    for key in BOARD if key.id == name
+)  # fmt: skip
+"""What the foot line says while another moment is looked at."""
+PAGE = (
+    Key(id="back", keys="escape,backspace,q", action="back", word="back", summary="Back to where one came from", foot=1),
+    Key(id="above", keys="o", action="above", word="its domain", summary="What this is part of: an inbox's domain", foot=2),
+    Key(id="hours", keys="h", action="range(0)", word="hours", summary="The plot over 24 hours", foot=3),
+    Key(id="days", keys="d", action="range(1)", word="days", summary="The plot over 14 days", foot=4),
+    Key(id="weeks", keys="w", action="range(2)", word="weeks", summary="The plot over 12 weeks", foot=5),
+    Key(id="metric", keys="m", action="metric", word="value", summary="Plot another value", foot=6),
+    Key(id="toggle", keys="p", action="want('toggle_here')", word="pause/resume",
+        summary="Pause or resume this sequence; asks first", foot=7),
+    Key(id="help", keys="f1,question_mark", action="want('help_page')", word="help", summary="What a page shows", foot=8),
+)  # fmt: skip
+
+
+def bindings(keys: Sequence[Key] = BOARD, *, group: str = "board") -> list[Binding]:
+    """The table as the framework wants it; `group` begins the names under which keys are remapped."""
+    return [Binding(key.keys, key.action, key.word, show=False, id=f"{group}.{key.id}") for key in keys]
+
+
+def foot_of(keys: Sequence[Key], *, remapped: Mapping[str, str] | None = None) -> list[tuple[str, str]]:
+    """The foot line: each key as it now is, with its word. `remapped` is the keys by id."""
+    listed = sorted((key for key in keys if key.foot), key=lambda key: key.foot)
+    return [(said((remapped or {}).get(key.id, key.keys)), key.word) for key in listed]
+
+
+def strangers(names: Iterable[str], *, known: Collection[str]) -> list[str]:
+    """What is to be said of names in `[dashboard.keys]` that no key has; the board's stand without their group."""
+    import difflib  # late: only a mistake pays for it
+
+    short = {name.removeprefix("board."): name for name in known}
+    said = []
+    for name in names:
+        if name.removeprefix("board.") not in short:
+            near = difflib.get_close_matches(name.lower(), short, n=1)
+            hint = f"; did you mean {near[0]}?" if near else "; the names are in docs/dashboard.md"
+            said.append(f"[dashboard.keys] {visible(name)} is no key's name{hint}")
+    return said

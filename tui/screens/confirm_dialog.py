@@ -1,0 +1,54 @@
+"""A question with two answers; nothing happens before yes."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.text import Text
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Button, Static
+
+from shared.text.sanitize import visible
+from tui.theme.error_boundary import Sturdy
+
+
+class Ask(Sturdy, ModalScreen[bool]):
+    """Answers True for yes; Esc, n and a click beside it are no."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "answer(True)", "Yes", id="ask.yes"),
+        Binding("n,escape,q", "answer(False)", "No", id="ask.no"),
+        Binding("left", "app.focus_previous", show=False),
+        Binding("right", "app.focus_next", show=False),
+    ]
+
+    def __init__(self, *, title: str, text: tuple[str, ...], yes: str, no: str = "Cancel") -> None:
+        super().__init__()
+        self._heading = visible(title)
+        self._lines = tuple(visible(line) for line in text)
+        self._yes, self._no = yes, no
+
+    def compose(self) -> ComposeResult:
+        """Title, text, two buttons; the harmless one has the focus."""
+        with Vertical(classes="dialog"):
+            yield Static(Text(self._heading), classes="dialog-title")
+            yield Static(Text("\n".join(self._lines)), classes="dialog-text")
+            with Horizontal(classes="dialog-buttons"):
+                yield Button(f"{self._yes}  (y)", id="yes", variant="warning")
+                yield Button(f"{self._no}  (n)", id="no")
+
+    def on_mount(self) -> None:
+        """Enter, pressed without reading, does nothing."""
+        self.query_one("#no").focus()
+
+    @on(Button.Pressed)
+    def _pressed(self, event: Button.Pressed) -> None:
+        self.dismiss(event.button.id == "yes")
+
+    def action_answer(self, yes: bool) -> None:  # noqa: FBT001 # an action's argument
+        """Answer by key."""
+        self.dismiss(yes)

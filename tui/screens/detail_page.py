@@ -1,0 +1,317 @@
+"""A page: one domain, inbox, sequence or step, with its course over time and what it is made of.
+
+Mounted once; going deeper or back shows another spot in the same widgets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import ClassVar
+
+from rich.cells import cell_len
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.message import Message
+from textual.screen import Screen
+from textual.widgets import Static
+
+from shared.domain.card import Card, Fact, Tone
+from shared.text.sanitize import visible
+from tui.model import rich_card
+from tui.model.board import Board
+from tui.model.columns import INBOXES
+from tui.model.keys import PAGE, bindings
+from tui.model.lines import ChangeLine
+from tui.model.page_content import Metric, Page, Spot, above, name_of, page, spot_of
+from tui.theme.error_boundary import Sturdy
+from tui.theme.palette import PALETTES, Glyphs, Ink, Piece
+from tui.theme.plotting import RANGES, Plot, Range
+from tui.widgets.line_table import Grid
+from tui.widgets.panel import Head, Panel
+from tui.widgets.plot import PlotArea
+from tui.widgets.status_lines import Foot, TopLine
+
+GONE = Card(
+    title="It is no longer there", tone=Tone.UNKNOWN, text=("The service does not name it any more.",)
+)
+
+
+class Path(Head):
+    """Where one is, from the workspace down; a click goes back up."""
+
+    @dataclass
+    class Climbed(Message):
+        """A name was clicked: so many spots of the way are kept; 0 is the board."""
+
+        kept: int
+
+    def __init__(self) -> None:
+        super().__init__(id="path", ground="ground")
+        self._ends: list[int] = []
+
+    def say(self, names: Sequence[str], *, ascii_only: bool) -> None:
+        """The names, the last one being here."""
+        pieces: list[Piece] = [(" ", Ink.MUTED)]
+        self._ends = []
+        for number, name in enumerate(names):
+            last = number == len(names) - 1
+            pieces.append((visible(name), Ink.STRONG if last else Ink.ACCENT))
+            self._ends.append(sum(cell_len(text) for text, _ in pieces))
+            pieces += [] if last else [(" > " if ascii_only else " › ", Ink.MUTED)]
+        self.show(pieces, [("esc back ", Ink.MUTED)])
+
+    def on_click(self, event: events.Click) -> None:
+        """Up to what was clicked."""
+        kept = next((n for n, end in enumerate(self._ends) if event.x < end), None)
+        if kept is not None:
+            self.post_message(self.Climbed(kept))
+
+
+class PageScreen(Sturdy, Screen[None]):
+    """Shows the last spot of its way."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings(PAGE, group="page"),
+        Binding("tab", "other_list", show=False, priority=True),
+    ]
+
+    @dataclass
+    class Looked(Message):
+        """Another plot, or figures of today, are wanted for what is shown."""
+
+        spot: Spot
+
+    @dataclass
+    class Wanted(Message):
+        """Somebody wants something that the app does."""
+
+        what: str
+
+    def __init__(self, *, glyphs: Glyphs, foot: Sequence[tuple[str, str]]) -> None:
+        super().__init__()
+        self._glyphs = glyphs
+        self._foot = foot
+        self._way: list[Spot] = []
+        self._board: Board | None = None
+        self._changes: Sequence[ChangeLine] = ()
+        self._page: Page | None = None
+        self._card: Card | None = None
+        self._facts: tuple[Fact, ...] = ()
+        self._ahead: tuple[Fact, ...] = ()
+        self._metric = 0
+        self.range: Range = RANGES[1]
+        self.top = TopLine(glyphs=glyphs, notice="")
+        self.path = Path()
+        self.told = Static("", id="told")
+        self.plot_head = Head(id="plot-head")
+        self.plot = PlotArea(glyphs=glyphs)
+        self.foot = Foot()
+        self.panels = tuple(
+            Panel(f"page-{n}", title="", columns=INBOXES, glyphs=glyphs, empty="", key="") for n in (0, 1)
+        )
+
+    def compose(self) -> ComposeResult:
+        """Once, for good."""
+        yield self.top
+        yield self.path
+        with Horizontal(id="page-top"):
+            with VerticalScroll(id="page-told", can_focus=False):
+                yield self.told
+            with Vertical(id="page-plot"):
+                yield self.plot_head
+                yield self.plot
+        with Horizontal(id="page-lists"):
+            yield from self.panels
+        yield self.foot
+
+    def on_mount(self) -> None:
+        """Keys go to the list."""
+        self.panels[0].grid.focus()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """One above the other where it is narrow."""
+        self.set_class(event.size.width < 100, "-narrow")
+        self.set_class(event.size.height < 30, "-short")
+        self.call_after_refresh(self._resized)
+
+    def _resized(self) -> None:
+        self.foot.say(self._foot)
+        self._look()
+
+    # -- what is shown ---------------------------------------------------------------------------------
+
+    @property
+    def spot(self) -> Spot | None:
+        """What is shown."""
+        return self._way[-1] if self._way else None
+
+    @property
+    def page(self) -> Page | None:
+        """What is told of it; None when it is gone."""
+        return self._page
+
+    @property
+    def metric(self) -> Metric | None:
+        """What is plotted."""
+        metrics = self._page.metrics if self._page else ()
+        return metrics[self._metric % len(metrics)] if metrics else None
+
+    def open(self, spot: Spot, *, board: Board, changes: Sequence[ChangeLine], beats: int) -> None:
+        """Begin at a spot."""
+        self._board, self._changes = board, changes
+        self._way = []
+        self._go(spot)
+        self.tick(self.app.now(), beats=beats)  # type: ignore[attr-defined] # the app's clock
+
+    def show(self, board: Board, *, changes: Sequence[ChangeLine], beats: int, now: datetime) -> None:
+        """Another board: the same spot as it is now."""
+        self._board, self._changes = board, changes
+        self._settle()
+        self.tick(now, beats=beats)
+
+    def tick(self, now: datetime, *, beats: int) -> None:
+        """A second has passed."""
+        if self._board:
+            self.top.say(board=self._board, workspace=self._board.workspace, beats=beats, now=now)
+        for panel in self.panels:
+            panel.tick(now)
+
+    def say_plot(self, spot: Spot, plot: Plot | None, *, ahead: tuple[Fact, ...]) -> None:
+        """The course of what is shown; that of another spot came too late."""
+        if spot != self.spot:
+            return
+        self._ahead = ahead
+        span = self.range.name
+        self.plot.say(plot, empty=f"The history knows nothing of it for the last {span}.")
+        metric = self.metric
+        ranges = [
+            (f" {key} ", Ink.ACCENT)
+            if part == 0
+            else (f"{one.name}  ", Ink.STRONG if one is self.range else Ink.MUTED)
+            for key, one in zip("hdw", RANGES, strict=True)
+            for part in (0, 1)
+        ]
+        more = (
+            [(" m ", Ink.ACCENT), ("another value ", Ink.MUTED)]
+            if self._page and len(self._page.metrics) > 1
+            else []
+        )
+        self.plot_head.show([(f" {metric.title.upper() if metric else ''}", Ink.STRONG)], [*ranges, *more])
+        self._tell()
+
+    def say_today(self, spot: Spot, facts: tuple[Fact, ...]) -> None:
+        """What was sent today."""
+        if spot == self.spot:
+            self._facts = facts
+            self._tell()
+
+    def _go(self, spot: Spot) -> None:
+        self._way.append(spot)
+        self._arrive()
+
+    def _arrive(self) -> None:
+        self._facts, self._ahead, self._metric = (), (), 0
+        self._settle()
+        self.panels[0].grid.focus()
+        self._look()
+
+    def _settle(self) -> None:
+        if self._board is None or self.spot is None:
+            return
+        self._page = page(self.spot, board=self._board, changes=self._changes)
+        names = [self._board.workspace, *(name_of(spot, board=self._board) for spot in self._way)]
+        self.path.say(names, ascii_only=self._glyphs.ascii)
+        self.query_one("#page-plot").display = bool(self._page and self._page.metrics)
+        lists = self._page.lists if self._page else ()
+        for number, panel in enumerate(self.panels):
+            panel.display = number < len(lists)
+            if number < len(lists):
+                one = lists[number]
+                panel.rename(one.title)
+                panel.grid.exchange(one.columns)
+                panel.show(
+                    one.lines,
+                    stamp=self._board.stamps.get(one.source),
+                    now=self.app.now(),  # type: ignore[attr-defined] # the app's clock
+                    aside=one.aside,
+                )
+        self._tell()
+
+    def _tell(self) -> None:
+        card = self._page.card if self._page else GONE
+        told = Card(
+            title=card.title,
+            tone=card.tone,
+            text=card.text,
+            facts=(*card.facts, *self._facts, *self._ahead),
+            footer=card.footer,
+        )
+        if told != self._card:
+            self._card = told
+            self.told.update(rich_card.render(told, palette=PALETTES[self.app.theme], glyphs=self._glyphs))
+
+    @property
+    def told_card(self) -> Card | None:
+        """What is told, with what was found out since."""
+        return self._card
+
+    def _look(self) -> None:
+        if self.spot:
+            self.post_message(self.Looked(self.spot))
+
+    # -- hands -----------------------------------------------------------------------------------------
+
+    @on(Grid.Picked)
+    def _picked(self, event: Grid.Picked) -> None:
+        event.stop()
+        number = next((n for n, panel in enumerate(self.panels) if panel.grid is event.grid), 0)
+        source = self._page.lists[number].source if self._page else ""
+        spot = spot_of(event.line, grouping=source)
+        if spot and spot != self.spot:
+            self._go(spot)
+
+    @on(Path.Climbed)
+    def _climbed(self, event: Path.Climbed) -> None:
+        if event.kept == 0:
+            self.dismiss(None)
+        elif event.kept < len(self._way):
+            del self._way[event.kept :]
+            self._arrive()
+
+    def action_back(self) -> None:
+        """To where one came from."""
+        del self._way[-1:]
+        if self._way:
+            self._arrive()
+        else:
+            self.dismiss(None)
+
+    def action_above(self) -> None:
+        """To what this is part of."""
+        spot = above(self.spot, board=self._board) if self.spot and self._board else None
+        if spot:
+            self._go(spot)
+
+    def action_range(self, number: int) -> None:
+        """Hours, days or weeks."""
+        self.range = RANGES[number]
+        self._look()
+
+    def action_metric(self) -> None:
+        """Plot another value."""
+        self._metric += 1
+        self._look()
+
+    def action_other_list(self) -> None:
+        """Keys go to the other list."""
+        second = self.panels[1]
+        target = second if second.display and not second.grid.has_focus else self.panels[0]
+        target.grid.focus()
+
+    def action_want(self, what: str) -> None:
+        """Ask the app for an act."""
+        self.post_message(self.Wanted(what))

@@ -1,0 +1,1 @@
+"""Terminal, processes, garbage collection, systemd and log files."""

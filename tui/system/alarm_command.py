@@ -1,0 +1,95 @@
+"""What is run when an alarm goes off: a program of the operator's, told by its environment, never by a shell."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import shlex
+import signal
+from collections.abc import AsyncIterator, Sequence
+
+from shared.text.sanitize import visible
+
+logger = logging.getLogger(__name__)
+
+PATIENCE = 10.0
+"""Seconds that the program may take."""
+MOST = 20
+"""Alarms that may wait for their turn; more are in the banner and the log only."""
+
+
+class Caller:
+    """Runs the program once for each alarm, one after the other, for the length of `open`.
+
+    The alarm is in OUTREACH_ALARM; the text comes from outside and is an argument of nothing.
+    """
+
+    def __init__(self, command: str, *, patience: float = PATIENCE) -> None:
+        self._words = _words(command)
+        self._patience = patience
+        self._waiting: asyncio.Queue[str] = asyncio.Queue(MOST)
+
+    def call(self, alarms: Sequence[str]) -> None:
+        """Have the program told of these alarms."""
+        for alarm in alarms:
+            try:
+                self._waiting.put_nowait(visible(alarm))
+            except asyncio.QueueFull:
+                logger.warning("too many alarms are waiting; not told by command: %s", visible(alarm))
+
+    @contextlib.asynccontextmanager
+    async def open(self) -> AsyncIterator[None]:
+        """Run what is called for."""
+        if not self._words:
+            yield
+            return
+        task = asyncio.create_task(self._run(), name="dashboard-alarm-command")
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def _run(self) -> None:
+        while True:
+            alarm = await self._waiting.get()
+            try:
+                await self._once(alarm)
+            except OSError as error:
+                logger.warning("the alarm command %s cannot be run: %s", self._words[0], error.strerror)
+
+    async def _once(self, alarm: str) -> None:
+        quiet = asyncio.subprocess.DEVNULL
+        process = await asyncio.create_subprocess_exec(
+            *self._words,
+            stdin=quiet, stdout=quiet, stderr=quiet,
+            env={**_environment(), "OUTREACH_ALARM": alarm},
+            start_new_session=True,
+        )  # fmt: skip
+        try:
+            async with asyncio.timeout(self._patience):
+                code = await process.wait()
+            if code:
+                logger.warning("the alarm command ended with %d", code)
+        except TimeoutError:
+            logger.warning("the alarm command took longer than %g s and was ended", self._patience)
+        finally:
+            if process.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                await process.wait()
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        logger.warning("the alarm command cannot be read: %s", error)
+        return []
+
+
+def _environment() -> dict[str, str]:
+    """Ours without any key or secret of ours."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("OUTREACH_", "SLACK_"))}

@@ -1,0 +1,108 @@
+"""What the first paint needs of the settings and the history, without loading what reads and checks all of them.
+
+Settings and database libraries take longer to load than the screen to paint (targets, row 7). Where anything is
+unusual there is no glimpse, and the dashboard begins the long way; a test holds both ways to the same answer.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import tomllib
+import zlib
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from shared.domain.health import DEFAULT as THRESHOLDS
+from shared.domain.health import Thresholds
+from shared.domain.snapshot import Snapshot
+from shared.domain.snapshot_json import from_text
+
+PROGRAM = "outreach-ops"
+DEFAULT = "default"
+SQLITE = "sqlite:///"
+POLL_SECONDS = 30.0
+SEVERAL = {"workspaces", "default_workspace"}
+"""What a file with several workspaces holds; nothing else in it bears on the first picture, but what is read here."""
+LAST = "SELECT body FROM history_snapshots WHERE workspace = ? ORDER BY at DESC LIMIT 1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Glimpse:
+    """Whose dashboard it is, where its files are, and how it wants to look; `poll_seconds` as set."""
+
+    workspace: str
+    state: Path
+    history: Path | None = None
+    poll_seconds: float = POLL_SECONDS
+    section: Mapping[str, Any] = field(default_factory=dict)
+    thresholds: Thresholds = THRESHOLDS
+
+    def last(self) -> Snapshot | None:
+        """The snapshot that was kept last; None where it cannot be had easily."""
+        if self.history is None:
+            return None
+        try:
+            with closing(sqlite3.connect(f"{self.history.absolute().as_uri()}?mode=ro", uri=True)) as opened:
+                row = opened.execute(LAST, (self.workspace,)).fetchone()
+            return from_text(zlib.decompress(row[0])) if row else None
+        except (sqlite3.Error, ValueError, KeyError, TypeError, zlib.error):
+            return None
+
+
+def look(*, config: Path | None, environ: Mapping[str, str], workspace: str | None) -> Glimpse | None:
+    """A glimpse of a plain installation: one workspace, a history in SQLite; None for all others."""
+    try:
+        document = _document(config, environ=environ)
+        if not _is_plain(document, environ=environ, workspace=workspace):
+            return None
+        database = environ.get("OUTREACH_DATABASE_URL", "").strip() or document.get("database_url", "")
+        history, state = _places(str(database))
+        poll = environ.get("OUTREACH_POLL_SECONDS", "").strip() or document.get("poll_seconds", POLL_SECONDS)
+        given = document.get("thresholds", {})
+        glimpse = Glimpse(
+            workspace=DEFAULT,
+            history=history,
+            state=state,
+            poll_seconds=float(poll),
+            section=document.get("dashboard", {}),
+            thresholds=Thresholds(**{name: float(value) for name, value in given.items()}),
+        )
+    except (OSError, ValueError, TypeError, AttributeError):
+        return None
+    return glimpse if history.is_file() else None
+
+
+def _document(config: Path | None, *, environ: Mapping[str, str]) -> Mapping[str, Any]:
+    named = config or environ.get("OUTREACH_CONFIG", "").strip()
+    if not named:
+        places = (Path(), _own(platformdirs.user_config_dir))
+        named = next((place / "outreach.toml" for place in places if (place / "outreach.toml").is_file()), "")
+    found = tomllib.loads(Path(named).expanduser().read_text("utf-8-sig")) if named else {}
+    return {key.lower().removeprefix("outreach_"): value for key, value in found.items()}
+
+
+def _is_plain(document: Mapping[str, Any], *, environ: Mapping[str, str], workspace: str | None) -> bool:
+    complete = all(
+        environ.get(f"OUTREACH_{key.upper()}", "").strip() or document.get(key)
+        for key in ("base_url", "api_key")
+    )
+    return complete and SEVERAL.isdisjoint(document) and (workspace or DEFAULT).casefold() == DEFAULT
+
+
+def _places(database: str) -> tuple[Path, Path]:
+    """The history's file and the folder for everything else."""
+    if not database:
+        database = f"{SQLITE}{_own(platformdirs.user_state_dir) / 'outreach.db'}"
+    path = Path(database.removeprefix(SQLITE))
+    if not database.startswith(SQLITE) or not path.name or "?" in database or path.name == ":memory:":
+        raise ValueError(database.partition(":")[0])
+    return path.with_name(f"{path.stem}-history{path.suffix}"), path.resolve().parent
+
+
+def _own(place: Callable[..., str]) -> Path:
+    return Path(place(PROGRAM, appauthor=False))

@@ -1,0 +1,63 @@
+"""The dashboard's own mistakes: each logged once with a reference, counted from then on, and told in one line. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import traceback
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from tui.theme import formatting
+
+logger = logging.getLogger(__name__)
+
+MOST = 100
+"""Different mistakes that are told apart; more than that are one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnFault:
+    """One mistake: what the log calls it, when it was last made, and how often."""
+
+    reference: str
+    at: datetime
+    times: int = 1
+
+    def words(self, now: datetime) -> str:
+        """The banner's line."""
+        often = f", {self.times:,} times" if self.times > 1 else ""
+        when = formatting.moment(self.at, now=now)
+        return (
+            f"The dashboard hit an error of its own (reference {self.reference}, {when}{often}); it goes on."
+        )
+
+
+class Faults:
+    """What went wrong so far, by reference; the same mistake at the same place is one."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, OwnFault] = {}
+
+    def note(self, error: BaseException, *, now: datetime) -> OwnFault:
+        """Count a mistake; its trace goes to the log the first time, and a line at every tenfold."""
+        reference = _reference(error)
+        if reference not in self._known and len(self._known) >= MOST:
+            reference = "many"
+        known = self._known.get(reference)
+        if known is None:
+            logger.error("an error of the dashboard's own, reference %s", reference, exc_info=error)
+            noted = OwnFault(reference=reference, at=now)
+        else:
+            noted = replace(known, at=now, times=known.times + 1)
+            if str(noted.times).strip("0") == "1":
+                logger.error("reference %s again, %d times so far", reference, noted.times)
+        self._known[reference] = noted
+        return noted
+
+
+def _reference(error: BaseException) -> str:
+    """The same for the same kind of error at the same place, whatever its words."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = "|".join(f"{frame.filename}:{frame.lineno}" for frame in frames)
+    return hashlib.sha256(f"{type(error).__qualname__}|{place}".encode()).hexdigest()[:6]

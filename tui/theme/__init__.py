@@ -1,0 +1,1 @@
+"""Colors, text bars, plots and formatting."""

@@ -1,0 +1,149 @@
+"""Colours and glyphs of the dashboard. Blue is well and orange is not, and a glyph and a word always say it too.
+
+Blue and orange stay apart for every common kind of colour blindness; red and green are never a pair here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from enum import StrEnum
+
+from textual.theme import Theme
+
+from shared.domain.card import Tone
+
+
+class Ink(StrEnum):
+    """What a piece of text is, so that one place decides how it looks."""
+
+    TEXT = "text"
+    STRONG = "strong"
+    MUTED = "muted"
+    FAINT = "faint"
+    GOOD = "good"
+    WARN = "warn"
+    BAD = "bad"
+    UNKNOWN = "unknown"
+    ACCENT = "accent"
+
+
+TONE_INK = {
+    Tone.GOOD: Ink.GOOD,
+    Tone.WARN: Ink.WARN,
+    Tone.BAD: Ink.BAD,
+    Tone.INFO: Ink.MUTED,
+    Tone.UNKNOWN: Ink.UNKNOWN,
+}
+
+Piece = tuple[str, Ink]
+"""A run of text in one ink."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Palette:
+    """One theme's colours, `#rrggbb`."""
+
+    text: str
+    strong: str
+    muted: str
+    faint: str
+    good: str
+    warn: str
+    bad: str
+    unknown: str
+    accent: str
+    ground: str
+    panel: str
+    cursor: str
+    alarm: str
+    """Behind the banner that tells of trouble."""
+    dark: bool = True
+
+    def ink(self, ink: Ink) -> str:
+        """The colour of an ink."""
+        return str(getattr(self, ink.value))
+
+
+NIGHT = Palette(
+    text="#c9d1d9", strong="#f0f4f8", muted="#8593a1", faint="#3a4652",
+    good="#6cb6ff", warn="#f2a65a", bad="#ff7b54", unknown="#b3a4d9", accent="#9ecbff",
+    ground="#0d1218", panel="#131a22", cursor="#1f2d3d", alarm="#4a2412",
+)  # fmt: skip
+DAY = Palette(
+    text="#2b3440", strong="#0b1420", muted="#66727f", faint="#c9d0d6",
+    good="#0b5cad", warn="#9a5200", bad="#b3320e", unknown="#6b52a8", accent="#0b5cad",
+    ground="#eef0ee", panel="#fbfbf9", cursor="#dbe7f3", alarm="#f7d9c8", dark=False,
+)  # fmt: skip
+CONTRAST = Palette(
+    text="#ffffff", strong="#ffffff", muted="#d0d0d0", faint="#707070",
+    good="#5cc8ff", warn="#ffb000", bad="#ff8a5c", unknown="#e0c8ff", accent="#ffff66",
+    ground="#000000", panel="#000000", cursor="#103a63", alarm="#7a2b00",
+)  # fmt: skip
+DIMMED = Palette(
+    text="#7d868f", strong="#a8b2bb", muted="#56616b", faint="#262e36",
+    good="#4378a8", warn="#a8713a", bad="#b5583b", unknown="#75699a", accent="#5d7fa3",
+    ground="#06090c", panel="#0a0e13", cursor="#141d28", alarm="#2f170b",
+)  # fmt: skip
+PALETTES = {"night": NIGHT, "day": DAY, "contrast": CONTRAST, "dimmed": DIMMED}
+
+
+def theme(name: str) -> Theme:
+    """The palette as a theme of the framework; every colour is also a variable for the style sheet."""
+    palette = PALETTES[name]
+    colours = {f.name: getattr(palette, f.name) for f in fields(palette) if f.name != "dark"}
+    return Theme(
+        name=name,
+        primary=palette.accent,
+        secondary=palette.muted,
+        warning=palette.warn,
+        error=palette.bad,
+        success=palette.good,
+        accent=palette.accent,
+        foreground=palette.text,
+        background=palette.ground,
+        surface=palette.panel,
+        panel=palette.panel,
+        dark=palette.dark,
+        variables={f"o-{key}": value for key, value in colours.items()},
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Glyphs:
+    """The signs; each is one cell wide in every font."""
+
+    good: str = "●"
+    warn: str = "▲"
+    bad: str = "◆"
+    unknown: str = "?"
+    info: str = "·"
+    active: str = "●"
+    warming: str = "◐"
+    resting: str = "○"
+    running: str = "►"
+    paused: str = "‖"
+    up: str = "▲"
+    down: str = "▼"
+    level: str = "="
+    beat: str = "●"
+    rest: str = "·"
+    full: str = "▰"
+    empty: str = "▱"
+    focus: str = "▌"
+    marked: str = "✓"
+    hatch: str = "╱"
+    rule: str = "─"
+    more: str = "…"
+    ascii: bool = False
+
+    def of(self, tone: Tone) -> str:
+        """The sign of a tone."""
+        return str(getattr(self, tone.value))
+
+
+UNICODE = Glyphs()
+ASCII = Glyphs(
+    good="o", warn="!", bad="X", unknown="?", info="-", active="o", warming="~", resting="z", running=">",
+    paused="=", up="^", down="v", level="=", beat="*", rest=".", full="#", empty="-", focus="|", marked="*",
+    hatch="/", rule="-", more="~", ascii=True,
+)  # fmt: skip

@@ -1,0 +1,251 @@
+"""The lines above and below the panels: who and how live, the verdict, trouble, the keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from rich.cells import cell_len
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.message import Message
+
+from shared.api.http.rate_limit import BudgetState
+from shared.text.sanitize import visible
+from tui.model.board import Board, Spread, Trouble
+from tui.theme import formatting
+from tui.theme.error_boundary import Sturdy
+from tui.theme.palette import TONE_INK, Glyphs, Ink, Piece
+from tui.widgets.panel import Head
+
+TRACK = 5
+"""Cells of the heartbeat's track."""
+GAUGE = 10
+
+
+def heartbeat(beats: int, *, glyphs: Glyphs) -> list[Piece]:
+    """A dot that moves one place with each successful read, and stands still otherwise."""
+    place = beats % (2 * TRACK - 2) if beats else -1
+    place = place if place < TRACK else 2 * TRACK - 2 - place
+    return [
+        (glyphs.beat if at == place else glyphs.rest, Ink.GOOD if at == place else Ink.FAINT)
+        for at in range(TRACK)
+    ]
+
+
+def gauge(budget: BudgetState | None, *, now: datetime, glyphs: Glyphs, long: bool) -> list[Piece]:
+    """How much of the key's rate was used in the last second, or until when the service wants silence."""
+    if budget is None:
+        return []
+    wait = (budget.resumes_at or 0) - now.timestamp()
+    if wait > 0:
+        return [(f"{glyphs.warn} 429: silent for {wait:.0f} s", Ink.WARN)]
+    used = min(GAUGE, round(budget.used_last_second / budget.rate * GAUGE)) if budget.rate else 0
+    ink = Ink.WARN if used >= GAUGE - 1 else Ink.GOOD
+    bar: list[Piece] = [(glyphs.full * used, ink), (glyphs.empty * (GAUGE - used), Ink.FAINT)]
+    figure = f" {budget.used_last_second} of {budget.rate:g}/s"
+    waiting = f", {budget.waiting} waiting" if budget.waiting else ""
+    return [("budget ", Ink.MUTED), *bar, (figure + waiting, Ink.MUTED)] if long else bar
+
+
+class TopLine(Head):
+    """Whose account, whether it lives, what it may ask, and the time."""
+
+    def __init__(self, *, glyphs: Glyphs, notice: str) -> None:
+        super().__init__(id="top", ground="ground")
+        self._glyphs = glyphs
+        self._notice = visible(notice)
+
+    def say(self, *, board: Board | None, workspace: str, beats: int, now: datetime, mode: str = "") -> None:
+        """Say it for this second."""
+        width = self.size.width
+        left: list[Piece] = [(" OUTREACH ", Ink.STRONG), (f" {visible(workspace)}", Ink.ACCENT)]
+        if mode:
+            left.append((f"  {mode}", Ink.WARN))
+        if self._notice and width >= 100:
+            left.append((f"   {self._notice}", Ink.MUTED))
+        right: list[Piece] = [*heartbeat(beats, glyphs=self._glyphs), ("   ", Ink.FAINT)]
+        if board and width >= 80:
+            right += [
+                *gauge(board.budget, now=now, glyphs=self._glyphs, long=width >= 120),
+                ("   ", Ink.FAINT),
+            ]
+        right.append((now.astimezone().strftime("%H:%M:%S "), Ink.TEXT))
+        self.show(left, right)
+
+
+class Verdict(Sturdy, Vertical):
+    """The first thing to read, in one line, and the spread of the inboxes under it."""
+
+    DEFAULT_CSS = "Verdict { height: auto; padding: 0 1; background: $o-panel; }"
+
+    def __init__(self, *, glyphs: Glyphs) -> None:
+        super().__init__(id="verdict")
+        self._glyphs = glyphs
+        self.words = Head(id="verdict-words")
+        self.spread = Head(id="verdict-spread")
+
+    def compose(self) -> ComposeResult:
+        """Two lines."""
+        yield self.words
+        yield self.spread
+
+    def say(self, board: Board, *, doubtful: bool, news: str = "") -> None:
+        """The verdict, and what is new since the last look; a doubtful verdict is not painted as a good one."""
+        headline = board.headline
+        ink = Ink.MUTED if doubtful else TONE_INK[headline.tone]
+        left: list[Piece] = [
+            (f"{self._glyphs.of(headline.tone)} ", ink),
+            (headline.text, ink if doubtful else Ink.STRONG),
+        ]
+        if doubtful:
+            left.append(("  as last read", Ink.WARN))
+        if headline.detail:
+            left.append((f"   {visible(headline.detail)}", Ink.MUTED))
+        self.words.show(left, [(f"  {news} ", Ink.ACCENT)] if news and self.size.width >= 80 else ())
+        width = 36 if self.size.width >= 100 else max(10, self.size.width - 52)
+        self.spread.show(spread(board.spread, glyphs=self._glyphs, width=width, doubtful=doubtful))
+
+
+def spread(of: Spread, *, glyphs: Glyphs, width: int = 36, doubtful: bool = False) -> list[Piece]:
+    """A bar of the inboxes by how they stand, each part with a pattern of its own, and the numbers."""
+    parts = (
+        (of.healthy, "healthy", "#" if glyphs.ascii else "█", Ink.GOOD),
+        (of.at_risk, "at risk", "!" if glyphs.ascii else "▓", Ink.WARN),
+        (of.unknown, "unknown", "?", Ink.UNKNOWN),
+        (of.resting, "resting", "z" if glyphs.ascii else "░", Ink.MUTED),
+    )
+    if not of.all:
+        return []
+    bar = [
+        (sign * cells, Ink.MUTED if doubtful else ink)
+        for cells, (_, _, sign, ink) in _cells(parts, of.all, width)
+    ]
+    said: list[Piece] = []
+    for number, word, sign, ink in parts:
+        if number:
+            said += [
+                ("   ", Ink.FAINT),
+                (sign, Ink.MUTED if doubtful else ink),
+                (f" {number:,} ", Ink.TEXT),
+                (word, Ink.MUTED),
+            ]
+    return [("  ", Ink.TEXT), *bar, *said]
+
+
+_Part = tuple[int, str, str, Ink]
+
+
+def _cells(parts: Sequence[_Part], whole: int, width: int) -> list[tuple[int, _Part]]:
+    """Cells by share; what is there at all gets one, taken from the largest."""
+    cells = [max(1, round(part[0] / whole * width)) if part[0] else 0 for part in parts]
+    largest = cells.index(max(cells))
+    cells[largest] += width - sum(cells)
+    return list(zip(cells, parts, strict=True))
+
+
+class Banner(Head):
+    """What is wrong, since when, and from when the figures are; away when nothing is."""
+
+    DEFAULT_CSS = "Banner { display: none; } Banner.-on { display: block; }"
+
+    def __init__(self, *, glyphs: Glyphs) -> None:
+        super().__init__(id="banner", ground="alarm")
+        self._glyphs = glyphs
+
+    def say(
+        self,
+        trouble: Trouble | None,
+        *,
+        now: datetime,
+        alarms: Sequence[str] = (),
+        notices: Sequence[str] = (),
+    ) -> None:
+        """Say the alarms that nobody has seen yet, else the trouble, else what is amiss with the dashboard."""
+        self.set_class(trouble is not None or bool(alarms) or bool(notices), "-on")
+        if alarms:
+            said = f" {self._glyphs.bad} ALARM  {_first(alarms)}"
+            self.show([(said, Ink.STRONG)], [("a: seen ", Ink.TEXT)])
+        elif trouble:
+            self.show(self._trouble(trouble, now))
+        elif notices:
+            self.show([(f" {self._glyphs.warn} {_first(notices)}", Ink.STRONG)], [("a: seen ", Ink.TEXT)])
+
+    def _trouble(self, trouble: Trouble, now: datetime) -> list[Piece]:
+        lasting = formatting.span((now - trouble.since).total_seconds())
+        what = (
+            "The service cannot be reached"
+            if trouble.everything
+            else f"Not answered: {', '.join(trouble.sources[:3])}{_more(trouble.sources[3:])}"
+        )
+        shown = (
+            f"what was read at {formatting.moment(trouble.oldest, now=now)} stays"
+            if trouble.oldest
+            else "nothing was read yet"
+        )
+        since = f"since {formatting.moment(trouble.since, now=now)} ({lasting})"
+        return [
+            (f" {self._glyphs.warn} {what} {since}; {shown}.  ", Ink.STRONG),
+            (visible(trouble.reason), Ink.TEXT),
+        ]
+
+
+def _first(told: Sequence[str]) -> str:
+    return visible(told[0]) + (f"  (and {len(told) - 1} more)" if len(told) > 1 else "")
+
+
+def _more(rest: Sequence[str]) -> str:
+    return f" and {len(rest)} more" if rest else ""
+
+
+class Tabs(Head):
+    """The panels by number where only some of them fit; a click goes to one."""
+
+    DEFAULT_CSS = "Tabs { display: none; }"
+
+    @dataclass
+    class Chosen(Message):
+        """A panel was clicked."""
+
+        name: str
+
+    def __init__(self) -> None:
+        super().__init__(id="tabs", ground="ground")
+        self._ends: list[tuple[int, str]] = []
+
+    def say(self, tabs: Sequence[tuple[str, str]], *, active: str) -> None:
+        """Each name with its title; the active one stands out."""
+        pieces: list[Piece] = [(" ", Ink.MUTED)]
+        self._ends = []
+        for number, (name, title) in enumerate(tabs, start=1):
+            here = name == active
+            pieces += [(f"{number} ", Ink.ACCENT), (f"{title}  ", Ink.STRONG if here else Ink.MUTED)]
+            self._ends.append((sum(cell_len(text) for text, _ in pieces), name))
+        self.show(pieces)
+
+    def on_click(self, event: events.Click) -> None:
+        """Go to the panel under the mouse."""
+        for end, name in self._ends:
+            if event.x < end:
+                self.post_message(self.Chosen(name))
+                return
+
+
+class Foot(Head):
+    """The keys that matter where the cursor is."""
+
+    def __init__(self) -> None:
+        super().__init__(id="foot", ground="ground")
+
+    def say(self, keys: Sequence[tuple[str, str]]) -> None:
+        """Each key with its word, as many as fit."""
+        pieces: list[Piece] = [(" ", Ink.MUTED)]
+        room = self.size.width - 1
+        for key, word in keys:
+            room -= cell_len(key) + len(word) + 4
+            if room < -3:
+                break
+            pieces += [(key, Ink.ACCENT), (f" {word}   ", Ink.MUTED)]
+        self.show(pieces)
