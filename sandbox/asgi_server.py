@@ -19,7 +19,6 @@ class _Embedded(uvicorn.Server):
         self._leaving = asyncio.Event()
 
     def leave(self) -> None:
-        """Serve no longer."""
         self.should_exit = True
         self._leaving.set()
 

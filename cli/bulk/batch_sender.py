@@ -83,5 +83,4 @@ async def _added(leads: Sequence[Candidate], *, add: Add, again: bool) -> list[O
 
 
 def _concerns_all(refusal: InvalidRequest) -> bool:
-    """The sequence is what is wrong, not a lead."""
     return (refusal.field or "").startswith("sequence")

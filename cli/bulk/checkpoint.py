@@ -53,7 +53,6 @@ class Journal:
         fresh.replace(self.path)
 
     def close(self) -> None:
-        """The import is complete: nothing is left to go on with."""
         self.path.unlink(missing_ok=True)
         self.path.with_suffix(".lock").unlink(missing_ok=True)
 

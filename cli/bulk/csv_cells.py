@@ -6,7 +6,6 @@ DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  
 
 
 def guarded(text: str) -> str:
-    """With an apostrophe before what a spreadsheet would calculate; numbers keep their sign."""
     return f"'{text}" if _calculates(text) else text
 
 
@@ -16,7 +15,6 @@ def unguarded(text: str) -> str:
 
 
 def _calculates(text: str) -> bool:
-    """Whatever apostrophes it has already, so that taking one away brings back the very same text."""
     bare = text.lstrip("'")
     return bare.startswith(DANGEROUS) and not _is_number(bare)
 

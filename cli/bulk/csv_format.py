@@ -147,7 +147,6 @@ def _beginning(text: str) -> tuple[str, str | None, int]:
 
 
 def _quote(text: str, delimiter: str | None) -> str:
-    """Double quotes, unless every title stands in single ones."""
     first = text.lstrip().partition("\n")[0].strip()
     titles = re.split(f"[{re.escape(delimiter or DELIMITERS)}]", first)
     return "'" if all(re.fullmatch(r"'[^']*'", title.strip()) for title in titles) else '"'

@@ -39,11 +39,9 @@ class Tally:
 
     @property
     def rows(self) -> int:
-        """All of them."""
         return self.added + self.skipped + self.refused + self.unknown
 
     def with_(self, outcomes: Iterable[Outcome]) -> Self:
-        """The tally after these, too."""
         counts = Counter(outcome.word for outcome in outcomes)
         return type(self)(**{word: count + counts[word] for word, count in asdict(self).items()})  # type: ignore[index] # the fields are the words
 
@@ -90,11 +88,9 @@ class Report:
         return self._file.tell()
 
     def append(self, outcomes: Iterable[Outcome]) -> None:
-        """Write these and wait until the disk has them."""
         self._write((o.row, guarded(o.email), o.word, guarded(o.reason)) for o in outcomes)
 
     def close(self) -> None:
-        """Let go of the file."""
         self._file.close()
 
     def _write(self, rows: Iterable[Sequence[object]]) -> None:

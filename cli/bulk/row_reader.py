@@ -28,7 +28,6 @@ class Candidate:
 
     @property
     def email(self) -> str:
-        """Its address."""
         return self.lead["email"]
 
 
@@ -84,7 +83,6 @@ class Reader:
         )
 
     def _position(self) -> int:
-        """Asked once a batch: each time costs a call of the system."""
         return self._survey.size if self._file is None or self._file.closed else self._file.tell()
 
     def _judged(self, after: int) -> Iterator[tuple[int, Candidate | Refusal]]:

@@ -27,7 +27,6 @@ class Run:
 
     @property
     def tally(self) -> Tally:
-        """Of all runs so far."""
         return self._book.progress.tally
 
     async def send(self, add: Add, *, stop: asyncio.Event) -> bool:
@@ -45,7 +44,6 @@ class Run:
         )
 
     def _announce(self, batch: Batch) -> None:
-        """Rows up to the last of this batch may be with the service from now on."""
         if batch.last_row > self._book.progress.sent:
             self._book.write(sent=batch.last_row)
 

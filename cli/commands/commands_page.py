@@ -28,7 +28,6 @@ Exit codes: 0 done; 1 refused or failed, with the reason on stderr; 2 wrong usag
 
 
 def page() -> str:
-    """The whole page, in Markdown."""
     parts = [_HEAD, "## Everywhere\n", *map(_command, COMMANDS.values())]
     parts += ["## In a shell only\n", *map(_program, PROGRAMS.values())]
     return "\n".join(parts)
@@ -58,7 +57,6 @@ def _program(program: Program) -> str:
 
 
 def _block(usage: str, examples: Sequence[str]) -> str:
-    """The usage, and under it the examples that say more than it does."""
     more = [example for example in examples if example != usage]
     return "\n".join(["```", usage, *([""] if more else []), *more, "```\n"])
 

@@ -28,7 +28,6 @@ class Entry:
 
 
 def run(options: Namespace) -> int:
-    """Print the script of the shell."""
     print(_SCRIPTS[options.shell](tuple(entries())))
     return exit_codes.DONE
 

@@ -60,7 +60,6 @@ def dashboard(options: Namespace) -> int:
 
 
 def sandbox(options: Namespace) -> int:
-    """The embedded service and Slack stand-in; announces itself in one line of JSON on stdout."""
     return _serving(_serve_sandbox(options))
 
 

@@ -35,7 +35,6 @@ def run(command: Command, options: Namespace) -> int:
 
 
 def line(name: str, words: Sequence[str]) -> str:
-    """The words as one command line of the shared language, quoted where a shell had them quoted."""
     return " ".join([name, *map(_quoted, words)])
 
 

@@ -19,7 +19,6 @@ reported at once, by name, with its cure, and the command ends with exit code 2.
 
 
 def page() -> str:
-    """The whole page, in Markdown."""
     return f"{_HEAD}\n```toml\n{commented_template().rstrip()}\n```\n"
 
 

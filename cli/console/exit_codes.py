@@ -54,12 +54,10 @@ def guard(act: Callable[[], int]) -> int:
 
 
 def complain(text: str) -> None:
-    """One sentence to stderr, under the program's name."""
     print(f"outreach: {text}", file=sys.stderr)
 
 
 def said(fault: OSError) -> str:
-    """What the machine refused, without its numbers."""
     return f"{fault.filename}: {fault.strerror}" if fault.filename and fault.strerror else str(fault)
 
 

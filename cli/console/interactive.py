@@ -6,5 +6,4 @@ import sys
 
 
 def attended() -> bool:
-    """Keys come from a terminal, and there is one to draw on (stdout may be a pipe: data goes there)."""
     return bool(sys.stdin and sys.stdin.isatty() and sys.stderr and sys.stderr.isatty())

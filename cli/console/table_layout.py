@@ -33,7 +33,6 @@ class Look:
     """A person looks at it, who may type what comes next."""
 
     def mark(self, tone: Tone) -> str:
-        """The shape that says a tone without colour."""
         return (ASCII_MARKS if self.ascii else MARKS)[tone]
 
 
@@ -58,7 +57,6 @@ class _Strip:
 
     @property
     def heading(self) -> int:
-        """The narrowest its title can be wrapped to."""
         return max(map(cell_len, self.column.title.split()), default=0)
 
     @property
@@ -109,7 +107,6 @@ def _strip(place: int, column: Column, table: Table) -> _Strip:
 
 
 def _text(cell: Cell, *, decimals: int) -> str:
-    """Numbers with thousands apart, and as many decimals as the others of their column."""
     if cell is None:
         return UNKNOWN
     return visible(cell) if isinstance(cell, str) else f"{cell:,.{decimals}f}"
@@ -138,7 +135,6 @@ def _attempt(strips: Sequence[_Strip], width: int, *, gap: int, spares: Sequence
 
 
 def _narrowed(strip: _Strip) -> _Strip:
-    """With a wrapped title, and a short bar; the texts whole."""
     content = SHORT_BAR if strip.column.bar else max(map(cell_len, strip.texts), default=0)
     return replace(strip, width=max(content, strip.heading))
 
@@ -161,7 +157,6 @@ def _a_bar(strips: Sequence[_Strip]) -> _Strip | None:
 
 
 def _a_text(strips: Sequence[_Strip]) -> _Strip | None:
-    """The widest text that is neither first nor last: those name the row and say how it stands."""
     return max((s for s in strips[1:-1] if not s.column.numeric), key=lambda s: s.width, default=None)
 
 

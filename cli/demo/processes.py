@@ -19,7 +19,6 @@ LONGEST_PAUSE = 5.0
 
 
 def free_port() -> int:
-    """A loopback port that is free now; a bot that is killed takes the same one again."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -89,7 +88,6 @@ class Supervised:
 
     @property
     def pid(self) -> int:
-        """The process id now; it changes with a restart."""
         assert self._process
         return self._process.pid
 

@@ -48,7 +48,6 @@ class Summary:
 
     @property
     def kept_its_promise(self) -> bool:
-        """Whether every alert was posted, once."""
         return not self.lost and not self.doubled
 
 

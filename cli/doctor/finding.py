@@ -18,15 +18,12 @@ class Finding:
 
 
 def good(check: str, word: str) -> Finding:
-    """All is well."""
     return Finding(check=check, tone=Tone.GOOD, word=word)
 
 
 def doubtful(check: str, word: str, *, cure: str) -> Finding:
-    """It works, or may; somebody should look."""
     return Finding(check=check, tone=Tone.WARN, word=word, cure=cure)
 
 
 def bad(check: str, word: str, *, cure: str) -> Finding:
-    """It cannot work like this."""
     return Finding(check=check, tone=Tone.BAD, word=word, cure=cure)

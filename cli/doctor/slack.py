@@ -37,7 +37,6 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
 
 
 def channels(settings: Settings) -> tuple[str, ...]:
-    """The alert channels of all workspaces, each once."""
     named = (workspace.alert_channel for workspace in settings.workspaces.values())
     return tuple(dict.fromkeys(filter(None, named)))
 

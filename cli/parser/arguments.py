@@ -27,7 +27,6 @@ def read_command(command: Command, line: Line) -> Namespace:
 
 
 def program_parser(program: Program) -> ArgumentParser:
-    """What a program understands."""
     parser = _parser(program.name, usage=program.usage, summary=program.summary, examples=program.examples)
     program.options(parser)
     return parser
@@ -45,7 +44,6 @@ def command_parser(command: Command) -> ArgumentParser:
 
 
 def option_words(parser: ArgumentParser) -> tuple[str, ...]:
-    """The long options that a parser knows."""
     known = parser._option_string_actions  # noqa: SLF001 # argparse has no public way to list them
     return tuple(option for option in known if option.startswith("--"))
 

@@ -21,7 +21,6 @@ class Line:
 
     @property
     def around(self) -> tuple[str, ...]:
-        """Everything but the word."""
         return (*self.before, *self.after)
 
 
@@ -41,7 +40,6 @@ def names_workspace(argument: str) -> bool:
 
 
 def offered(command: Command) -> bool:
-    """Whether the shell has this command."""
     return Face.SHELL in command.faces
 
 

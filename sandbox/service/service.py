@@ -84,11 +84,9 @@ class Service:
 
     @property
     def control_url(self) -> str:
-        """Where the control API is."""
         return f"{self.origin}/control"
 
     def now(self) -> float:
-        """The service's time."""
         return self._clock.at(time.time())
 
     def _compose(self, seed: int) -> ASGIApp:
@@ -147,7 +145,6 @@ class Service:
         self._clock = clock
 
     async def _read_clock(self) -> Clock:
-        """The clock as it is now: on a shared database another process may have set it."""
         if self._storage.shared:
             self._clock = await self._storage.read(simulation.clock_of)
         return self._clock
@@ -173,7 +170,6 @@ _ELSEWHERE = Response("The control API answers this machine alone.\n", status_co
 
 
 def at_home(scope: Scope) -> bool:
-    """Whether a request was made to and from a loopback name: no page elsewhere may turn the dials."""
     named = [value.decode("latin-1") for name, value in scope["headers"] if name in {b"host", b"origin"}]
     hosts = [urlsplit(value if "//" in value else f"//{value}").hostname for value in named]
     return all(is_loopback(host or "") for host in hosts)

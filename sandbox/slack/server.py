@@ -93,7 +93,6 @@ class SlackStandIn:
         )
 
     def reset(self) -> None:
-        """Forget all that was said and done; settings and connections stay."""
         self.workspace = self._furnish()
         self.feed.publish("reset", {})
 

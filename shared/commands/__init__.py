@@ -48,7 +48,6 @@ class Invocation:
 
     @property
     def confirmed(self) -> bool:
-        """Whether the line said --yes."""
         return bool(self.values.get("yes"))
 
 
@@ -87,7 +86,6 @@ def render(invocation: Invocation) -> str:
 
 
 def aimed_at(invocation: Invocation, sequence_id: str) -> str:
-    """The same line for the sequence with this id, for the button of a choice."""
     values = {**invocation.values, "target": (sequence_id,)}
     return render(replace(invocation, values=values))
 
@@ -126,7 +124,6 @@ def _command(word: Word) -> Command:
 
 
 def _try(command: Command) -> Button:
-    """Runs what needs no arguments and changes nothing; shows the help of any other."""
     line = command.name if command.bare and not command.changes else f"help {command.name}"
     return Button(label=line, command=line)
 

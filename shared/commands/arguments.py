@@ -37,7 +37,6 @@ class Grammar:
 
 
 def clip(text: str, *, length: int = 60) -> str:
-    """The text on one line, short enough to be quoted back."""
     line = " ".join(text.split())
     return line if len(line) <= length else line[: length - 1] + "…"
 
@@ -89,7 +88,6 @@ TARGET_KEYWORDS = ("for", "reason", "reason:", "to", "by", "here", "condensed", 
 
 
 def _write_target(values: Values) -> list[str]:
-    """Several words as they are, unless the first would need quotes: a quoted name ends where its quotes do."""
     words = [quote(word, keywords=TARGET_KEYWORDS) for word in values["target"]]
     return [quote(" ".join(values["target"]))] if words[1:] and words[0].startswith('"') else words
 

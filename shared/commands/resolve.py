@@ -120,7 +120,6 @@ def pick_sequence(
 
 
 def _named(sequences: Many[Sequence], said: str) -> tuple[Sequence, ...]:
-    """Those with this id; else with this whole name."""
     folded = _fold(said)
     by_id = [s for s in sequences if s.id == said] or [s for s in sequences if _fold(s.id) == folded]
     return tuple(by_id or [s for s in sequences if folded and _fold(s.name or "") == folded])
@@ -138,7 +137,6 @@ def _fitting(sequences: Many[Sequence], said: str) -> tuple[Sequence, ...]:
 
 
 def _fold(text: str) -> str:
-    """Case, spaces and the shape of quotes do not count: keyboards and chats change the last by themselves."""
     return " ".join(text.translate(CURLY).casefold().split())
 
 

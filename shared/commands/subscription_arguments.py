@@ -53,7 +53,6 @@ def _write_subscribe(values: Values) -> list[str]:
 
 
 def _say_channel(channel: str) -> str:
-    """A name as it is, an id as Slack writes a mention: both are read back."""
     return channel if channel.startswith("#") else f"<#{channel}>"
 
 

@@ -21,7 +21,6 @@ class Role(StrEnum):
     ADMIN = "admin"
 
     def includes(self, other: Role) -> bool:
-        """Whether this role may do what the other may."""
         order = list(Role)
         return order.index(self) >= order.index(other)
 
@@ -51,12 +50,10 @@ class Command:
 
     @property
     def bare(self) -> bool:
-        """Whether it makes sense without arguments."""
         return not self.usage or self.usage.startswith("[")
 
     @property
     def synopsis(self) -> str:
-        """The verb with its usage."""
         return f"{self.name} {self.usage}".rstrip()
 
 

@@ -72,7 +72,6 @@ class Routing:
     """Those that differ."""
 
     def manners(self, channel: str) -> Manners:
-        """A channel's own, or those of all."""
         return self.channels.get(channel) or Manners(mention=self.mention, quiet=self.quiet)
 
 

@@ -123,5 +123,4 @@ class Card:
 
     @property
     def summary(self) -> str:
-        """One line for notifications, screen readers and logs."""
         return f"{self.title}: {self.text[0]}" if self.text else self.title

@@ -54,7 +54,6 @@ class DomainHealth:
 
 
 def verdict(inbox: Inbox, *, thresholds: Thresholds = DEFAULT) -> Verdict:
-    """The verdict on one inbox."""
     return _verdict(inbox.status, inbox.health_score, thresholds)
 
 
@@ -90,7 +89,6 @@ def _worse(one: Tone, other: Tone) -> Tone:
 
 
 def worst(tones: Iterable[Tone]) -> Tone:
-    """The worst of some tones; UNKNOWN of none."""
     return min(tones, key=WORST_FIRST.index, default=Tone.UNKNOWN)
 
 

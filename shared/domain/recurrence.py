@@ -28,7 +28,6 @@ class Rhythm:
 
     @property
     def every(self) -> str:
-        """Day or week: a channel has one of each."""
         return "day" if self.weekday is None else "week"
 
     def last_before(self, now: datetime) -> datetime:

@@ -52,7 +52,6 @@ class Snapshot:
     budget: BudgetState | None = None
 
     def reading(self, source: Source) -> Reading[Any]:
-        """What was last read from a source."""
         found = self.stats[source.grouping] if source.grouping else getattr(self, source.name)
         assert isinstance(found, Reading)
         return found
@@ -142,7 +141,6 @@ def _settled(value: tuple[Any, ...], before: tuple[Any, ...]) -> tuple[Any, ...]
 
 
 def service_day(client: OutreachClient, *, now: datetime) -> date:
-    """Today as the service's clock has it, or ours until it has told its own."""
     return (client.service_time or now).date()
 
 

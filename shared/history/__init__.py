@@ -36,7 +36,6 @@ class History:
 
     @property
     def notice(self) -> str:
-        """What a person should know about it: that a damaged file was set aside; else empty."""
         return self._store.notice
 
     async def __aenter__(self) -> Self:
@@ -46,12 +45,10 @@ class History:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Let go of the database, once nothing is being written."""
         await self._beside(self._store.close)
         self._lane.shutdown(wait=False)
 
     async def _beside(self, act: Callable[[], T]) -> T:
-        """A thread of its own: a database that does not answer holds up nobody else's work, and one connection does."""
         return await asyncio.get_running_loop().run_in_executor(self._lane, act)
 
     async def _read(self, act: Act[T]) -> T:
@@ -114,11 +111,9 @@ class History:
     async def transitions(
         self, workspace: str, *, start: datetime | None = None, limit: int = 50
     ) -> tuple[Transition, ...]:
-        """What changed, the newest first."""
         return await self._read(lambda c: reader.transitions_of(c, workspace, start=start, limit=limit))
 
     async def moments(self, workspace: str, *, start: datetime, end: datetime) -> tuple[datetime, ...]:
-        """When snapshots were kept, the oldest first."""
         return await self._read(lambda c: reader.moments(c, workspace, start=start, end=end))
 
     async def snapshot_at(self, workspace: str, at: datetime) -> Snapshot | None:
@@ -129,5 +124,4 @@ class History:
         return found
 
     def recognise(self, snapshot: Snapshot) -> None:
-        """This one was read out of the history: handed back, it is no news."""
         self._writer.recognise(snapshot)

@@ -111,7 +111,6 @@ class Store:
             raise HistoryUnavailable(str(error)) from error
 
     def close(self) -> None:
-        """Let go of the database."""
         if self._engine is not None:
             self._engine.dispose()
             self._engine = None
@@ -149,7 +148,6 @@ def _open(url: URL) -> sa.Engine:
 
 
 def take_turn(connection: sa.Connection) -> None:
-    """Wait until no other process writes; until the end of the transaction."""
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(ONE_WRITER)))
 

@@ -26,7 +26,6 @@ def readings(snapshot: Snapshot) -> Iterator[tuple[str, Reading[Any]]]:
 
 
 def measures(fresh: Fresh) -> dict[Place, float | None]:
-    """Every number of these readings."""
     return dict(_measures(fresh))
 
 
@@ -58,12 +57,10 @@ def words(fresh: Fresh, thresholds: Thresholds) -> dict[Place, str]:
 
 
 def labels(fresh: Fresh) -> dict[str, str]:
-    """What people call the sequences, by id."""
     return {storable(s.id): storable(s.label) for s in _value(fresh, "sequences")}
 
 
 def storable(text: str) -> str:
-    """The text as every database takes it: no NUL (PostgreSQL), no lone surrogates (both)."""
     if text.isascii() and "\0" not in text:
         return text
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()

@@ -74,7 +74,6 @@ class Writer:
         return told
 
     def recognise(self, snapshot: Snapshot) -> None:
-        """What was read out of the history is no news to it, when a dashboard that just started hands it back."""
         for name, one in measurements.readings(snapshot):
             if one.read_at:
                 self._seen.setdefault((snapshot.workspace, name), one.read_at)
@@ -120,7 +119,6 @@ def _read_known(connection: sa.Connection, workspace: str, *, token: str | None)
 
 
 def _place(kind: str, key: str, name: str) -> Place:
-    """A database gives each row strings of its own; forty thousand rows of ten thousand inboxes share theirs."""
     return intern(kind), intern(key), intern(name)
 
 

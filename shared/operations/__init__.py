@@ -23,7 +23,6 @@ async def _help(invocation: Invocation, desk: Desk) -> Card:
 
 
 async def _doctor(_: Invocation, __: Desk) -> Card:
-    """The bot examines itself; elsewhere the program of that name does."""
     return Card(title="`outreach doctor` in a shell checks everything", refused=True)
 
 
@@ -92,6 +91,5 @@ def addressed(card: Card, *, workspace: str) -> Card:
 
 
 def _placed(card: Card, *, workspace: str) -> Card:
-    """Where there are several, a card says whose it is."""
     footer = " · ".join(filter(None, (f"Workspace {workspace}", card.footer)))
     return replace(card, footer=footer)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 async def as_it_is(who: str) -> str:
-    """The id of a person or a group, where no face knows a name for it."""
     return who
 
 
@@ -48,7 +47,6 @@ class Desk:
     """How people say whom an id in the settings means."""
 
     def allows(self, command: Command) -> bool:
-        """Whether this person may give the command here."""
         return self.role.includes(command.role) if self.may is None else self.may(command)
 
 

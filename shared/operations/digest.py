@@ -47,12 +47,10 @@ class Period:
 
     @property
     def first(self) -> date:
-        """Its first day."""
         return self.last - timedelta(days=self.length - 1)
 
     @property
     def before(self) -> Period:
-        """The one that it is compared with."""
         return Period(last=self.first - timedelta(days=1), length=self.length)
 
     @property
@@ -112,7 +110,6 @@ _BUTTONS = (
 
 
 async def _days(desk: Desk, *, last: date) -> tuple[StatsRow, ...]:
-    """One total per day, the oldest first."""
     days = [last - timedelta(days=back) for back in range(CHARTED - 1, -1, -1)]
     read = (desk.client.stats(start=day, end=day, priority=Priority.BULK) for day in days)
     return tuple(totals(rows) for rows in await asyncio.gather(*read))

@@ -86,7 +86,6 @@ def lead_table(leads: Sequence[Lead]) -> Table:
 
 
 def name_of(lead: Lead) -> str:
-    """First and last name, as far as known."""
     return " ".join(filter(None, (lead.first_name, lead.last_name)))
 
 

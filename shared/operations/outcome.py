@@ -23,7 +23,6 @@ class Outcome:
 
 
 def refused(title: str, *text: str, why: str) -> Outcome:
-    """Nothing was changed, and the audit knows that it was asked for."""
     return Outcome(card=Card(title=title, tone=Tone.WARN, text=text, refused=True), result=f"refused: {why}")
 
 
@@ -68,7 +67,6 @@ async def write(result: str, *, invocation: Invocation, desk: Desk) -> str:
 
 
 def failure(error: OutreachError | RecordsUnavailable) -> str:
-    """An error as the audit's result."""
     return f"failed: {error}"
 
 

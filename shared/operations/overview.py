@@ -37,11 +37,9 @@ class Part(Generic[T]):
 
     @property
     def why(self) -> str:
-        """The failure, in one line."""
         return self.error.message if isinstance(self.error, OutreachError) else str(self.error)
 
     def unknown(self, label: str) -> Fact:
-        """What is said in its place."""
         return Fact(label=label, value=f"unknown: {self.why}", tone=Tone.UNKNOWN)
 
 
@@ -64,7 +62,6 @@ class Overview:
 
     @property
     def service_errors(self) -> list[Exception]:
-        """What the service failed at."""
         return [part.error for part in (self.sequences, self.inboxes, self.today) if part.error]
 
 
@@ -111,7 +108,6 @@ async def _total_today(desk: Desk) -> StatsRow:
 
 
 async def alerts_summary(desk: Desk) -> AlertsSummary:
-    """How the alerts stand, as the bot's records have it."""
     return await need_records(desk).summary(desk.workspace.name)
 
 

@@ -73,7 +73,6 @@ async def audit(_: Invocation, desk: Desk) -> Card:
 
 
 def where(actor: Actor) -> str:
-    """The face, and the channel where there is one."""
     return f"{actor.face} {actor.channel}".strip()
 
 

@@ -44,12 +44,10 @@ class Range:
 
     @property
     def is_begun(self) -> bool:
-        """It is nothing but a day that is not over, which compares with no whole one."""
         return self.running and self.start == self.end
 
     @property
     def before(self) -> Range:
-        """The range of the same length that ends where this begins."""
         length = self.end - self.start + timedelta(days=1)
         return Range(start=self.start - length, end=self.start - timedelta(days=1), said="before")
 

@@ -55,7 +55,6 @@ async def lines_of(desk: Desk, channel: str) -> tuple[Line, ...]:
 
 
 def workspaces_of(desk: Desk) -> Sequence[Workspace]:
-    """Every workspace that the desk knows of."""
     return tuple(desk.settings.workspaces.values()) if desk.settings else (desk.workspace,)
 
 
@@ -101,7 +100,6 @@ def _unasked(
 
 
 def _setting_of(workspace: Workspace) -> str:
-    """What makes a channel the one to which its alerts go."""
     if not workspace.alert_channel:
         return "[routes] fallback"
     return "OUTREACH_ALERT_CHANNEL" if workspace.name == DEFAULT else "alert_channel of the workspace"

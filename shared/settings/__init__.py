@@ -123,14 +123,12 @@ class Settings:
 
     @property
     def budget_database(self) -> URL:
-        """Where all processes of this machine, or of the PostgreSQL database, share the budgets of their keys."""
         if self.database.get_backend_name() != "sqlite":
             return self.database
         return URL.create("sqlite", database=str(_own_state() / "budget.db"))
 
     @property
     def history_database(self) -> URL:
-        """Where dashboard and bot share the history."""
         return beside(self.database, "history")
 
     def workspace(self, name: str | None = None) -> Workspace:

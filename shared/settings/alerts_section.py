@@ -20,7 +20,6 @@ _MENTION = re.compile(r"[USW][A-Z0-9]{2,20}|here|none|")
 
 
 def wrong(problem: str, cure: str) -> PydanticCustomError:
-    """A refusal in words, with what mends it."""
     return PydanticCustomError("setting", "{problem}", {"problem": problem, "cure": cure})
 
 

@@ -57,5 +57,4 @@ class GivenDashboard(BaseModel):
     keys: Mapping[str, str] = {}
 
     def settled(self) -> Mapping[str, Any]:
-        """What was said, and nothing else."""
         return self.model_dump(exclude_unset=True)

@@ -34,7 +34,6 @@ class Roles:
 
     @property
     def groups(self) -> frozenset[str]:
-        """Every user group that is named."""
         named = (self.admin or frozenset()) | self.operator | frozenset().union(*self.commands.values())
         return frozenset(one for one in named if re.fullmatch(r"S[A-Z0-9]{2,20}", one))
 

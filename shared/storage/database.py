@@ -66,7 +66,6 @@ def open_engine(url: URL, *, pool_size: int = 4) -> sa.Engine:
 
 
 def alone(engine: sa.Engine) -> sa.Engine:
-    """The same engine for work of one statement, which is its own transaction: one call instead of three."""
     if engine.dialect.name != "sqlite":
         return engine.execution_options(isolation_level="AUTOCOMMIT")
     return engine.execution_options(alone=True)  # the dialect's own AUTOCOMMIT would undo `_set_up_sqlite`

@@ -43,7 +43,6 @@ TABLE = "CREATE TABLE IF NOT EXISTS request_budget (key TEXT PRIMARY KEY, pace T
 
 
 def name_of(api_key: str, base_url: str) -> str:
-    """What the row of a key is called."""
     return hashlib.sha256(f"{api_key}\0{base_url}".encode()).hexdigest()[:16]
 
 
@@ -77,7 +76,6 @@ class SharedBudget(Turns):
         return self
 
     async def aclose(self) -> None:
-        """Let go of the database and the thread."""
         await asyncio.get_running_loop().run_in_executor(self._thread, self._row.close)
         self._thread.shutdown(wait=False)
 
@@ -88,7 +86,6 @@ class SharedBudget(Turns):
         await self.aclose()
 
     def now(self) -> float:
-        """The database's clock, as last seen."""
         return time.time() + self._clock_ahead
 
     async def change(self, act: Act[T]) -> T:

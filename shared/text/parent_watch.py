@@ -15,7 +15,6 @@ VARIABLE = "OUTREACH_PARENT_PIPE"
 
 
 def is_held(environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether a parent holds this process's stdin as a lifeline."""
     return environ.get(VARIABLE) == "1"
 
 

@@ -24,7 +24,6 @@ _SPACES = re.compile(r"[\n\t]+")
 
 
 def visible(text: str) -> str:
-    """The text as one line, without escapes, controls and direction marks; breaks and tabs become a space."""
     return _SPACES.sub(" ", visible_lines(text))
 
 

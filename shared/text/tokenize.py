@@ -29,11 +29,9 @@ class Word:
 
     @property
     def value(self) -> str:
-        """What stands after the key."""
         return self.text.partition("=")[2] if self.key else self.text
 
     def says(self, *keywords: str) -> bool:
-        """Whether it is one of these keywords, in any case."""
         return not self.quoted and self.text.lower() in keywords
 
 

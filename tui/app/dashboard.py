@@ -46,12 +46,10 @@ class DashboardApp(TravellingApp):
     _strangers: Sequence[str] = ()
 
     def remap(self, keys: Mapping[str, str]) -> None:
-        """As ever; names that no key has are told once the screen stands."""
         super().remap(keys)
         self._strangers = strangers(keys, known=NAMED)
 
     def on_mount(self) -> None:
-        """Beside what the bases do, which the framework calls too."""
         for told in self._strangers:
             self.notify(told, severity="warning", timeout=30, markup=False)
 
@@ -186,7 +184,6 @@ class DashboardApp(TravellingApp):
             line = answer or ""
 
     def _want_help(self) -> None:
-        """What the focused panel shows, and which keys there are."""
         card = panel_help.panel(self.board_screen.active, remapped=self.remapped.get("board"))
         self.push_screen(CardScreen(card, glyphs=self._glyphs))
 

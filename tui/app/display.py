@@ -47,7 +47,6 @@ THEMES = ("night", "day", "contrast")
 
 
 def utc_now() -> datetime:
-    """The clock of the real dashboard."""
     return datetime.now(UTC)
 
 
@@ -126,7 +125,6 @@ class ShowingApp(Sturdy, App[int]):
             station.feed.start(lambda tick: self.post_message(self.Ticked(tick, station)))
 
     async def on_unmount(self) -> None:
-        """Nothing of ours runs on after the screen is gone."""
         for station in self.stations:
             if station.feed:
                 await station.feed.aclose()
@@ -200,7 +198,6 @@ class ShowingApp(Sturdy, App[int]):
         self.board_screen.remapped = groups.get("board", {})
 
     def wear(self, name: str) -> None:
-        """Another theme, where there is one of that name."""
         if name in PALETTES:
             self.theme = name
 
@@ -227,7 +224,6 @@ class ShowingApp(Sturdy, App[int]):
             self.alarmed(found)
 
     def resume(self, state: Resumed) -> None:
-        """Begin as the process before ended."""
         self.took_over = True
         self._alarms, self._wall_first = state.alarms, state.wall or self._wall_first
         self.wear(state.theme)
@@ -270,7 +266,6 @@ class ShowingApp(Sturdy, App[int]):
     # -- faults of our own -----------------------------------------------------------------------------
 
     def _notices(self) -> tuple[str, ...]:
-        """What is amiss with the dashboard itself, until somebody has seen it."""
         own = self._own_fault.words(self.now()) if self._own_fault else ""
         history = self.here.memory.notice if self.here.memory else ""
         return tuple(said for said in (own, history if history != self._seen else "") if said)

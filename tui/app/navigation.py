@@ -97,7 +97,6 @@ class TravellingApp(ShowingApp):
 
     @property
     def shown_page(self) -> Page | None:
-        """The page that is seen."""
         return self.screen.page if isinstance(self.screen, PageScreen) else None
 
     @property

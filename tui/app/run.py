@@ -148,7 +148,6 @@ async def _shown(
 def _glimpses(
     load: Callable[[], Settings], glimpse: Glimpse | None, workspace: str | None
 ) -> tuple[Glimpse, ...]:
-    """One for each workspace, that which was named first; from the whole settings where a glimpse does not do."""
     if glimpse:
         return (glimpse,)
     return glimpses_of(load(), workspace)

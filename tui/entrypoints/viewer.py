@@ -60,13 +60,11 @@ class Following:
         self._task: asyncio.Task[None] | None = None
 
     def take(self, document: Mapping[str, Any], *, beats: int) -> None:
-        """What is new since the last time."""
         self._snapshot = from_json(document, onto=self._snapshot)
         self._beats = beats
         self._news.set()
 
     def start(self, deliver: Callable[[Tick], object]) -> None:
-        """Begin."""
         self._task = asyncio.create_task(self._run(deliver), name="dashboard-following")
 
     def hurry(self, *names: str) -> None:
@@ -84,12 +82,10 @@ class Following:
         return self._sent
 
     def learn(self, sent: Mapping[str, int | None]) -> None:
-        """The answer."""
         self._sent = sent
         self._answered.set()
 
     async def aclose(self) -> None:
-        """End."""
         if self._task:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)

@@ -38,7 +38,6 @@ class Wish:
 
     @property
     def line(self) -> str:
-        """The command line that asks for it."""
         return join(VERBS[self.status], self.sequence.id)
 
 
@@ -51,7 +50,6 @@ class Proof:
 
     @property
     def holds(self) -> bool:
-        """Whether the sequence is what it was to become."""
         return self.status == self.wish.status
 
 
@@ -109,16 +107,13 @@ class Hands:
         self._done_at: datetime | None = None
 
     async def run(self, line: str) -> Card:
-        """Carry out a command line; where this only reads, one that changes something is refused."""
         return ONLY_READS if self.refuses(line) else await self._run(line)
 
     def refuses(self, line: str) -> bool:
-        """Whether the line would change something, and nothing may be changed from here."""
         return self.read_only and changes(line)
 
     @property
     def pending(self) -> Mapping[str, Wish]:
-        """By sequence id."""
         return self._wishes
 
     async def carry_out(self, wishes: Iterable[Wish]) -> tuple[Card, ...]:

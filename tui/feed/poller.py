@@ -86,7 +86,6 @@ class Poller:
 
     @property
     def snapshot(self) -> Snapshot:
-        """What is known now."""
         return self._snapshot
 
     def start(self, deliver: Callable[[Tick], object], *, past: Recollection | None = None) -> None:

@@ -26,26 +26,21 @@ class Replay:
 
     @classmethod
     async def open(cls, memory: Memory, *, now: datetime) -> Self:
-        """Standing at now, with everything that was kept behind it."""
         moments = await memory.moments(start=now - FAR, end=now)
         return cls(moments=moments, place=len(moments))
 
     @property
     def live(self) -> bool:
-        """Whether it is now."""
         return self.place >= len(self.moments)
 
     @property
     def at(self) -> datetime:
-        """The moment that is looked at."""
         return self.moments[min(self.place, len(self.moments) - 1)]
 
     def step(self, by: int) -> Replay:
-        """The moment before or after; there is none before the first."""
         return replace(self, place=min(max(self.place + by, 0), len(self.moments)))
 
     def leap(self, by: timedelta) -> Replay:
-        """As near as possible to so much earlier or later."""
         if not self.moments:
             return self
         return self.seek(self.at + by)

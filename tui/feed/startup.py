@@ -93,12 +93,10 @@ class Opening:
         self._task = asyncio.create_task(self._run(deliver), name="dashboard-opening")
 
     def hurry(self, *names: str) -> None:
-        """Read these sources now, or all."""
         if self._poller:
             self._poller.hurry(*names)
 
     async def aclose(self) -> None:
-        """Stop reading and close the client."""
         if self._task:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)

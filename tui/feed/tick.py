@@ -20,5 +20,4 @@ class Tick:
 
 
 def intervals(poll_seconds: float) -> dict[str, float]:
-    """Seconds between reads, by the name that a board's stamps have."""
     return {source.grouping or source.name: poll_seconds * source.factor for source in SOURCES.values()}

@@ -54,13 +54,11 @@ class Station:
     changes: deque[ChangeLine] = field(default_factory=_remembered)
 
     def take(self, tick: Tick) -> None:
-        """Keep a tick and what changed with it, the newest first."""
         self.last = tick
         self.changes.extendleft(reversed(tick.changes))
 
     @property
     def board(self) -> Board | None:
-        """What is known, with what is pending said in its lines."""
         if self.last is None:
             return None
         return self.hands.mark(self.last.board) if self.hands else self.last.board

@@ -10,7 +10,6 @@ from tui.model.board import RANK, Board
 
 
 def edges(before: Board | None, after: Board) -> tuple[str, ...]:
-    """What became bad with this board, in words; nothing at the first one."""
     if before is None or not before.domains:
         return ()
     return (*_domains(before, after), *_service(before, after))

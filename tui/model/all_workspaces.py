@@ -32,23 +32,19 @@ class WorkspaceLine:
 
     @property
     def key(self) -> str:
-        """Its name."""
         return self.workspace
 
     @property
     def tone(self) -> Tone:
-        """The verdict's; what is late is not known."""
         if self.board is None or (self.late and self.board.headline.tone is Tone.GOOD):
             return Tone.UNKNOWN
         return self.board.headline.tone
 
     @property
     def words(self) -> str:
-        """What a filter looks in."""
         return f"{self.workspace} {self.board.headline.text if self.board else ''}"
 
     def figure(self, label: str) -> Figure | None:
-        """One of the four figures."""
         figures = self.board.figures if self.board else ()
         return next((figure for figure in figures if figure.label == label), None)
 
@@ -62,17 +58,14 @@ class EverywhereLine:
 
     @property
     def key(self) -> str:
-        """Workspace and address: the same address may be in two."""
         return f"{self.workspace} {self.line.key}"
 
     @property
     def tone(self) -> Tone:
-        """The verdict's."""
         return self.line.tone
 
     @property
     def words(self) -> str:
-        """What a filter looks in."""
         return f"{self.workspace} {self.line.words}"
 
 

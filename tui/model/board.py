@@ -36,7 +36,6 @@ class Spread:
 
     @property
     def all(self) -> int:
-        """Every inbox."""
         return self.healthy + self.at_risk + self.resting + self.unknown
 
 
@@ -125,7 +124,6 @@ def compose(
 
 
 def unread(workspace: str) -> Board:
-    """The board of a workspace of which nothing has been read yet."""
     return compose(Snapshot(workspace=workspace), intervals={})
 
 

@@ -64,7 +64,6 @@ def _needed(columns: Sequence[Column]) -> int:
 
 
 def known(value: float | None, *, lowest: float = -1) -> float:
-    """A sort key in which the unknown comes first."""
     return lowest if value is None else value
 
 
@@ -207,7 +206,6 @@ def _name(line: StatsLine | LeadLine, _: int, __: Glyphs) -> Sequence[Piece]:
 
 
 def _reply_bar(line: StatsLine, width: int, glyphs: Glyphs) -> Sequence[Piece]:
-    """Twenty replies in a hundred fill the bar; more is rare."""
     fraction = line.reply_rate
     return text_bars.bar(None if fraction is None else fraction * 5, width, ink=Ink.GOOD, glyphs=glyphs)
 

@@ -21,7 +21,6 @@ KEYS = tuple((key.shown, key.summary) for key in BOARD)
 
 
 def finding(arrangement: Arrangement, text: str) -> Arrangement:
-    """The same with another filter."""
     return replace(arrangement, find=text)
 
 

@@ -26,7 +26,6 @@ class Arrangement:
 
     @property
     def plain(self) -> bool:
-        """Whether all is shown as it comes."""
         return not (self.find.strip() or self.faults or self.order)
 
 
@@ -56,7 +55,6 @@ def _fits(text: str, wanted: Sequence[str], unwanted: Sequence[str]) -> bool:
 
 
 def next_order(arrangement: Arrangement, *, columns: Sequence[Column]) -> str:
-    """The title of the column to sort by after the present one; empty is the list's own order again."""
     titles = ["", *(column.title for column in columns if column.sort)]
     at = titles.index(arrangement.order) if arrangement.order in titles else 0
     return titles[(at + 1) % len(titles)]

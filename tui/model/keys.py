@@ -24,7 +24,6 @@ class Key:
 
     @property
     def shown(self) -> str:
-        """The key as people read it."""
         return said(self.keys)
 
 
@@ -36,7 +35,6 @@ SIGNS = {
 
 
 def said(keys: str) -> str:
-    """The first of some keys as people read it."""
     first = keys.split(",", maxsplit=1)[0]
     return SIGNS.get(first, first)
 

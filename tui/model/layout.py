@@ -11,7 +11,6 @@ MEDIUM, TALL = 30, 42
 
 
 def too_small(width: int, height: int) -> bool:
-    """Whether only a notice fits."""
     return width < SMALLEST[0] or height < SMALLEST[1]
 
 

@@ -19,11 +19,11 @@ class Line(Protocol):
     """A row of a list."""
 
     @property
-    def key(self) -> str: ...  # noqa: D102 # the class says it
+    def key(self) -> str: ...  # the class says it
     @property
-    def tone(self) -> Tone: ...  # noqa: D102 # likewise
+    def tone(self) -> Tone: ...  # likewise
     @property
-    def words(self) -> str: ...  # noqa: D102 # likewise
+    def words(self) -> str: ...  # likewise
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +38,14 @@ class InboxLine:
 
     @property
     def key(self) -> str:
-        """The address."""
         return self.inbox.email
 
     @property
     def tone(self) -> Tone:
-        """The verdict's."""
         return self.verdict.tone
 
     @property
     def words(self) -> str:
-        """What a filter looks in."""
         return " ".join((self.inbox.email, self.inbox.status or "", self.verdict.word, *self.verdict.reasons))
 
 
@@ -63,17 +60,14 @@ class SequenceLine:
 
     @property
     def key(self) -> str:
-        """The id."""
         return self.sequence.id
 
     @property
     def tone(self) -> Tone:
-        """Active is well, paused is a choice, anything else is not known."""
         return {"active": Tone.GOOD, "paused": Tone.WARN}.get(self.sequence.status or "", Tone.UNKNOWN)
 
     @property
     def words(self) -> str:
-        """What a filter looks in."""
         return f"{self.sequence.label} {self.sequence.id} {self.sequence.status or ''}"
 
 
@@ -85,17 +79,14 @@ class DomainLine:
 
     @property
     def key(self) -> str:
-        """Its name."""
         return self.domain.domain
 
     @property
     def tone(self) -> Tone:
-        """The worst of its inboxes."""
         return self.domain.tone
 
     @property
     def words(self) -> str:
-        """What a filter looks in."""
         return f"{self.domain.domain} {' '.join(self.domain.reasons)}"
 
 
@@ -108,32 +99,26 @@ class StatsLine:
 
     @property
     def key(self) -> str:
-        """The group."""
         return self.stats.group
 
     @property
     def tone(self) -> Tone:
-        """Counts are neither good nor bad; unknown ones are unknown."""
         return Tone.UNKNOWN if self.stats.sends is None else Tone.INFO
 
     @property
     def words(self) -> str:
-        """What a filter looks in."""
         return f"{self.name} {self.stats.group}"
 
     @property
     def reply_rate(self) -> float | None:
-        """Replies a message."""
         return rate(self.stats.replies, self.stats.sends)
 
     @property
     def positive_rate(self) -> float | None:
-        """Positive replies a message."""
         return rate(self.stats.positive_replies, self.stats.sends)
 
     @property
     def meeting_rate(self) -> float | None:
-        """Meetings a message."""
         return rate(self.stats.meetings, self.stats.sends)
 
 
@@ -145,23 +130,19 @@ class LeadLine:
 
     @property
     def key(self) -> str:
-        """The id."""
         return self.lead.id
 
     @property
     def tone(self) -> Tone:
-        """Somebody is interested: good."""
         return Tone.GOOD
 
     @property
     def name(self) -> str:
-        """First and last name, or the address, or the id."""
         full = " ".join(part for part in (self.lead.first_name, self.lead.last_name) if part)
         return full or self.lead.email or self.lead.id
 
     @property
     def words(self) -> str:
-        """What a filter looks in."""
         return f"{self.name} {self.lead.company or ''} {self.lead.email or ''}"
 
 
@@ -176,10 +157,8 @@ class ChangeLine:
 
     @property
     def key(self) -> str:
-        """When, of what, and what."""
         return f"{self.at.timestamp():.0f} {self.subject} {self.text}"
 
     @property
     def words(self) -> str:
-        """What a filter looks in."""
         return f"{self.subject} {self.text}"

@@ -38,7 +38,6 @@ class Metric:
 
     @property
     def is_health(self) -> bool:
-        """Whether thresholds mean something here."""
         return self.metric == "health_score"
 
 
@@ -221,12 +220,10 @@ def _stats(title: str, lines: Sequence[StatsLine], *, source: str) -> Listing:
 
 
 def _within(line: StatsLine, steps: int | None) -> bool:
-    """Steps that a sequence has; what is no number may be any."""
     return steps is None or not line.key.isdigit() or int(line.key) <= steps
 
 
 def _plain(card: Card, *more: str) -> Card:
-    """A card without what the page shows in another form."""
     facts = tuple(fact for fact in card.facts if fact.label != "Lately")
     return Card(title=card.title, tone=card.tone, text=(*card.text, *more), facts=facts, footer=card.footer)
 

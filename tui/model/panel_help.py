@@ -30,7 +30,6 @@ PANELS = {
 
 
 def panel(name: str, *, remapped: Mapping[str, str] | None) -> Card:
-    """The help of a panel of the board."""
     title, text = PANELS[name]
     return Card(title=f"Help: {title}", text=(text, AGE), table=_keys(BOARD, remapped or {}))
 

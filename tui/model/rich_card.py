@@ -23,7 +23,6 @@ BAR = 10
 
 
 def render(card: Card, *, palette: Palette = NIGHT, glyphs: Glyphs = UNICODE) -> RenderableType:
-    """The whole card but its buttons, which are the face's to offer."""
     return Group(*_parts(card, palette, glyphs))
 
 

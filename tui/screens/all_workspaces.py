@@ -59,12 +59,10 @@ class Towering(Sturdy, Vertical):
         self.standing = Standing(glyphs=glyphs, id=f"standing-{number}")
 
     def compose(self) -> ComposeResult:
-        """Once, for good."""
         yield self.head
         yield self.standing
 
     def say(self, line: WorkspaceLine) -> None:
-        """How it stands now."""
         self.head.show(*headed(line, glyphs=self._glyphs))
         self.standing.say(line.board.spread if line.board else Spread(), doubtful=line.late)
 
@@ -133,7 +131,6 @@ class EverythingScreen(Sturdy, Screen[None]):
             self.workspaces.grid.focus()
 
     def on_resize(self) -> None:
-        """As much of the keys as fits, and what room there is for numerals."""
         self.call_after_refresh(lambda: self.foot.say(KEYS))
         self._arrange()
 
@@ -179,7 +176,6 @@ class EverythingScreen(Sturdy, Screen[None]):
 
     @property
     def grid(self) -> Grid:
-        """The list that keys go to."""
         return (self.inboxes if self.inboxes.grid.has_focus else self.workspaces).grid
 
     @on(Grid.Picked)
@@ -198,33 +194,26 @@ class EverythingScreen(Sturdy, Screen[None]):
             panel.tick(self.app.now())  # type: ignore[attr-defined] # the app's clock
 
     def action_leave(self) -> None:
-        """Back to the board."""
         self.dismiss(None)
 
     def action_other_list(self) -> None:
-        """Keys go to the other list."""
         (self.workspaces if self.inboxes.grid.has_focus else self.inboxes).grid.focus()
 
     def action_sort(self) -> None:
-        """Sort by the next column."""
         self.grid.next_order()
 
     def action_faults(self) -> None:
-        """Only what is not well, or all again."""
         self.grid.ask(replace(self.grid.arrangement, faults=not self.grid.arrangement.faults))
 
     @property
     def is_wall(self) -> bool:
-        """Whether it is for people who pass by."""
         return self._wall
 
     def action_wall(self) -> None:
-        """Instead of this, a wall."""
         self.dismiss(None)
         self.app.post_message(self.WallWanted())
 
     def action_seen(self) -> None:
-        """An alarm has been seen."""
         self.app.acknowledge()  # type: ignore[attr-defined] # the dashboard's app
 
     def on_key(self, event: events.Key) -> None:

@@ -112,7 +112,6 @@ class BoardScreen(Sturdy, Screen[None]):
         yield Static("", id="too-small")
 
     def on_mount(self) -> None:
-        """Keys go to the inboxes first."""
         self.panels[self.active].grid.focus()
 
     # -- what is shown ---------------------------------------------------------------------------------
@@ -165,32 +164,26 @@ class BoardScreen(Sturdy, Screen[None]):
 
     @property
     def changes(self) -> tuple[ChangeLine, ...]:
-        """What changed, as it is listed."""
         return self._changes
 
     @property
     def beats(self) -> int:
-        """How many reads have succeeded."""
         return self._beats
 
     def move_to(self, workspace: str) -> None:
-        """Another workspace; nothing of the last one stays."""
         self._workspace = workspace
         for panel in self.panels.values():
             panel.grid.forget()
 
     @property
     def grid(self) -> Grid:
-        """The list that keys go to."""
         return self.panels[self.active].grid
 
     @property
     def replaying(self) -> bool:
-        """Whether another moment is shown."""
         return bool(self._mode)
 
     def replay(self, mode: str) -> None:
-        """Say which other moment is shown, with a frame that nobody takes for now; empty is now."""
         self._mode = mode
         self.set_class(bool(mode), "-replay")
         self._say_keys()
@@ -198,7 +191,6 @@ class BoardScreen(Sturdy, Screen[None]):
     # -- the size --------------------------------------------------------------------------------------
 
     def on_resize(self, event: events.Resize) -> None:
-        """Fit the panels to the screen."""
         self._fit(event.size.width, event.size.height)
         self.call_after_refresh(self._say_keys)
 
@@ -237,26 +229,21 @@ class BoardScreen(Sturdy, Screen[None]):
     # -- hands on the lists ----------------------------------------------------------------------------
 
     def action_panel(self, name: str) -> None:
-        """Go to a panel."""
         self.active = name
         self._fit(self.size.width, self.size.height)
         self.grid.focus()
 
     def action_next_panel(self, by: int) -> None:
-        """Go to the next panel, or the one before."""
         at = layout.PANELS.index(self.active)
         self.action_panel(layout.PANELS[(at + by) % len(layout.PANELS)])
 
     def action_sort(self) -> None:
-        """Sort by the next column."""
         self.grid.next_order()
 
     def action_reverse(self) -> None:
-        """The other way round."""
         self.grid.ask(replace(self.grid.arrangement, descending=not self.grid.arrangement.descending))
 
     def action_faults(self) -> None:
-        """Only what is not well, or all again."""
         self.grid.ask(replace(self.grid.arrangement, faults=not self.grid.arrangement.faults))
 
     def action_back(self) -> None:
@@ -283,7 +270,6 @@ class BoardScreen(Sturdy, Screen[None]):
             panel.tick(self.app.now())  # type: ignore[attr-defined] # the app's clock
 
     def action_want(self, what: str) -> None:
-        """Ask the app for an act."""
         self.post_message(self.Wanted(what))
 
     @on(Grid.Picked)
@@ -297,5 +283,4 @@ def _running(board: Board) -> str:
 
 
 def names(board: Board | None) -> Iterable[str]:
-    """The sequences' names, for the prompt."""
     return (line.sequence.label for line in board.sequences) if board else ()

@@ -43,7 +43,6 @@ class CardScreen(Sturdy, ModalScreen[str | None]):
                 yield Button("Back  (esc)", id="back")
 
     def on_mount(self) -> None:
-        """The text has the focus, so that arrows scroll it."""
         self.query_one(VerticalScroll).focus()
 
     @on(Button.Pressed)
@@ -52,5 +51,4 @@ class CardScreen(Sturdy, ModalScreen[str | None]):
         self.dismiss(self._buttons[int(number)].command if number.isdigit() else None)
 
     def action_close(self) -> None:
-        """Back to the board."""
         self.dismiss(None)

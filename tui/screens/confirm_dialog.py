@@ -42,7 +42,6 @@ class Ask(Sturdy, ModalScreen[bool]):
                 yield Button(f"{self._no}  (n)", id="no")
 
     def on_mount(self) -> None:
-        """Enter, pressed without reading, does nothing."""
         self.query_one("#no").focus()
 
     @on(Button.Pressed)
@@ -50,5 +49,4 @@ class Ask(Sturdy, ModalScreen[bool]):
         self.dismiss(event.button.id == "yes")
 
     def action_answer(self, yes: bool) -> None:  # noqa: FBT001 # an action's argument
-        """Answer by key."""
         self.dismiss(yes)

@@ -65,7 +65,6 @@ class Path(Head):
         self.show(pieces, [("esc back ", Ink.MUTED)])
 
     def on_click(self, event: events.Click) -> None:
-        """Up to what was clicked."""
         kept = next((n for n, end in enumerate(self._ends) if event.x < end), None)
         if kept is not None:
             self.post_message(self.Climbed(kept))
@@ -129,11 +128,9 @@ class PageScreen(Sturdy, Screen[None]):
         yield self.foot
 
     def on_mount(self) -> None:
-        """Keys go to the list."""
         self.panels[0].grid.focus()
 
     def on_resize(self, event: events.Resize) -> None:
-        """One above the other where it is narrow."""
         self.set_class(event.size.width < 100, "-narrow")
         self.set_class(event.size.height < 30, "-short")
         self.call_after_refresh(self._resized)
@@ -146,7 +143,6 @@ class PageScreen(Sturdy, Screen[None]):
 
     @property
     def spot(self) -> Spot | None:
-        """What is shown."""
         return self._way[-1] if self._way else None
 
     @property
@@ -156,7 +152,6 @@ class PageScreen(Sturdy, Screen[None]):
 
     @property
     def metric(self) -> Metric | None:
-        """What is plotted."""
         metrics = self._page.metrics if self._page else ()
         return metrics[self._metric % len(metrics)] if metrics else None
 
@@ -168,7 +163,6 @@ class PageScreen(Sturdy, Screen[None]):
         self.tick(self.app.now(), beats=beats)  # type: ignore[attr-defined] # the app's clock
 
     def show(self, board: Board, *, changes: Sequence[ChangeLine], beats: int, now: datetime) -> None:
-        """Another board: the same spot as it is now."""
         self._board, self._changes = board, changes
         self._settle()
         self.tick(now, beats=beats)
@@ -204,7 +198,6 @@ class PageScreen(Sturdy, Screen[None]):
         self._tell()
 
     def say_today(self, spot: Spot, facts: tuple[Fact, ...]) -> None:
-        """What was sent today."""
         if spot == self.spot:
             self._facts = facts
             self._tell()
@@ -256,7 +249,6 @@ class PageScreen(Sturdy, Screen[None]):
 
     @property
     def told_card(self) -> Card | None:
-        """What is told, with what was found out since."""
         return self._card
 
     def _look(self) -> None:
@@ -291,27 +283,22 @@ class PageScreen(Sturdy, Screen[None]):
             self.dismiss(None)
 
     def action_above(self) -> None:
-        """To what this is part of."""
         spot = above(self.spot, board=self._board) if self.spot and self._board else None
         if spot:
             self._go(spot)
 
     def action_range(self, number: int) -> None:
-        """Hours, days or weeks."""
         self.range = RANGES[number]
         self._look()
 
     def action_metric(self) -> None:
-        """Plot another value."""
         self._metric += 1
         self._look()
 
     def action_other_list(self) -> None:
-        """Keys go to the other list."""
         second = self.panels[1]
         target = second if second.display and not second.grid.has_focus else self.panels[0]
         target.grid.focus()
 
     def action_want(self, what: str) -> None:
-        """Ask the app for an act."""
         self.post_message(self.Wanted(what))

@@ -32,7 +32,6 @@ def files(
 
 
 def stem(now: datetime) -> str:
-    """With what the names begin."""
     return f"outreach-{now:%Y%m%d-%H%M%S}"
 
 

@@ -69,7 +69,6 @@ class Prompt(Sturdy, ModalScreen[str | None]):
             yield Input(self._value, id="line", placeholder=self._sign, select_on_focus=False)
 
     def on_mount(self) -> None:
-        """Typing goes into the line."""
         self.query_one(Input).focus()
         self._suggest(self._value)
 
@@ -108,15 +107,12 @@ class Prompt(Sturdy, ModalScreen[str | None]):
         line.focus()
 
     def action_take(self) -> None:
-        """Tab completes with the first offer."""
         if self._lines:
             self._put(self.query_one(OptionList).highlighted or 0)
 
     def action_into_list(self) -> None:
-        """Arrow down goes into the offers."""
         if self._offer:
             self.query_one(OptionList).focus()
 
     def action_leave(self) -> None:
-        """Leave without an answer."""
         self.dismiss(None)

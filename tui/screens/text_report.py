@@ -100,7 +100,6 @@ def text(pieces: Sequence[Piece], *, palette: Palette) -> Text:
 
 
 def plain(pieces: Sequence[Piece]) -> str:
-    """One line without colours."""
     return "".join(said for said, _ in pieces).rstrip()
 
 

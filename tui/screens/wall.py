@@ -41,12 +41,10 @@ TITLES = {
 
 
 def view_at(seconds: float, *, trouble: bool) -> str:
-    """The view of this moment; in trouble it is the one that tells of it."""
     return VIEWS[0] if trouble else VIEWS[int(seconds // TURN) % len(VIEWS)]
 
 
 def shift_at(seconds: float) -> tuple[int, int]:
-    """By how many cells the picture is moved, right and down."""
     return ((0, 0), (1, 0), (1, 1), (0, 1))[int(seconds // SHIFT) % 4]
 
 
@@ -94,7 +92,6 @@ class WallScreen(Sturdy, Screen[None]):
         self._turn()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Smaller numerals where there is less room."""
         self.set_class(event.size.height < 36, "-short")
         self.set_class(event.size.width < 100, "-narrow")
 
@@ -124,7 +121,6 @@ class WallScreen(Sturdy, Screen[None]):
         self.tick(now, alarms=alarms, notices=self._notices)
 
     def move_to(self, workspace: str) -> None:
-        """Another workspace."""
         self._workspace = workspace
 
     def tick(self, now: datetime, *, alarms: Sequence[str] = (), notices: Sequence[str] = ()) -> None:
@@ -170,5 +166,4 @@ class WallScreen(Sturdy, Screen[None]):
             self.app.pop_screen()
 
     def on_click(self) -> None:
-        """So does a click."""
         self.app.pop_screen()

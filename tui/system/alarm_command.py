@@ -91,5 +91,4 @@ def _words(command: str) -> list[str]:
 
 
 def _environment() -> dict[str, str]:
-    """Ours without any key or secret of ours."""
     return {name: value for name, value in os.environ.items() if not name.startswith(("OUTREACH_", "SLACK_"))}

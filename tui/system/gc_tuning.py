@@ -41,6 +41,5 @@ def calm() -> Iterator[None]:
 
 
 def _give_back() -> None:
-    """Where the C library is another one, it has habits of its own."""
     if setting := getattr(ctypes.CDLL(None), "mallopt", None):
         setting(M_MMAP_THRESHOLD, LARGE)

@@ -57,7 +57,6 @@ class Faults:
 
 
 def _reference(error: BaseException) -> str:
-    """The same for the same kind of error at the same place, whatever its words."""
     frames = traceback.extract_tb(error.__traceback__)
     place = "|".join(f"{frame.filename}:{frame.lineno}" for frame in frames)
     return hashlib.sha256(f"{type(error).__qualname__}|{place}".encode()).hexdigest()[:6]

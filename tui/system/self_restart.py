@@ -40,7 +40,6 @@ class Resumed:
             return None
 
     def told(self) -> str:
-        """For the environment of the next process."""
         return json.dumps({"wall": self.wall, "theme": self.theme, "alarms": self.alarms})
 
 
@@ -63,6 +62,5 @@ def is_due(at: time | None, *, began: datetime, now: datetime) -> bool:
 
 
 def start_anew(state: Resumed, *, words: Sequence[str] = sys.orig_argv) -> NoReturn:
-    """Become a new process of the same program, in the same terminal, with the same number."""
     os.environ[VARIABLE] = state.told()
     os.execv(sys.executable, [sys.executable, *words[1:]])  # noqa: S606 # our own words, and no shell

@@ -20,7 +20,6 @@ GONE = select.POLLHUP | select.POLLERR | select.POLLNVAL
 
 
 def is_gone(descriptor: int) -> bool:
-    """Whether nobody is at the other end of a terminal any more."""
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     return any(state & GONE for _, state in poll.poll(0)) or not os.isatty(descriptor)

@@ -44,7 +44,6 @@ def ago(moment: datetime | None, *, now: datetime) -> str:
 
 
 def moment(at: datetime, *, now: datetime) -> str:
-    """The time of day where the reader is, with the day when it is another one."""
     local, today = at.astimezone(), now.astimezone()
     return local.strftime("%H:%M" if local.date() == today.date() else "%d %b %H:%M")
 

@@ -60,7 +60,6 @@ class Palette:
     dark: bool = True
 
     def ink(self, ink: Ink) -> str:
-        """The colour of an ink."""
         return str(getattr(self, ink.value))
 
 
@@ -137,7 +136,6 @@ class Glyphs:
     ascii: bool = False
 
     def of(self, tone: Tone) -> str:
-        """The sign of a tone."""
         return str(getattr(self, tone.value))
 
 

@@ -55,7 +55,6 @@ class Plot:
 
     @property
     def known(self) -> tuple[float, ...]:
-        """What there is to draw."""
         return tuple(value for value in self.values if value is not None)
 
 
@@ -135,7 +134,6 @@ def _marked_rows(plot: Plot, rows: int) -> set[int]:
 
 
 def _row_of(plot: Plot, value: float, rows: int) -> int:
-    """The row from the top in which a value lies."""
     return rows - 1 - int((value - plot.low) / (plot.high - plot.low) * rows)
 
 

@@ -32,7 +32,6 @@ class Standing(Sturdy, Widget):
         self._doubtful = False
 
     def say(self, spread: Spread, *, doubtful: bool) -> None:
-        """Other numbers; painted only when they differ."""
         if (spread, doubtful) != (self._spread, self._doubtful):
             self._spread, self._doubtful = spread, doubtful
             self.refresh()

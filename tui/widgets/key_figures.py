@@ -46,11 +46,9 @@ class Figures(Sturdy, Widget):
 
     @property
     def text(self) -> str:
-        """What it says in the compact form."""
         return "   ".join("".join(text for text, _ in self._compact(figure)) for figure in self._figures)
 
     def say(self, figures: tuple[Figure, ...], *, doubtful: bool) -> None:
-        """Other figures; painted only when they differ."""
         if (figures, doubtful) != (self._figures, self._faded):
             self._figures, self._faded = figures, doubtful
             self.refresh()
@@ -102,7 +100,6 @@ class Figures(Sturdy, Widget):
         return ["", "", show_count(value)]
 
     def _compact(self, figure: Figure, room: int = 80) -> list[Piece]:
-        """Label and number always; share and change where they fit whole."""
         number: Piece = (f"{formatting.short_count(figure.value)} ", Ink.STRONG)
         return _whole([(f"{figure.label} ", Ink.MUTED), number, *rates(figure, glyphs=self._glyphs)], room)
 

@@ -53,7 +53,6 @@ class Grid(Sturdy, ScrollView, can_focus=True):
 
         @property
         def control(self) -> Grid:
-            """The grid it was opened in."""
             return self.grid
 
     @dataclass
@@ -64,7 +63,6 @@ class Grid(Sturdy, ScrollView, can_focus=True):
 
         @property
         def control(self) -> Grid:
-            """The grid it is about."""
             return self.grid
 
     def __init__(self, columns: Sequence[Column], *, glyphs: Glyphs, empty: str, id: str) -> None:  # noqa: A002 # the framework's word
@@ -90,27 +88,22 @@ class Grid(Sturdy, ScrollView, can_focus=True):
 
     @property
     def arrangement(self) -> Arrangement:
-        """The filter and the order."""
         return self._arrangement
 
     @property
     def freshness(self) -> Freshness:
-        """How far the lines are to be believed."""
         return self._freshness
 
     @property
     def shown(self) -> Sequence[Line]:
-        """The lines as arranged."""
         return self._shown
 
     @property
     def line(self) -> Line | None:
-        """The line under the cursor."""
         return self._shown[self._cursor] if self._cursor < len(self._shown) else None
 
     @property
     def chosen(self) -> tuple[Line, ...]:
-        """The marked lines, or the one under the cursor."""
         marked = tuple(line for line in self._all if line.key in self._marked) if self._marked else ()
         return marked or ((self.line,) if self.line else ())
 
@@ -132,12 +125,10 @@ class Grid(Sturdy, ScrollView, can_focus=True):
             self.refresh()
 
     def next_order(self) -> None:
-        """Sort by the next column."""
         order = next_order(self._arrangement, columns=self._columns)
         self.ask(replace(self._arrangement, order=order, descending=False))
 
     def say_age(self, freshness: Freshness) -> None:
-        """How far the lines are to be believed."""
         if freshness is not self._freshness:
             self._freshness = freshness
             self.refresh()
@@ -151,7 +142,6 @@ class Grid(Sturdy, ScrollView, can_focus=True):
         self.refresh()
 
     def unmark(self) -> None:
-        """Forget the marks."""
         self._marked = frozenset()
         self.refresh()
 
@@ -198,7 +188,6 @@ class Grid(Sturdy, ScrollView, can_focus=True):
 
     @property
     def _pitch(self) -> int:
-        """Lines of the screen for one line of the list."""
         return 2 if self.roomy and 2 * len(self._shown) < self.size.height else 1
 
     # -- hands -----------------------------------------------------------------------------------------
@@ -214,22 +203,18 @@ class Grid(Sturdy, ScrollView, can_focus=True):
             self.scroll_to(y=self._cursor - room + 1, animate=False)
 
     def action_move(self, by: int) -> None:
-        """One line up or down."""
         self._moved = True
         self._go(self._cursor + by)
 
     def action_page(self, by: int) -> None:
-        """One page up or down."""
         self._moved = True
         self._go(self._cursor + by * max(1, self.size.height - 2))
 
     def action_edge(self, end: int) -> None:
-        """The first line or the last."""
         self._moved = bool(end)
         self._go(len(self._shown) - 1 if end else 0)
 
     def action_pick(self) -> None:
-        """Open the line under the cursor."""
         if self.line:
             self.post_message(self.Picked(self, self.line))
 
@@ -273,18 +258,15 @@ class Grid(Sturdy, ScrollView, can_focus=True):
         return PALETTES[self.app.theme]
 
     def on_resize(self) -> None:
-        """Place the columns anew."""
         self._placed = place(self._columns, self._room)
         self.virtual_size = Size(self.scrollable_content_region.width, len(self._shown) + 1)
         self._go(self._cursor)
 
     def on_focus(self) -> None:
-        """The cursor is stronger where keys go."""
         self._repaint(self._cursor)
         self.post_message(self.Arranged(self))
 
     def on_blur(self) -> None:
-        """And weaker elsewhere."""
         self._repaint(self._cursor)
         self.post_message(self.Arranged(self))
 

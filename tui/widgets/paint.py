@@ -23,7 +23,6 @@ def style(palette: Palette, ink: Ink, ground: str, faded: bool = False) -> Style
 
 
 def strip(pieces: Iterable[Piece], *, palette: Palette, ground: str, faded: bool = False) -> list[Segment]:
-    """The pieces as segments."""
     return [Segment(text, style(palette, ink, ground, faded)) for text, ink in pieces if text]
 
 

@@ -34,17 +34,14 @@ class Head(Sturdy, Widget):
 
     @property
     def text(self) -> str:
-        """What it says, without inks."""
         return "".join(text for text, _ in (*self._left, ("  ", Ink.TEXT), *self._right))
 
     def show(self, left: Sequence[Piece], right: Sequence[Piece] = ()) -> None:
-        """Say something else; nothing is painted when it is the same."""
         if (tuple(left), tuple(right)) != (self._left, self._right):
             self._left, self._right = tuple(left), tuple(right)
             self.refresh()
 
     def set_ground(self, ground: str) -> None:
-        """The colour behind it, by the palette's name for it."""
         if ground != self._ground:
             self._ground = ground
             self.refresh()
@@ -81,7 +78,6 @@ class Panel(Sturdy, Vertical):
         self.head = Head()
 
     def compose(self) -> ComposeResult:
-        """Once, for good."""
         yield self.head
         yield self.grid
 
@@ -92,11 +88,9 @@ class Panel(Sturdy, Vertical):
         self.tick(now)
 
     def rename(self, title: str) -> None:
-        """Another title, for another kind of lines."""
         self._title = title
 
     def tick(self, now: datetime) -> None:
-        """Say the age again."""
         freshness = self._stamp.freshness(now) if self._stamp else Freshness.FRESH
         self.grid.say_age(freshness)
         self.head.show(self._left(), self._age(now, freshness))

@@ -26,22 +26,18 @@ class PlotArea(Sturdy, Widget):
 
     @property
     def plot(self) -> Plot | None:
-        """What is drawn."""
         return self._plot
 
     @property
     def columns(self) -> int:
-        """How many values have a column of their own."""
         return max(1, self.size.width - plotting.GUTTER - 2)
 
     def say(self, plot: Plot | None, *, empty: str) -> None:
-        """Another plot."""
         if (plot, empty) != (self._plot, self._empty):
             self._plot, self._empty = plot, empty
             self._draw()
 
     def on_resize(self) -> None:
-        """As large as there is room."""
         self._draw()
 
     def _draw(self) -> None:

@@ -88,7 +88,6 @@ class Verdict(Sturdy, Vertical):
         self.spread = Head(id="verdict-spread")
 
     def compose(self) -> ComposeResult:
-        """Two lines."""
         yield self.words
         yield self.spread
 

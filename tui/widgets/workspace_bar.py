@@ -55,7 +55,6 @@ class Workspaces(Head):
         return said if taken + sum(len(text) for text, _ in said) < self.size.width else ()
 
     def on_click(self, event: events.Click) -> None:
-        """Go to the workspace under the mouse."""
         chosen = next((name for end, name in self._ends if event.x < end), None)
         if chosen is not None:
             self.post_message(self.Chosen(chosen))

@@ -24,7 +24,6 @@ class Clock:
         return self.virtual + max(0.0, real - self.real) * self.speed
 
     def moved(self, seconds: float, *, real: float) -> Clock:
-        """The clock after a jump ahead."""
         return Clock(real=real, virtual=self.at(real) + seconds, speed=self.speed)
 
     def paced(self, speed: float, *, real: float) -> Clock:

@@ -21,7 +21,6 @@ def rolls(*key: object) -> tuple[float, ...]:
 
 
 def two_rolls(*key: object) -> tuple[float, float]:
-    """The first two of them."""
     first, second = _TWO.unpack(hashlib.blake2b(repr(key).encode(), digest_size=64).digest())
     return first * _UNIT, second * _UNIT
 
@@ -38,5 +37,4 @@ def pick(options: Sequence[T], at: float) -> T:
 
 
 def between(low: float, high: float, at: float) -> float:
-    """Stretch a roll over a range."""
     return low + (high - low) * at

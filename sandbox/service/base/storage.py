@@ -77,7 +77,6 @@ class Storage:
         return None if self._connection is None else changes_through(self._connection)
 
     async def read(self, work: Work[T]) -> T:
-        """Run statements that change nothing."""
         if self._connection is not None:
             return work(self._connection)
         return await self._in_thread(work)
@@ -139,7 +138,6 @@ def changes_through(connection: Connection) -> int | None:
 
 
 def upsert(dialect: str, table: Table) -> Any:
-    """An INSERT that can say what happens on a conflict, in the database's own tongue."""
     return postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
 
 

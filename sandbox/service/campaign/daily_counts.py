@@ -38,7 +38,6 @@ class TallySheet:
         self._cells: dict[Cell, dict[str, int]] = defaultdict(dict)
 
     def count(self, cell: Cell, what: str) -> None:
-        """Count one event."""
         counts = self._cells[cell]
         counts[what] = counts.get(what, 0) + 1
 
@@ -54,13 +53,11 @@ class TallySheet:
         return [dict(zip(_COLUMNS, (*key, *found[key]), strict=True)) for key in sorted(found)]
 
     def save(self, connection: Connection) -> None:
-        """Add the counts to those that are there."""
         rows = self.rows()
         if rows:
             connection.execute(_adding(connection.dialect.name), rows)
 
     def write(self, connection: Connection) -> None:
-        """Put the counts into an empty book."""
         rows = self.rows()
         for start in range(0, len(rows), _ROWS_AT_ONCE):
             connection.execute(insert(tallies), rows[start : start + _ROWS_AT_ONCE])

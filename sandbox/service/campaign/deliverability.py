@@ -21,7 +21,6 @@ class Record:
     complaints: int = 0
 
     def rate(self, count: int) -> float:
-        """A count per send; nothing sent is no rate."""
         return count / self.sends if self.sends else 0.0
 
 
@@ -57,11 +56,9 @@ def reason_to_pause(record: Record) -> str | None:
 
 
 def rested(full_limit: int, *, health: float) -> Standing:
-    """How an inbox comes back from a rest: warming, at a fifth of its limit."""
     return Standing(health=health, daily_limit=max(5, full_limit // 5), status="warming")
 
 
 def warmed(daily_limit: int, full_limit: int, *, health: float) -> Standing:
-    """A day of warm-up: a fifth more, and active again at the full limit; poor health waits."""
     raised = daily_limit if health < 55.0 else min(full_limit, daily_limit + max(3, full_limit // 5))
     return Standing(health=health, daily_limit=raised, status="active" if raised >= full_limit else "warming")

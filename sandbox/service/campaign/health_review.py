@@ -105,7 +105,6 @@ def _row(inbox: Row[Any], standing: Standing, *, slot: float | None = None) -> d
 
 
 def _first_slot(inbox: Row[Any], standing: Standing, *, seed: int, at: float) -> float:
-    """Another limit divides the day anew."""
     window = Window(opens=inbox.opens, closes=inbox.closes, weekdays=inbox.weekdays)
     return next_slot(window, limit=standing.daily_limit, after=at, key=(seed, inbox.pk))
 

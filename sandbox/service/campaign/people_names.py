@@ -100,5 +100,4 @@ def person(*key: object) -> Person:
 
 
 def plain(name: str) -> str:
-    """A name as it is spelt in an address."""
     return name.lower().translate(_PLAIN)

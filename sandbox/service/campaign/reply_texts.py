@@ -133,7 +133,6 @@ def _compose(kind: str, chances: tuple[float, ...]) -> str:
 
 
 def _sentence(hello: str, words: str) -> str:
-    """A sentence starts with a capital, after a comma it goes on small."""
     if hello.endswith(", "):
         return hello + words
     return hello + words[0].upper() + words[1:]

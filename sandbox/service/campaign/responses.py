@@ -78,7 +78,6 @@ def settle(connection: Connection, response: Response, *, seed: int, at: float, 
 
 
 def _possible(kind: str, status: str) -> bool:
-    """A meeting follows interest; everything else comes from a lead that is still under way, or bounces late."""
     if kind == "meeting":
         return status == "interested"
     return status == "active" or (kind == "bounce_hard" and status == "completed")
@@ -117,7 +116,6 @@ def _next(response: Response, lead: Any, *, seed: int, at: float) -> dict[str, A
 
 
 def block(connection: Connection, workspace: int, entry: str) -> None:
-    """Put an address or a domain on the workspace's blocklist."""
     statement = upsert(connection.dialect.name, blocklist).values(workspace_pk=workspace, entry=entry.lower())
     connection.execute(statement.on_conflict_do_nothing())
 

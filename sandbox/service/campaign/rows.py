@@ -15,18 +15,15 @@ _AT_ONCE = 2_000
 
 
 def insert_one(connection: Connection, table: Table, **values: Any) -> int:
-    """Insert a row; its number."""
     return int(connection.execute(insert(table).values(**values).returning(table.c.pk)).scalar_one())
 
 
 def insert_all(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
-    """Insert many rows, some thousands at a time."""
     for start in range(0, len(rows), _AT_ONCE):
         connection.execute(insert(table), rows[start : start + _AT_ONCE])
 
 
 def count_on(connection: Connection, table: Table) -> None:
-    """PostgreSQL numbers rows by a counter of its own, which must learn of numbers that were given."""
     if connection.dialect.name == "postgresql":
         last = select(func.max(table.c.pk)).scalar_subquery()
         connection.execute(select(func.setval(func.pg_get_serial_sequence(table.name, "pk"), last)))
@@ -49,7 +46,6 @@ def insert_sequence(connection: Connection, plan: SequencePlan, *, workspace: in
 
 
 def insert_domain(connection: Connection, plan: DomainPlan, *, workspace: int) -> int:
-    """Write a domain down; its number."""
     return insert_one(
         connection, domains, workspace_pk=workspace, name=plan.name, state=plan.state, until=None
     )

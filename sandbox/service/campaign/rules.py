@@ -86,7 +86,6 @@ def variant_of(*, seed: int, lead: int, step: int) -> int:
 
 
 def step_gap(step: int) -> float:
-    """Seconds between a step and the next one, on average."""
     return STEP_GAP_DAYS[min(step, len(STEP_GAP_DAYS)) - 1] * DAY
 
 
@@ -138,7 +137,6 @@ def _delay(kind: str, when: float) -> float:
 
 
 def _bell(at: float) -> float:
-    """A roll bent into (about) a normal distribution: the logistic quantile, which needs no table."""
     at = min(0.999, max(0.001, at))
     return math.log(at / (1.0 - at)) / 1.702
 
@@ -150,7 +148,6 @@ def books_meeting(*, seed: int, lead: int, step: int) -> float | None:
 
 
 def days_away(*, seed: int, lead: int, step: int) -> int:
-    """How many days an out-of-office reply says."""
     return 2 + int(roll(seed, "away", lead, step) ** 2 * 19)
 
 

@@ -169,23 +169,19 @@ def _refill_queues(connection: Connection, *, seed: int, at: float) -> None:
 
 
 def clock_of(connection: Connection) -> Clock:
-    """The clock that all processes share."""
     row = connection.execute(select(world)).one()
     return Clock(real=row.clock_real, virtual=row.clock_virtual, speed=row.clock_speed)
 
 
 def set_clock(connection: Connection, clock: Clock) -> None:
-    """Set the clock for all processes."""
     values = {"clock_real": clock.real, "clock_virtual": clock.virtual, "clock_speed": clock.speed}
     connection.execute(update(world).values(**values))
 
 
 def live_keys(connection: Connection) -> dict[str, int]:
-    """The keys that open a workspace."""
     rows = connection.execute(select(api_keys).where(api_keys.c.revoked.is_(False)))
     return {row.key: row.workspace_pk for row in rows}
 
 
 def simulated_until(connection: Connection) -> float:
-    """How far the account has come."""
     return float(connection.execute(select(world.c.simulated_until)).scalar_one())

@@ -192,5 +192,4 @@ def _pause_domains(connection: Connection, wish: Wish, *, workspace: int, at: fl
 
 
 def the_lead(connection: Connection, *, workspace: int, lead: int) -> Any:
-    """One lead, if it has been written to and has not answered."""
     return connection.execute(_OF_LEAD, {"workspace": workspace, "count": 1, "start": lead}).first()

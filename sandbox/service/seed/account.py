@@ -81,7 +81,6 @@ def _issue_keys(connection: Connection, seed: int) -> None:
 
 
 def api_key(seed: int, name: str) -> str:
-    """A key with the live-key prefix; it opens nothing but a sandbox, so a seed may make it."""
     return f"live_{name}_{hashlib.blake2b(f'{seed} {name}'.encode(), digest_size=12).hexdigest()}"
 
 
@@ -108,7 +107,6 @@ def _found_workspace(connection: Connection, plan: AccountPlan, founding: Foundi
 def _set_first_slot(
     connection: Connection, row: dict[str, Any], window: Window, *, inbox: int, founding: Founding
 ) -> None:
-    """The slots of a day hang on the inbox's number, which it has only now."""
     slot = next_slot(window, limit=row["daily_limit"], after=founding.now, key=(founding.seed, inbox))
     connection.execute(update(schema.inboxes).where(schema.inboxes.c.pk == inbox).values(next_slot_at=slot))
 
@@ -132,7 +130,6 @@ def _inbox_row(plan: AccountPlan, number: int, *, domain: int, founding: Foundin
 
 
 def window_of(sequence: Any) -> Window:
-    """The sending hours of a plan or a row."""
     return Window(opens=sequence.opens, closes=sequence.closes, weekdays=sequence.weekdays)
 
 

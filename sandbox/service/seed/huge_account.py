@@ -163,7 +163,6 @@ def _insert_leads(
 
 
 def _lay_out(connection: Connection, table: Table, names: Sequence[str]) -> None:
-    """Put names where the database finds them by number."""
     table.create(connection)
     rows = [{"number": number, "name": name, "plain": plain(name)} for number, name in enumerate(names)]
     connection.execute(insert(table), rows)
@@ -188,6 +187,5 @@ def _split_days(connection: Connection, *, workspace: int) -> Iterator[dict[str,
 
 
 def _divide(total: int, shares: Sequence[float]) -> list[int]:
-    """A total in parts that add up to it."""
     parts = [int(total * share) for share in shares[:-1]]
     return [*parts, total - sum(parts)]

@@ -95,7 +95,6 @@ class Dialect(BaseModel):
         return Json(body | {"next_cursor": "" if self.last_page == "empty" else asked or ""})
 
     def done(self, item: dict[str, Any]) -> Response:
-        """The answer to a change whose success is not shown."""
         if self.success == "none":
             return Response(status_code=204)
         return Json({} if self.success == "empty_object" else self.spell(item))

@@ -53,15 +53,12 @@ class Faults:
         self._set: list[Fault] = []
 
     def add(self, fault: Fault) -> None:
-        """Set one more; the first that matches a request is the one that befalls it."""
         self._set.append(fault.model_copy())
 
     def clear(self) -> None:
-        """All is well again."""
         self._set.clear()
 
     def listed(self) -> list[dict[str, Any]]:
-        """Those that have not been used up."""
         return [fault.model_dump() for fault in self._set]
 
     def take(self, endpoint: str) -> Fault | None:

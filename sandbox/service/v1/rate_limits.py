@@ -61,7 +61,6 @@ class Limiter:
         return self._form
 
     def change(self, form: str) -> None:
-        """Take another form; what was spent is forgotten."""
         self._form = form
         self._spent.clear()
 

@@ -25,11 +25,9 @@ class Meter:
         self._worst[workspace] = max(self._worst.get(workspace, 0), len(recent))
 
     def answered(self, endpoint: str, status: int) -> None:
-        """A request was answered."""
         self.answers[endpoint, status] += 1
 
     def reset(self) -> None:
-        """Start counting anew."""
         self.answers.clear()
         self._recent.clear()
         self._worst.clear()

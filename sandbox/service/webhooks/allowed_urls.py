@@ -42,7 +42,6 @@ def check_url(url: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """This machine, by name or number."""
     address = _address(host)
     return address.is_loopback if address else host.lower().rstrip(".") == "localhost"
 

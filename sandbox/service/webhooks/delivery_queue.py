@@ -92,7 +92,6 @@ class Attempt:
 
 
 def subscriptions_due(connection: Connection, *, now: float, real: float) -> list[int]:
-    """The subscriptions for which something is due and unclaimed."""
     return list(connection.execute(_LANES, {"now": now, "real": real}).scalars())
 
 
@@ -117,7 +116,6 @@ def _due(row: Any) -> Due:
 
 
 def record(connection: Connection, made: list[Attempt]) -> None:
-    """Write attempts down, and when each failed delivery is tried again."""
     connection.execute(insert(attempts), [_attempt_row(attempt) for attempt in made])
     connection.execute(_RECORD, [_outcome_row(attempt) for attempt in made])
 
@@ -148,5 +146,4 @@ def _outcome_row(attempt: Attempt) -> dict[str, Any]:
 
 
 def release(connection: Connection) -> None:
-    """Drop the leases of a process that is gone; only for a book that nobody shares."""
     connection.execute(update(deliveries).where(deliveries.c.lease_until > 0).values(lease_until=0.0))

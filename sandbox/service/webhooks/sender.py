@@ -43,7 +43,6 @@ class Courier:
         self._woken = asyncio.Event()
 
     def wake(self) -> None:
-        """Something may be due."""
         self._woken.set()
 
     async def run(self) -> None:
@@ -166,5 +165,4 @@ class PublicResolver(AbstractResolver):
         return allowed
 
     async def close(self) -> None:
-        """Let go of what looks names up."""
         await self._names.close()

@@ -161,7 +161,6 @@ def _is(block: Any, kind: str) -> bool:
 
 
 def total_size(blocks: Any) -> int:
-    """The characters of all blocks as Slack counts them: their compact JSON."""
     return len(json.dumps(blocks, separators=(",", ":"), ensure_ascii=False))
 
 

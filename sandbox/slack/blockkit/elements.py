@@ -31,7 +31,6 @@ def url(value: Any, at: str) -> Iterator[str]:
 
 
 def plain(most: int, least: int = 1) -> Rule:
-    """A plain_text object."""
     return by_type({"plain_text": shape({"text": string(most=most, least=least)}, {"emoji": boolean})})
 
 

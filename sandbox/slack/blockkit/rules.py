@@ -12,7 +12,6 @@ Rule = Callable[[Any, str], Iterator[str]]
 
 
 def problem(what: str, pointer: str) -> str:
-    """One complaint in Slack's form."""
     return f"{what} [json-pointer:{pointer}]"
 
 
@@ -43,13 +42,11 @@ def number(*, least: float, most: float) -> Rule:
 
 
 def boolean(value: Any, at: str) -> Iterator[str]:
-    """True or false, not their names."""
     if not isinstance(value, bool):
         yield problem("must be a boolean", at)
 
 
 def anything(value: Any, at: str) -> Iterator[str]:
-    """What is not looked into."""
     yield from ()
 
 

@@ -38,7 +38,6 @@ def shown_settings(standin: SlackStandIn) -> Json:
 
 
 async def reset(standin: SlackStandIn, body: Body) -> Json:
-    """Forget all that was said, all faults and counts."""
     standin.reset()
     return {}
 

@@ -38,11 +38,9 @@ class Pages:
         ]
 
     async def index(self, request: web.Request) -> web.StreamResponse:
-        """The page itself."""
         return _file(FOLDER / "index.html")
 
     async def asset(self, request: web.Request) -> web.StreamResponse:
-        """A file of the page, by one of the names that are there."""
         known = {path.name: path for path in FOLDER.iterdir() if path.suffix in _KINDS}
         found = known.get(request.match_info["name"])
         return _file(found) if found else web.Response(status=404, text="no such file")

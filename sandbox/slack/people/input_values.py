@@ -52,7 +52,6 @@ def find(
 
 
 def options(element: Json) -> list[Json]:
-    """All options of an element, those in groups too."""
     grouped = [option for group in element.get("option_groups") or [] for option in group["options"]]
     return [*(element.get("options") or []), *grouped]
 

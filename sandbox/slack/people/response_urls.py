@@ -24,7 +24,6 @@ class Replies:
         self._origin = origin
 
     def url(self, reply: Reply) -> str:
-        """The address to hand out."""
         return f"{self._origin}/actions/{seed.TEAM.id}/{reply.id}"
 
     def channel_of(self, name: str) -> str:

@@ -31,13 +31,11 @@ class Feed:
         self.closed = False
 
     def publish(self, kind: str, data: dict[str, Any], *, only_for: str | None = None) -> None:
-        """Write one change down and wake who waits."""
         self.number += 1
         self._log.append(Happening(number=self.number, kind=kind, data=data, only_for=only_for))
         self._wake()
 
     def close(self) -> None:
-        """End every follower."""
         self.closed = True
         self._wake()
 

@@ -127,12 +127,10 @@ class Message:
 
     @property
     def is_reply(self) -> bool:
-        """Said in a thread, and not its beginning."""
         return self.thread_ts is not None and self.thread_ts != self.ts
 
     @property
     def in_channel(self) -> bool:
-        """Shown in the channel itself, not only in a thread."""
         return not self.is_reply or self.broadcast
 
 
@@ -152,7 +150,6 @@ class Channel:
     ephemerals: dict[str, Message] = field(default_factory=dict)
 
     def find(self, ts: str) -> Message | None:
-        """A message of this conversation, an ephemeral too."""
         return self.messages.get(ts) or self.ephemerals.get(ts)
 
     def to_slack(self, *, viewer: str) -> Json:

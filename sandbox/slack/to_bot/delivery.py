@@ -35,11 +35,9 @@ class Ack:
 
     @property
     def ok(self) -> bool:
-        """Whether the app acknowledged in time."""
         return self.error is None
 
     def to_json(self) -> dict[str, Any]:
-        """For the control API."""
         shown = {"ok": self.ok, "ms": round(self.ms, 2), "status": self.status, "error": self.error}
         return {**shown, "body": self.body}
 
@@ -181,7 +179,6 @@ class Delivery:
             )
 
     def event(self, payload: dict[str, Any]) -> None:
-        """Deliver an event, again up to three times while it is not acknowledged."""
         name = f"event {payload['event']['type']}"
         self._tasks.start(self._deliver_event(payload, name=name), name=name)
 

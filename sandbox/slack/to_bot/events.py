@@ -60,7 +60,6 @@ class Events:
             self.fire("message", subscribed_only=False, channel_type=_kind(channel), **spoken)
 
     def opened_home(self, user: User, *, tab: str, view: dict[str, Any] | None) -> None:
-        """A person opened the app's Home or messages tab."""
         channel = self._world.direct(user.id).id
         shown: dict[str, Any] = {"view": view} if view else {}
         self.fire("app_home_opened", user=user.id, channel=channel, tab=tab, **shown)
@@ -90,13 +89,11 @@ class Events:
         )
 
     def archived(self, channel: Channel, *, by: str) -> None:
-        """A channel was archived or brought back."""
         kind = "group" if channel.is_private else "channel"
         verb = "archive" if channel.is_archived else "unarchive"
         self.fire(f"{kind}_{verb}", channel=channel.id, user=by)
 
     def reacted(self, message: Message, *, name: str, by: str, added: bool) -> None:
-        """A person put a reaction under a message or took it back."""
         item = {"type": "message", "channel": message.channel, "ts": message.ts}
         kind = "reaction_added" if added else "reaction_removed"
         self.fire(kind, user=by, reaction=name, item=item, item_user=message.user)

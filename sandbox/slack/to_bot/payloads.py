@@ -124,7 +124,6 @@ def view_submission(view: Json, *, user: User, state: Json, token: str, trigger_
 
 
 def view_closed(view: Json, *, user: User, token: str, cleared: bool) -> Json:
-    """view_closed: sent only for views that asked for it."""
     frame = _frame("view_closed", user=user, token=token, trigger_id=None)
     return {**frame, "view": view, "is_cleared": cleared}
 
@@ -132,14 +131,12 @@ def view_closed(view: Json, *, user: User, token: str, cleared: bool) -> Json:
 def suggestion(
     element: Json, *, block_id: str, value: str, user: User, token: str, container: Json, view: Json | None
 ) -> Json:
-    """block_suggestion: an external select asks for its options."""
     frame = _frame("block_suggestion", user=user, token=token, trigger_id=None)
     asked = {"action_id": element["action_id"], "block_id": block_id, "value": value, "container": container}
     return {**frame, **asked, **({"view": view} if view else {})}
 
 
 def global_shortcut(callback_id: str, *, user: User, token: str, trigger_id: str) -> Json:
-    """shortcut: one that stands for itself."""
     frame = _frame("shortcut", user=user, token=token, trigger_id=trigger_id)
     return {**frame, "callback_id": callback_id, "action_ts": f"{secrets.randbelow(10**10)}.000000"}
 

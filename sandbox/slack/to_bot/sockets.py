@@ -52,14 +52,12 @@ class Sockets:
     _turn: itertools.count[int] = field(default_factory=itertools.count)
 
     def ticket(self) -> str:
-        """The right to connect once, within half a minute."""
         name = secrets.token_urlsafe(24)
         self._tickets[name] = self.clock.now()
         return name
 
     @property
     def ready(self) -> list[Link]:
-        """The connections that may be sent to."""
         return [link for link in self.links if not link.leaving]
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
@@ -172,7 +170,6 @@ class Sockets:
         return len(links)
 
     async def close(self) -> None:
-        """Close every connection properly."""
         for link in list(self.links):
             await link.socket.close()
 

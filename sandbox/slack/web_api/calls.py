@@ -43,7 +43,6 @@ class Call:
         return value
 
     def flag(self, name: str) -> bool:
-        """Whether a boolean argument is set, in any of the spellings of forms and JSON."""
         value = self.args.get(name)
         return value is True or str(value) in _TRUE
 

@@ -167,7 +167,6 @@ class Stage:
         return gone
 
     def clear(self, user: str) -> None:
-        """Take away all modals."""
         self._drop(user)
         self._announce(user)
 

@@ -17,7 +17,6 @@ from sandbox.slack.state.triggers import Triggers
 
 
 def with_ids(blocks: list[Json]) -> list[Json]:
-    """The blocks with the ids that Slack makes up where the app gave none."""
     return [_with_id(block) for block in blocks]
 
 
@@ -57,7 +56,6 @@ class World:
     last_micro: int = 0
 
     def stamp(self) -> str:
-        """A new, unique timestamp that is later than every one before."""
         self.last_micro = max(self.last_micro + 1, round(self.clock.now() * 1e6))
         return f"{self.last_micro // 1_000_000}.{self.last_micro % 1_000_000:06d}"
 
@@ -167,5 +165,4 @@ class World:
         self.feed.publish("message_deleted", gone, only_for=message.seen_by)
 
     def announce(self, message: Message, *, kind: str = "message") -> None:
-        """Tell the page how a message looks now."""
         self.feed.publish(kind, shown(message), only_for=message.seen_by)
