@@ -29,7 +29,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.alerts.routing import Routes
 from bot.commands import command_help
-from bot.commands.context import Desks, open_desks
+from bot.commands.context import CommandContexts, open_contexts
 from bot.commands.dispatch import Acts
 from bot.commands.open_replies import Opened
 from bot.commands.self_test import SelfTest
@@ -94,17 +94,17 @@ async def open_bot(
         ledger = await stack.enter_async_context(open_ledger(settings.database, pace=pace))
         if stack.enter_context(sole_owner(settings.database)):
             await ledger.inherit()
-        desks = await stack.enter_async_context(open_desks(settings, ledger))
+        contexts = await stack.enter_async_context(open_contexts(settings, ledger))
         client = await stack.enter_async_context(_slack_client(settings))
-        histories = await stack.enter_async_context(register.open_histories(desks))
-        surroundings = Surroundings(ledger, desks, yesterday=register.Yesterday(histories))
-        bot, clockwork = _compose(settings, ledger, desks, client, surroundings, patience=patience)
+        histories = await stack.enter_async_context(register.open_histories(contexts))
+        surroundings = Surroundings(ledger, contexts, yesterday=register.Yesterday(histories))
+        bot, clockwork = _compose(settings, ledger, contexts, client, surroundings, patience=patience)
         await stack.enter_async_context(_running(bot.intake.run(), name="intake"))
         await stack.enter_async_context(_running(bot.courier.run(), name="courier"))
         await stack.enter_async_context(_running(surroundings.run(), name="surroundings"))
         if bot.socket_mode:
             await stack.enter_async_context(_running(bot.socket_mode.run(), name="socket mode"))
-        clockwork.every(history_sampler.EVERY, Remembering(desks, histories).keep, name="remembering")
+        clockwork.every(history_sampler.EVERY, Remembering(contexts, histories).keep, name="remembering")
         clockwork.start()
         stack.push_async_callback(clockwork.aclose)
         yield bot
@@ -125,7 +125,7 @@ async def _slack_client(settings: Settings) -> AsyncIterator[AsyncWebClient]:
 def _compose(
     settings: Settings,
     ledger: Ledger,
-    desks: Desks,
+    contexts: CommandContexts,
     client: AsyncWebClient,
     surroundings: Surroundings,
     *,
@@ -145,15 +145,15 @@ def _compose(
     surroundings.planned = courier.wake
     pictures = Pictures(client)
     people = People(client, groups=settings.roles.groups)
-    dialogs = Dialogs(desks, people, client, changed=courier.wake)
-    acts = Acts(desks, people, changed=courier.wake, acted=surroundings.soon)
+    dialogs = Dialogs(contexts, people, client, changed=courier.wake)
+    acts = Acts(contexts, people, changed=courier.wake, acted=surroundings.soon)
     acts.own["open"] = Opened(links=dialogs.links)
     acts.pictures = pictures
     listeners = Listeners(acts, people, dialogs)
     socket_mode = _socket_mode(settings, client, listeners, patience=patience)
     acts.own["help"] = command_help.overview
     acts.own["doctor"] = SelfTest(client=client, socket_mode=socket_mode)
-    watching = readiness.Watch(ledger, desks, client, courier, socket_mode)
+    watching = readiness.Watch(ledger, contexts, client, courier, socket_mode)
     web = Web(
         receiver=Receiver(intake, secrets=Secrets(settings, now=time.monotonic), now=ledger.store.clock),
         slack=_slack_gate(settings, client, listeners),
@@ -162,13 +162,13 @@ def _compose(
         measure=watching.measure,
     )
     clockwork = Clockwork()
-    timers = Timers(ledger, {"resume": Resumption(ledger, desks, planned=courier.wake)})
+    timers = Timers(ledger, {"resume": Resumption(ledger, contexts, planned=courier.wake)})
     clockwork.every(TIMER_SECONDS, timers.fire, name="timers")
-    register.hang(clockwork, ledger, desks, pictures, planned=courier.wake)
+    register.hang(clockwork, ledger, contexts, pictures, planned=courier.wake)
     clockwork.every(LOOK_SECONDS, watching.look, name="watch", at_once=True)
     clockwork.every(REVIVE_SECONDS, ledger.revive, name="revive")
     clockwork.every(PRUNE_SECONDS, lambda: _prune(ledger), name="retention")
-    reconciler = Reconciler(ledger, desks, found=lambda: courier.wake(news=True))
+    reconciler = Reconciler(ledger, contexts, found=lambda: courier.wake(news=True))
     clockwork.every(reconcile.EVERY, reconciler.look, name="reconcile", at_once=True)
     bot = Bot(
         web=web,

@@ -19,7 +19,7 @@ from shared.commands.arguments import clip
 from shared.domain.card import Button, Card, Tone
 from shared.domain.records import AuditEntry, RecordsUnavailable
 from shared.domain.reports import show_number
-from shared.operations.context import Desk
+from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records, show_time
 from shared.operations.sequences import pause_one, resume_one, sequence_table
 
@@ -56,10 +56,10 @@ class Bulk:
     def __init__(self, ledger: Ledger, interaction: Interaction) -> None:
         self._ledger, self._interaction = ledger, interaction
 
-    async def ask(self, invocation: Invocation, person: Person, *, desk: Desk) -> Card | None:
+    async def ask(self, invocation: Invocation, person: Person, *, context: CommandContext) -> Card | None:
         """What would be touched, and the buttons that do it; None: a sequence bears that very name."""
         verb, wanted = invocation.command.name, scope(invocation)
-        known = await desk.client.list_sequences(priority=Priority.INTERACTIVE)
+        known = await context.client.list_sequences(priority=Priority.INTERACTIVE)
         if any(wanted == (one.name or "").lower() for one in known):
             return None
         able = [one for one in known if one.status == _STATUS[verb]]
@@ -68,28 +68,28 @@ class Bulk:
                 title=f"No sequence is {_STATUS[verb]}", text=(f"There is nothing to {verb}.",), refused=True
             )
         if wanted == ALL:
-            return await self._question(invocation, person, desk=desk, offers=[("all", able)])
-        return await self._of_domain(invocation, person, desk=desk, able=able)
+            return await self._question(invocation, person, context=context, offers=[("all", able)])
+        return await self._of_domain(invocation, person, context=context, able=able)
 
     async def _of_domain(
-        self, invocation: Invocation, person: Person, *, desk: Desk, able: list[Sequence]
+        self, invocation: Invocation, person: Person, *, context: CommandContext, able: list[Sequence]
     ) -> Card:
         domain = scope(invocation).removeprefix(DOMAIN)
-        since = (desk.now() - LOOK_BACK).timestamp()
-        _, names = await self._ledger.told_of(desk.workspace.name, domain, since=since)
+        since = (context.now() - LOOK_BACK).timestamp()
+        _, names = await self._ledger.told_of(context.workspace.name, domain, since=since)
         seen = {name.casefold() for name in names}
         named = [one for one in able if one.label.casefold() in seen]
         offers = [("these", named)] if named else []
         if len(named) < len(able):
             offers.append(("all", able))
-        return await self._question(invocation, person, desk=desk, offers=offers, domain=domain)
+        return await self._question(invocation, person, context=context, offers=offers, domain=domain)
 
     async def _question(
         self,
         invocation: Invocation,
         person: Person,
         *,
-        desk: Desk,
+        context: CommandContext,
         offers: Many[tuple[str, list[Sequence]]],
         domain: str = "",
     ) -> Card:
@@ -100,7 +100,7 @@ class Bulk:
                 Question(
                     line=render(invocation),
                     person=person.id,
-                    workspace=desk.workspace.name,
+                    workspace=context.workspace.name,
                     names=tuple(one.id for one in touched),
                 ),
                 seconds=CONFIRM_SECONDS,
@@ -122,17 +122,17 @@ class Bulk:
             refused=True,
         )
 
-    async def carry_out(self, question: Question, invocation: Invocation, *, desk: Desk) -> Card:
+    async def carry_out(self, question: Question, invocation: Invocation, *, context: CommandContext) -> Card:
         """Do it to exactly these sequences; what changed can be undone once."""
         verb = invocation.command.name
         duration: timedelta | None = invocation.values.get("duration")
-        due_at = desk.now() + duration if duration and verb == "pause" else None
-        tally = await self._each(verb, question.names, due_at=due_at, invocation=invocation, desk=desk)
+        due_at = context.now() + duration if duration and verb == "pause" else None
+        tally = await self._each(verb, question.names, due_at=due_at, invocation=invocation, context=context)
         if not (tally.changed or tally.failed):
             return Card(title=f"Nothing was left to {verb}", text=_rest(tally, verb), unchanged=True)
         told = f"{show_number(len(tally.changed), 'sequence')} {_DONE[verb]}"
         await self._write(
-            question, invocation, f"{told}: {', '.join(s.id for s in tally.changed)}", desk=desk
+            question, invocation, f"{told}: {', '.join(s.id for s in tally.changed)}", context=context
         )
         until = f" until {show_time(due_at, now=desk.now())}" if due_at and tally.changed else ""
         reason = str(invocation.values.get("reason") or "")
@@ -141,13 +141,13 @@ class Bulk:
             title=_told(verb, tally) + until,
             tone=Tone.WARN if tally.failed else Tone.GOOD,
             text=tuple(filter(None, said)),
-            buttons=await self._undo(verb, tally, desk=desk),
+            buttons=await self._undo(verb, tally, context=context),
         )
 
     async def _each(
-        self, verb: str, ids: Many[str], *, due_at: datetime | None, invocation: Invocation, desk: Desk
+        self, verb: str, ids: Many[str], *, due_at: datetime | None, invocation: Invocation, context: CommandContext
     ) -> Tally:
-        known = {one.id: one for one in await desk.client.list_sequences(priority=Priority.INTERACTIVE)}
+        known = {one.id: one for one in await context.client.list_sequences(priority=Priority.INTERACTIVE)}
         tally, turns = Tally(), asyncio.Semaphore(AT_ONCE)
         reason = str(invocation.values.get("reason") or "")
 
@@ -158,9 +158,9 @@ class Bulk:
             async with turns:
                 try:
                     if verb == "resume":
-                        await resume_one(sequence, desk=desk)
+                        await resume_one(sequence, context=context)
                     else:
-                        await pause_one(sequence, due_at=due_at, reason=reason, desk=desk)
+                        await pause_one(sequence, due_at=due_at, reason=reason, context=context)
                 except (OutreachError, RecordsUnavailable) as error:
                     tally.failed.append(f"{clip(sequence.label, length=40)}: {error}")
                 else:
@@ -170,23 +170,23 @@ class Bulk:
         await asyncio.gather(*(one(known[name]) for name in ids if name in known))
         return tally
 
-    async def _write(self, question: Question, invocation: Invocation, result: str, *, desk: Desk) -> None:
+    async def _write(self, question: Question, invocation: Invocation, result: str, *, context: CommandContext) -> None:
         entry = AuditEntry(
-            at=desk.now(),
-            actor=desk.actor,
-            workspace=desk.workspace.name,
+            at=context.now(),
+            actor=context.actor,
+            workspace=context.workspace.name,
             command=question.line or render(invocation),
             result=result,
         )
-        await need_records(desk).record(entry)
+        await need_records(context).record(entry)
 
-    async def _undo(self, verb: str, tally: Tally, *, desk: Desk) -> tuple[Button, ...]:
+    async def _undo(self, verb: str, tally: Tally, *, context: CommandContext) -> tuple[Button, ...]:
         if not tally.changed:
             return ()
         back = Invocation(command=COMMANDS[_BACK[verb]], values=_everything(_BACK[verb]))
         names = tuple(one.id for one in tally.changed)
         nonce = await self._interaction.ask_undo(
-            render(back), names, workspace=desk.workspace.name, person=desk.actor.id, seconds=UNDO_SECONDS
+            render(back), names, workspace=context.workspace.name, person=context.actor.id, seconds=UNDO_SECONDS
         )
         return (Button(label="Undo", command=f"undo {nonce}"),)
 

@@ -6,7 +6,7 @@ from bot.commands.dispatch import FORMS, Answer
 from bot.slack.permissions import Person
 from shared.commands import COMMANDS, Command, Face
 from shared.domain.card import Button, Card, Tone
-from shared.operations.context import Desk
+from shared.operations.context import CommandContext
 
 _GROUPS = (
     ("Look", ("status", "open", "sequences", "inboxes", "stats", "leads", "lead")),
@@ -17,19 +17,19 @@ _GROUPS = (
 _RUNNABLE = ("status", "open", "sequences", "inboxes", "stats")
 
 
-async def overview(desk: Desk, person: Person) -> Answer:
+async def overview(context: CommandContext, person: Person) -> Answer:
     """The card for `help` without a command."""
     here = [one for one in COMMANDS.values() if Face.SLACK in one.faces]
-    refused = [one.name for one in here if not desk.allows(one)]
+    refused = [one.name for one in here if not context.allows(one)]
     forms = tuple(
         Button(label=f"{verb.capitalize()} …", command=f"form {verb}")
         for verb in FORMS
-        if desk.allows(COMMANDS[verb])
+        if context.allows(COMMANDS[verb])
     )
     return Answer(
         card=Card(
             title=f"What you can do here, @{person.name}",
-            text=tuple(filter(None, (_group(title, names, desk) for title, names in _GROUPS))),
+            text=tuple(filter(None, (_group(title, names, context) for title, names in _GROUPS))),
             buttons=(
                 *(Button(label=name.capitalize(), command=name, tone=_tone(name)) for name in _RUNNABLE),
                 *forms,
@@ -43,8 +43,8 @@ def _tone(name: str) -> Tone:
     return Tone.GOOD if name == "status" else Tone.INFO
 
 
-def _group(title: str, names: tuple[str, ...], desk: Desk) -> str:
-    allowed = [COMMANDS[name] for name in names if desk.allows(COMMANDS[name])]
+def _group(title: str, names: tuple[str, ...], context: CommandContext) -> str:
+    allowed = [COMMANDS[name] for name in names if context.allows(COMMANDS[name])]
     return "\n".join((f"▸ {title}", *map(_line, allowed))) if allowed else ""
 
 

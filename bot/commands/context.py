@@ -1,4 +1,4 @@
-"""A place to work at for whoever asks: the workspace's client, the ledger, the clock."""
+"""Command contexts: the workspace's client, the ledger, the clock, for whoever gives the command."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from bot.store import Ledger
 from shared.api.client import OutreachClient
 from shared.commands import Role
 from shared.domain.records import Actor
-from shared.operations.context import Desk, open_client
+from shared.operations.context import CommandContext, open_client
 from shared.settings import Settings, Workspace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desks:
+class CommandContexts:
     """One client per workspace, kept open while the bot runs."""
 
     settings: Settings
     ledger: Ledger
     clients: Mapping[str, OutreachClient]
 
-    def at(self, workspace: Workspace, actor: Actor, *, role: Role = Role.ADMIN) -> Desk:
-        """A desk in this workspace for this person."""
-        return Desk(
+    def at(self, workspace: Workspace, actor: Actor, *, role: Role = Role.ADMIN) -> CommandContext:
+        """The context of a command that this person gives in this workspace."""
+        return CommandContext(
             workspace=workspace,
             client=self.clients[workspace.name],
             actor=actor,
@@ -45,11 +45,11 @@ class Desks:
 
 
 @asynccontextmanager
-async def open_desks(settings: Settings, ledger: Ledger) -> AsyncIterator[Desks]:
+async def open_contexts(settings: Settings, ledger: Ledger) -> AsyncIterator[CommandContexts]:
     """Open every workspace's client; nothing is asked of the service yet."""
     async with AsyncExitStack() as stack:
         clients = {
             name: await stack.enter_async_context(open_client(settings, workspace))
             for name, workspace in settings.workspaces.items()
         }
-        yield Desks(settings=settings, ledger=ledger, clients=clients)
+        yield CommandContexts(settings=settings, ledger=ledger, clients=clients)

@@ -17,7 +17,7 @@ from bot.blockkit.elements import Block
 from bot.commands import bulk_pause
 from bot.commands.alert_actions import ALERT, VERBS, Attention
 from bot.commands.bulk_pause import UNDO_SECONDS, Bulk
-from bot.commands.context import Desks
+from bot.commands.context import CommandContexts
 from bot.slack import permissions
 from bot.slack.chart_uploads import Pictures
 from bot.slack.directory import People
@@ -31,7 +31,7 @@ from shared.domain.card import Button, Card, Tone
 from shared.domain.records import Actor, AuditEntry, RecordsUnavailable
 from shared.domain.recurrence import zone_of
 from shared.operations import subscription_sources
-from shared.operations.context import Desk
+from shared.operations.context import CommandContext
 from shared.operations.outcome import show_time
 from shared.operations.sequences import UNDO
 from shared.settings import UnknownWorkspace
@@ -62,7 +62,7 @@ class Answer:
     workspace: str = ""
 
 
-Own = Callable[[Desk, Person], Awaitable[Answer]]
+Own = Callable[[CommandContext, Person], Awaitable[Answer]]
 """A command that only the bot can answer."""
 
 
@@ -71,21 +71,21 @@ class Acts:
 
     def __init__(
         self,
-        desks: Desks,
+        contexts: CommandContexts,
         people: People,
         *,
         changed: Callable[[], None],
         acted: Callable[[], None] = lambda: None,
     ) -> None:
-        self._desks, self._people, self._acted = desks, people, acted
+        self._contexts, self._people, self._acted = contexts, people, acted
         self.own: dict[str, Own] = {}
-        self._rules = desks.settings.roles
+        self._rules = contexts.settings.roles
         self.pictures: Pictures | None = None
         """Who draws the charts of answers; without, they are answered as they are."""
-        self._interaction = Interaction(desks.ledger.store)
-        self._bulk = Bulk(desks.ledger, self._interaction)
+        self._interaction = Interaction(contexts.ledger.store)
+        self._bulk = Bulk(contexts.ledger, self._interaction)
         self._attention = Attention(
-            desks.ledger, changed=changed, zone=zone_of(desks.settings.routes.zone) or UTC
+            contexts.ledger, changed=changed, zone=zone_of(contexts.settings.routes.zone) or UTC
         )
 
     async def perform(self, line: str, person: Person, *, channel: str) -> Answer:
@@ -134,12 +134,12 @@ class Acts:
             if not shown:
                 return await self._not_for(invocation, person, channel=channel)
             invocation = replace(invocation, workspace=shown)
-        desk = self._desk(invocation.workspace, person, channel=channel)
+        context = self._context(invocation.workspace, person, channel=channel)
         if command.name in self.own and not any(invocation.values.values()):
-            return await self.own[command.name](desk, person)
-        if bulk_pause.scope(invocation) and (question := await self._bulk.ask(invocation, person, desk=desk)):
+            return await self.own[command.name](context, person)
+        if bulk_pause.scope(invocation) and (question := await self._bulk.ask(invocation, person, context=context)):
             return Answer(card=question)
-        return await self._run(_unconfirmed(invocation), person, desk=desk)
+        return await self._run(_unconfirmed(invocation), person, context=context)
 
     async def _not_for(self, invocation: Invocation, person: Person, *, channel: str) -> Answer:
         command = invocation.command
@@ -152,63 +152,63 @@ class Acts:
         """The workspace that an outsider may read here, the named one if one is named; empty: none."""
         if invocation.values.get("channel") not in {None, "", channel}:
             return ""  # another channel's subscriptions
-        known = self._desks.settings.workspaces
+        known = self._contexts.settings.workspaces
         names = [one.name for one in known.values() if one.alert_channel == channel]
         if invocation.command.name in permissions.SHOWN:
-            desk = self._desk(None, person, channel=channel)
-            names += [line.workspace for line in await subscription_sources.lines_of(desk, channel)]
+            context = self._context(None, person, channel=channel)
+            names += [line.workspace for line in await subscription_sources.lines_of(context, channel)]
         wanted = invocation.workspace
         fitting = (name for name in names if wanted is None or wanted.casefold() == name.casefold())
         return next(fitting, "")
 
-    async def _run(self, invocation: Invocation, person: Person, *, desk: Desk) -> Answer:
-        card = await operations.run(invocation, desk)
+    async def _run(self, invocation: Invocation, person: Person, *, context: CommandContext) -> Answer:
+        card = await operations.run(invocation, context)
         if line := operations.asks(card):
-            return Answer(card=await self._asked(card, line, person, desk=desk))
-        if (about := invocation.values.get("command")) and desk.allows(commands.COMMANDS[about]):
+            return Answer(card=await self._asked(card, line, person, context=context))
+        if (about := invocation.values.get("command")) and context.allows(commands.COMMANDS[about]):
             card = _with_form(card, about)
         done = invocation.command.changes and not (card.refused or card.unchanged)
-        card = await self._with_undo(card, desk) if done else card
+        card = await self._with_undo(card, context) if done else card
         card, picture = await self.pictures.illustrate(card) if self.pictures else (card, None)
-        answer = self._done(card, person, desk=desk) if done else Answer(card=card)
+        answer = self._done(card, person, context=context) if done else Answer(card=card)
         return replace(answer, picture=picture)
 
-    async def _with_undo(self, card: Card, desk: Desk) -> Card:
+    async def _with_undo(self, card: Card, context: CommandContext) -> Card:
         """The card, its Undo bound to what was just done: a later change is left as it is."""
         try:
-            return replace(card, buttons=tuple([await self._undo(button, desk) for button in card.buttons]))
+            return replace(card, buttons=tuple([await self._undo(button, context) for button in card.buttons]))
         except RecordsUnavailable:  # it is done all the same
             return replace(card, buttons=tuple(button for button in card.buttons if button.label != UNDO))
 
-    async def _undo(self, button: Button, desk: Desk) -> Button:
+    async def _undo(self, button: Button, context: CommandContext) -> Button:
         if button.label != UNDO or button.command.startswith("undo "):
             return button
         back = commands.parse(button.command)
         nonce = await self._interaction.ask_undo(
             button.command, back.values["target"],
-            workspace=desk.workspace.name, person=desk.actor.id, seconds=UNDO_SECONDS,
+            workspace=context.workspace.name, person=context.actor.id, seconds=UNDO_SECONDS,
         )  # fmt: skip
         return replace(button, command=f"undo {nonce}")
 
-    def _done(self, card: Card, person: Person, *, desk: Desk) -> Answer:
+    def _done(self, card: Card, person: Person, *, context: CommandContext) -> Answer:
         self._acted()  # cards show what was changed
-        return Answer(card=_signed(card, person), public=True, settles=True, workspace=desk.workspace.name)
+        return Answer(card=_signed(card, person), public=True, settles=True, workspace=context.workspace.name)
 
-    def _desk(self, workspace: str | None, person: Person, *, channel: str) -> Desk:
-        desk = self._desks.at(
-            self._desks.workspace(workspace, channel=channel),
+    def _context(self, workspace: str | None, person: Person, *, channel: str) -> CommandContext:
+        context = self._contexts.at(
+            self._contexts.workspace(workspace, channel=channel),
             _actor(person, channel),
             role=permissions.role_of(person),
         )
         may = partial(self._may, person, channel=channel)
-        return replace(desk, may=may, name_of=self._people.said_of)
+        return replace(context, may=may, name_of=self._people.said_of)
 
     def _may(self, person: Person, command: Command, *, channel: str) -> bool:
         return permissions.allowed(person, command, rules=self._rules, channel=channel)
 
-    async def _asked(self, card: Card, line: str, person: Person, *, desk: Desk) -> Card:
+    async def _asked(self, card: Card, line: str, person: Person, *, context: CommandContext) -> Card:
         """A question whose yes is bound to who was asked, and ends."""
-        question = Question(line=line, person=person.id, workspace=desk.workspace.name)
+        question = Question(line=line, person=person.id, workspace=context.workspace.name)
         nonce = await self._interaction.ask(question, seconds=CONFIRM_SECONDS)
         buttons = tuple(
             replace(b, command=f"yes {nonce}", tone=Tone.BAD) if CONFIRMED in b.command.split() else b
@@ -227,29 +227,29 @@ class Acts:
         if not self._may(person, invocation.command, channel=channel):
             asked = replace(invocation, workspace=seen.question.workspace, line=seen.question.line)
             return await self._not_for(asked, person, channel=channel)
-        desk = self._desk(seen.question.workspace, person, channel=channel)
+        context = self._context(seen.question.workspace, person, channel=channel)
         counted = await self._interaction.answer(nonce, person.id)
         if counted.question is None or counted.verdict is not Verdict.TAKEN:
             return _not_counted(counted)
         try:
-            return await self._carry_out(counted, invocation, person, desk=desk)
+            return await self._carry_out(counted, invocation, person, context=context)
         except Exception:
             if counted.question.since:
                 await self._interaction.give_back(nonce)  # an Undo that failed can be tried again
             raise
 
     async def _carry_out(
-        self, counted: Answered, invocation: Invocation, person: Person, *, desk: Desk
+        self, counted: Answered, invocation: Invocation, person: Person, *, context: CommandContext
     ) -> Answer:
         question = counted.question
         assert question is not None
         if not bulk_pause.scope(invocation):
-            return await self._run(invocation, person, desk=desk)
+            return await self._run(invocation, person, context=context)
         left = tuple(name for name in question.names if name not in counted.moved)
-        card = await self._bulk.carry_out(replace(question, names=left), invocation, desk=desk)
+        card = await self._bulk.carry_out(replace(question, names=left), invocation, context=context)
         kept = (_changed_since(len(counted.moved), counted.moved.values()),) if counted.moved else ()
         card = replace(card, text=(*card.text, *kept))
-        return Answer(card=card, settles=True) if card.unchanged else self._done(card, person, desk=desk)
+        return Answer(card=card, settles=True) if card.unchanged else self._done(card, person, context=context)
 
     async def _refusal(self, name: str, said: str, needed: Role, person: Person, *, channel: str) -> Card:
         can = await self._people.said(permissions.who_can(name, needed=needed, rules=self._rules))
@@ -261,9 +261,9 @@ class Acts:
 
     async def _refused(self, invocation: Invocation, person: Person, *, channel: str) -> None:
         try:
-            workspace = self._desks.workspace(invocation.workspace, channel=channel)
+            workspace = self._contexts.workspace(invocation.workspace, channel=channel)
         except UnknownWorkspace:  # which there are is not for everybody
-            workspace = self._desks.workspace(None, channel=channel)
+            workspace = self._contexts.workspace(None, channel=channel)
         entry = AuditEntry(
             at=datetime.now(UTC),
             actor=_actor(person, channel),
@@ -271,7 +271,7 @@ class Acts:
             command=invocation.line,
             result="refused: role",
         )
-        await self._desks.ledger.record(entry)
+        await self._contexts.ledger.record(entry)
 
 
 def settles(line: str) -> bool:

@@ -10,7 +10,7 @@ from bot.slack.permissions import Person
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.records import OpenReply
 from shared.domain.reports import show_number, show_span
-from shared.operations.context import Desk
+from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
 from shared.operations.replies import LATE_SECONDS
 
@@ -23,13 +23,14 @@ class Opened:
 
     links: Callable[[Sequence[str]], Awaitable[Mapping[str, str]]]
 
-    async def __call__(self, desk: Desk, _: Person) -> Answer:
+    async def __call__(self, context: CommandContext, _: Person) -> Answer:
         """The card for `open`, and an item per reply."""
         waiting = sorted(
-            await need_records(desk).open_replies(desk.workspace.name), key=lambda reply: reply.received_at
+            await need_records(context).open_replies(context.workspace.name),
+            key=lambda reply: reply.received_at,
         )
         links = await self.links([reply.alert_id for reply in waiting[:MOST]])
-        items = tuple(_item(reply, desk, links.get(reply.alert_id, "")) for reply in waiting[:MOST])
+        items = tuple(_item(reply, context, links.get(reply.alert_id, "")) for reply in waiting[:MOST])
         if not items:
             return Answer(card=Card(title="Nobody waits for an answer", tone=Tone.GOOD))
         more = len(waiting) - len(items)
@@ -43,8 +44,8 @@ class Opened:
         )
 
 
-def _item(reply: OpenReply, desk: Desk, link: str) -> Card:
-    age = desk.now() - reply.received_at
+def _item(reply: OpenReply, context: CommandContext, link: str) -> Card:
+    age = context.now() - reply.received_at
     who = " at ".join(filter(None, (reply.lead or reply.email, reply.company)))
     buttons = [Button(label="Claim", command=f"claim {reply.alert_id}", tone=Tone.GOOD)]
     if link:

@@ -20,7 +20,7 @@ from shared.api.http.rate_limit import Priority
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.records import RecordsUnavailable
 from shared.domain.reports import show_span
-from shared.operations.context import Desk
+from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
 
 PATIENCE = 8.0
@@ -33,14 +33,14 @@ class SelfTest:
     client: AsyncWebClient
     socket_mode: SocketMode | None
 
-    async def __call__(self, desk: Desk, _: Person) -> Answer:
+    async def __call__(self, context: CommandContext, _: Person) -> Answer:
         """The card for `doctor`."""
         checks = (
-            self._api(desk),
+            self._api(context),
             self._slack(),
-            self._channel(desk),
-            self._records(desk),
-            self._delivery(desk),
+            self._channel(context),
+            self._records(context),
+            self._delivery(context),
         )
         facts = [*await asyncio.gather(*checks), self._way_in()]
         bad = sum(fact.tone is Tone.BAD for fact in facts)
@@ -58,11 +58,11 @@ class SelfTest:
             )
         )
 
-    async def _api(self, desk: Desk) -> Fact:
+    async def _api(self, context: CommandContext) -> Fact:
         began = time.monotonic()
         try:
             async with asyncio.timeout(PATIENCE):
-                known = await desk.client.list_sequences(priority=Priority.INTERACTIVE)
+                known = await context.client.list_sequences(priority=Priority.INTERACTIVE)
         except TimeoutError:
             return _bad("Service", f"no answer in {PATIENCE:g} s. Is its address right?")
         except OutreachError as error:
@@ -85,8 +85,8 @@ class SelfTest:
         lacks = [f"{scope} ({SCOPES[scope]})" for scope in missing if scope not in SPARE]
         return _bad("Slack", f"the token lacks {'; '.join(lacks)}. {cure}")
 
-    async def _channel(self, desk: Desk) -> Fact:
-        channel = desk.workspace.alert_channel
+    async def _channel(self, context: CommandContext) -> Fact:
+        channel = context.workspace.alert_channel
         if not channel:
             return _bad("Alert channel", "none is set. Set OUTREACH_ALERT_CHANNEL.")
         try:
@@ -101,9 +101,9 @@ class SelfTest:
             return _bad("Alert channel", f"the bot is not in {name}. Say there: /invite @outreach")
         return _good("Alert channel", f"the bot is in {name}")
 
-    async def _records(self, desk: Desk) -> Fact:
+    async def _records(self, context: CommandContext) -> Fact:
         try:
-            told = await need_records(desk).summary(desk.workspace.name)
+            told = await need_records(context).summary(context.workspace.name)
         except RecordsUnavailable as error:
             return _bad("Database", f"{error}. Look at OUTREACH_DATABASE_URL.")
         stuck = told.dead + told.uncertain
@@ -114,14 +114,14 @@ class SelfTest:
             else _good("Database", waiting)
         )
 
-    async def _delivery(self, desk: Desk) -> Fact:
+    async def _delivery(self, context: CommandContext) -> Fact:
         try:
-            last = (await need_records(desk).summary(desk.workspace.name)).last_delivery_at
+            last = (await need_records(context).summary(context.workspace.name)).last_delivery_at
         except RecordsUnavailable:
             return Fact(label="Last delivery", value="unknown", tone=Tone.UNKNOWN)
         if last is None:
             return _look("Last delivery", "none came yet. Subscribe: outreach webhooks create --url …")
-        return _good("Last delivery", f"{show_span(desk.now() - last)} ago")
+        return _good("Last delivery", f"{show_span(context.now() - last)} ago")
 
     def _way_in(self) -> Fact:
         if self.socket_mode is None:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar, cast
 
-from bot.commands.context import Desks
+from bot.commands.context import CommandContexts
 from shared.api.http.rate_limit import Priority
 from shared.api.models import Sequence as Campaign
 from shared.domain.health import DomainHealth, roll_up
@@ -23,20 +23,20 @@ T = TypeVar("T")
 class Catalogue:
     """Every method raises `OutreachError`, and `TimeoutError` after `PATIENCE`."""
 
-    def __init__(self, desks: Desks, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._desks, self._clock = desks, clock
+    def __init__(self, contexts: CommandContexts, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._contexts, self._clock = contexts, clock
         self._kept: dict[tuple[str, str], tuple[float, Any]] = {}
 
     async def sequences(self, workspace: Workspace) -> Sequence[Campaign]:
         """All sequences of a workspace."""
-        client = self._desks.clients[workspace.name]
+        client = self._contexts.clients[workspace.name]
         return await self._ask(
             "sequences", workspace, lambda: client.list_sequences(priority=Priority.INTERACTIVE)
         )
 
     async def domains(self, workspace: Workspace) -> Sequence[DomainHealth]:
         """How its sending domains are."""
-        client = self._desks.clients[workspace.name]
+        client = self._contexts.clients[workspace.name]
 
         async def read() -> Sequence[DomainHealth]:
             inboxes = await client.list_inboxes(priority=Priority.INTERACTIVE)

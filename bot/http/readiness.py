@@ -10,7 +10,7 @@ import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.commands.context import Desks
+from bot.commands.context import CommandContexts
 from bot.delivery.worker import Courier
 from bot.slack.socket_mode import SocketMode
 from bot.store import Ledger
@@ -30,19 +30,19 @@ class Watch:
     def __init__(
         self,
         ledger: Ledger,
-        desks: Desks,
+        contexts: CommandContexts,
         client: AsyncWebClient,
         courier: Courier,
         socket_mode: SocketMode | None = None,
     ) -> None:
-        self._ledger, self._desks, self._client, self._courier = ledger, desks, client, courier
+        self._ledger, self._contexts, self._client, self._courier = ledger, contexts, client, courier
         self._socket_mode = socket_mode
         self._slack = "not asked yet"
-        self._api = dict.fromkeys(desks.clients, "not asked yet")
+        self._api = dict.fromkeys(contexts.clients, "not asked yet")
 
     async def look(self) -> None:
         """Ask Slack who we are, and every workspace for its sequences."""
-        await asyncio.gather(self._ask_slack(), *(self._ask_api(name) for name in self._desks.clients))
+        await asyncio.gather(self._ask_slack(), *(self._ask_api(name) for name in self._contexts.clients))
 
     async def _ask_slack(self) -> None:
         try:
@@ -58,7 +58,7 @@ class Watch:
 
     async def _ask_api(self, name: str) -> None:
         try:
-            await self._desks.clients[name].list_sequences()
+            await self._contexts.clients[name].list_sequences()
         except OutreachError as error:
             self._api[name] = f"{type(error).__name__}: {error.message}"
         else:
@@ -95,7 +95,7 @@ class Watch:
 
     async def measure(self) -> None:
         """Bring the gauges up to date, as far as the database answers."""
-        for name, client in self._desks.clients.items():
+        for name, client in self._contexts.clients.items():
             metrics.API_REQUESTS.labels(name).set(client.counts.requests)
             metrics.API_THROTTLED.labels(name).set(client.counts.throttled)
             try:

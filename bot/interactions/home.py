@@ -14,7 +14,7 @@ import structlog
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.commands.canned_replies import OUTSIDE, UNKNOWN_PERSON
-from bot.commands.context import Desks
+from bot.commands.context import CommandContexts
 from bot.commands.workspace_cache import Catalogue
 from bot.interactions import home_view
 from bot.interactions.home_state import Paused, Standing, Waiting, chosen, looked_at
@@ -41,16 +41,16 @@ class Visits:
 
     def __init__(
         self,
-        desks: Desks,
+        contexts: CommandContexts,
         people: People,
         client: AsyncWebClient,
         *,
         catalogue: Catalogue,
         links: Callable[[Sequence[str]], Awaitable[Mapping[str, str]]],
     ) -> None:
-        self._desks, self._people, self._client = desks, people, client
+        self._contexts, self._people, self._client = contexts, people, client
         self._catalogue, self._links = catalogue, links
-        self._interaction = Interaction(desks.ledger.store)
+        self._interaction = Interaction(contexts.ledger.store)
         self._chosen: dict[str, str] = {}
         """What each visitor looks at: the name of a workspace, or empty for all."""
 
@@ -61,7 +61,7 @@ class Visits:
             self._chosen.clear()
         self._chosen[user] = choice
         person = permissions.seated(
-            await self._people.find(user), rules=self._desks.settings.roles, channel=""
+            await self._people.find(user), rules=self._contexts.settings.roles, channel=""
         )
         if permissions.reach_of(person) is Reach.EVERYTHING:
             shown = home_view.view(
@@ -81,17 +81,17 @@ class Visits:
 
     def _workspace(self, name: str) -> Workspace | None:
         """The one that is looked at; None: all, of several."""
-        known = self._desks.settings.workspaces
+        known = self._contexts.settings.workspaces
         if len(known) == 1:
             return next(iter(known.values()))
         try:
-            return self._desks.settings.workspace(name) if name else None
+            return self._contexts.settings.workspace(name) if name else None
         except UnknownWorkspace:
             return None
 
     async def _standing(self, person: Person, one: Workspace | None, *, asked: bool) -> Standing:
         """Everything about one workspace, or what is urgent in all of them; read anew for whoever `asked`."""
-        known = tuple(self._desks.settings.workspaces.values())
+        known = tuple(self._contexts.settings.workspaces.values())
         shown = (one,) if one else known
         for workspace in shown if asked or one else ():
             self._catalogue.forget(workspace)
@@ -117,7 +117,7 @@ class Visits:
         )
 
     def _may_change(self, person: Person) -> bool:
-        rules = self._desks.settings.roles
+        rules = self._contexts.settings.roles
         return permissions.allowed(person, COMMANDS["pause"], rules=rules, channel="")
 
     async def _each(
@@ -136,7 +136,7 @@ class Visits:
         found = [
             (workspace.name, reply)
             for workspace in workspaces
-            for reply in await self._desks.ledger.open_replies(workspace.name)
+            for reply in await self._contexts.ledger.open_replies(workspace.name)
         ]
         found.sort(key=lambda pair: pair[1].received_at)
         links = await self._links([reply.alert_id for _, reply in found[: home_view.WAITING]])
@@ -155,7 +155,7 @@ class Visits:
     async def _paused(self, workspaces: Sequence[Workspace]) -> Sequence[Paused]:
         found: dict[tuple[str, str], Paused] = {}
         for workspace in workspaces:
-            for one in await self._desks.ledger.watched(workspace.name):
+            for one in await self._contexts.ledger.watched(workspace.name):
                 if one.kind == "domain.paused" and one.domain:
                     since = datetime.fromtimestamp(one.received_at, UTC)
                     paused = Paused(domain=one.domain, since=since, workspace=workspace.name)

@@ -13,7 +13,7 @@ import structlog
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.commands.canned_replies import ON_ITS_WAY
-from bot.commands.context import Desks
+from bot.commands.context import CommandContexts
 from bot.commands.dispatch import Answer
 from bot.commands.workspace_cache import Catalogue
 from bot.interactions import forms
@@ -91,12 +91,17 @@ class Dialogs:
     """Open views and fill them."""
 
     def __init__(
-        self, desks: Desks, people: People, client: AsyncWebClient, *, changed: Callable[[], None]
+        self,
+        contexts: CommandContexts,
+        people: People,
+        client: AsyncWebClient,
+        *,
+        changed: Callable[[], None],
     ) -> None:
-        self._desks, self._people, self._client, self._changed = desks, people, client, changed
-        self._interaction = Interaction(desks.ledger.store)
-        self._catalogue = Catalogue(desks)
-        self.home = Visits(desks, people, client, catalogue=self._catalogue, links=self.links)
+        self._contexts, self._people, self._client, self._changed = contexts, people, client, changed
+        self._interaction = Interaction(contexts.ledger.store)
+        self._catalogue = Catalogue(contexts)
+        self.home = Visits(contexts, people, client, catalogue=self._catalogue, links=self.links)
 
     def channel_for(self, channel: str, workspace: str = "") -> str:
         """Where it is told what changed: where it was asked for, else the workspace's alert channel."""
@@ -106,9 +111,9 @@ class Dialogs:
     def _workspace(self, name: str, *, channel: str = "") -> Workspace:
         """The one of this name, should it still be there; else the channel's own."""
         try:
-            return self._desks.workspace(name or None, channel=channel)
+            return self._contexts.workspace(name or None, channel=channel)
         except UnknownWorkspace:
-            return self._desks.workspace(None, channel=channel)
+            return self._contexts.workspace(None, channel=channel)
 
     async def announce(self, answer: Answer, channel: str) -> None:
         """What somebody changed in a conversation with the bot alone is told to the others, too."""
@@ -129,7 +134,7 @@ class Dialogs:
             await called(self._client, "views.update", view_id=view["id"], hash=view["hash"], view=changed)
 
     def _asked(self, channel: str, name: str) -> forms.Asked:
-        names = tuple(self._desks.settings.workspaces)
+        names = tuple(self._contexts.settings.workspaces)
         if len(names) == 1:
             return forms.Asked(channel=channel)
         chosen = self._workspace(name, channel=channel).name
@@ -181,7 +186,7 @@ class Dialogs:
         if held is None or not isinstance(event, Event):
             return ""
         verb, about = ("pause", event.sequence) if wanted == PAUSE_OF_ALERT else ("lead", event.lead.email)
-        several = len(self._desks.settings.workspaces) > 1
+        several = len(self._contexts.settings.workspaces) > 1
         return join(verb, about) + (f" @{held.workspace}" if several else "") if about else ""
 
     async def choices(self, said: str, view: Mapping[str, Any]) -> list[dict[str, Any]]:

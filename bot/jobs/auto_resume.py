@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import structlog
 
 from bot.alerts import rendering
-from bot.commands.context import Desks
+from bot.commands.context import CommandContexts
 from bot.jobs.scheduler import BOT
 from bot.store import Ledger
 from bot.store.alerts.timers import Firing
@@ -20,7 +20,7 @@ from shared.commands.arguments import clip
 from shared.domain.card import Button, Card, Tone
 from shared.domain.records import AuditEntry
 from shared.domain.reports import show_number
-from shared.operations.context import Desk
+from shared.operations.context import CommandContext
 from shared.operations.sequences import resume_one
 from shared.text.tokenize import join
 
@@ -42,8 +42,8 @@ class Tally:
 class Resumption:
     """Carries out timers of the kind `resume`; doing it twice does no harm, and is announced once."""
 
-    def __init__(self, ledger: Ledger, desks: Desks, *, planned: Callable[[], None]) -> None:
-        self._ledger, self._desks, self._planned = ledger, desks, planned
+    def __init__(self, ledger: Ledger, contexts: CommandContexts, *, planned: Callable[[], None]) -> None:
+        self._ledger, self._contexts, self._planned = ledger, contexts, planned
 
     async def __call__(self, firings: Sequence[Firing]) -> Sequence[Firing]:
         """Resume and announce; returns what need not be tried again. Raises `RecordsUnavailable`."""
@@ -52,17 +52,17 @@ class Resumption:
             together[firing.workspace, firing.timer.payload.get("channel", "")].append(firing)
         done: list[Firing] = []
         for (workspace, channel), some in together.items():
-            desk = self._desks.at(self._desks.settings.workspace(workspace), BOT)
-            tally = await self._resume(some, desk)
+            context = self._contexts.at(self._contexts.settings.workspace(workspace), BOT)
+            tally = await self._resume(some, context)
             if tally.done:
-                await self._tell(tally, desk, channel or desk.workspace.alert_channel or "")
+                await self._tell(tally, context, channel or context.workspace.alert_channel or "")
             done += tally.done
         return done
 
-    async def _resume(self, firings: Sequence[Firing], desk: Desk) -> Tally:
+    async def _resume(self, firings: Sequence[Firing], context: CommandContext) -> Tally:
         tally, turns = Tally(), asyncio.Semaphore(AT_ONCE)
         try:
-            known = {one.id: one for one in await desk.client.list_sequences()}
+            known = {one.id: one for one in await context.client.list_sequences()}
         except OutreachError as error:
             log.warning("nothing resumed", count=len(firings), error=type(error).__name__)
             return tally
@@ -70,7 +70,7 @@ class Resumption:
         async def one(firing: Firing) -> None:
             async with turns:
                 try:
-                    await resume_one(known[firing.timer.key], desk=desk)
+                    await resume_one(known[firing.timer.key], context=context)
                 except (NotFound, KeyError):
                     tally.gone.append(firing)
                 except OutreachError as error:
@@ -83,12 +83,12 @@ class Resumption:
         await asyncio.gather(*(one(firing) for firing in firings))
         return tally
 
-    async def _tell(self, tally: Tally, desk: Desk, channel: str) -> None:
-        card, workspace = ended(tally), desk.workspace.name
+    async def _tell(self, tally: Tally, context: CommandContext, channel: str) -> None:
+        card, workspace = ended(tally), context.workspace.name
         keys = ", ".join(firing.timer.key for firing in tally.done)
         await self._ledger.record(
             AuditEntry(
-                at=desk.now(),
+                at=context.now(),
                 actor=BOT,
                 workspace=workspace,
                 command="resume: the pause has run out",

@@ -15,7 +15,7 @@ from typing import Any
 import structlog
 
 from bot.alerts import kinds, recovery, rendering
-from bot.commands.context import Desks
+from bot.commands.context import CommandContexts
 from bot.store import Ledger
 from bot.store.alerts.subjects import NAME, Watched
 from shared.api.errors import OutreachError
@@ -38,8 +38,8 @@ log = structlog.get_logger("surroundings")
 class Surroundings:
     """`run` until cancelled; `soon` when something was changed here."""
 
-    def __init__(self, ledger: Ledger, desks: Desks, *, yesterday: Yesterday) -> None:
-        self._ledger, self._desks, self._yesterday = ledger, desks, yesterday
+    def __init__(self, ledger: Ledger, contexts: CommandContexts, *, yesterday: Yesterday) -> None:
+        self._ledger, self._contexts, self._yesterday = ledger, contexts, yesterday
         self.planned: Callable[[], None] = lambda: None
         self._asked = asyncio.Event()
 
@@ -50,7 +50,7 @@ class Surroundings:
     async def run(self) -> None:
         """Look again and again."""
         while True:
-            for workspace in self._desks.clients:
+            for workspace in self._contexts.clients:
                 await self._try(workspace)
             await asyncio.sleep(LEAST)
             try:
@@ -73,7 +73,7 @@ class Surroundings:
         interested = [one for one in open_ if one.kind == kinds.INTERESTED]
         domains = [one for one in open_ if one.kind == kinds.PAUSED]
         changed = False
-        client = self._desks.clients[workspace]
+        client = self._contexts.clients[workspace]
         if interested:
             sequences = await client.list_sequences()
             for one in interested:
@@ -95,7 +95,7 @@ class Surroundings:
             [inbox for inbox in inboxes if inbox.domain == one.domain],
             before=before,
             past=past,
-            thresholds=self._desks.settings.workspace(workspace).thresholds,
+            thresholds=self._contexts.settings.workspace(workspace).thresholds,
             now=at,
         )
         stage = now["stage"]

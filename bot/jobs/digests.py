@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bot.alerts import rendering
-from bot.commands.context import Desks
+from bot.commands.context import CommandContexts
 from bot.jobs.scheduler import BOT
 from bot.slack.chart_uploads import Pictures
 from bot.store import Ledger
@@ -21,13 +21,13 @@ class Digests:
     """`give` what is due; several processes may, each digest is given once."""
 
     def __init__(
-        self, ledger: Ledger, desks: Desks, pictures: Pictures, *, planned: Callable[[], None]
+        self, ledger: Ledger, contexts: CommandContexts, pictures: Pictures, *, planned: Callable[[], None]
     ) -> None:
-        self._ledger, self._desks, self._pictures, self._planned = ledger, desks, pictures, planned
+        self._ledger, self._contexts, self._pictures, self._planned = ledger, contexts, pictures, planned
 
     async def give(self) -> None:
         """Draw each that is due, then plan it. Raises `RecordsUnavailable`."""
-        for name in self._desks.clients:
+        for name in self._contexts.clients:
             for one in await self._ledger.due_digests(name):
                 card, picture = await self._pictures.illustrate(await self._drawn(name, every=one.every))
                 if await self._ledger.give_digest(name, one, rendering.write_note(card, picture=picture)):
@@ -35,6 +35,6 @@ class Digests:
 
     async def _drawn(self, workspace: str, *, every: str) -> Card:
         """Its buttons mean its workspace, whatever channel it is read in."""
-        desk = self._desks.at(self._desks.settings.workspace(workspace), BOT)
-        card = await digest_card(desk, every=every)
-        return addressed(card, workspace=workspace) if len(self._desks.clients) > 1 else card
+        context = self._contexts.at(self._contexts.settings.workspace(workspace), BOT)
+        card = await digest_card(context, every=every)
+        return addressed(card, workspace=workspace) if len(self._contexts.clients) > 1 else card

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import structlog
 
-from bot.commands.context import Desks
+from bot.commands.context import CommandContexts
 from shared.domain.snapshot import SOURCES, Snapshot, refresh
 from shared.history import History, HistoryUnavailable
 
@@ -20,8 +20,8 @@ log = structlog.get_logger("remembering")
 class Remembering:
     """`keep` now and then; several processes may, and a dashboard beside them: what is known is not kept twice."""
 
-    def __init__(self, desks: Desks, histories: Mapping[str, History]) -> None:
-        self._desks, self._histories = desks, histories
+    def __init__(self, contexts: CommandContexts, histories: Mapping[str, History]) -> None:
+        self._contexts, self._histories = contexts, histories
 
     async def keep(self) -> None:
         """Read every workspace and keep what is new; what does not answer is left for the next time."""
@@ -29,7 +29,7 @@ class Remembering:
             await self._keep(name)
 
     async def _keep(self, name: str) -> None:
-        now, client = datetime.now(UTC), self._desks.clients[name]
+        now, client = datetime.now(UTC), self._contexts.clients[name]
         snapshot = Snapshot(workspace=name)
         for source in SOURCES.values():
             snapshot = await refresh(snapshot, source, client, now=now)

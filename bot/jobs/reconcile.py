@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import structlog
 
-from bot.commands.context import Desks
+from bot.commands.context import CommandContexts
 from bot.store import Ledger
 from bot.store.queue.adopt import address
 from shared.api import Priority
@@ -31,9 +31,9 @@ class Reconciler:
     """`look` at every workspace; several processes may, each finds what the others have not."""
 
     def __init__(
-        self, ledger: Ledger, desks: Desks, *, found: Callable[[], None], grace: float = SETTLING
+        self, ledger: Ledger, contexts: CommandContexts, *, found: Callable[[], None], grace: float = SETTLING
     ) -> None:
-        self._ledger, self._desks, self._found, self._grace = ledger, desks, found, grace
+        self._ledger, self._contexts, self._found, self._grace = ledger, contexts, found, grace
 
     async def look(self) -> None:
         """Compare the service's interested leads with what was announced, and look again for what may be late."""
@@ -43,7 +43,7 @@ class Reconciler:
 
     async def _once(self) -> int:
         candidates = 0
-        for name in self._desks.clients:
+        for name in self._contexts.clients:
             try:
                 candidates += await self._compare(name)
             except OutreachError as error:
@@ -53,7 +53,7 @@ class Reconciler:
     async def _compare(self, workspace: str) -> int:
         leads = [
             lead
-            async for lead in self._desks.clients[workspace].iter_leads(
+            async for lead in self._contexts.clients[workspace].iter_leads(
                 status="interested", priority=Priority.BULK
             )
         ]

@@ -8,7 +8,7 @@ from datetime import datetime
 
 import structlog
 
-from bot.commands.context import Desks
+from bot.commands.context import CommandContexts
 from bot.jobs import digests, reminders, spikes
 from bot.jobs.digests import Digests
 from bot.jobs.reminders import Reminders
@@ -22,26 +22,31 @@ log = structlog.get_logger("upkeep")
 
 
 def hang(
-    clockwork: Clockwork, ledger: Ledger, desks: Desks, pictures: Pictures, *, planned: Callable[[], None]
+    clockwork: Clockwork,
+    ledger: Ledger,
+    contexts: CommandContexts,
+    pictures: Pictures,
+    *,
+    planned: Callable[[], None],
 ) -> None:
     """Have the clock ring what is done at intervals."""
-    settings = desks.settings
+    settings = contexts.settings
     nudging = Reminders(ledger, settings.attention, settings.routes, planned=planned)
     clockwork.every(reminders.EVERY, nudging.sweep, name="reminders")
-    watch = SpikeWatch(ledger, desks, settings.attention.spike, settings.routes, planned=planned)
+    watch = SpikeWatch(ledger, contexts, settings.attention.spike, settings.routes, planned=planned)
     clockwork.every(spikes.EVERY, watch.look, name="spikes")
-    giving = Digests(ledger, desks, pictures, planned=planned)
+    giving = Digests(ledger, contexts, pictures, planned=planned)
     clockwork.every(digests.EVERY, giving.give, name="digests", at_once=True)
 
 
 @asynccontextmanager
-async def open_histories(desks: Desks) -> AsyncIterator[Mapping[str, History]]:
+async def open_histories(contexts: CommandContexts) -> AsyncIterator[Mapping[str, History]]:
     """The history that the dashboard shows, by workspace: each judges by its own thresholds."""
     async with AsyncExitStack() as stack:
-        url = desks.settings.history_database
+        url = contexts.settings.history_database
         yield {
             name: await stack.enter_async_context(History(url, thresholds=workspace.thresholds))
-            for name, workspace in desks.settings.workspaces.items()
+            for name, workspace in contexts.settings.workspaces.items()
         }
 
 

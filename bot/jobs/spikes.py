@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 from bot.alerts import kinds, rendering
 from bot.alerts.wording import lasted, when
-from bot.commands.context import Desks
+from bot.commands.context import CommandContexts
 from bot.store import Ledger
 from bot.store.alerts.spikes import Spike, Tally
 from bot.store.queue.deliveries import Planned
@@ -31,15 +31,21 @@ class SpikeWatch:
     """`look` now and then; several processes may, each spike has one card."""
 
     def __init__(
-        self, ledger: Ledger, desks: Desks, rule: SpikeRule, routing: Routing, *, planned: Callable[[], None]
+        self,
+        ledger: Ledger,
+        contexts: CommandContexts,
+        rule: SpikeRule,
+        routing: Routing,
+        *,
+        planned: Callable[[], None],
     ) -> None:
-        self._ledger, self._desks, self._rule, self._routing = ledger, desks, rule, routing
+        self._ledger, self._contexts, self._rule, self._routing = ledger, contexts, rule, routing
         self._planned = planned
 
     async def look(self) -> None:
         """Compare what came with the rule. Raises `OutreachError`, `RecordsUnavailable`."""
-        for workspace in self._desks.clients:
-            channel = self._desks.settings.workspace(workspace).alert_channel or self._routing.fallback
+        for workspace in self._contexts.clients:
+            channel = self._contexts.settings.workspace(workspace).alert_channel or self._routing.fallback
             if channel:
                 await self._look(workspace, channel)
 
@@ -79,7 +85,7 @@ class SpikeWatch:
             since=now,
             dedupe=f"spike:{workspace}:{one.kind}:{one.scope}:{one.name}:{now:.0f}",
         )
-        several = len(self._desks.clients) > 1
+        several = len(self._contexts.clients) > 1
         card = spiking(
             one, share=share, rule=self._rule, since=began.since, name=workspace if several else ""
         )
@@ -95,7 +101,7 @@ class SpikeWatch:
 
     async def _sent(self, workspace: str) -> Mapping[tuple[str, str], int]:
         """The sends of yesterday and today by domain and by sequence, under its id and its name."""
-        client = self._desks.clients[workspace]
+        client = self._contexts.clients[workspace]
         day = service_day(client, now=datetime.now(UTC))
         before = day - timedelta(days=1)
         by_inbox, by_sequence, inboxes, sequences = await asyncio.gather(

@@ -52,13 +52,13 @@ async def _answer(invocation: Invocation, options: Namespace) -> Card:
     from cli.console.progress import Mark, gauge
     from shared import operations
     from shared.domain.records import Actor
-    from shared.operations.context import Desk, open_client
+    from shared.operations.context import CommandContext, open_client
     from shared.settings import Need, load
 
     settings = load(config=options.config, needs=(Need.API,))
     workspace = settings.workspace(invocation.workspace)
     async with open_client(settings, workspace) as client, opened(settings) as records:
-        desk = Desk(
+        context = CommandContext(
             workspace=workspace,
             client=client,
             actor=Actor(name=getpass.getuser(), face="shell"),
@@ -69,12 +69,12 @@ async def _answer(invocation: Invocation, options: Namespace) -> Card:
             settings=settings,
         )
         with gauge() if invocation.command.name in SEARCHING else contextlib.nullcontext(_unseen) as show:
-            seen = replace(desk, progress=lambda count: show(Mark(count=count, what="leads looked at")))
+            seen = replace(context, progress=lambda count: show(Mark(count=count, what="leads looked at")))
             card = await operations.run(invocation, seen)
         if not operations.asks(card):
             return card
         _ask(card)
-        return await operations.run(invocation, replace(desk, confirmed=True))
+        return await operations.run(invocation, replace(context, confirmed=True))
 
 
 def _unseen(_mark: object) -> None:

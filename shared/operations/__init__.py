@@ -10,7 +10,7 @@ from shared.commands import Invocation, help_card, names_workspace
 from shared.domain.card import Card
 from shared.domain.records import RecordsUnavailable
 from shared.operations import inboxes, leads, overview, replies, sequences, stats, subscriptions
-from shared.operations.context import Desk
+from shared.operations.context import CommandContext
 from shared.operations.error_cards import error_card
 from shared.operations.outcome import Outcome, asks, failure, write, written
 from shared.settings import DEFAULT, UnknownWorkspace
@@ -18,15 +18,15 @@ from shared.settings import DEFAULT, UnknownWorkspace
 __all__ = ["addressed", "asks", "error_card", "run"]
 
 
-async def _help(invocation: Invocation, desk: Desk) -> Card:
-    return help_card(invocation.values["command"], allowed=desk.allows, face=desk.actor.face)
+async def _help(invocation: Invocation, context: CommandContext) -> Card:
+    return help_card(invocation.values["command"], allowed=context.allows, face=context.actor.face)
 
 
-async def _doctor(_: Invocation, __: Desk) -> Card:
+async def _doctor(_: Invocation, __: CommandContext) -> Card:
     return Card(title="`outreach doctor` in a shell checks everything", refused=True)
 
 
-READING: Mapping[str, Callable[[Invocation, Desk], Awaitable[Card]]] = {
+READING: Mapping[str, Callable[[Invocation, CommandContext], Awaitable[Card]]] = {
     "help": _help,
     "status": overview.status,
     "sequences": sequences.list_sequences,
@@ -40,7 +40,7 @@ READING: Mapping[str, Callable[[Invocation, Desk], Awaitable[Card]]] = {
     "whoami": replies.whoami,
     "doctor": _doctor,
 }
-CHANGING: Mapping[str, Callable[[Invocation, Desk], Awaitable[Outcome]]] = {
+CHANGING: Mapping[str, Callable[[Invocation, CommandContext], Awaitable[Outcome]]] = {
     "pause": sequences.pause,
     "resume": sequences.resume,
     "add": leads.add,
@@ -51,32 +51,32 @@ CHANGING: Mapping[str, Callable[[Invocation, Desk], Awaitable[Outcome]]] = {
 }
 
 
-async def run(invocation: Invocation, desk: Desk) -> Card:
+async def run(invocation: Invocation, context: CommandContext) -> Card:
     """Carry a command out; what changes something, or fails at it, is in the audit.
 
-    Raises `OutreachError`, `RecordsUnavailable` and, for a line that names another workspace than the desk's,
+    Raises `OutreachError`, `RecordsUnavailable` and, for a line that names another workspace than the context's,
     `UnknownWorkspace`; `error_card` turns them into cards.
     """
-    asked, own = invocation.workspace, desk.workspace.name
+    asked, own = invocation.workspace, context.workspace.name
     if asked is not None and asked.casefold() != own.casefold():
         raise UnknownWorkspace(asked, known=[own])
     if invocation.command.name in READING:
-        card = await READING[invocation.command.name](invocation, desk)
+        card = await READING[invocation.command.name](invocation, context)
     else:
-        card = await _change(invocation, desk)
+        card = await _change(invocation, context)
     if asked is None and own == DEFAULT:
         return card
     card = addressed(card, workspace=own)
-    return _placed(card, workspace=own) if desk.settings and len(desk.settings.workspaces) > 1 else card
+    return _placed(card, workspace=own) if context.settings and len(context.settings.workspaces) > 1 else card
 
 
-async def _change(invocation: Invocation, desk: Desk) -> Card:
+async def _change(invocation: Invocation, context: CommandContext) -> Card:
     try:
-        outcome = await CHANGING[invocation.command.name](invocation, desk)
+        outcome = await CHANGING[invocation.command.name](invocation, context)
     except (OutreachError, RecordsUnavailable) as error:
-        await write(failure(error), invocation=invocation, desk=desk)
+        await write(failure(error), invocation=invocation, context=context)
         raise
-    return await written(outcome, invocation=invocation, desk=desk)
+    return await written(outcome, invocation=invocation, context=context)
 
 
 def addressed(card: Card, *, workspace: str) -> Card:

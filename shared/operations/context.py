@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     import httpx
 
 
-async def as_it_is(who: str) -> str:
+async def show_as_is(who: str) -> str:
     return who
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
-    """One person's, or one timer's, place to work at. `now` gives aware times in UTC."""
+class CommandContext:
+    """What a command of one person, or of one timer, runs with. `now` gives aware times in UTC."""
 
     workspace: Workspace
     client: OutreachClient
@@ -43,7 +43,7 @@ class Desk:
     """Where the settings say more than roles."""
     settings: Settings | None = None
     """What is set for all workspaces together; None: nothing is known beside this one."""
-    name_of: Callable[[str], Awaitable[str]] = as_it_is
+    name_of: Callable[[str], Awaitable[str]] = show_as_is
     """How people say whom an id in the settings means."""
 
     def allows(self, command: Command) -> bool:

@@ -25,7 +25,7 @@ from shared.domain.reports import (
     totals,
 )
 from shared.domain.snapshot import service_day
-from shared.operations.context import Desk
+from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
 from shared.operations.overview import Part, read_part
 from shared.operations.stats import total_facts
@@ -71,20 +71,20 @@ class Arrivals:
     before: Mapping[str, int]
 
 
-async def digest_card(desk: Desk, *, every: str = "day") -> Card:
+async def digest_card(context: CommandContext, *, every: str = "day") -> Card:
     """The period that ended yesterday against the one before, the best and the worst, who waited, what waits."""
-    yesterday = service_day(desk.client, now=desk.now()) - timedelta(days=1)
+    yesterday = service_day(context.client, now=context.now()) - timedelta(days=1)
     period = Period(last=yesterday, length=DAYS[every])
     days, sequences, inboxes, came, replies, claims = await asyncio.gather(
-        read_part(_days(desk, last=period.last)),
-        read_part(_by_sequence(desk, period)),
-        read_part(desk.client.list_inboxes()),
-        read_part(_arrivals(desk, period)),
-        read_part(_open(desk)),
-        read_part(_claims(desk, since=period.before.span[0])),
+        read_part(_days(context, last=period.last)),
+        read_part(_by_sequence(context, period)),
+        read_part(context.client.list_inboxes()),
+        read_part(_arrivals(context, period)),
+        read_part(_open(context)),
+        read_part(_claims(context, since=period.before.span[0])),
     )
-    domains = roll_up(inboxes.value or (), thresholds=desk.workspace.thresholds)
-    whose = "Digest" if desk.workspace.name == DEFAULT else f"Digest of {desk.workspace.name}"
+    domains = roll_up(inboxes.value or (), thresholds=context.workspace.thresholds)
+    whose = "Digest" if context.workspace.name == DEFAULT else f"Digest of {context.workspace.name}"
     return Card(
         title=f"{whose}, {period}",
         tone=worst(domain.tone for domain in domains),
@@ -94,7 +94,7 @@ async def digest_card(desk: Desk, *, every: str = "day") -> Card:
             *_extremes(sequences),
             *_times(claims, period),
             _came(came),
-            _waiting(replies, desk=desk),
+            _waiting(replies, context=context),
             _domains(inboxes, domains),
         ),
         chart=_chart(days, last=period.last),
@@ -109,34 +109,34 @@ _BUTTONS = (
 )
 
 
-async def _days(desk: Desk, *, last: date) -> tuple[StatsRow, ...]:
+async def _days(context: CommandContext, *, last: date) -> tuple[StatsRow, ...]:
     days = [last - timedelta(days=back) for back in range(CHARTED - 1, -1, -1)]
-    read = (desk.client.stats(start=day, end=day, priority=Priority.BULK) for day in days)
+    read = (context.client.stats(start=day, end=day, priority=Priority.BULK) for day in days)
     return tuple(totals(rows) for rows in await asyncio.gather(*read))
 
 
-async def _by_sequence(desk: Desk, period: Period) -> tuple[tuple[str, StatsRow], ...]:
+async def _by_sequence(context: CommandContext, period: Period) -> tuple[tuple[str, StatsRow], ...]:
     rows, known = await asyncio.gather(
-        desk.client.stats(start=period.first, end=period.last), desk.client.list_sequences()
+        context.client.stats(start=period.first, end=period.last), context.client.list_sequences()
     )
     names = {sequence.id: sequence.label for sequence in known}
     return tuple((names.get(row.group, row.group), row) for row in rows)
 
 
-async def _claims(desk: Desk, *, since: datetime) -> Sequence[ClaimTime]:
-    return await need_records(desk).claim_times(desk.workspace.name, since)
+async def _claims(context: CommandContext, *, since: datetime) -> Sequence[ClaimTime]:
+    return await need_records(context).claim_times(context.workspace.name, since)
 
 
-async def _arrivals(desk: Desk, period: Period) -> Arrivals:
-    records, name = need_records(desk), desk.workspace.name
+async def _arrivals(context: CommandContext, period: Period) -> Arrivals:
+    records, name = need_records(context), context.workspace.name
     return Arrivals(
         now=await records.arrivals(name, *period.span),
         before=await records.arrivals(name, *period.before.span),
     )
 
 
-async def _open(desk: Desk) -> Sequence[OpenReply]:
-    return await need_records(desk).open_replies(desk.workspace.name)
+async def _open(context: CommandContext) -> Sequence[OpenReply]:
+    return await need_records(context).open_replies(context.workspace.name)
 
 
 def _numbers(part: Part[tuple[StatsRow, ...]], *, length: int) -> tuple[Fact, ...]:
@@ -225,12 +225,12 @@ def _moved(now: int, before: int | None) -> str:
     return "" if moved is None else f" ({show_change(moved)})"
 
 
-def _waiting(part: Part[Sequence[OpenReply]], *, desk: Desk) -> Fact:
+def _waiting(part: Part[Sequence[OpenReply]], *, context: CommandContext) -> Fact:
     if part.value is None:
         return part.unknown("Unclaimed replies")
     if not part.value:
         return Fact(label="Unclaimed replies", value="none", tone=Tone.GOOD)
-    oldest = desk.now() - min(reply.received_at for reply in part.value)
+    oldest = context.now() - min(reply.received_at for reply in part.value)
     return Fact(
         label="Unclaimed replies",
         value=f"{len(part.value)}, the oldest for {show_span(oldest)}",

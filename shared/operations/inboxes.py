@@ -11,7 +11,7 @@ from shared.commands.arguments import clip, did_you_mean
 from shared.domain.card import Button, Card, Column, Row, Table, Tone
 from shared.domain.health import DomainHealth, Thresholds, roll_up, verdict, worst
 from shared.domain.reports import show_number
-from shared.operations.context import Desk
+from shared.operations.context import CommandContext
 
 COLUMNS = (
     Column(title="Inbox"),
@@ -23,19 +23,19 @@ COLUMNS = (
 )
 
 
-async def list_inboxes(invocation: Invocation, desk: Desk) -> Card:
+async def list_inboxes(invocation: Invocation, context: CommandContext) -> Card:
     """`inboxes [DOMAIN|unhealthy]`."""
-    known = await desk.client.list_inboxes(priority=Priority.INTERACTIVE)
+    known = await context.client.list_inboxes(priority=Priority.INTERACTIVE)
     wanted: str | None = invocation.values["filter"]
-    shown = [inbox for inbox in known if _wanted(inbox, wanted, desk.workspace.thresholds)]
+    shown = [inbox for inbox in known if _wanted(inbox, wanted, context.workspace.thresholds)]
     if known and not shown and wanted not in {None, "unhealthy"}:
         return _no_such_domain(str(wanted), {inbox.domain for inbox in known})
-    domains = roll_up(shown, thresholds=desk.workspace.thresholds)
+    domains = roll_up(shown, thresholds=context.workspace.thresholds)
     return Card(
         title=_title(len(shown), wanted),
         tone=worst(domain.tone for domain in domains) if shown else Tone.GOOD if known else Tone.UNKNOWN,
         text=(_summary(domains),) if shown else (),
-        table=_table(domains, shown, desk.workspace.thresholds) if shown else None,
+        table=_table(domains, shown, context.workspace.thresholds) if shown else None,
         buttons=_buttons(domains, wanted),
         data=tuple(_data(inbox) for inbox in shown),
     )

@@ -15,7 +15,7 @@ from shared.commands.arguments import clip, did_you_mean
 from shared.commands.resolve import Ambiguous, Missing, Picked, pick_sequence
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone
 from shared.domain.reports import show_number
-from shared.operations.context import Desk
+from shared.operations.context import CommandContext
 from shared.operations.outcome import Outcome
 
 PAGE = 100
@@ -33,16 +33,16 @@ TONES = {
 }
 
 
-async def list_leads(invocation: Invocation, desk: Desk) -> Card:
+async def list_leads(invocation: Invocation, context: CommandContext) -> Card:
     """`leads [SEQUENCE] [STATUS]`: the newest hundred."""
     target, status = invocation.values["target"], invocation.values["status"]
     sequence = None
     if target:
-        found = await _find_sequence(target, desk=desk)
+        found = await _find_sequence(target, context=context)
         if not isinstance(found, Picked):
             return _which(found, invocation)
         sequence = found.sequence
-    page = await desk.client.list_leads(
+    page = await context.client.list_leads(
         sequence_id=sequence.id if sequence else None,
         status=status,
         limit=PAGE,
@@ -59,8 +59,8 @@ async def list_leads(invocation: Invocation, desk: Desk) -> Card:
     )
 
 
-async def _find_sequence(target: tuple[str, ...], *, desk: Desk) -> Picked | Ambiguous | Missing:
-    return pick_sequence(await desk.client.list_sequences(priority=Priority.INTERACTIVE), target)
+async def _find_sequence(target: tuple[str, ...], *, context: CommandContext) -> Picked | Ambiguous | Missing:
+    return pick_sequence(await context.client.list_sequences(priority=Priority.INTERACTIVE), target)
 
 
 def _which(found: Ambiguous | Missing, invocation: Invocation) -> Card:
@@ -102,27 +102,27 @@ class Search:
     complete: bool
 
 
-async def search(who: str, *, desk: Desk) -> Search:
+async def search(who: str, *, context: CommandContext) -> Search:
     """Look for an address or an id through the newest pages; ends with the page that has it."""
     looked_at, pages = 0, 0
-    async for page in _pages(desk):
+    async for page in _pages(context):
         found = tuple(lead for lead in page.items if _is(lead, who))
         looked_at, pages = looked_at + len(page.items), pages + 1
-        desk.progress(looked_at)
-        if found or pages == desk.pages_searched:
+        context.progress(looked_at)
+        if found or pages == context.pages_searched:
             return Search(found=found, looked_at=looked_at, complete=page.next_cursor is None)
     return Search(found=(), looked_at=looked_at, complete=True)
 
 
-async def _pages(desk: Desk) -> AsyncIterator[Page[Lead]]:
+async def _pages(context: CommandContext) -> AsyncIterator[Page[Lead]]:
     left, cursor = PAGES_FIRST, None
-    async for page in desk.client.iter_pages(page_size=PAGE, priority=Priority.INTERACTIVE):
+    async for page in context.client.iter_pages(page_size=PAGE, priority=Priority.INTERACTIVE):
         left, cursor = left - 1, page.next_cursor
         yield page
         if not left:
             break
     if cursor is not None:
-        async for page in desk.client.iter_pages(page_size=PAGE, cursor=cursor, priority=Priority.NORMAL):
+        async for page in context.client.iter_pages(page_size=PAGE, cursor=cursor, priority=Priority.NORMAL):
             yield page
 
 
@@ -130,10 +130,10 @@ def _is(lead: Lead, who: str) -> bool:
     return lead.id == who or (lead.email or "").casefold() == who.casefold()
 
 
-async def lead(invocation: Invocation, desk: Desk) -> Card:
+async def lead(invocation: Invocation, context: CommandContext) -> Card:
     """`lead EMAIL|ld_…`."""
     who = invocation.values["who"]
-    result = await search(who, desk=desk)
+    result = await search(who, context=context)
     if not result.found:
         return _not_found(who, result)
     if len(result.found) > 1:
@@ -187,14 +187,14 @@ def _others(raw: Mapping[str, Any]) -> list[tuple[str, Any]]:
     ]
 
 
-async def add(invocation: Invocation, desk: Desk) -> Outcome:
+async def add(invocation: Invocation, context: CommandContext) -> Outcome:
     """`add EMAIL to SEQUENCE [field=value …]`."""
     email, fields = invocation.values["email"], invocation.values["fields"]
-    found = await _find_sequence(invocation.values["target"], desk=desk)
+    found = await _find_sequence(invocation.values["target"], context=context)
     if not isinstance(found, Picked):
         card = found.card(partial(aimed_at, invocation))
         return Outcome(card=card, result="refused: no single sequence")
-    result = await desk.client.add_leads(
+    result = await context.client.add_leads(
         found.sequence.id, [{"email": email, **fields}], priority=Priority.INTERACTIVE
     )
     return _added(email, result, label=found.sequence.label)
@@ -219,26 +219,26 @@ def _added(email: str, result: AddResult, *, label: str) -> Outcome:
     return Outcome(card=Card(title=title, tone=Tone.WARN, text=(note,)), result=result_said)
 
 
-async def remove(invocation: Invocation, desk: Desk) -> Outcome:
+async def remove(invocation: Invocation, context: CommandContext) -> Outcome:
     """`remove EMAIL|ld_…`: asks first, then removes from all sequences."""
     who: str = invocation.values["who"]
-    confirmed = desk.confirmed or invocation.confirmed
+    confirmed = context.confirmed or invocation.confirmed
     if confirmed and "@" not in who:
-        return await _remove(who, label=who, desk=desk)
-    result = await search(who, desk=desk)
+        return await _remove(who, label=who, context=context)
+    result = await search(who, context=context)
     if len(result.found) > 1:
         return _which_lead(who, result.found)
     if not result.found and "@" in who:
         return Outcome(card=_not_found(who, result), result="refused: not found" if confirmed else "")
     one = result.found[0] if result.found else Lead(id=who)
     if confirmed:
-        return await _remove(one.id, label=one.email or one.id, desk=desk)
+        return await _remove(one.id, label=one.email or one.id, context=context)
     return Outcome(card=_question(one, known=bool(result.found)))
 
 
-async def _remove(lead_id: str, *, label: str, desk: Desk) -> Outcome:
+async def _remove(lead_id: str, *, label: str, context: CommandContext) -> Outcome:
     try:
-        await desk.client.remove_lead(lead_id)
+        await context.client.remove_lead(lead_id)
     except NotFound:
         card = Card(
             title=f"{clip(label)} is not in this workspace", tone=Tone.WARN, text=("Nothing was changed.",)

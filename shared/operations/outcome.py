@@ -9,7 +9,7 @@ from shared.api.errors import OutreachError
 from shared.commands import CONFIRMED, Invocation
 from shared.domain.card import Card, Tone
 from shared.domain.records import AuditEntry, Records, RecordsUnavailable
-from shared.operations.context import Desk
+from shared.operations.context import CommandContext
 
 NO_RECORDS = "The bot's records are not available here."
 
@@ -26,11 +26,11 @@ def refused(title: str, *text: str, why: str) -> Outcome:
     return Outcome(card=Card(title=title, tone=Tone.WARN, text=text, refused=True), result=f"refused: {why}")
 
 
-def need_records(desk: Desk) -> Records:
+def need_records(context: CommandContext) -> Records:
     """The bot's records; raises `RecordsUnavailable` where there are none."""
-    if desk.records is None:
+    if context.records is None:
         raise RecordsUnavailable(NO_RECORDS)
-    return desk.records
+    return context.records
 
 
 def asks(card: Card) -> str | None:
@@ -38,29 +38,29 @@ def asks(card: Card) -> str | None:
     return next((b.command for b in card.buttons if CONFIRMED in b.command.split()), None)
 
 
-async def written(outcome: Outcome, *, invocation: Invocation, desk: Desk) -> Card:
+async def written(outcome: Outcome, *, invocation: Invocation, context: CommandContext) -> Card:
     """The card of an outcome, once it is in the audit; a failure to write is said, and undoes nothing."""
     if not outcome.result:
         return replace(outcome.card, unchanged=True)
     card = replace(outcome.card, refused=outcome.result.startswith("refused"))
-    failure = await write(outcome.result, invocation=invocation, desk=desk)
+    failure = await write(outcome.result, invocation=invocation, context=context)
     if not failure:
         return card
     footer = " ".join(filter(None, (card.footer, f"Not in the audit: {failure}")))
     return replace(card, footer=footer)
 
 
-async def write(result: str, *, invocation: Invocation, desk: Desk) -> str:
+async def write(result: str, *, invocation: Invocation, context: CommandContext) -> str:
     """Write one line into the audit; the reason where that fails, else nothing."""
     entry = AuditEntry(
-        at=desk.now(),
-        actor=desk.actor,
-        workspace=desk.workspace.name,
+        at=context.now(),
+        actor=context.actor,
+        workspace=context.workspace.name,
         command=invocation.line or invocation.command.name,
         result=result,
     )
     try:
-        await need_records(desk).record(entry)
+        await need_records(context).record(entry)
     except RecordsUnavailable as error:
         return str(error) or NO_RECORDS
     return ""

@@ -19,7 +19,7 @@ from shared.domain.health import DomainHealth, roll_up, worst
 from shared.domain.records import AlertsSummary, RecordsUnavailable
 from shared.domain.reports import show_count, show_span, totals
 from shared.domain.snapshot import service_day
-from shared.operations.context import Desk
+from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
 
 T = TypeVar("T")
@@ -65,20 +65,20 @@ class Overview:
         return [part.error for part in (self.sequences, self.inboxes, self.today) if part.error]
 
 
-async def status(_: Invocation, desk: Desk) -> Card:
+async def status(_: Invocation, context: CommandContext) -> Card:
     """Sequences, inbox health, today's numbers, alerts, the service, the request budget."""
-    seen = await _look(desk)
-    domains = roll_up(seen.inboxes.value or (), thresholds=desk.workspace.thresholds)
+    seen = await _look(context)
+    domains = roll_up(seen.inboxes.value or (), thresholds=context.workspace.thresholds)
     facts = (
         _service(seen),
         _sequences(seen.sequences),
         _inboxes(seen.inboxes, domains),
         *_today(seen.today),
-        *_alerts(seen.alerts, now=desk.now()),
-        _budget(desk, now=desk.now()),
+        *_alerts(seen.alerts, now=context.now()),
+        _budget(context, now=context.now()),
     )
     return Card(
-        title=f"Status of {desk.workspace.name}",
+        title=f"Status of {context.workspace.name}",
         tone=worst(fact.tone for fact in facts if fact.tone is not Tone.INFO),
         facts=facts,
         table=_troubled(domains),
@@ -86,29 +86,29 @@ async def status(_: Invocation, desk: Desk) -> Card:
             Button(label=name.capitalize(), command=name)
             for name in ("sequences", "inboxes", "stats", "open")
         ),
-        footer=f"{desk.now():%Y-%m-%d %H:%M:%S} UTC",
-        data=(_data(seen, domains, desk),),
+        footer=f"{context.now():%Y-%m-%d %H:%M:%S} UTC",
+        data=(_data(seen, domains, context),),
         refused=len(seen.service_errors) == ASKED,
     )
 
 
-async def _look(desk: Desk) -> Overview:
+async def _look(context: CommandContext) -> Overview:
     sequences, inboxes, today, alerts = await asyncio.gather(
-        read_part(desk.client.list_sequences(priority=Priority.INTERACTIVE)),
-        read_part(desk.client.list_inboxes(priority=Priority.INTERACTIVE)),
-        read_part(_total_today(desk)),
-        read_part(alerts_summary(desk)),
+        read_part(context.client.list_sequences(priority=Priority.INTERACTIVE)),
+        read_part(context.client.list_inboxes(priority=Priority.INTERACTIVE)),
+        read_part(_total_today(context)),
+        read_part(alerts_summary(context)),
     )
     return Overview(sequences=sequences, inboxes=inboxes, today=today, alerts=alerts)
 
 
-async def _total_today(desk: Desk) -> StatsRow:
-    day = service_day(desk.client, now=desk.now())
-    return totals(await desk.client.stats(start=day, end=day, priority=Priority.INTERACTIVE))
+async def _total_today(context: CommandContext) -> StatsRow:
+    day = service_day(context.client, now=context.now())
+    return totals(await context.client.stats(start=day, end=day, priority=Priority.INTERACTIVE))
 
 
-async def alerts_summary(desk: Desk) -> AlertsSummary:
-    return await need_records(desk).summary(desk.workspace.name)
+async def alerts_summary(context: CommandContext) -> AlertsSummary:
+    return await need_records(context).summary(context.workspace.name)
 
 
 def _service(seen: Overview) -> Fact:
@@ -179,8 +179,8 @@ def _alerts(part: Part[AlertsSummary], *, now: datetime) -> tuple[Fact, ...]:
     return tuple(facts)
 
 
-def _budget(desk: Desk, *, now: datetime) -> Fact:
-    budget = desk.client.budget
+def _budget(context: CommandContext, *, now: datetime) -> Fact:
+    budget = context.client.budget
     said = f"{budget.used_last_second} of {budget.rate:g} requests in the last second"
     if budget.waiting:
         said += f", {budget.waiting} waiting"
@@ -200,16 +200,16 @@ def _troubled(domains: Sequence[DomainHealth]) -> Table | None:
     return Table(columns=columns, rows=tuple(rows), total=len(troubled)) if troubled else None
 
 
-def _data(seen: Overview, domains: Sequence[DomainHealth], desk: Desk) -> dict[str, object]:
+def _data(seen: Overview, domains: Sequence[DomainHealth], context: CommandContext) -> dict[str, object]:
     sequences, today, alerts, budget = (
         seen.sequences.value,
         seen.today.value,
         seen.alerts.value,
-        desk.client.budget,
+        context.client.budget,
     )
     last = alerts.last_delivery_at if alerts else None
     return {
-        "workspace": desk.workspace.name,
+        "workspace": context.workspace.name,
         "reachable": not seen.service_errors,
         "sequences": None if sequences is None else dict(Counter(s.status or "unknown" for s in sequences)),
         "inboxes": None if seen.inboxes.value is None else _counts(domains),

@@ -6,7 +6,7 @@ from shared.commands import COMMANDS, Invocation
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone
 from shared.domain.records import Actor
 from shared.domain.reports import show_number, show_span
-from shared.operations.context import Desk
+from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
 
 OPEN_COLUMNS = tuple(
@@ -17,14 +17,14 @@ LATE_SECONDS = 300
 """Seconds after which a reply that nobody has claimed is shown as late."""
 
 
-async def open_replies(_: Invocation, desk: Desk) -> Card:
+async def open_replies(_: Invocation, context: CommandContext) -> Card:
     """`open`: the oldest first."""
     waiting = sorted(
-        await need_records(desk).open_replies(desk.workspace.name), key=lambda reply: reply.received_at
+        await need_records(context).open_replies(context.workspace.name), key=lambda reply: reply.received_at
     )
     rows = []
     for reply in waiting:
-        age = desk.now() - reply.received_at
+        age = context.now() - reply.received_at
         cells = (show_span(age), reply.lead, reply.email, reply.company, reply.sequence, reply.permalink)
         rows.append(Row(cells=cells, tone=Tone.BAD if age.total_seconds() > LATE_SECONDS else Tone.WARN))
     return Card(
@@ -48,9 +48,9 @@ async def open_replies(_: Invocation, desk: Desk) -> Card:
     )
 
 
-async def audit(_: Invocation, desk: Desk) -> Card:
+async def audit(_: Invocation, context: CommandContext) -> Card:
     """`audit`: the newest first."""
-    entries = await need_records(desk).audit(desk.workspace.name)
+    entries = await need_records(context).audit(context.workspace.name)
     rows = tuple(
         Row(cells=(f"{e.at:%Y-%m-%d %H:%M:%S}", e.actor.name, where(e.actor), e.command, e.result))
         for e in entries
@@ -76,20 +76,25 @@ def where(actor: Actor) -> str:
     return f"{actor.face} {actor.channel}".strip()
 
 
-async def whoami(_: Invocation, desk: Desk) -> Card:
+async def whoami(_: Invocation, context: CommandContext) -> Card:
     """`whoami`: the role and what it may do."""
-    may = [command.name for command in COMMANDS.values() if desk.allows(command)]
+    may = [command.name for command in COMMANDS.values() if context.allows(command)]
     changing = [name for name in may if COMMANDS[name].changes]
     return Card(
-        title=f"You are {desk.actor.name}, {desk.role}",
+        title=f"You are {context.actor.name}, {context.role}",
         facts=(
-            Fact(label="Workspace", value=desk.workspace.name),
-            Fact(label="Where", value=where(desk.actor)),
+            Fact(label="Workspace", value=context.workspace.name),
+            Fact(label="Where", value=where(context.actor)),
             Fact(label="May change", value=", ".join(changing) or "nothing"),
             Fact(label="May read", value=", ".join(name for name in may if name not in changing)),
         ),
         buttons=(Button(label="help", command="help"),),
         data=(
-            {"name": desk.actor.name, "role": str(desk.role), "workspace": desk.workspace.name, "may": may},
+            {
+                "name": context.actor.name,
+                "role": str(context.role),
+                "workspace": context.workspace.name,
+                "may": may,
+            },
         ),
     )

@@ -15,7 +15,7 @@ from shared.commands.resolve import Ambiguous, Missing, Picked, pick_sequence
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone
 from shared.domain.records import RecordsUnavailable, Timer
 from shared.domain.reports import show_number
-from shared.operations.context import Desk
+from shared.operations.context import CommandContext
 from shared.operations.outcome import NO_RECORDS, Outcome, need_records, refused, show_time
 
 RESUME_TIMER = "resume"
@@ -26,9 +26,9 @@ UNDO = "Undo"
 TONES = {"active": Tone.GOOD, "paused": Tone.WARN}
 
 
-async def list_sequences(invocation: Invocation, desk: Desk) -> Card:
+async def list_sequences(invocation: Invocation, context: CommandContext) -> Card:
     """`sequences [active|paused]`."""
-    known = await desk.client.list_sequences(priority=Priority.INTERACTIVE)
+    known = await context.client.list_sequences(priority=Priority.INTERACTIVE)
     wanted = invocation.values["status"]
     shown = [sequence for sequence in known if wanted in {None, sequence.status}]
     counts = Counter(sequence.status or "unknown" for sequence in known)
@@ -56,23 +56,23 @@ def sequence_table(sequences: list[Sequence]) -> Table:
     return Table(columns=columns, rows=tuple(rows))
 
 
-async def pause(invocation: Invocation, desk: Desk) -> Outcome:
+async def pause(invocation: Invocation, context: CommandContext) -> Outcome:
     """`pause SEQUENCE [for 2h] [reason …]`."""
     values = invocation.values
     duration: timedelta | None = values["duration"]
-    found = await _find(values["target"], desk=desk, greedy=True)
+    found = await _find(values["target"], context=context, greedy=True)
     if not isinstance(found, Picked):
         return Outcome(card=found.card(partial(aimed_at, invocation)), result="refused: no single sequence")
     reason = values["reason"] or _without_keyword(found.rest)
-    if duration and desk.records is None:
+    if duration and context.records is None:
         return refused(
             "Not paused: nobody could resume it",
             f"{NO_RECORDS} A pause with a duration is ended by the bot.",
             f"Without a duration it works: pause {found.sequence.id}",
             why=NO_RECORDS,
         )
-    due_at = desk.now() + duration if duration else None
-    return await _pause(found.sequence, due_at=due_at, reason=reason, desk=desk)
+    due_at = context.now() + duration if duration else None
+    return await _pause(found.sequence, due_at=due_at, reason=reason, context=context)
 
 
 def _without_keyword(rest: tuple[str, ...]) -> str:
@@ -80,9 +80,9 @@ def _without_keyword(rest: tuple[str, ...]) -> str:
     return " ".join(words)
 
 
-async def _pause(sequence: Sequence, *, due_at: datetime | None, reason: str, desk: Desk) -> Outcome:
+async def _pause(sequence: Sequence, *, due_at: datetime | None, reason: str, context: CommandContext) -> Outcome:
     already = sequence.status == "paused"
-    note = await pause_one(sequence, due_at=due_at, reason=reason, desk=desk)
+    note = await pause_one(sequence, due_at=due_at, reason=reason, context=context)
     if already and due_at is None and not reason and note != FORGOTTEN:
         return _so_already(sequence, "paused", "Resume", note=note)
     until = f" until {show_time(due_at, now=desk.now())}" if due_at else ""
@@ -115,63 +115,63 @@ def _so_already(sequence: Sequence, status: str, label: str, *, note: str) -> Ou
     )
 
 
-async def pause_one(sequence: Sequence, *, due_at: datetime | None, reason: str, desk: Desk) -> str:
+async def pause_one(sequence: Sequence, *, due_at: datetime | None, reason: str, context: CommandContext) -> str:
     """Pause it unless it is, until then where that is told; returns what is to be said of its timer.
 
     The timer is set before the pause, so that a crash leaves nothing paused for ever, and goes with a pause that
     certainly failed. Raises `OutreachError`, `RecordsUnavailable`.
     """
-    note = await _plan(sequence, due_at=due_at, reason=reason, desk=desk)
+    note = await _plan(sequence, due_at=due_at, reason=reason, context=context)
     if sequence.status != "paused":
-        await _carry_out(sequence, due_at=due_at, desk=desk)
+        await _carry_out(sequence, due_at=due_at, context=context)
     return note
 
 
-async def _plan(sequence: Sequence, *, due_at: datetime | None, reason: str, desk: Desk) -> str:
+async def _plan(sequence: Sequence, *, due_at: datetime | None, reason: str, context: CommandContext) -> str:
     if due_at is None:
-        return await _forget_timer(sequence, desk=desk)
-    payload = {"name": sequence.label, "reason": reason, "by": desk.actor.name, "channel": desk.actor.channel}
+        return await _forget_timer(sequence, context=context)
+    payload = {"name": sequence.label, "reason": reason, "by": context.actor.name, "channel": context.actor.channel}
     timer = Timer(kind=RESUME_TIMER, key=sequence.id, due_at=due_at, payload=payload)
-    await need_records(desk).set_timer(desk.workspace.name, timer)
+    await need_records(context).set_timer(context.workspace.name, timer)
     return ""
 
 
-async def _forget_timer(sequence: Sequence, *, desk: Desk) -> str:
-    if desk.records is None:
+async def _forget_timer(sequence: Sequence, *, context: CommandContext) -> str:
+    if context.records is None:
         return ""
     try:
-        gone = await desk.records.cancel_timer(desk.workspace.name, RESUME_TIMER, sequence.id)
+        gone = await context.records.cancel_timer(context.workspace.name, RESUME_TIMER, sequence.id)
     except RecordsUnavailable:
         return "Whether it was to resume by itself later cannot be told now."
     return FORGOTTEN if gone else ""
 
 
-async def _carry_out(sequence: Sequence, *, due_at: datetime | None, desk: Desk) -> None:
+async def _carry_out(sequence: Sequence, *, due_at: datetime | None, context: CommandContext) -> None:
     try:
-        await desk.client.pause_sequence(sequence.id)
+        await context.client.pause_sequence(sequence.id)
     except Uncertain:
         raise  # it may be paused: the timer stays
     except OutreachError:
         if due_at:
-            await _forget_timer(sequence, desk=desk)
+            await _forget_timer(sequence, context=context)
         raise
 
 
-async def resume_one(sequence: Sequence, *, desk: Desk) -> str:
+async def resume_one(sequence: Sequence, *, context: CommandContext) -> str:
     """Resume it unless it is active; returns what is to be said of its timer. Raises `OutreachError`."""
     if sequence.status != "active":
-        await desk.client.resume_sequence(sequence.id)
+        await context.client.resume_sequence(sequence.id)
     # The bot's own timer ends by itself: taken away while it fires, it could not tell that it fired.
-    return "" if desk.actor.face == "bot" else await _forget_timer(sequence, desk=desk)
+    return "" if context.actor.face == "bot" else await _forget_timer(sequence, context=context)
 
 
-async def resume(invocation: Invocation, desk: Desk) -> Outcome:
+async def resume(invocation: Invocation, context: CommandContext) -> Outcome:
     """`resume SEQUENCE`."""
-    found = await _find(invocation.values["target"], desk=desk)
+    found = await _find(invocation.values["target"], context=context)
     if not isinstance(found, Picked):
         return Outcome(card=found.card(partial(aimed_at, invocation)), result="refused: no single sequence")
     sequence = found.sequence
-    note = await resume_one(sequence, desk=desk)
+    note = await resume_one(sequence, context=context)
     if sequence.status == "active" and note != FORGOTTEN:
         return _so_already(sequence, "active", "Pause", note=note)
     verb = "stays active" if sequence.status == "active" else "is active again"
@@ -192,8 +192,8 @@ async def resume(invocation: Invocation, desk: Desk) -> Outcome:
     )
 
 
-async def _find(target: tuple[str, ...], *, desk: Desk, greedy: bool = False) -> Picked | Ambiguous | Missing:
-    sequences = await desk.client.list_sequences(priority=Priority.INTERACTIVE)
+async def _find(target: tuple[str, ...], *, context: CommandContext, greedy: bool = False) -> Picked | Ambiguous | Missing:
+    sequences = await context.client.list_sequences(priority=Priority.INTERACTIVE)
     return pick_sequence(sequences, target, greedy=greedy)
 
 

@@ -15,7 +15,7 @@ from shared.commands import Invocation
 from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table
 from shared.domain.reports import change, rate, show_change, show_count, show_days, show_rate, totals
 from shared.domain.snapshot import DEFAULT_RANGE, service_day
-from shared.operations.context import Desk
+from shared.operations.context import CommandContext
 
 COLUMNS = (
     Column(title="Group"),
@@ -69,15 +69,15 @@ def range_of(values: Mapping[str, object], *, today: date) -> Range:
     return Range(start=first, end=today, said="last 30 days", given=False, running=True)
 
 
-async def stats(invocation: Invocation, desk: Desk) -> Card:
+async def stats(invocation: Invocation, context: CommandContext) -> Card:
     """`stats [by sequence|step|variant|inbox] [7d|FROM..TO]`."""
     by: str = invocation.values["by"]
-    asked = range_of(invocation.values, today=service_day(desk.client, now=desk.now()))
+    asked = range_of(invocation.values, today=service_day(context.client, now=context.now()))
     start, end = asked.ends
     rows, before, names = await asyncio.gather(
-        desk.client.stats(group_by=by, start=start, end=end, priority=Priority.INTERACTIVE),
-        _total_before(asked, by=by, desk=desk),
-        _sequence_names(desk) if by == "sequence" else _no_names(),
+        context.client.stats(group_by=by, start=start, end=end, priority=Priority.INTERACTIVE),
+        _total_before(asked, by=by, context=context),
+        _sequence_names(context) if by == "sequence" else _no_names(),
     )
     if by in {"sequence", "inbox"}:
         rows = tuple(sorted(rows, key=lambda row: -(row.sends or 0)))
@@ -101,23 +101,23 @@ def _compared(asked: Range, before: StatsRow | None) -> tuple[str, ...]:
     return (f"Changes are against {show_days(asked.before.start, asked.before.end)}{still}.",)
 
 
-async def _total_before(asked: Range, *, by: str, desk: Desk) -> StatsRow | None:
+async def _total_before(asked: Range, *, by: str, context: CommandContext) -> StatsRow | None:
     """For comparison only: where it cannot be read, the change is unknown."""
     if asked.is_begun:
         return None
     start, end = asked.before.ends
     try:
         return totals(
-            await desk.client.stats(group_by=by, start=start, end=end, priority=Priority.INTERACTIVE)
+            await context.client.stats(group_by=by, start=start, end=end, priority=Priority.INTERACTIVE)
         )
     except OutreachError:
         return None
 
 
-async def _sequence_names(desk: Desk) -> Mapping[str, str]:
+async def _sequence_names(context: CommandContext) -> Mapping[str, str]:
     """Id to name, since the document does not say which of them a group is; a name that is shared comes with the id."""
     try:
-        known = await desk.client.list_sequences(priority=Priority.INTERACTIVE)
+        known = await context.client.list_sequences(priority=Priority.INTERACTIVE)
     except OutreachError:
         return {}
     shared = Counter(one.label.casefold() for one in known)

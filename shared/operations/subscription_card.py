@@ -10,7 +10,7 @@ from shared.commands import COMMANDS, Invocation, render
 from shared.commands.subscription_arguments import HERE
 from shared.domain.alert_settings import Quiet, Routing
 from shared.domain.card import Button, Card, Column, Row, Table
-from shared.operations.context import Desk
+from shared.operations.context import CommandContext
 from shared.operations.subscription_sources import Line, workspaces_of
 
 MOST_UNDO_BUTTONS, MOST_IN_A_ROW, MOST_NAMED, MOST_LINES = 5, 3, 6, 6
@@ -64,14 +64,14 @@ def _alike(line: Line) -> tuple[object, ...]:
     return (one.sequence, one.inbox, one.condensed, line.origin, line.place, line.mention)
 
 
-async def card_of(title: str, lines: Sequence[Line], *, desk: Desk, channel: str) -> Card:
+async def card_of(title: str, lines: Sequence[Line], *, context: CommandContext, channel: str) -> Card:
     """The set as a table, with a button for each of those that a command undoes."""
-    several = len(workspaces_of(desk)) > 1
+    several = len(workspaces_of(context)) > 1
     groups = grouped(lines)
     typed = [group for group in groups if not group.line.place]
     nothing = "Nothing. `subscribe` changes that; interested replies go to the alert channel in any case."
-    here = HERE if channel == desk.actor.channel else channel
-    table = await _table(groups, desk=desk, here=here)
+    here = HERE if channel == context.actor.channel else channel
+    table = await _table(groups, context=context, here=here)
     few = len(groups) <= MOST_LINES
     return Card(
         title=title,
@@ -109,11 +109,11 @@ def _named(group: Group, *, several: bool) -> str:
     return " · ".join(filter(None, (_events(group.events), _only(group.line), where)))
 
 
-async def _table(groups: Sequence[Group], *, desk: Desk, here: str) -> Table | None:
+async def _table(groups: Sequence[Group], *, context: CommandContext, here: str) -> Table | None:
     """Only the columns in which something is said."""
-    known = workspaces_of(desk)
+    known = workspaces_of(context)
     several = len(known) > 1
-    said = [await _cells(group, known=len(known), name_of=desk.name_of) for group in groups]
+    said = [await _cells(group, known=len(known), name_of=context.name_of) for group in groups]
     used = [title for title in _TITLES if any(cells[title] for cells in said)]
     rows = tuple(
         Row(cells=(*(cells[title] or "all" for title in used), group.undo(channel=here, several=several)))
@@ -152,11 +152,11 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:MOST_NAMED]) + more
 
 
-async def policy(desk: Desk, *, channel: str) -> tuple[str, ...]:
+async def policy(context: CommandContext, *, channel: str) -> tuple[str, ...]:
     """What `[routes]` says of the channel's quiet hours, of who is called, and of it as the fallback."""
-    routes = desk.settings.routes if desk.settings else Routing()
+    routes = context.settings.routes if context.settings else Routing()
     own = routes.manners(channel)
-    calls = f"An interested reply calls {await desk.name_of(own.mention)}." if own.mention else ""
+    calls = f"An interested reply calls {await context.name_of(own.mention)}." if own.mention else ""
     fallback = (
         "It is the fallback: told of channels that take no alerts." if routes.fallback == channel else ""
     )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from shared.domain.alert_settings import UNASKED, Rule
 from shared.domain.records import Subscription
-from shared.operations.context import Desk
+from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
 from shared.settings import DEFAULT, Settings, Workspace
 
@@ -42,20 +42,22 @@ class Line:
         }
 
 
-async def lines_of(desk: Desk, channel: str) -> tuple[Line, ...]:
+async def lines_of(context: CommandContext, channel: str) -> tuple[Line, ...]:
     """The channel's whole set, over all workspaces. Raises `RecordsUnavailable`."""
     found: list[Line] = []
-    for workspace in workspaces_of(desk):
-        typed = await need_records(desk).subscriptions(workspace.name, channel)
-        rules = rules_of(desk.settings, workspace, channel)
+    for workspace in workspaces_of(context):
+        typed = await need_records(context).subscriptions(workspace.name, channel)
+        rules = rules_of(context.settings, workspace, channel)
         found += (Line(workspace=workspace.name, subscription=one, origin="subscribe") for one in typed)
-        found += (_ruled(rule, workspace, desk.settings) for rule in rules)
-        found += _unasked(workspace, channel, desk.settings, asked=[*typed, *(r.subscription for r in rules)])
+        found += (_ruled(rule, workspace, context.settings) for rule in rules)
+        found += _unasked(
+            workspace, channel, context.settings, asked=[*typed, *(r.subscription for r in rules)]
+        )
     return tuple(found)
 
 
-def workspaces_of(desk: Desk) -> Sequence[Workspace]:
-    return tuple(desk.settings.workspaces.values()) if desk.settings else (desk.workspace,)
+def workspaces_of(context: CommandContext) -> Sequence[Workspace]:
+    return tuple(context.settings.workspaces.values()) if context.settings else (context.workspace,)
 
 
 def rules_of(settings: Settings | None, workspace: Workspace, channel: str) -> list[Rule]:

@@ -13,14 +13,14 @@ from shared.commands.resolve import Picked, pick_sequence
 from shared.domain.card import Button, Card, Tone
 from shared.domain.records import Subscription
 from shared.operations import subscription_sources
-from shared.operations.context import Desk
+from shared.operations.context import CommandContext
 from shared.operations.digest import digest_card
 from shared.operations.outcome import Outcome, need_records, refused
 from shared.operations.subscription_card import card_of, policy
 
 
-def _channel(values: Mapping[str, Any], desk: Desk) -> str:
-    return values["channel"] or desk.actor.channel
+def _channel(values: Mapping[str, Any], context: CommandContext) -> str:
+    return values["channel"] or context.actor.channel
 
 
 def _nowhere() -> Outcome:
@@ -29,32 +29,32 @@ def _nowhere() -> Outcome:
     )
 
 
-async def subscriptions(invocation: Invocation, desk: Desk) -> Card:
+async def subscriptions(invocation: Invocation, context: CommandContext) -> Card:
     """`subscriptions [here|#channel]`."""
-    channel = _channel(invocation.values, desk)
+    channel = _channel(invocation.values, context)
     if not channel:
         return _nowhere().card
-    lines = await subscription_sources.lines_of(desk, channel)
-    card = await card_of(f"What {_said(channel)} is told of", lines, desk=desk, channel=channel)
-    more = (await _digests(desk, channel), *await policy(desk, channel=channel))
+    lines = await subscription_sources.lines_of(context, channel)
+    card = await card_of(f"What {_said(channel)} is told of", lines, context=context, channel=channel)
+    more = (await _digests(context, channel), *await policy(context, channel=channel))
     return replace(card, text=(*card.text, *more))
 
 
-async def _digests(desk: Desk, channel: str) -> str:
+async def _digests(context: CommandContext, channel: str) -> str:
     """When its digests come, of which workspace."""
-    names = [workspace.name for workspace in subscription_sources.workspaces_of(desk)]
-    times = [(name, await need_records(desk).digest_at(name, channel)) for name in names]
+    names = [workspace.name for workspace in subscription_sources.workspaces_of(context)]
+    times = [(name, await need_records(context).digest_at(name, channel)) for name in names]
     said = [_times(at) + (f" for {name}" if len(names) > 1 else "") for name, at in times if at]
     return f"The digest comes {'; '.join(said)}." if said else "There is no digest."
 
 
-async def subscribe(invocation: Invocation, desk: Desk) -> Outcome:
+async def subscribe(invocation: Invocation, context: CommandContext) -> Outcome:
     """`subscribe EVENT… [sequence=…] [inbox=…] [here|#channel] [condensed]`: exactly what is listed."""
-    values, records = invocation.values, need_records(desk)
-    channel = _channel(values, desk)
+    values, records = invocation.values, need_records(context)
+    channel = _channel(values, context)
     if not channel:
         return _nowhere()
-    named = await _sequence_name(invocation, desk)
+    named = await _sequence_name(invocation, context)
     if isinstance(named, Card):
         return Outcome(card=named, result="refused: no single sequence")
     wanted = [
@@ -63,24 +63,24 @@ async def subscribe(invocation: Invocation, desk: Desk) -> Outcome:
         )
         for kind in values["events"]
     ]
-    await records.subscribe(desk.workspace.name, wanted)
-    card = await _whole_set(f"{_said(channel)} is now told of", desk, channel)
+    await records.subscribe(context.workspace.name, wanted)
+    card = await _whole_set(f"{_said(channel)} is now told of", context, channel)
     return Outcome(card=replace(card, tone=Tone.GOOD), result=f"{channel}: {', '.join(values['events'])}")
 
 
-async def _whole_set(title: str, desk: Desk, channel: str) -> Card:
+async def _whole_set(title: str, context: CommandContext, channel: str) -> Card:
     card = await card_of(
-        title, await subscription_sources.lines_of(desk, channel), desk=desk, channel=channel
+        title, await subscription_sources.lines_of(context, channel), context=context, channel=channel
     )
     return replace(card, data=None)
 
 
-async def _sequence_name(invocation: Invocation, desk: Desk) -> str | Card:
+async def _sequence_name(invocation: Invocation, context: CommandContext) -> str | Card:
     """The name that deliveries carry, or the question which sequence is meant."""
     said = invocation.values["sequence"]
     if not said:
         return ""
-    found = pick_sequence(await desk.client.list_sequences(priority=Priority.INTERACTIVE), [said])
+    found = pick_sequence(await context.client.list_sequences(priority=Priority.INTERACTIVE), [said])
     if isinstance(found, Picked):
         return found.sequence.label
     return found.card(
@@ -88,26 +88,26 @@ async def _sequence_name(invocation: Invocation, desk: Desk) -> str | Card:
     )
 
 
-async def unsubscribe(invocation: Invocation, desk: Desk) -> Outcome:
+async def unsubscribe(invocation: Invocation, context: CommandContext) -> Outcome:
     """`unsubscribe EVENT… [sequence=…] [inbox=…] [here|#channel]`; `all` without a filter ends every one."""
-    values, records = invocation.values, need_records(desk)
-    channel = _channel(values, desk)
+    values, records = invocation.values, need_records(context)
+    channel = _channel(values, context)
     if not channel:
         return _nowhere()
-    known = await records.subscriptions(desk.workspace.name, channel)
+    known = await records.subscriptions(context.workspace.name, channel)
     ended = [one for one in known if _meant(one, values)]
-    count = await records.unsubscribe(desk.workspace.name, ended) if ended else 0
+    count = await records.unsubscribe(context.workspace.name, ended) if ended else 0
     if not count:
-        return await _not_ended(values, desk, channel)
+        return await _not_ended(values, context, channel)
     noun = "subscription" if count == 1 else "subscriptions"
-    card = await _whole_set(f"{count} {noun} ended; {_said(channel)} is now told of", desk, channel)
+    card = await _whole_set(f"{count} {noun} ended; {_said(channel)} is now told of", context, channel)
     return Outcome(card=replace(card, tone=Tone.GOOD), result=f"{channel}: {count} ended")
 
 
-async def _not_ended(values: Mapping[str, Any], desk: Desk, channel: str) -> Outcome:
+async def _not_ended(values: Mapping[str, Any], context: CommandContext, channel: str) -> Outcome:
     """No command made it; where the settings did, they are what is to be changed."""
-    card = await _whole_set(f"{_said(channel)} has no such subscription", desk, channel)
-    rules = subscription_sources.rules_of(desk.settings, desk.workspace, channel)
+    card = await _whole_set(f"{_said(channel)} has no such subscription", context, channel)
+    rules = subscription_sources.rules_of(context.settings, context.workspace, channel)
     held = sorted({rule.place for rule in rules if _meant(rule.subscription, values)})
     said = (f"The settings say it, in {' and '.join(held)}: change it there.",) if held else ()
     return Outcome(
@@ -126,32 +126,32 @@ def _said(channel: str) -> str:
     return channel if channel.startswith("#") else f"<#{channel}>"
 
 
-async def digest(invocation: Invocation, desk: Desk) -> Outcome:
+async def digest(invocation: Invocation, context: CommandContext) -> Outcome:
     """`digest now|at 09:00|off`; without a word it tells when the digest comes."""
     action = invocation.values["action"]
     if action == "now":
-        return Outcome(card=await digest_card(desk))
-    channel = _channel(invocation.values, desk)
+        return Outcome(card=await digest_card(context))
+    channel = _channel(invocation.values, context)
     if not channel:
         return _nowhere()
-    records = need_records(desk)
+    records = need_records(context)
     if action == "show":
-        return Outcome(card=await _digest_shown(desk, channel))
+        return Outcome(card=await _digest_shown(context, channel))
     at = invocation.values["at"]
-    await records.set_digest(desk.workspace.name, channel, at)
-    card = _digest_times(await records.digest_at(desk.workspace.name, channel), channel=channel)
+    await records.set_digest(context.workspace.name, channel, at)
+    card = _digest_times(await records.digest_at(context.workspace.name, channel), channel=channel)
     return Outcome(
         card=replace(card, tone=Tone.GOOD), result=f"{channel}: digest {f'at {at}' if at else 'off'}"
     )
 
 
-async def _digest_shown(desk: Desk, channel: str) -> Card:
+async def _digest_shown(context: CommandContext, channel: str) -> Card:
     """When it comes; in a channel, it may be of several workspaces."""
-    at = await need_records(desk).digest_at(desk.workspace.name, channel)
+    at = await need_records(context).digest_at(context.workspace.name, channel)
     card = _digest_times(at, channel=channel)
-    if len(subscription_sources.workspaces_of(desk)) == 1:
+    if len(subscription_sources.workspaces_of(context)) == 1:
         return card
-    return replace(card, title=f"Digests of {_said(channel)}", text=(await _digests(desk, channel),))
+    return replace(card, title=f"Digests of {_said(channel)}", text=(await _digests(context, channel),))
 
 
 def _often(rhythm: str) -> str:

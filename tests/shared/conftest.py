@@ -1,4 +1,4 @@
-"""A desk for every test, and an account of the service."""
+"""A command context for every test, and an account of the service."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def account(founded: Path, tmp_path: Path) -> str:
 
 @pytest.fixture
 async def office() -> AsyncIterator[Office]:
-    """A desk with the doubles behind it."""
+    """A command context over the doubles."""
     office = open_office()
     yield office
     await office.client.aclose()

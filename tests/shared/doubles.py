@@ -29,7 +29,7 @@ from shared.domain.records import (
     Timer,
 )
 from shared.operations import run
-from shared.operations.context import Desk
+from shared.operations.context import CommandContext
 from shared.settings import Workspace
 
 NOW = datetime(2026, 3, 10, 14, 30, tzinfo=UTC)
@@ -203,7 +203,7 @@ class MemoryRecords:
 
 @dataclass
 class Office:
-    """A desk over the doubles; `say` runs a line as a person would."""
+    """A command context over the doubles; `say` runs a line as a person would."""
 
     service: Service
     client: OutreachClient
@@ -213,8 +213,8 @@ class Office:
     confirmed: bool = False
 
     @property
-    def desk(self) -> Desk:
-        return Desk(
+    def context(self) -> CommandContext:
+        return CommandContext(
             workspace=Workspace(name="default", base_url=BASE, api_key=SecretStr(KEY)),
             client=self.client,
             actor=self.actor,
@@ -225,7 +225,7 @@ class Office:
         )
 
     async def say(self, line: str) -> Card:
-        return await run(parse(line), self.desk)
+        return await run(parse(line), self.context)
 
     @contextmanager
     def failing(self, endpoint: str, instead: httpx.Response | Exception) -> Iterator[None]:

@@ -19,7 +19,7 @@ from shared.text.tokenize import join
 from tui.model.board import Board
 
 if TYPE_CHECKING:
-    from shared.operations.context import Desk
+    from shared.operations.context import CommandContext
 
 logger = logging.getLogger(__name__)
 
@@ -77,12 +77,12 @@ def changes(line: str) -> bool:
         return False
 
 
-async def run_at(desk: Desk, line: str) -> Card:
+async def run_at(context: CommandContext, line: str) -> Card:
     """Carry out a command line; every failure is a card too."""
     from shared import operations  # late: nobody acts before there is something to see
 
     try:
-        return await operations.run(parse(line), desk)
+        return await operations.run(parse(line), context)
     except Exception as error:  # noqa: BLE001 # whatever it is becomes a card, and the screen lives
         card = operations.error_card(error)
         logger.warning("%s: %s", line, card.summary)

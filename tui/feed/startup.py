@@ -27,7 +27,7 @@ from tui.system.fast_start import Glimpse
 
 if TYPE_CHECKING:
     from shared.api import OutreachClient
-    from shared.operations.context import Desk
+    from shared.operations.context import CommandContext
     from shared.settings import Settings
     from tui.feed.poller import Poller
     from tui.feed.workspace_state import Station
@@ -76,7 +76,7 @@ class Opening:
         self._now = now
         self._poller: Poller | None = None
         self._client: OutreachClient | None = None
-        self._desk: Desk | None = None
+        self._context: CommandContext | None = None
         self._acting = asyncio.Event()
         self._equipped = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -110,11 +110,11 @@ class Opening:
             return self._sent
 
     async def run(self, line: str) -> Card:
-        """Carry out a command line, as soon as there is a desk; who only looks needs none."""
+        """Carry out a command line, as soon as there is a context; a reader needs none."""
         self._acting.set()
         await self._equipped.wait()
-        assert self._desk
-        return await run_at(self._desk, line)
+        assert self._context
+        return await run_at(self._context, line)
 
     async def _run(self, deliver: Callable[[Tick], object]) -> None:
         last = await asyncio.to_thread(self.glimpse.last)
@@ -189,12 +189,12 @@ class Opening:
                 await self._poller.aclose()
 
     async def _serve(self, settings: Settings, client: OutreachClient) -> None:
-        """Make a desk for the first command; what opens the records takes ten megabytes."""
-        from shared.operations.context import Desk
+        """Make the context for the first command; what opens the records takes ten megabytes."""
+        from shared.operations.context import CommandContext
 
         await self._acting.wait()
         async with self._recording(settings) as records:
-            self._desk = Desk(
+            self._context = CommandContext(
                 workspace=settings.workspace(self.glimpse.workspace),
                 client=client,
                 actor=Actor(name=getpass.getuser(), face="dashboard"),

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bot.alerts import recovery
-from bot.commands.context import open_desks
+from bot.commands.context import open_contexts
 from bot.jobs.history_sampler import Remembering
 from bot.jobs.register import open_histories
 from bot.store import open_ledger
@@ -148,10 +148,10 @@ async def test_the_bot_keeps_how_things_stand_where_no_dashboard_does(house: Hou
 
     async with (
         open_ledger(settings.database) as ledger,
-        open_desks(settings, ledger) as desks,
-        open_histories(desks) as histories,
+        open_contexts(settings, ledger) as contexts,
+        open_histories(contexts) as histories,
     ):
-        memory = Remembering(desks, histories)
+        memory = Remembering(contexts, histories)
         await memory.keep()
         remote.refuses = 401
         await memory.keep()

@@ -83,7 +83,7 @@ def test_the_button_of_a_choice_names_the_sequence_it_shows(name: str, other: st
 async def test_no_text_and_no_log_line_has_the_key(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     office = open_office()
-    told = [repr(office.desk), repr(office.client)]
+    told = [repr(office.context), repr(office.client)]
     async with office.client:
         for instead in (
             httpx.ConnectError("no"),

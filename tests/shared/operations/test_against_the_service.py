@@ -18,7 +18,7 @@ from shared.domain.records import Actor, RecordsUnavailable
 from shared.domain.snapshot import SOURCES, take
 from shared.history import History
 from shared.operations import asks, error_card, run
-from shared.operations.context import Desk, open_client
+from shared.operations.context import CommandContext, open_client
 from shared.settings import Need, Settings, load
 from tests.shared.doubles import MemoryRecords, Unpaced, facts
 
@@ -47,10 +47,10 @@ def settings(service: Service, own_state: None) -> Settings:
 
 
 @pytest.fixture
-async def desk(settings: Settings) -> AsyncIterator[Desk]:
+async def context(settings: Settings) -> AsyncIterator[CommandContext]:
     workspace = settings.workspace()
     async with open_client(settings, workspace) as client:
-        yield Desk(
+        yield CommandContext(
             workspace=workspace,
             client=client,
             actor=Actor(name="ann", face="slack", channel="C1"),
@@ -60,20 +60,20 @@ async def desk(settings: Settings) -> AsyncIterator[Desk]:
 
 
 @pytest.fixture
-async def unhurried(desk: Desk, service: Service) -> AsyncIterator[Desk]:
-    """A desk whose requests wait for no turn, at a service that counts none."""
+async def unhurried(context: CommandContext, service: Service) -> AsyncIterator[CommandContext]:
+    """A context whose requests wait for no turn, at a service that counts none."""
     async with httpx.AsyncClient() as control:
         (await control.put(f"{service.control_url}/limiter", json={"form": "off"})).raise_for_status()
-    key = desk.workspace.api_key.get_secret_value()
+    key = context.workspace.api_key.get_secret_value()
     async with OutreachClient(base_url=service.base_url, api_key=key, pacer=Unpaced()) as client:
-        yield replace(desk, client=client)
+        yield replace(context, client=client)
 
 
-async def say(desk: Desk, line: str) -> Card:
-    return await run(parse(line), desk)
+async def say(context: CommandContext, line: str) -> Card:
+    return await run(parse(line), context)
 
 
-async def test_reading_commands_answer_with_the_documents_words(unhurried: Desk) -> None:
+async def test_reading_commands_answer_with_the_documents_words(unhurried: CommandContext) -> None:
     sequences = await say(unhurried, "sequences")
     assert sequences.data
     assert all(
@@ -94,33 +94,33 @@ async def test_reading_commands_answer_with_the_documents_words(unhurried: Desk)
     assert {row["status"] for row in leads.data} == {"interested"}
 
 
-async def test_a_sequence_is_paused_by_name_and_undone_by_the_button(desk: Desk) -> None:
-    active = (await say(desk, "sequences active")).data or ()
+async def test_a_sequence_is_paused_by_name_and_undone_by_the_button(context: CommandContext) -> None:
+    active = (await say(context, "sequences active")).data or ()
     one = active[0]
-    card = await say(desk, f'pause "{one["name"]}" for 2h reason too many bounces')
+    card = await say(context, f'pause "{one["name"]}" for 2h reason too many bounces')
     assert card.tone is Tone.GOOD
-    assert one["id"] in {row["id"] for row in (await say(desk, "sequences paused")).data or ()}
-    undone = await say(desk, card.buttons[0].command)
+    assert one["id"] in {row["id"] for row in (await say(context, "sequences paused")).data or ()}
+    undone = await say(context, card.buttons[0].command)
     assert "no longer resumes by itself" in undone.footer
-    assert one["id"] in {row["id"] for row in (await say(desk, "sequences active")).data or ()}
+    assert one["id"] in {row["id"] for row in (await say(context, "sequences active")).data or ()}
 
 
-async def test_a_lead_is_added_found_and_removed(desk: Desk) -> None:
-    sequence = ((await say(desk, "sequences")).data or ())[0]["id"]
-    added = await say(desk, f'add ann.new@example.org to {sequence} first_name="Ann Marie" plan=pro')
+async def test_a_lead_is_added_found_and_removed(context: CommandContext) -> None:
+    sequence = ((await say(context, "sequences")).data or ())[0]["id"]
+    added = await say(context, f'add ann.new@example.org to {sequence} first_name="Ann Marie" plan=pro')
     assert added.tone is Tone.GOOD
-    again = await say(desk, f"add ann.new@example.org to {sequence}")
+    again = await say(context, f"add ann.new@example.org to {sequence}")
     assert again.tone is Tone.WARN
-    found = await say(desk, "lead ann.new@example.org")
+    found = await say(context, "lead ann.new@example.org")
     assert facts(found)["plan"] == "pro"
-    question = await say(desk, "remove ann.new@example.org")
+    question = await say(context, "remove ann.new@example.org")
     line = asks(question)
     assert line
-    assert (await say(desk, line)).tone is Tone.GOOD
-    assert (await say(desk, line)).tone is Tone.WARN
+    assert (await say(context, line)).tone is Tone.GOOD
+    assert (await say(context, line)).tone is Tone.WARN
 
 
-async def test_no_command_of_the_table_fails_without_being_understood(unhurried: Desk) -> None:
+async def test_no_command_of_the_table_fails_without_being_understood(unhurried: CommandContext) -> None:
     searching = {"lead", "remove"}  # a page at a time, at the service's pace; they have a test of their own
     for command in (known for name, known in COMMANDS.items() if name not in searching):
         for line in command.examples:
@@ -130,13 +130,13 @@ async def test_no_command_of_the_table_fails_without_being_understood(unhurried:
 
 
 async def test_another_workspaces_key_sees_nothing_of_this(
-    service: Service, settings: Settings, desk: Desk
+    service: Service, settings: Settings, context: CommandContext
 ) -> None:
     environ = {"OUTREACH_BASE_URL": service.base_url, "OUTREACH_API_KEY": service.api_keys["globex"]}
     other = load(environ=environ)
     async with open_client(other, other.workspace()) as client:
         theirs = {s.id for s in await client.list_sequences()}
-    ours = {row["id"] for row in (await say(desk, "sequences")).data or ()}
+    ours = {row["id"] for row in (await say(context, "sequences")).data or ()}
     assert not ours & theirs
 
 
@@ -144,26 +144,28 @@ async def test_a_wrong_key_is_a_card_that_says_so(service: Service, own_state: N
     settings = load(environ={"OUTREACH_BASE_URL": service.base_url, "OUTREACH_API_KEY": "wrong"})
     workspace = settings.workspace()
     async with open_client(settings, workspace) as client:
-        desk = Desk(
+        context = CommandContext(
             workspace=workspace,
             client=client,
             actor=Actor(name="ann"),
             records=None,
             now=lambda: datetime.now(UTC),
         )
-        told = facts(await say(desk, "status"))
+        told = facts(await say(context, "status"))
         assert told["Service"].startswith("not available")
         with pytest.raises(Exception, match="key") as caught:
-            await say(desk, "sequences")
+            await say(context, "sequences")
         assert "API key" in error_card(caught.value).title
         with pytest.raises(RecordsUnavailable):
-            await say(desk, "open")
+            await say(context, "open")
 
 
-async def test_a_snapshot_of_the_service_is_whole_and_can_be_kept(desk: Desk, settings: Settings) -> None:
-    taken = await take(desk.client, "default", now=desk.now())
+async def test_a_snapshot_of_the_service_is_whole_and_can_be_kept(
+    context: CommandContext, settings: Settings
+) -> None:
+    taken = await take(context.client, "default", now=context.now())
     assert all(taken.reading(source).value is not None for source in SOURCES.values())
     async with History(settings.history_database) as history:
-        await history.add(taken, now=desk.now())
-        again = await history.snapshot_at("default", desk.now())
+        await history.add(taken, now=context.now())
+        again = await history.snapshot_at("default", context.now())
     assert again == taken

@@ -75,11 +75,11 @@ async def test_who_has_time_looks_further_and_sees_how_far(office: Office) -> No
         {"id": f"ld_{n}", "email": f"p{n}@acme.com", "status": "active"} for n in range(2100)
     ]
     counts: list[int] = []
-    desk = replace(office.desk, pages_searched=30, progress=counts.append)
-    card = await run(parse("lead p2050@acme.com"), desk)
+    context = replace(office.context, pages_searched=30, progress=counts.append)
+    card = await run(parse("lead p2050@acme.com"), context)
     assert facts(card)["Address"] == "p2050@acme.com"
     assert counts == list(range(100, 2101, 100))
-    assert "All 2,100 leads" in text(await run(parse("lead p9@b.com"), desk))
+    assert "All 2,100 leads" in text(await run(parse("lead p9@b.com"), context))
 
 
 async def test_add_adds_with_fields(office: Office) -> None:

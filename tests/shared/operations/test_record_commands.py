@@ -148,7 +148,7 @@ async def test_the_digest_tells_the_day_against_the_day_before(office: Office) -
 async def test_the_weeks_digest_is_about_seven_days_and_the_seven_before(office: Office) -> None:
     day = NOW.date()
     records(office).came = {day - timedelta(days=n): {"reply.ooo": 1} for n in range(12)}
-    card = await digest_card(office.desk, every="week")
+    card = await digest_card(office.context, every="week")
     assert card.title == "Digest, 3 to 9 March"
     assert card.text == ("Changes are against 24 February to 2 March.",)
     assert facts(card)["Came in"] == "7 reply.ooo (▲ 75 %)"
@@ -193,9 +193,9 @@ async def test_without_records_their_commands_say_so(office: Office, line: str) 
 
 async def test_buttons_name_the_workspace_the_card_is_about(office: Office) -> None:
     acme = Workspace(name="acme", base_url=BASE, api_key=SecretStr("key"))
-    card = await run(parse("pause sq_1"), replace(office.desk, workspace=acme))
+    card = await run(parse("pause sq_1"), replace(office.context, workspace=acme))
     assert parse(card.buttons[0].command).workspace == "acme"
-    explicit = await run(parse("sequences @default"), office.desk)
+    explicit = await run(parse("sequences @default"), office.context)
     assert explicit.buttons[0].command.endswith("@default")
     assert records(office).entries == [
         AuditEntry(

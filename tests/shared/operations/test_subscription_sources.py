@@ -12,7 +12,7 @@ from shared.commands import parse
 from shared.domain.alert_settings import UNASKED
 from shared.domain.card import Tone
 from shared.operations import run
-from shared.operations.context import Desk
+from shared.operations.context import CommandContext
 from shared.settings import load
 from tests.shared.doubles import Office, text
 
@@ -49,19 +49,21 @@ workspace = "globex"
 
 
 @pytest.fixture
-def desk(office: Office, tmp_path: Path) -> Desk:
-    """A desk of the workspace acme, beside another one."""
+def context(office: Office, tmp_path: Path) -> CommandContext:
+    """The context of the workspace acme, beside another one."""
     file = tmp_path / "outreach.toml"
     file.write_text(FILE)
     settings = load(config=file, environ={})
-    return replace(office.desk, settings=settings, workspace=settings.workspace("acme"))
+    return replace(office.context, settings=settings, workspace=settings.workspace("acme"))
 
 
-async def test_the_set_holds_what_the_settings_say_each_with_where_to_change_it(desk: Desk) -> None:
-    await run(parse("subscribe lead.replied lead.bounced inbox=good.com @acme"), desk)
+async def test_the_set_holds_what_the_settings_say_each_with_where_to_change_it(
+    context: CommandContext,
+) -> None:
+    await run(parse("subscribe lead.replied lead.bounced inbox=good.com @acme"), context)
     file, ann = "in outreach.toml: [[routes.rules]]", "U0ANN00001"
     ended = "unsubscribe lead.bounced lead.replied inbox=good.com"
-    assert (await run(parse("subscriptions"), desk)).text[:5] == (
+    assert (await run(parse("subscriptions"), context)).text[:5] == (
         f"lead.bounced, lead.replied: only of good.com, in acme, full. To undo: {ended} @acme",
         f"reply.ooo: only of Q3 founders, full. To undo: {file} no. 1",
         "reply.interested, domain.paused: in acme, full. To undo: the setting alert_channel of the workspace",
@@ -70,40 +72,44 @@ async def test_the_set_holds_what_the_settings_say_each_with_where_to_change_it(
     )
 
 
-async def test_many_are_a_table_that_leaves_none_out(desk: Desk) -> None:
+async def test_many_are_a_table_that_leaves_none_out(context: CommandContext) -> None:
     for number in range(30):
-        await run(parse(f"subscribe lead.replied inbox=d{number}.com @acme"), desk)
-    card = await run(parse("subscriptions"), desk)
+        await run(parse(f"subscribe lead.replied inbox=d{number}.com @acme"), context)
+    card = await run(parse("subscriptions"), context)
     assert card.table is not None
     assert len(card.table.rows) == 2 * 30 + 3, "the records of the test know no workspace"
 
 
-async def test_a_button_that_ends_something_names_its_own_workspace_and_channel(desk: Desk) -> None:
-    card = await run(parse("subscribe lead.replied"), desk)
+async def test_a_button_that_ends_something_names_its_own_workspace_and_channel(
+    context: CommandContext,
+) -> None:
+    card = await run(parse("subscribe lead.replied"), context)
     commands = [parse(button.command) for button in card.buttons]
     assert [one.workspace for one in commands] == ["acme", "globex"]
     assert {one.values["channel"] for one in commands} == {"C1"}, "wherever the message is read"
 
 
-async def test_quiet_hours_mentions_and_the_fallback_are_said(desk: Desk) -> None:
-    told = text(await run(parse("subscriptions <#C9>"), desk))
+async def test_quiet_hours_mentions_and_the_fallback_are_said(context: CommandContext) -> None:
+    told = text(await run(parse("subscriptions <#C9>"), context))
     assert "Quiet from 20:00 to 08:00 Europe/Berlin" in told
     assert "calls S0SALESAES" in told
     assert "It is the fallback" in told
     assert "reply.interested, domain.paused: in globex, full. To undo: the setting [routes] fallback" in told
 
 
-async def test_what_the_settings_say_is_not_ended_by_a_command_that_says_where_it_is(desk: Desk) -> None:
+async def test_what_the_settings_say_is_not_ended_by_a_command_that_says_where_it_is(
+    context: CommandContext,
+) -> None:
     card = await run(
-        parse('unsubscribe reply.ooo sequence="Q3 founders"'), replace(desk, records=desk.records)
+        parse('unsubscribe reply.ooo sequence="Q3 founders"'), replace(context, records=context.records)
     )
     assert card.tone is Tone.WARN
     assert card.refused
     assert "[[routes.rules]] no. 1: change it there" in text(card)
 
 
-async def test_as_data_each_says_where_it_comes_from(desk: Desk) -> None:
-    card = await run(parse("subscriptions"), desk)
+async def test_as_data_each_says_where_it_comes_from(context: CommandContext) -> None:
+    card = await run(parse("subscriptions"), context)
     assert {row["origin"] for row in card.data or ()} == {"outreach.toml", "alert channel"}
     assert {row["workspace"] for row in card.data or ()} == {"acme", "globex"}
 
@@ -112,21 +118,27 @@ def test_what_comes_unasked_is_what_the_bot_posts_unasked() -> None:
     assert set(UNASKED) == {name for name, kind in KINDS.items() if kind.at_once}
 
 
-async def test_where_there_are_several_workspaces_every_card_says_whose_it_is(desk: Desk) -> None:
-    assert (await run(parse("sequences"), desk)).footer.startswith("Workspace acme")
+async def test_where_there_are_several_workspaces_every_card_says_whose_it_is(
+    context: CommandContext,
+) -> None:
+    assert (await run(parse("sequences"), context)).footer.startswith("Workspace acme")
 
 
-async def test_a_channel_may_have_its_own_quiet_hours_and_call_somebody_else_or_nobody(desk: Desk) -> None:
-    told = text(await run(parse("subscriptions"), desk))
+async def test_a_channel_may_have_its_own_quiet_hours_and_call_somebody_else_or_nobody(
+    context: CommandContext,
+) -> None:
+    told = text(await run(parse("subscriptions"), context))
     assert "Quiet from 18:00 to 09:00 America/New_York" in told
     assert "calls S0SALESAES" not in told
-    other = text(await run(parse("subscriptions <#C2>"), desk))
+    other = text(await run(parse("subscriptions <#C2>"), context))
     assert "Quiet" not in other
     assert "An interested reply calls S0SALESAES" in other
 
 
-async def test_the_digests_of_all_workspaces_are_shown_where_they_come_to_one_channel(desk: Desk) -> None:
-    await run(parse("digest at 9 Europe/Berlin"), desk)
-    card = await run(parse("digest"), desk)
+async def test_the_digests_of_all_workspaces_are_shown_where_they_come_to_one_channel(
+    context: CommandContext,
+) -> None:
+    await run(parse("digest at 9 Europe/Berlin"), context)
+    card = await run(parse("digest"), context)
     assert card.title == "Digests of <#C1>"
     assert "every day at 09:00 Europe/Berlin for acme" in text(card)
