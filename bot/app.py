@@ -57,7 +57,7 @@ from bot.store.db.lock import sole_owner
 from bot.store.queue import retention
 from bot.telemetry import logs
 from shared.settings import Settings
-from shared.text.parent_watch import parent_gone
+from shared.text.parent_watch import wait_for_parent_exit
 
 GRACE = 3.0
 """Seconds that each stage of the shutdown may take."""
@@ -305,7 +305,7 @@ async def _stopping(
     server: Server, signals: Sequence[signal.Signals] = (signal.SIGTERM, signal.SIGINT)
 ) -> AsyncIterator[None]:
     async def with_parent() -> None:
-        await parent_gone()
+        await wait_for_parent_exit()
         server.stop()
 
     loop = asyncio.get_running_loop()

@@ -68,7 +68,7 @@ class Routes:
 
     def _target(self, channel: str, rules: Sequence[Rule], event: Event) -> Target:
         named = next((rule.mention for rule in rules if rule.mention), "")
-        usual = self.routing.manners(channel).mention if event.kind == kinds.INTERESTED else ""
+        usual = self.routing.channel_policy(channel).mention if event.kind == kinds.INTERESTED else ""
         condensed = bool(rules) and all(rule.subscription.condensed for rule in rules)
         return Target(channel=channel, condensed=condensed, mention=named or usual)
 
@@ -76,7 +76,8 @@ class Routes:
         kind = kinds.kind_of(event.kind)
         targets = self.targets(event, workspace=pending.workspace)
         quiet = {
-            one.channel: self.routing.manners(one.channel).quiet_until(pending.last_at) for one in targets
+            one.channel: self.routing.channel_policy(one.channel).quiet_until(pending.last_at)
+            for one in targets
         }
         first = [
             Planned(

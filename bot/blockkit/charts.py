@@ -84,14 +84,14 @@ class Pen:
         size: float,
         colour: str,
         anchor: str = "la",
-        spare: str = "",
+        fallback: str = "",
         room: float = WIDTH,
     ) -> None:
         """Words, or the spare ones where these cannot be drawn, cut to their room.
 
         `anchor` is as Pillow has it (la: left, ascender).
         """
-        drawn = self._letters.draws(text, font=self._font) or self._letters.draws(spare, font=self._font)
+        drawn = self._letters.draws(text, font=self._font) or self._letters.draws(fallback, font=self._font)
         if drawn is None:
             return
         font = drawn[1].font_variant(size=size * SCALE)
@@ -162,12 +162,12 @@ def _runs(
 def _bars(pen: Pen, chart: Chart) -> None:
     known = [value for _, values in chart.series for value in values if value is not None]
     top, room = max(known, default=0) or 1, WIDTH - RIGHT - NAMES - FIGURES
-    spare = chart.spare or tuple(str(n) for n in range(1, len(chart.labels) + 1))
+    fallbacks = chart.fallback_labels or tuple(str(n) for n in range(1, len(chart.labels) + 1))
     for n, (name, _) in enumerate(chart.series):
         pen.text((NAMES + n * 100, TOP - 22), name, size=12, colour=COLOURS[n + 1], room=96)
     for row, label in enumerate(chart.labels):
         y = TOP + row * BAR_ROW
-        pen.text((LEFT, y + 4), label, size=13, colour=INK, spare=spare[row], room=NAMES - LEFT - 10)
+        pen.text((LEFT, y + 4), label, size=13, colour=INK, fallback=fallbacks[row], room=NAMES - LEFT - 10)
         for n, (_, values) in enumerate(chart.series):
             value = values[row]
             if value is not None:

@@ -44,7 +44,7 @@ def cut(text: str, most: int) -> str:
 
 def draw_button(button: Button, number: int) -> dict[str, Any]:
     """A button as an element; `number` tells it from its neighbours."""
-    if button.picks:
+    if button.picks_time:
         return DateTimePickerElement(action_id=f"{PICK}{button.command}").to_dict()
     leads = bool(button.url)
     return ButtonElement(

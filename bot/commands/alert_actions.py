@@ -18,8 +18,8 @@ from shared.api.events import Event, read_event
 from shared.commands import Role
 from shared.domain.card import Button, Card, Tone
 from shared.domain.records import Actor, AuditEntry
-from shared.domain.recurrence import zone_of
-from shared.text.tokenize import read_duration
+from shared.domain.recurrence import find_zone
+from shared.text.tokenize import parse_duration
 
 VERBS = frozenset({"claim", "release", "snooze", "wake", "handled", "reopen"})
 ALERT = "al_"
@@ -35,7 +35,7 @@ class Done:
     shown: bool = False
 
 
-class Attention:
+class AlertPolicy:
     """`perform` one of the lines for a person; `zone` is where mornings begin."""
 
     def __init__(self, ledger: Ledger, *, changed: Callable[[], None], zone: tzinfo = UTC) -> None:
@@ -61,7 +61,7 @@ class Attention:
         return Done(card=changed(verb, held, until=until.astimezone(zone)), shown=True)
 
     def _zone_of(self, person: Person) -> tzinfo:
-        return zone_of(person.zone) or self._zone
+        return find_zone(person.zone) or self._zone
 
     async def _change(self, verb: str, alert: str, actor: Actor, *, until: datetime) -> Held | None:
         match verb:
@@ -142,7 +142,7 @@ def snoozed_until(said: str, *, now: datetime, zone: tzinfo) -> datetime | None:
         "monday": datetime.combine(local.date() + timedelta(days=7 - local.weekday()), MORNING, zone),
     }
     until = presets.get(said)
-    if until is None and (length := read_duration(said)):
+    if until is None and (length := parse_duration(said)):
         until = now + length
     if until is None and said.isdecimal() and len(said) < 12:
         until = datetime.fromtimestamp(int(said), UTC)
@@ -166,6 +166,6 @@ def choices(alert: str, *, now: datetime, zone: tzinfo) -> Card:
     return Card(
         title="Put it off until …",
         text=("It comes back by itself, into its thread, and waits again for somebody to take it.",),
-        buttons=(*moments.values(), Button(label="Another time", command=f"snooze {alert}", picks=True)),
+        buttons=(*moments.values(), Button(label="Another time", command=f"snooze {alert}", picks_time=True)),
         footer=f"Times of day are those of {zone}.",
     )

@@ -29,7 +29,7 @@ from shared.commands import COMMANDS, CONFIRMED, Command, Invocation, Role, Usag
 from shared.commands.arguments import clip
 from shared.domain.card import Button, Card, Tone
 from shared.domain.records import Actor, AuditEntry, RecordsUnavailable
-from shared.domain.recurrence import zone_of
+from shared.domain.recurrence import find_zone
 from shared.operations import subscription_sources
 from shared.operations.context import CommandContext
 from shared.operations.outcome import show_time
@@ -84,8 +84,8 @@ class Acts:
         """Who draws the charts of answers; without, they are answered as they are."""
         self._interaction = Interaction(contexts.ledger.store)
         self._bulk = Bulk(contexts.ledger, self._interaction)
-        self._attention = Attention(
-            contexts.ledger, changed=changed, zone=zone_of(contexts.settings.routes.zone) or UTC
+        self._alert_policy = AlertPolicy(
+            contexts.ledger, changed=changed, zone=find_zone(contexts.settings.routes.zone) or UTC
         )
 
     async def perform(self, line: str, person: Person, *, channel: str) -> Answer:
@@ -120,7 +120,7 @@ class Acts:
         if not permissions.may(person, CLAIM, needed=Role.OPERATOR, rules=self._rules, channel=channel):
             return Answer(card=await self._refusal(CLAIM, verb, Role.OPERATOR, person, channel=channel))
         granted = replace(person, role=Role.ADMIN if role_is_less(person) else person.role)
-        done = await self._attention.perform(verb, rest, granted, _actor(person, channel))
+        done = await self._alert_policy.perform(verb, rest, granted, _actor(person, channel))
         return Answer(card=done.card, seen=done.shown, settles=verb == "snooze" and " " in rest)
 
     async def _command(self, invocation: Invocation, person: Person, *, channel: str) -> Answer:
@@ -163,7 +163,7 @@ class Acts:
 
     async def _run(self, invocation: Invocation, person: Person, *, context: CommandContext) -> Answer:
         card = await operations.run(invocation, context)
-        if line := operations.asks(card):
+        if line := operations.confirming_command(card):
             return Answer(card=await self._asked(card, line, person, context=context))
         if (about := invocation.values.get("command")) and context.allows(commands.COMMANDS[about]):
             card = _with_form(card, about)
@@ -201,7 +201,7 @@ class Acts:
             role=permissions.role_of(person),
         )
         may = partial(self._may, person, channel=channel)
-        return replace(context, may=may, name_of=self._people.said_of)
+        return replace(context, permits=may, display_name=self._people.said_of)
 
     def _may(self, person: Person, command: Command, *, channel: str) -> bool:
         return permissions.allowed(person, command, rules=self._rules, channel=channel)

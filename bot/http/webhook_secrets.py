@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from shared.settings import Settings, UnknownWorkspace
-from shared.storage.webhook_subscriptions import SubscriptionBook
+from shared.storage.webhook_subscriptions import WebhookFile
 
 REMEMBERED = 1.0
 """Seconds between looks at the file of stored secrets, while signatures match."""
@@ -18,7 +18,7 @@ class Secrets:
 
     def __init__(self, settings: Settings, *, now: Callable[[], float]) -> None:
         self._settings, self._now = settings, now
-        self._book = SubscriptionBook(settings.state_dir / "webhooks.json")
+        self._book = WebhookFile(settings.state_dir / "webhooks.json")
         self._known: dict[str, tuple[float, Keys]] = {}
 
     def workspace(self, name: str) -> str | None:

@@ -10,7 +10,7 @@ from bot.jobs.scheduler import BOT
 from bot.slack.chart_uploads import Pictures
 from bot.store import Ledger
 from shared.domain.card import Card
-from shared.operations import addressed
+from shared.operations import with_workspace
 from shared.operations.digest import digest_card
 
 EVERY = 20.0
@@ -37,4 +37,4 @@ class Digests:
         """Its buttons mean its workspace, whatever channel it is read in."""
         context = self._contexts.at(self._contexts.settings.workspace(workspace), BOT)
         card = await digest_card(context, every=every)
-        return addressed(card, workspace=workspace) if len(self._contexts.clients) > 1 else card
+        return with_workspace(card, workspace=workspace) if len(self._contexts.clients) > 1 else card

@@ -31,9 +31,9 @@ def hang(
 ) -> None:
     """Have the clock ring what is done at intervals."""
     settings = contexts.settings
-    nudging = Reminders(ledger, settings.attention, settings.routes, planned=planned)
+    nudging = Reminders(ledger, settings.alert_policy, settings.routes, planned=planned)
     clockwork.every(reminders.EVERY, nudging.sweep, name="reminders")
-    watch = SpikeWatch(ledger, contexts, settings.attention.spike, settings.routes, planned=planned)
+    watch = SpikeWatch(ledger, contexts, settings.alert_policy.spike, settings.routes, planned=planned)
     clockwork.every(spikes.EVERY, watch.look, name="spikes")
     giving = Digests(ledger, contexts, pictures, planned=planned)
     clockwork.every(digests.EVERY, giving.give, name="digests", at_once=True)

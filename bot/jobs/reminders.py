@@ -15,7 +15,7 @@ from bot.store import Ledger
 from bot.store.alerts.snooze import Due
 from bot.store.queue.deliveries import Planned
 from shared.api.events import Event, read_event
-from shared.domain.alert_settings import Attention, Routing
+from shared.domain.alert_settings import AlertPolicy, Routing
 from shared.domain.card import Button, Card, Tone
 from shared.domain.reports import show_number
 
@@ -31,16 +31,21 @@ class Reminders:
     """`sweep` now and then; several processes may, each alert is said once."""
 
     def __init__(
-        self, ledger: Ledger, attention: Attention, routing: Routing, *, planned: Callable[[], None]
+        self, ledger: Ledger, alert_policy: AlertPolicy, routing: Routing, *, planned: Callable[[], None]
     ) -> None:
-        self._ledger, self._attention, self._routing, self._planned = ledger, attention, routing, planned
+        self._ledger, self._alert_policy, self._routing, self._planned = (
+            ledger,
+            alert_policy,
+            routing,
+            planned,
+        )
 
     async def sweep(self) -> None:
         """Say what is due, and let go of what a quiet time held."""
         found = await self._ledger.sweep(
             self.plan,
-            remind_after=_seconds(self._attention.remind_after),
-            escalate_after=_seconds(self._attention.escalate_after),
+            remind_after=_seconds(self._alert_policy.remind_after),
+            escalate_after=_seconds(self._alert_policy.escalate_after),
         )
         if found:
             self._planned()
@@ -86,7 +91,7 @@ class Reminders:
         self, ones: Sequence[Due], now: float, *, shown: Collection[tuple[str, str]]
     ) -> list[Planned]:
         """An escalation goes to the channel that is named for it, too, unless it is said there in any case."""
-        channel, first = self._attention.escalate_to, ones[0]
+        channel, first = self._alert_policy.escalate_to, ones[0]
         if channel is None or first.what != "escalate" or (first.alert_id, channel) in shown:
             return []
         alone = len(ones) == 1
@@ -105,11 +110,11 @@ class Reminders:
 
     def _mention(self, due: Due, now: float, *, channel: str) -> str:
         """Whom to call: nobody in the channel's quiet hours."""
-        manners = self._routing.manners(channel)
-        if manners.quiet_until(now):
+        channel_policy = self._routing.channel_policy(channel)
+        if channel_policy.quiet_until(now):
             return ""
-        usual = due.mention or manners.mention
-        return (self._attention.escalate_mention or usual) if due.what == "escalate" else usual
+        usual = due.mention or channel_policy.mention
+        return (self._alert_policy.escalate_mention or usual) if due.what == "escalate" else usual
 
 
 _KINDS = {"remind": "reminder", "escalate": "escalation", "back": "back"}

@@ -82,7 +82,7 @@ class Timers:
             due[firing.timer.kind].append(firing)
         for kind, firings in due.items():
             await self._carry_out(kind, firings)
-        strange = await self._ledger.strange_timers(self._kinds)
+        strange = await self._ledger.unknown_timers(self._kinds)
         if strange and strange != self.strange:
             log.warning("timers of unknown kinds are due", kinds=strange)
         self.strange = strange

@@ -95,7 +95,7 @@ class SpikeWatch:
             kind="spike",
             urgency=1,
             note=rendering.write_note(card),
-            held_until=self._routing.manners(channel).quiet_until(now),
+            held_until=self._routing.channel_policy(channel).quiet_until(now),
         )
         return await self._ledger.show_spike(workspace, began, planned)
 

@@ -110,7 +110,7 @@ class Ledger(OverTime):
         """Lease the timers of these kinds that are due."""
         return await self.stamped(lambda c, now: timers.claim(c, kinds, now=now))
 
-    async def strange_timers(self, kinds: Collection[str]) -> Sequence[str]:
+    async def unknown_timers(self, kinds: Collection[str]) -> Sequence[str]:
         """The kinds besides these of which something is due."""
         return await self.read_stamped(lambda c, now: timers.strange(c, kinds, now=now))
 

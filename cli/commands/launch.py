@@ -151,7 +151,7 @@ async def _stopped_or_orphaned(stop: asyncio.Event) -> None:
     """Return at a signal, or when the process that holds this one's lifeline is gone."""
     waits = {
         asyncio.create_task(stop.wait(), name="sandbox-stop"),
-        asyncio.create_task(parent_watch.parent_gone(), name="sandbox-lifeline"),
+        asyncio.create_task(parent_watch.wait_for_parent_exit(), name="sandbox-lifeline"),
     }
     try:
         await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)

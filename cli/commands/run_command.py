@@ -71,7 +71,7 @@ async def _answer(invocation: Invocation, options: Namespace) -> Card:
         with gauge() if invocation.command.name in SEARCHING else contextlib.nullcontext(_unseen) as show:
             seen = replace(context, progress=lambda count: show(Mark(count=count, what="leads looked at")))
             card = await operations.run(invocation, seen)
-        if not operations.asks(card):
+        if not operations.confirming_command(card):
             return card
         _ask(card)
         return await operations.run(invocation, replace(context, confirmed=True))

@@ -21,7 +21,7 @@ from shared.domain.card import Card, Column, Fact, Row, Table, Tone
 from shared.domain.reports import show_number
 from shared.operations.context import open_client
 from shared.settings import Need, Settings, Workspace, load
-from shared.storage.webhook_subscriptions import FILE_NAME, BookUnreadable, SubscriptionBook
+from shared.storage.webhook_subscriptions import FILE_NAME, WebhookFile, WebhookFileUnreadable
 
 PATH = "/webhooks/outreach"
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
@@ -31,16 +31,16 @@ def run(options: Namespace) -> int:
     """`create` or `list`."""
     settings = load(config=options.config, needs=(Need.API,) if options.action == "create" else ())
     workspace = settings.workspace(options.workspace)
-    book = SubscriptionBook(settings.state_dir / FILE_NAME)
+    book = WebhookFile(settings.state_dir / FILE_NAME)
     try:
         if options.action == "list":
             return _list(book, workspace, options)
         return _create(book, workspace, settings, options)
-    except BookUnreadable as fault:
+    except WebhookFileUnreadable as fault:
         raise exit_codes.Failed(str(fault)) from None
 
 
-def _list(book: SubscriptionBook, workspace: Workspace, options: Namespace) -> int:
+def _list(book: WebhookFile, workspace: Workspace, options: Namespace) -> int:
     kept = book.list(workspace.name)
     if options.json:
         card_output.print_data([_data(s, show_secret=options.show_secret) for s in kept])
@@ -58,7 +58,7 @@ def _list(book: SubscriptionBook, workspace: Workspace, options: Namespace) -> i
     return exit_codes.DONE
 
 
-def _create(book: SubscriptionBook, workspace: Workspace, settings: Settings, options: Namespace) -> int:
+def _create(book: WebhookFile, workspace: Workspace, settings: Settings, options: Namespace) -> int:
     url, events = _address(options.url), _kinds(options.events)
     _must_be_new(book, workspace, url, insisted=options.yes)
     _must_be_writable(book)
@@ -76,7 +76,7 @@ def _create(book: SubscriptionBook, workspace: Workspace, settings: Settings, op
 
 
 async def _subscribe(
-    book: SubscriptionBook, workspace: Workspace, settings: Settings, *, url: str, events: Sequence[str]
+    book: WebhookFile, workspace: Workspace, settings: Settings, *, url: str, events: Sequence[str]
 ) -> Subscription:
     """The secret is on disk before anything else happens, Ctrl-C included."""
     async with open_client(settings, workspace) as client:
@@ -115,7 +115,7 @@ def _kinds(events: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(events)) or EVENT_KINDS
 
 
-def _must_be_new(book: SubscriptionBook, workspace: Workspace, url: str, *, insisted: bool) -> None:
+def _must_be_new(book: WebhookFile, workspace: Workspace, url: str, *, insisted: bool) -> None:
     twins = [s for s in book.list(workspace.name) if s.url.rstrip("/") == url.rstrip("/")]
     if twins and not insisted:
         raise exit_codes.Failed(
@@ -124,7 +124,7 @@ def _must_be_new(book: SubscriptionBook, workspace: Workspace, url: str, *, insi
         )
 
 
-def _must_be_writable(book: SubscriptionBook) -> None:
+def _must_be_writable(book: WebhookFile) -> None:
     """Tried before the service is asked, since it shows the secret only once."""
     folder = book.path.parent
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -146,7 +146,7 @@ def _uncertain(url: str) -> Card:
     )
 
 
-def _card(made: Subscription, book: SubscriptionBook, *, show_secret: bool) -> Card:
+def _card(made: Subscription, book: WebhookFile, *, show_secret: bool) -> Card:
     secret = made.secret if show_secret else f"kept in {book.path}, where the bot finds it"
     return Card(
         title=f"Subscribed {made.url}",

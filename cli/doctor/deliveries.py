@@ -11,7 +11,7 @@ import aiohttp
 
 from cli.doctor.finding import Finding, bad, doubtful, good
 from shared.settings import Settings, Workspace
-from shared.storage.webhook_subscriptions import FILE_NAME, BookUnreadable, SubscriptionBook
+from shared.storage.webhook_subscriptions import FILE_NAME, WebhookFile, WebhookFileUnreadable
 
 HEADER = "X-Service-Signature"
 FORGED = "0" * 64
@@ -21,14 +21,14 @@ START = "Start it: outreach bot"
 
 async def examine(settings: Settings) -> AsyncIterator[Finding]:
     """The bot at its own address, then each subscribed address, then the secrets."""
-    book = SubscriptionBook(settings.state_dir / FILE_NAME)
+    book = WebhookFile(settings.state_dir / FILE_NAME)
     own = f"http://{settings.host}:{settings.port}"
     async with aiohttp.ClientSession(timeout=TIMEOUT) as http:
         yield await _ready(http, own)
         for workspace in settings.workspaces.values():
             try:
                 subscribed = book.list(workspace.name)
-            except BookUnreadable as fault:
+            except WebhookFileUnreadable as fault:
                 yield bad(
                     "Webhook secrets",
                     str(fault),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from shared.commands.arguments import Misread, clip
+from shared.commands.arguments import ArgumentError, clip
 from shared.commands.table import COMMANDS, VERBS, Command, Face, Role
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone
 from shared.text.tokenize import Word, from_slack, join, split
@@ -23,13 +23,13 @@ __all__ = [
     "Invocation",
     "Role",
     "UsageError",
-    "aimed_at",
     "from_slack",
     "help_card",
     "join",
     "names_workspace",
     "parse",
     "render",
+    "with_sequence",
 ]
 
 LONGEST_LINE = 4000
@@ -72,7 +72,7 @@ def parse(line: str) -> Invocation:
     rest, flags = _without_flags(words[1:], command=command)
     try:
         values = command.grammar.read(rest)
-    except Misread as error:
+    except ArgumentError as error:
         raise _misused(command, error) from None
     return Invocation(command=command, values={**values, **flags}, workspace=workspace, line=line)
 
@@ -85,7 +85,7 @@ def render(invocation: Invocation) -> str:
     return " ".join([invocation.command.name, *arguments_, *flags, *workspace])
 
 
-def aimed_at(invocation: Invocation, sequence_id: str) -> str:
+def with_sequence(invocation: Invocation, sequence_id: str) -> str:
     values = {**invocation.values, "target": (sequence_id,)}
     return render(replace(invocation, values=values))
 
@@ -128,7 +128,7 @@ def _try(command: Command) -> Button:
     return Button(label=line, command=line)
 
 
-def _misused(command: Command, error: Misread) -> UsageError:
+def _misused(command: Command, error: ArgumentError) -> UsageError:
     usage = command.synopsis
     facts = (
         Fact(label="Usage", value=usage),

@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from shared.api.models import GROUPINGS, LEAD_STATUSES, SEQUENCE_STATUSES
-from shared.text.tokenize import Word, quote, read_duration, show_duration
+from shared.text.tokenize import Word, format_duration, parse_duration, quote
 
 Values = Mapping[str, Any]
 Words = tuple[Word, ...]
@@ -20,7 +20,7 @@ EMAIL = re.compile(r"[^@\s<>,;]+@[^@\s<>,;]+")
 LONGEST_RANGE = 1000
 
 
-class Misread(Exception):
+class ArgumentError(Exception):
     """The words after the verb make no sense; the message says which, `hint` what would."""
 
     def __init__(self, problem: str, *, hint: str = "") -> None:
@@ -49,13 +49,13 @@ def did_you_mean(word: str, known: Collection[str]) -> str:
     return f"Did you mean {near[0]}?" if near else f"It can be: {', '.join(known)}."
 
 
-def _unknown(word: Word, known: Collection[str]) -> Misread:
-    return Misread(f"“{clip(word.text)}” is not known here.", hint=did_you_mean(word.text, known))
+def _unknown(word: Word, known: Collection[str]) -> ArgumentError:
+    return ArgumentError(f"“{clip(word.text)}” is not known here.", hint=did_you_mean(word.text, known))
 
 
 def _none_left(words: Words) -> None:
     if words:
-        raise Misread(f"“{clip(words[0].text)}” is not understood here.")
+        raise ArgumentError(f"“{clip(words[0].text)}” is not understood here.")
 
 
 def _texts(words: Iterable[Word]) -> tuple[str, ...]:
@@ -94,7 +94,9 @@ def _write_target(values: Values) -> list[str]:
 
 def _need_target(words: Words) -> tuple[str, ...]:
     if not any(word.text.strip() for word in words):
-        raise Misread("Which sequence?", hint="Give its id, its name, or a beginning that fits only one.")
+        raise ArgumentError(
+            "Which sequence?", hint="Give its id, its name, or a beginning that fits only one."
+        )
     return _texts(words)
 
 
@@ -119,13 +121,13 @@ def _find_duration(words: Words) -> tuple[int, Any, int]:
         unit = words[at + 2].text if at + 2 < len(words) else ""
         long_form = re.match(r"(?:sec|min|hour|hr|day|week)", unit.lower())
         spelled = amount.text + unit[0] if amount.text.isdigit() and long_form else amount.text
-        if duration := read_duration(spelled):
+        if duration := parse_duration(spelled):
             return at, duration, at + (3 if spelled != amount.text else 2)
         if not amount.text.isdigit() or not unit:
             hint = (
                 "Write 30m, 2h, 1d or 1h30m, a year at most. If it belongs to a name, put that into quotes."
             )
-            raise Misread(f"“{clip(amount.text)}” is no duration.", hint=hint)
+            raise ArgumentError(f"“{clip(amount.text)}” is no duration.", hint=hint)
     return len(words), None, len(words)
 
 
@@ -133,7 +135,7 @@ def _write_pause(values: Values) -> list[str]:
     duration, reason = values["duration"], values["reason"]
     return [
         *_write_target(values),
-        *(["for", show_duration(duration)] if duration else []),
+        *(["for", format_duration(duration)] if duration else []),
         *(["reason", quote(reason)] if reason else []),
     ]
 
@@ -148,7 +150,7 @@ def _read_stats(words: Words) -> Values:
     if rest and rest[0].says("by"):
         rest = rest[1:]
         if not rest:
-            raise Misread("By what?", hint=f"It can be: {', '.join(GROUPINGS)}.")
+            raise ArgumentError("By what?", hint=f"It can be: {', '.join(GROUPINGS)}.")
     if rest and rest[0].text[:1].isalpha() and not rest[0].says("today"):
         by, rest = _grouping(rest[0]), rest[1:]
     if rest:
@@ -173,14 +175,14 @@ def _period(word: Word | None) -> dict[str, Any]:
     if found := re.fullmatch(r"([0-9]{1,4})([dw])", text):
         days = int(found[1]) * (7 if found[2] == "w" else 1)
         if not 1 <= days <= LONGEST_RANGE:
-            raise Misread(f"“{text}” is too many or too few days.", hint=f"1d to {LONGEST_RANGE}d.")
+            raise ArgumentError(f"“{text}” is too many or too few days.", hint=f"1d to {LONGEST_RANGE}d.")
         return {"days": days, "start": None, "end": None}
     if ".." in text:
         start, end = (_day(part) for part in text.split("..", 1))
         if end < start:
-            raise Misread(f"“{clip(text)}” ends before it begins.", hint=f"Write {end}..{start}.")
+            raise ArgumentError(f"“{clip(text)}” ends before it begins.", hint=f"Write {end}..{start}.")
         return {"days": None, "start": start, "end": end}
-    raise Misread(
+    raise ArgumentError(
         f"“{clip(word.text)}” is no period.", hint="Write 7d, today, or FROM..TO like 2026-01-01..2026-01-31."
     )
 
@@ -190,7 +192,7 @@ def _day(text: str) -> date:
         return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date()
     except ValueError:
         said = f"“{clip(text)}” is no date." if text else "A range needs both of its ends."
-        raise Misread(said, hint="Write FROM..TO with dates like 2026-01-31.") from None
+        raise ArgumentError(said, hint="Write FROM..TO with dates like 2026-01-31.") from None
 
 
 def _write_stats(values: Values) -> list[str]:
@@ -207,7 +209,7 @@ def _read_leads(words: Words) -> Values:
 
 def _read_who(words: Words) -> Values:
     if not words or not words[0].text.strip():
-        raise Misread("Which lead?", hint="Give an e-mail address or an id (ld_…).")
+        raise ArgumentError("Which lead?", hint="Give an e-mail address or an id (ld_…).")
     _none_left(words[1:])
     return {"who": words[0].text}
 
@@ -219,11 +221,11 @@ def _read_add(words: Words) -> Values:
             if words
             else "Which address, and to which sequence?"
         )
-        raise Misread(said, hint="For example: add ann@acme.com to “Q3 founders” first_name=Ann")
+        raise ArgumentError(said, hint="For example: add ann@acme.com to “Q3 founders” first_name=Ann")
     rest = words[2:] if words[1:] and words[1].says("to") else words[1:]
     fields = {word.key: word.value for word in rest if word.key}
     if "email" in fields:
-        raise Misread("The address is given already.", hint="Leave out email=…")
+        raise ArgumentError("The address is given already.", hint="Leave out email=…")
     return {
         "email": words[0].text,
         "target": _need_target(tuple(word for word in rest if not word.key)),

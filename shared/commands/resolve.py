@@ -21,7 +21,7 @@ LONGEST_NAME = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Picked:
+class Resolved:
     """One sequence fits; `rest` are the words that are no part of its name."""
 
     sequence: Sequence
@@ -49,7 +49,7 @@ class Ambiguous:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Missing:
+class NoMatch:
     """None fits; `nearest` are those it may have been meant to be."""
 
     said: str
@@ -96,9 +96,9 @@ def _listed(sequences: Many[Sequence], *, total: int) -> Table:
     )
 
 
-def pick_sequence(
+def resolve_sequence(
     sequences: Many[Sequence], words: Many[str], *, greedy: bool = False
-) -> Picked | Ambiguous | Missing:
+) -> Resolved | Ambiguous | NoMatch:
     """The sequence that the words name.
 
     `greedy`: the longest beginning of the words that is an id or a whole name counts, and the rest is a reason.
@@ -107,16 +107,16 @@ def pick_sequence(
     said = " ".join(words).strip()
     fitting = _fitting(sequences, said)
     if len(fitting) == 1:
-        return Picked(sequence=fitting[0])
+        return Resolved(sequence=fitting[0])
     for count in range(min(len(words), LONGEST_NAME), 0, -1) if greedy and not fitting else ():
         fitting = _named(sequences, " ".join(words[:count]))
         if len(fitting) == 1:
-            return Picked(sequence=fitting[0], rest=tuple(words[count:]))
+            return Resolved(sequence=fitting[0], rest=tuple(words[count:]))
         if fitting:
             break
     if fitting:
         return Ambiguous(said=said, candidates=fitting)
-    return Missing(said=said, nearest=_nearest(sequences, said), known=len(sequences))
+    return NoMatch(said=said, nearest=_nearest(sequences, said), known=len(sequences))
 
 
 def _named(sequences: Many[Sequence], said: str) -> tuple[Sequence, ...]:

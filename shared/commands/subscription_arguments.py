@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from shared.api.models import EVENT_KINDS
-from shared.commands.arguments import Grammar, Misread, Values, Words, clip, did_you_mean
-from shared.domain.recurrence import Rhythm, read_rhythm
-from shared.text.tokenize import Word, quote, read_channel
+from shared.commands.arguments import ArgumentError, Grammar, Values, Words, clip, did_you_mean
+from shared.domain.recurrence import Recurrence, parse_recurrence
+from shared.text.tokenize import Word, parse_channel, quote
 
 HERE = ""
 """The channel in which the command is given."""
@@ -25,7 +25,7 @@ def _read_subscribe(words: Words) -> Values:
         else:
             values["events"] += tuple(kind for kind in _events(word) if kind not in values["events"])
     if not values["events"]:
-        raise Misread("Which events?", hint=f"One or more of: {', '.join(EVENT_KINDS)}, or all.")
+        raise ArgumentError("Which events?", hint=f"One or more of: {', '.join(EVENT_KINDS)}, or all.")
     return values
 
 
@@ -36,14 +36,16 @@ def _events(word: Word) -> tuple[str, ...]:
         return EVENT_KINDS
     fitting = tuple(kind for kind in EVENT_KINDS if said in {kind, kind.partition(".")[2]})
     if len(fitting) != 1:
-        raise Misread(f"“{clip(word.text)}” is no event.", hint=did_you_mean(said, (*EVENT_KINDS, "all")))
+        raise ArgumentError(
+            f"“{clip(word.text)}” is no event.", hint=did_you_mean(said, (*EVENT_KINDS, "all"))
+        )
     return fitting
 
 
 def _channel(word: Word) -> str | None:
     if word.says("here"):
         return HERE
-    return None if word.quoted or word.key else read_channel(word.text)
+    return None if word.quoted or word.key else parse_channel(word.text)
 
 
 def _write_subscribe(values: Values) -> list[str]:
@@ -60,7 +62,7 @@ def _read_channel_only(words: Words) -> Values:
     channel = _channel(words[0]) if words else HERE
     if channel is None or words[1:]:
         wrong = words[1] if words[1:] else words[0]
-        raise Misread(f"“{clip(wrong.text)}” is no channel.", hint="Write here, or #channel.")
+        raise ArgumentError(f"“{clip(wrong.text)}” is no channel.", hint="Write here, or #channel.")
     return {"channel": channel}
 
 
@@ -74,22 +76,22 @@ def _read_digest(words: Words) -> Values:
         channel, words = found, words[:-1]
     if not words or words[0].says("now", "off"):
         if words[1:]:
-            raise Misread(f"“{clip(words[1].text)}” is not understood here.")
+            raise ArgumentError(f"“{clip(words[1].text)}” is not understood here.")
         return {"action": words[0].text.lower() if words else "show", "at": None, "channel": channel}
-    return {"action": "at", "at": str(_rhythm(words)), "channel": channel}
+    return {"action": "at", "at": str(_recurrence(words)), "channel": channel}
 
 
-def _rhythm(words: Words) -> Rhythm:
+def _recurrence(words: Words) -> Recurrence:
     texts = [word.text for word in words]
     if texts[-1].lower() in {"am", "pm"}:
         texts[-2:] = ["".join(texts[-2:])]
     hint = "Write now, at 09:00, or off; or in full: mondays at 09:00 Europe/Berlin."
     if texts == ["at"]:
-        raise Misread("At what time?", hint=hint)
-    found = read_rhythm(texts)
+        raise ArgumentError("At what time?", hint=hint)
+    found = parse_recurrence(texts)
     if isinstance(found, str):
         kind = "time of day" if found[:1].isdigit() else "weekday or time zone"
-        raise Misread(f"“{clip(found)}” is no {kind}.", hint=hint)
+        raise ArgumentError(f"“{clip(found)}” is no {kind}.", hint=hint)
     return found
 
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
 
 from shared.domain.records import Subscription
-from shared.domain.recurrence import zone_of
+from shared.domain.recurrence import find_zone
 
-UNASKED = ("reply.interested", "domain.paused")
+DEFAULT_EVENTS = ("reply.interested", "domain.paused")
 """What an alert channel is told of without having subscribed (contract, section 5)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Quiet:
+class QuietHours:
     """Hours of the day in which only what cannot wait is posted, and nobody is called."""
 
     start: time
@@ -23,7 +23,7 @@ class Quiet:
 
     def ends_after(self, now: datetime) -> datetime | None:
         """When the quiet that `now` falls into is over; None: it is not quiet."""
-        local = now.astimezone(zone_of(self.zone) or UTC)
+        local = now.astimezone(find_zone(self.zone) or UTC)
         clock = local.time()
         over_midnight = self.start > self.end
         within = self.start <= clock or clock < self.end if over_midnight else self.start <= clock < self.end
@@ -46,11 +46,11 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manners:
+class ChannelPolicy:
     """How a channel is told: whom an interested reply calls there, and when there is quiet."""
 
     mention: str = ""
-    quiet: Quiet | None = None
+    quiet: QuietHours | None = None
 
     def quiet_until(self, now: float) -> float | None:
         """When the quiet hours that `now` falls into end; None: there is no quiet. Unix seconds."""
@@ -65,14 +65,14 @@ class Routing:
     fallback: str | None = None
     mention: str = ""
     """Who is called when a lead is interested, where no rule names somebody."""
-    quiet: Quiet | None = None
+    quiet: QuietHours | None = None
     zone: str = "UTC"
     rules: Sequence[Rule] = ()
-    channels: Mapping[str, Manners] = field(default_factory=dict)
+    channels: Mapping[str, ChannelPolicy] = field(default_factory=dict)
     """Those that differ."""
 
-    def manners(self, channel: str) -> Manners:
-        return self.channels.get(channel) or Manners(mention=self.mention, quiet=self.quiet)
+    def channel_policy(self, channel: str) -> ChannelPolicy:
+        return self.channels.get(channel) or ChannelPolicy(mention=self.mention, quiet=self.quiet)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +85,7 @@ class SpikeRule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attention:
+class AlertPolicy:
     """`[alerts]`: how long an interested reply may wait, and what counts as a spike."""
 
     remind_after: timedelta | None = timedelta(minutes=5)

@@ -79,7 +79,7 @@ class Button:
     confirm: Confirm | None = None
     menu: bool = False
     """Under the card's overflow menu instead of in its row of buttons."""
-    picks: bool = False
+    picks_time: bool = False
     """A date and time are chosen first, and follow the command as Unix seconds; for faces that can."""
     url: str = ""
     """Leads to a page instead of running the command, for faces that can."""
@@ -94,7 +94,7 @@ class Chart:
     series: tuple[tuple[str, tuple[float | None, ...]], ...]
     bars: bool = False
     """By group; else over time, as lines."""
-    spare: tuple[str, ...] = ()
+    fallback_labels: tuple[str, ...] = ()
     """Other words for each label, for a face that has no letters for it."""
 
 

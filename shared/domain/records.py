@@ -37,9 +37,9 @@ class AlertsSummary:
     last_delivery_at: datetime | None = None
     deliveries: Mapping[str, int] = field(default_factory=dict)
     """Deliveries of the last 24 hours by event kind."""
-    broken: Mapping[str, str] = field(default_factory=dict)
+    broken_channels: Mapping[str, str] = field(default_factory=dict)
     """Channels that take nothing, and what Slack says of each."""
-    strange_timers: tuple[str, ...] = ()
+    unknown_timers: tuple[str, ...] = ()
     """Kinds of timers that are due and that this version does not know."""
 
 

@@ -14,7 +14,7 @@ _FILLERS = {"at", "on", "every", "day", "daily", "week", "weekly"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rhythm:
+class Recurrence:
     """A time of day in a zone, every day or on one day of the week (0: Monday)."""
 
     at: time
@@ -32,16 +32,18 @@ class Rhythm:
 
     def last_before(self, now: datetime) -> datetime:
         """The newest moment, not after `now`, at which it was due; in UTC."""
-        today = now.astimezone(zone_of(self.zone) or UTC).date()
+        today = now.astimezone(find_zone(self.zone) or UTC).date()
         days = (today - timedelta(days=back) for back in range(9))
-        due = (datetime.combine(day, self.at, zone_of(self.zone) or UTC) for day in days if self._is_on(day))
+        due = (
+            datetime.combine(day, self.at, find_zone(self.zone) or UTC) for day in days if self._is_on(day)
+        )
         return next(moment.astimezone(UTC) for moment in due if moment <= now)
 
     def _is_on(self, day: date) -> bool:
         return self.weekday is None or day.weekday() == self.weekday
 
 
-def zone_of(name: str) -> ZoneInfo | None:
+def find_zone(name: str) -> ZoneInfo | None:
     """The IANA zone of this name; None: there is none."""
     try:
         return ZoneInfo(name)
@@ -49,7 +51,7 @@ def zone_of(name: str) -> ZoneInfo | None:
         return None
 
 
-def read_time(text: str) -> time | None:
+def parse_time(text: str) -> time | None:
     """`9`, `9:00`, `09.30`, `5pm`."""
     found = re.fullmatch(r"([0-9]{1,2})(?:[:.]([0-9]{2}))?(am|pm)?", text.lower())
     if not found:
@@ -60,25 +62,25 @@ def read_time(text: str) -> time | None:
     return time(hour, minute) if hour < 24 and minute < 60 else None
 
 
-def read_weekday(text: str) -> int | None:
+def parse_weekday(text: str) -> int | None:
     """`monday`, `Mondays`, `mon`."""
     said = text.lower().rstrip("s,")
     fitting = [n for n, day in enumerate(WEEKDAYS) if len(said) >= 3 and day.startswith(said)]
     return fitting[0] if len(fitting) == 1 else None
 
 
-def read_rhythm(words: Sequence[str]) -> Rhythm | str:
+def parse_recurrence(words: Sequence[str]) -> Recurrence | str:
     """The rhythm that the words tell, or the word that is none."""
     found: dict[str, time | str | int] = {}
     for word in words:
         if word.lower() in _FILLERS:
             found |= {"weekday": 0} if word.lower() in {"week", "weekly"} and "weekday" not in found else {}
-        elif (at := read_time(word)) is not None:
+        elif (at := parse_time(word)) is not None:
             found["at"] = at
-        elif (weekday := read_weekday(word)) is not None:
+        elif (weekday := parse_weekday(word)) is not None:
             found["weekday"] = weekday
-        elif zone_of(word) is not None:
+        elif find_zone(word) is not None:
             found["zone"] = word
         else:
             return word
-    return Rhythm(**{"at": MORNING, **found})  # type: ignore[arg-type] # each under its own name
+    return Recurrence(**{"at": MORNING, **found})  # type: ignore[arg-type] # each under its own name

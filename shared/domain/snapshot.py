@@ -56,7 +56,7 @@ class Snapshot:
         assert isinstance(found, Reading)
         return found
 
-    def having(self, source: Source, reading: Reading[Any]) -> Snapshot:
+    def with_reading(self, source: Source, reading: Reading[Any]) -> Snapshot:
         """This snapshot with one reading exchanged; readings taken concurrently are put in one after another."""
         if source.grouping:
             return replace(self, stats={**self.stats, source.grouping: reading})
@@ -118,7 +118,7 @@ SOURCES: Mapping[str, Source] = {
 }
 
 
-async def attempt(
+async def read_source(
     before: Reading[Any], source: Source, client: OutreachClient, *, now: datetime
 ) -> Reading[Any]:
     """Read a source; a failure keeps the value of before. Never raises `OutreachError`."""
@@ -146,15 +146,15 @@ def service_day(client: OutreachClient, *, now: datetime) -> date:
 
 async def refresh(snapshot: Snapshot, source: Source, client: OutreachClient, *, now: datetime) -> Snapshot:
     """The snapshot with one source read again. Never raises `OutreachError`."""
-    reading = await attempt(snapshot.reading(source), source, client, now=now)
-    return replace(snapshot.having(source, reading), budget=client.budget)
+    reading = await read_source(snapshot.reading(source), source, client, now=now)
+    return replace(snapshot.with_reading(source, reading), budget=client.budget)
 
 
-async def take(client: OutreachClient, workspace: str, *, now: datetime) -> Snapshot:
+async def take_snapshot(client: OutreachClient, workspace: str, *, now: datetime) -> Snapshot:
     """Every source, read concurrently. Never raises `OutreachError`."""
     snapshot = Snapshot(workspace=workspace)
     sources = tuple(SOURCES.values())
-    readings = await asyncio.gather(*(attempt(Reading(), source, client, now=now) for source in sources))
+    readings = await asyncio.gather(*(read_source(Reading(), source, client, now=now) for source in sources))
     for source, reading in zip(sources, readings, strict=True):
-        snapshot = snapshot.having(source, reading)
+        snapshot = snapshot.with_reading(source, reading)
     return replace(snapshot, budget=client.budget)

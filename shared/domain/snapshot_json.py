@@ -74,7 +74,7 @@ def from_json(document: Mapping[str, Any], *, onto: Snapshot | None = None) -> S
     for name, source in SOURCES.items():
         kept = document["readings"].get(name)
         if kept is not None:
-            snapshot = snapshot.having(source, _read(kept, model=MODELS.get(name, StatsRow)))
+            snapshot = snapshot.with_reading(source, _read(kept, model=MODELS.get(name, StatsRow)))
     return snapshot
 
 

@@ -96,7 +96,7 @@ class History:
         )
         return await self._read(query.read)
 
-    async def courses(
+    async def sparklines(
         self, workspace: str, *, kind: str, metric: str, start: datetime, end: datetime, points: int
     ) -> Mapping[str, tuple[float, ...]]:
         """The same value of every inbox, sequence or domain at evenly spaced times, by key: sparklines for rows.
@@ -106,22 +106,22 @@ class History:
         query = reader.SeriesQuery(
             workspace=workspace, kind=kind, metric=metric, start=start, end=end, points=points
         )
-        return await self._read(query.courses)
+        return await self._read(query.sparklines)
 
     async def transitions(
         self, workspace: str, *, start: datetime | None = None, limit: int = 50
     ) -> tuple[Transition, ...]:
         return await self._read(lambda c: reader.transitions_of(c, workspace, start=start, limit=limit))
 
-    async def moments(self, workspace: str, *, start: datetime, end: datetime) -> tuple[datetime, ...]:
-        return await self._read(lambda c: reader.moments(c, workspace, start=start, end=end))
+    async def snapshot_times(self, workspace: str, *, start: datetime, end: datetime) -> tuple[datetime, ...]:
+        return await self._read(lambda c: reader.snapshot_times(c, workspace, start=start, end=end))
 
     async def snapshot_at(self, workspace: str, at: datetime) -> Snapshot | None:
         """The last snapshot that was kept until then."""
         found = await self._read(lambda c: reader.snapshot_at(c, workspace, at=at))
         if found:
-            self.recognise(found)
+            self.mark_written(found)
         return found
 
-    def recognise(self, snapshot: Snapshot) -> None:
-        self._writer.recognise(snapshot)
+    def mark_written(self, snapshot: Snapshot) -> None:
+        self._writer.mark_written(snapshot)

@@ -122,7 +122,7 @@ class Store:
             with self._engine.connect().execution_options(read_only=True) as connection:
                 return act(connection)
         with self._engine.begin() as connection:
-            take_turn(connection)
+            lock_writers(connection)
             return act(connection)
 
     def _set_aside(self) -> None:
@@ -139,7 +139,7 @@ def _open(url: URL) -> sa.Engine:
     engine = open_engine(url)
     try:
         with engine.begin() as connection:
-            take_turn(connection)
+            lock_writers(connection)
             metadata.create_all(connection)
     except BaseException:
         engine.dispose()
@@ -147,7 +147,7 @@ def _open(url: URL) -> sa.Engine:
     return engine
 
 
-def take_turn(connection: sa.Connection) -> None:
+def lock_writers(connection: sa.Connection) -> None:
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(ONE_WRITER)))
 

@@ -12,7 +12,7 @@ from shared.domain.snapshot import Reading, Snapshot
 
 COUNTS = ("sends", "replies", "positive_replies", "meetings")
 
-Place = tuple[str, str, str]
+SeriesKey = tuple[str, str, str]
 """Kind, key, and the metric or field."""
 Fresh = Mapping[str, Reading[Any]]
 
@@ -25,11 +25,11 @@ def readings(snapshot: Snapshot) -> Iterator[tuple[str, Reading[Any]]]:
     yield "stats", snapshot.stats["sequence"]
 
 
-def measures(fresh: Fresh) -> dict[Place, float | None]:
+def measures(fresh: Fresh) -> dict[SeriesKey, float | None]:
     return dict(_measures(fresh))
 
 
-def _measures(fresh: Fresh) -> Iterator[tuple[Place, float | None]]:
+def _measures(fresh: Fresh) -> Iterator[tuple[SeriesKey, float | None]]:
     for inbox in _value(fresh, "inboxes"):
         email = storable(inbox.email)
         yield ("inbox", email, "health_score"), inbox.health_score
@@ -44,9 +44,9 @@ def _measures(fresh: Fresh) -> Iterator[tuple[Place, float | None]]:
         yield from _counts("today", fresh["today"].value)
 
 
-def words(fresh: Fresh, thresholds: Thresholds) -> dict[Place, str]:
+def words(fresh: Fresh, thresholds: Thresholds) -> dict[SeriesKey, str]:
     """The status of every sequence and inbox, and the word for every inbox's health."""
-    found: dict[Place, str] = {}
+    found: dict[SeriesKey, str] = {}
     for sequence in _value(fresh, "sequences"):
         found["sequence", storable(sequence.id), "status"] = storable(sequence.status or "unknown")
     for inbox in _value(fresh, "inboxes"):
@@ -70,6 +70,6 @@ def _value(fresh: Fresh, name: str) -> tuple[Any, ...]:
     return (fresh[name].value or ()) if name in fresh else ()
 
 
-def _counts(kind: str, row: StatsRow) -> Iterator[tuple[Place, float | None]]:
+def _counts(kind: str, row: StatsRow) -> Iterator[tuple[SeriesKey, float | None]]:
     for name in COUNTS:
         yield (kind, storable(row.group), name), getattr(row, name)

@@ -70,7 +70,7 @@ class SeriesQuery:
             found[name].append(Sample(at=aware(at), value=value, low=low, high=high))
         return {name: tuple(values) for name, values in found.items()}
 
-    def courses(self, connection: sa.Connection) -> dict[str, tuple[float, ...]]:
+    def sparklines(self, connection: sa.Connection) -> dict[str, tuple[float, ...]]:
         """The value at evenly spaced times by key, row by row, equal ones kept once: there are a hundred thousand."""
         once: dict[float | None, float | None] = {}
         held = {
@@ -145,7 +145,7 @@ def transitions_of(
     return tuple(Transition(**{**row, "at": aware(row["at"])}) for row in rows)
 
 
-def moments(
+def snapshot_times(
     connection: sa.Connection, workspace: str, *, start: datetime, end: datetime
 ) -> tuple[datetime, ...]:
     """When snapshots were kept, the oldest first."""

@@ -20,7 +20,7 @@ from shared.domain.snapshot import Reading, Snapshot
 from shared.domain.snapshot_json import to_text
 from shared.history import measurements
 from shared.history.engine import samples, series, snapshots, states, transitions, turns
-from shared.history.measurements import Place
+from shared.history.measurements import SeriesKey
 from shared.history.reader import Transition, aware
 
 SNAPSHOT_EVERY = timedelta(seconds=60)
@@ -28,7 +28,7 @@ BATCH = 400
 
 
 @dataclass(slots=True, kw_only=True)
-class Held:
+class LastSample:
     """The last sample of a series."""
 
     id: int
@@ -37,12 +37,12 @@ class Held:
 
 
 @dataclass(slots=True, kw_only=True)
-class Known:
+class WriterState:
     """What the database holds of a workspace, as long as nobody else wrote: then the turn has another token."""
 
     token: str | None = None
-    series: dict[Place, Held] = field(default_factory=dict)
-    words: dict[Place, str] = field(default_factory=dict)
+    series: dict[SeriesKey, LastSample] = field(default_factory=dict)
+    words: dict[SeriesKey, str] = field(default_factory=dict)
 
 
 class Writer:
@@ -52,7 +52,7 @@ class Writer:
         self._thresholds = thresholds
         self._seen: dict[tuple[str, str], datetime] = {}
         self._kept_at: dict[str, datetime] = {}
-        self._known: dict[str, Known] = {}
+        self._known: dict[str, WriterState] = {}
 
     def add(self, connection: sa.Connection, snapshot: Snapshot, *, now: datetime) -> tuple[Transition, ...]:
         """Write what is new; answers the transitions."""
@@ -73,7 +73,7 @@ class Writer:
         self._seen |= {(workspace, name): one.read_at for name, one in fresh.items() if one.read_at}
         return told
 
-    def recognise(self, snapshot: Snapshot) -> None:
+    def mark_written(self, snapshot: Snapshot) -> None:
         for name, one in measurements.readings(snapshot):
             if one.read_at:
                 self._seen.setdefault((snapshot.workspace, name), one.read_at)
@@ -81,7 +81,7 @@ class Writer:
     def _is_fresh(self, workspace: str, name: str, reading: Reading[Any]) -> bool:
         return reading.read_at is not None and self._seen.get((workspace, name)) != reading.read_at
 
-    def _look(self, connection: sa.Connection, workspace: str) -> Known:
+    def _look(self, connection: sa.Connection, workspace: str) -> WriterState:
         """What is known, read again when another process has written, or a transaction of ours was lost."""
         token = connection.scalar(sa.select(turns.c.token).where(turns.c.workspace == workspace))
         known = self._known.get(workspace)
@@ -103,22 +103,22 @@ class Writer:
         self._kept_at[workspace] = now
 
 
-def _read_known(connection: sa.Connection, workspace: str, *, token: str | None) -> Known:
+def _read_known(connection: sa.Connection, workspace: str, *, token: str | None) -> WriterState:
     c, s = series.c, states.c
     columns = (c.kind, c.key, c.metric, c.id, c.last_at, c.last_value)
     rows = connection.execute(sa.select(*columns).where(c.workspace == workspace))
     words = connection.execute(sa.select(s.kind, s.key, s.field, s.value).where(s.workspace == workspace))
-    return Known(
+    return WriterState(
         token=token,
         series={
-            _place(kind, key, metric): Held(id=i, at=at, value=value)
+            _series_key(kind, key, metric): LastSample(id=i, at=at, value=value)
             for kind, key, metric, i, at, value in rows
         },
-        words={_place(kind, key, name): intern(value) for kind, key, name, value in words},
+        words={_series_key(kind, key, name): intern(value) for kind, key, name, value in words},
     )
 
 
-def _place(kind: str, key: str, name: str) -> Place:
+def _series_key(kind: str, key: str, name: str) -> SeriesKey:
     return intern(kind), intern(key), intern(name)
 
 
@@ -132,9 +132,9 @@ def _sign(connection: sa.Connection, workspace: str) -> str:
 def _write_samples(
     connection: sa.Connection,
     workspace: str,
-    measures: Mapping[Place, float | None],
+    measures: Mapping[SeriesKey, float | None],
     *,
-    known: Known,
+    known: WriterState,
     at: int,
 ) -> bool:
     """Whether anything was written. A sample from before the last one, by a clock that stepped back, is left out."""
@@ -146,7 +146,7 @@ def _write_samples(
     ]
     _add_series(connection, workspace, {place: measures[place] for place in added}, known=known, at=at)
     for place in moved:
-        known.series[place] = Held(id=known.series[place].id, at=at, value=measures[place])
+        known.series[place] = LastSample(id=known.series[place].id, at=at, value=measures[place])
     rows = [{"of": known.series[place].id, "value": measures[place]} for place in (*added, *moved)]
     if rows:
         connection.execute(sa.insert(samples).values(series_id=sa.bindparam("of"), at=at), rows)
@@ -156,7 +156,12 @@ def _write_samples(
 
 
 def _add_series(
-    connection: sa.Connection, workspace: str, added: Mapping[Place, float | None], *, known: Known, at: int
+    connection: sa.Connection,
+    workspace: str,
+    added: Mapping[SeriesKey, float | None],
+    *,
+    known: WriterState,
+    at: int,
 ) -> None:
     places = list(added)
     for start in range(0, len(places), BATCH):
@@ -168,11 +173,13 @@ def _add_series(
         for kind, key, metric, i in connection.execute(
             sa.insert(series).values(rows).returning(c.kind, c.key, c.metric, c.id)
         ):
-            known.series[_place(kind, key, metric)] = Held(id=i, at=at, value=added[kind, key, metric])
+            known.series[_series_key(kind, key, metric)] = LastSample(
+                id=i, at=at, value=added[kind, key, metric]
+            )
 
 
 def _write_words(
-    connection: sa.Connection, workspace: str, said: Mapping[Place, str], *, known: Known, at: int
+    connection: sa.Connection, workspace: str, said: Mapping[SeriesKey, str], *, known: WriterState, at: int
 ) -> tuple[list[Transition], int]:
     """What changed, and how many things are new."""
     added = [place for place in said if place not in known.words]
@@ -188,12 +195,12 @@ def _write_words(
     return changed, len(added)
 
 
-def _state(workspace: str, place: Place, word: str) -> dict[str, str]:
+def _state(workspace: str, place: SeriesKey, word: str) -> dict[str, str]:
     kind, key, name = place
     return {"workspace": workspace, "kind": kind, "key": key, "field": name, "value": word}
 
 
-def _transition(place: Place, *, before: str, after: str, at: int) -> Transition:
+def _transition(place: SeriesKey, *, before: str, after: str, at: int) -> Transition:
     kind, key, name = place
     return Transition(at=aware(at), kind=kind, key=key, label=key, field=name, before=before, after=after)
 

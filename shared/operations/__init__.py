@@ -12,10 +12,10 @@ from shared.domain.records import RecordsUnavailable
 from shared.operations import inboxes, leads, overview, replies, sequences, stats, subscriptions
 from shared.operations.context import CommandContext
 from shared.operations.error_cards import error_card
-from shared.operations.outcome import Outcome, asks, failure, write, written
+from shared.operations.outcome import Outcome, confirming_command, failure, record_outcome, write_audit
 from shared.settings import DEFAULT, UnknownWorkspace
 
-__all__ = ["addressed", "asks", "error_card", "run"]
+__all__ = ["confirming_command", "error_card", "run", "with_workspace"]
 
 
 async def _help(invocation: Invocation, context: CommandContext) -> Card:
@@ -66,7 +66,7 @@ async def run(invocation: Invocation, context: CommandContext) -> Card:
         card = await _change(invocation, context)
     if asked is None and own == DEFAULT:
         return card
-    card = addressed(card, workspace=own)
+    card = with_workspace(card, workspace=own)
     return _placed(card, workspace=own) if context.settings and len(context.settings.workspaces) > 1 else card
 
 
@@ -74,12 +74,12 @@ async def _change(invocation: Invocation, context: CommandContext) -> Card:
     try:
         outcome = await CHANGING[invocation.command.name](invocation, context)
     except (OutreachError, RecordsUnavailable) as error:
-        await write(failure(error), invocation=invocation, context=context)
+        await write_audit(failure(error), invocation=invocation, context=context)
         raise
-    return await written(outcome, invocation=invocation, context=context)
+    return await record_outcome(outcome, invocation=invocation, context=context)
 
 
-def addressed(card: Card, *, workspace: str) -> Card:
+def with_workspace(card: Card, *, workspace: str) -> Card:
     """The buttons mean the workspace that the card is about, wherever and whenever they are pressed."""
     buttons = tuple(
         button

@@ -12,7 +12,7 @@ from shared.api.client import OutreachClient
 from shared.commands.table import Command, Role
 from shared.domain.records import Actor, Records
 from shared.settings import Settings, Workspace
-from shared.storage.rate_budget import SharedBudget, name_of
+from shared.storage.rate_budget import SharedBudget, budget_key
 
 if TYPE_CHECKING:
     import httpx
@@ -39,15 +39,15 @@ class CommandContext:
     """Told how many leads a search has looked at."""
     role: Role = Role.ADMIN
     """Who sits at the machine may do everything; Slack says who its people are."""
-    may: Callable[[Command], bool] | None = None
+    permits: Callable[[Command], bool] | None = None
     """Where the settings say more than roles."""
     settings: Settings | None = None
     """What is set for all workspaces together; None: nothing is known beside this one."""
-    name_of: Callable[[str], Awaitable[str]] = show_as_is
+    display_name: Callable[[str], Awaitable[str]] = show_as_is
     """How people say whom an id in the settings means."""
 
     def allows(self, command: Command) -> bool:
-        return self.role.includes(command.role) if self.may is None else self.may(command)
+        return self.role.includes(command.role) if self.permits is None else self.permits(command)
 
 
 @asynccontextmanager
@@ -56,7 +56,9 @@ async def open_client(
 ) -> AsyncIterator[OutreachClient]:
     """A client that shares its key's budget with every other process; closes both at the end."""
     key = workspace.api_key.get_secret_value()
-    budget = SharedBudget(settings.budget_database, key=name_of(key, workspace.base_url), rate=workspace.rate)
+    budget = SharedBudget(
+        settings.budget_database, key=budget_key(key, workspace.base_url), rate=workspace.rate
+    )
     async with (
         budget,
         OutreachClient(

@@ -18,7 +18,7 @@ from shared.domain.card import Card, Fact, Tone
 from shared.domain.records import RecordsUnavailable
 from shared.settings import SettingsError, UnknownWorkspace
 
-SAID: tuple[tuple[type[Exception], str, str], ...] = (
+MESSAGES: tuple[tuple[type[Exception], str, str], ...] = (
     (
         Unauthorized,
         "The service refuses the API key",
@@ -54,7 +54,7 @@ def error_card(error: Exception, reference: str = "") -> Card:
     """What went wrong, for a person; `reference` leads to the log's lines about it."""
     if isinstance(error, UsageError):
         return error.card
-    for kind, title, cure in SAID:
+    for kind, title, cure in MESSAGES:
         if isinstance(error, kind):
             return _card(title, (_why(error), _next(error, cure)), error=error, reference=reference)
     text = ("This is a fault of the program, not yours.", "Try again; if it stays, tell whoever runs it.")

@@ -10,9 +10,9 @@ from typing import Any
 from shared.api.errors import NotFound
 from shared.api.http.rate_limit import Priority
 from shared.api.models import LEAD_STATUSES, AddResult, Lead, Page
-from shared.commands import CONFIRMED, Invocation, aimed_at, join
+from shared.commands import CONFIRMED, Invocation, join, with_sequence
 from shared.commands.arguments import clip, did_you_mean
-from shared.commands.resolve import Ambiguous, Missing, Picked, pick_sequence
+from shared.commands.resolve import Ambiguous, NoMatch, Resolved, resolve_sequence
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone
 from shared.domain.reports import show_number
 from shared.operations.context import CommandContext
@@ -39,7 +39,7 @@ async def list_leads(invocation: Invocation, context: CommandContext) -> Card:
     sequence = None
     if target:
         found = await _find_sequence(target, context=context)
-        if not isinstance(found, Picked):
+        if not isinstance(found, Resolved):
             return _which(found, invocation)
         sequence = found.sequence
     page = await context.client.list_leads(
@@ -59,14 +59,16 @@ async def list_leads(invocation: Invocation, context: CommandContext) -> Card:
     )
 
 
-async def _find_sequence(target: tuple[str, ...], *, context: CommandContext) -> Picked | Ambiguous | Missing:
-    return pick_sequence(await context.client.list_sequences(priority=Priority.INTERACTIVE), target)
+async def _find_sequence(
+    target: tuple[str, ...], *, context: CommandContext
+) -> Resolved | Ambiguous | NoMatch:
+    return resolve_sequence(await context.client.list_sequences(priority=Priority.INTERACTIVE), target)
 
 
-def _which(found: Ambiguous | Missing, invocation: Invocation) -> Card:
+def _which(found: Ambiguous | NoMatch, invocation: Invocation) -> Card:
     """Which sequence; where none is near, a status may have been meant."""
-    card = found.card(partial(aimed_at, invocation), changes=False)
-    if isinstance(found, Missing) and not found.nearest:
+    card = found.card(partial(with_sequence, invocation), changes=False)
+    if isinstance(found, NoMatch) and not found.nearest:
         text = (*card.text, f"Or a status? {did_you_mean(found.said, LEAD_STATUSES)}")
         return replace(card, text=text)
     return card
@@ -77,7 +79,7 @@ def lead_table(leads: Sequence[Lead]) -> Table:
     columns = tuple(Column(title=title) for title in ("Address", "Name", "Company", "Status", "Id"))
     rows = (
         Row(
-            cells=(x.email, name_of(x) or None, x.company, x.status, x.id),
+            cells=(x.email, lead_name(x) or None, x.company, x.status, x.id),
             tone=TONES.get(x.status or "", Tone.UNKNOWN),
         )
         for x in leads
@@ -85,7 +87,7 @@ def lead_table(leads: Sequence[Lead]) -> Table:
     return Table(columns=columns, rows=tuple(rows))
 
 
-def name_of(lead: Lead) -> str:
+def lead_name(lead: Lead) -> str:
     return " ".join(filter(None, (lead.first_name, lead.last_name)))
 
 
@@ -144,7 +146,7 @@ async def lead(invocation: Invocation, context: CommandContext) -> Card:
         )
     one = result.found[0]
     return Card(
-        title=name_of(one) or one.email or one.id,
+        title=lead_name(one) or one.email or one.id,
         tone=TONES.get(one.status or "", Tone.UNKNOWN),
         facts=_facts(one),
         buttons=(Button(label="Remove", command=join("remove", one.id), tone=Tone.BAD),),
@@ -191,8 +193,8 @@ async def add(invocation: Invocation, context: CommandContext) -> Outcome:
     """`add EMAIL to SEQUENCE [field=value …]`."""
     email, fields = invocation.values["email"], invocation.values["fields"]
     found = await _find_sequence(invocation.values["target"], context=context)
-    if not isinstance(found, Picked):
-        card = found.card(partial(aimed_at, invocation))
+    if not isinstance(found, Resolved):
+        card = found.card(partial(with_sequence, invocation))
         return Outcome(card=card, result="refused: no single sequence")
     result = await context.client.add_leads(
         found.sequence.id, [{"email": email, **fields}], priority=Priority.INTERACTIVE
@@ -253,7 +255,7 @@ async def _remove(lead_id: str, *, label: str, context: CommandContext) -> Outco
 def _question(lead: Lead, *, known: bool) -> Card:
     unseen = () if known else ("It is not among the newest leads, so only its id is known here.",)
     return Card(
-        title=f"Remove {name_of(lead) or lead.email or clip(lead.id)}?",
+        title=f"Remove {lead_name(lead) or lead.email or clip(lead.id)}?",
         tone=Tone.WARN,
         text=("It leaves all sequences; its reply history is kept. This cannot be undone.", *unseen),
         facts=_facts(lead) if known else (),

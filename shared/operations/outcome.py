@@ -33,24 +33,24 @@ def need_records(context: CommandContext) -> Records:
     return context.records
 
 
-def asks(card: Card) -> str | None:
+def confirming_command(card: Card) -> str | None:
     """The command line that would confirm what a card asks, or None: it asks nothing."""
     return next((b.command for b in card.buttons if CONFIRMED in b.command.split()), None)
 
 
-async def written(outcome: Outcome, *, invocation: Invocation, context: CommandContext) -> Card:
+async def record_outcome(outcome: Outcome, *, invocation: Invocation, context: CommandContext) -> Card:
     """The card of an outcome, once it is in the audit; a failure to write is said, and undoes nothing."""
     if not outcome.result:
         return replace(outcome.card, unchanged=True)
     card = replace(outcome.card, refused=outcome.result.startswith("refused"))
-    failure = await write(outcome.result, invocation=invocation, context=context)
+    failure = await write_audit(outcome.result, invocation=invocation, context=context)
     if not failure:
         return card
     footer = " ".join(filter(None, (card.footer, f"Not in the audit: {failure}")))
     return replace(card, footer=footer)
 
 
-async def write(result: str, *, invocation: Invocation, context: CommandContext) -> str:
+async def write_audit(result: str, *, invocation: Invocation, context: CommandContext) -> str:
     """Write one line into the audit; the reason where that fails, else nothing."""
     entry = AuditEntry(
         at=context.now(),

@@ -170,11 +170,11 @@ def _alerts(part: Part[AlertsSummary], *, now: datetime) -> tuple[Fact, ...]:
     last = f"{show_span(now - known.last_delivery_at)} ago" if known.last_delivery_at else "none so far"
     tone = Tone.BAD if known.dead else Tone.WARN if known.uncertain or known.unreadable else Tone.GOOD
     facts = [Fact(label="Alerts", value=waiting, tone=tone), Fact(label="Last delivery", value=last)]
-    if known.broken:
-        said = ", ".join(f"{channel} ({error})" for channel, error in known.broken.items())
+    if known.broken_channels:
+        said = ", ".join(f"{channel} ({error})" for channel, error in known.broken_channels.items())
         facts.append(Fact(label="Channels that take nothing", value=said, tone=Tone.BAD))
-    if known.strange_timers:
-        said = f"{', '.join(known.strange_timers)}: due, and this version does not know them; update the bot"
+    if known.unknown_timers:
+        said = f"{', '.join(known.unknown_timers)}: due, and this version does not know them; update the bot"
         facts.append(Fact(label="Timers", value=said, tone=Tone.WARN))
     return tuple(facts)
 

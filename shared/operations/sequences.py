@@ -9,9 +9,9 @@ from functools import partial
 from shared.api.errors import OutreachError, Uncertain
 from shared.api.http.rate_limit import Priority
 from shared.api.models import Sequence
-from shared.commands import Invocation, aimed_at, join
+from shared.commands import Invocation, join, with_sequence
 from shared.commands.arguments import clip
-from shared.commands.resolve import Ambiguous, Missing, Picked, pick_sequence
+from shared.commands.resolve import Ambiguous, NoMatch, Resolved, resolve_sequence
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone
 from shared.domain.records import RecordsUnavailable, Timer
 from shared.domain.reports import show_number
@@ -61,8 +61,10 @@ async def pause(invocation: Invocation, context: CommandContext) -> Outcome:
     values = invocation.values
     duration: timedelta | None = values["duration"]
     found = await _find(values["target"], context=context, greedy=True)
-    if not isinstance(found, Picked):
-        return Outcome(card=found.card(partial(aimed_at, invocation)), result="refused: no single sequence")
+    if not isinstance(found, Resolved):
+        return Outcome(
+            card=found.card(partial(with_sequence, invocation)), result="refused: no single sequence"
+        )
     reason = values["reason"] or _without_keyword(found.rest)
     if duration and context.records is None:
         return refused(
@@ -168,8 +170,10 @@ async def resume_one(sequence: Sequence, *, context: CommandContext) -> str:
 async def resume(invocation: Invocation, context: CommandContext) -> Outcome:
     """`resume SEQUENCE`."""
     found = await _find(invocation.values["target"], context=context)
-    if not isinstance(found, Picked):
-        return Outcome(card=found.card(partial(aimed_at, invocation)), result="refused: no single sequence")
+    if not isinstance(found, Resolved):
+        return Outcome(
+            card=found.card(partial(with_sequence, invocation)), result="refused: no single sequence"
+        )
     sequence = found.sequence
     note = await resume_one(sequence, context=context)
     if sequence.status == "active" and note != FORGOTTEN:
@@ -194,7 +198,7 @@ async def resume(invocation: Invocation, context: CommandContext) -> Outcome:
 
 async def _find(target: tuple[str, ...], *, context: CommandContext, greedy: bool = False) -> Picked | Ambiguous | Missing:
     sequences = await context.client.list_sequences(priority=Priority.INTERACTIVE)
-    return pick_sequence(sequences, target, greedy=greedy)
+    return resolve_sequence(sequences, target, greedy=greedy)
 
 
 def _facts(sequence: Sequence) -> tuple[Fact, ...]:

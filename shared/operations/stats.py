@@ -43,7 +43,7 @@ class Range:
     """Its last day is not over."""
 
     @property
-    def is_begun(self) -> bool:
+    def has_started(self) -> bool:
         return self.running and self.start == self.end
 
     @property
@@ -103,7 +103,7 @@ def _compared(asked: Range, before: StatsRow | None) -> tuple[str, ...]:
 
 async def _total_before(asked: Range, *, by: str, context: CommandContext) -> StatsRow | None:
     """For comparison only: where it cannot be read, the change is unknown."""
-    if asked.is_begun:
+    if asked.has_started:
         return None
     start, end = asked.before.ends
     try:
@@ -173,7 +173,7 @@ def _chart(rows: tuple[StatsRow, ...], names: Mapping[str, str], *, by: str) -> 
     return Chart(
         title=f"Rates by {by}, in per cent",
         labels=tuple(names.get(row.group) or _label(row.group, by) for _, row in shown),
-        spare=tuple(f"Row {place} of the table" for place, _ in shown),
+        fallback_labels=tuple(f"Row {place} of the table" for place, _ in shown),
         series=(
             ("Replies", tuple(_percent(row.replies, row.sends) for _, row in shown)),
             ("Positive", tuple(_percent(row.positive_replies, row.sends) for _, row in shown)),

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from shared.api.models import EVENT_KINDS
 from shared.commands import COMMANDS, Invocation, render
 from shared.commands.subscription_arguments import HERE
-from shared.domain.alert_settings import Quiet, Routing
+from shared.domain.alert_settings import QuietHours, Routing
 from shared.domain.card import Button, Card, Column, Row, Table
 from shared.operations.context import CommandContext
-from shared.operations.subscription_sources import Line, workspaces_of
+from shared.operations.subscription_sources import Line, list_workspaces
 
 MOST_UNDO_BUTTONS, MOST_IN_A_ROW, MOST_NAMED, MOST_LINES = 5, 3, 6, 6
 
@@ -66,7 +66,7 @@ def _alike(line: Line) -> tuple[object, ...]:
 
 async def card_of(title: str, lines: Sequence[Line], *, context: CommandContext, channel: str) -> Card:
     """The set as a table, with a button for each of those that a command undoes."""
-    several = len(workspaces_of(context)) > 1
+    several = len(list_workspaces(context)) > 1
     groups = grouped(lines)
     typed = [group for group in groups if not group.line.place]
     nothing = "Nothing. `subscribe` changes that; interested replies go to the alert channel in any case."
@@ -111,9 +111,9 @@ def _named(group: Group, *, several: bool) -> str:
 
 async def _table(groups: Sequence[Group], *, context: CommandContext, here: str) -> Table | None:
     """Only the columns in which something is said."""
-    known = workspaces_of(context)
+    known = list_workspaces(context)
     several = len(known) > 1
-    said = [await _cells(group, known=len(known), name_of=context.name_of) for group in groups]
+    said = [await _cells(group, known=len(known), display_name=context.display_name) for group in groups]
     used = [title for title in _TITLES if any(cells[title] for cells in said)]
     rows = tuple(
         Row(cells=(*(cells[title] or "all" for title in used), group.undo(channel=here, several=several)))
@@ -126,9 +126,11 @@ async def _table(groups: Sequence[Group], *, context: CommandContext, here: str)
 _TITLES = ("Event", "Only of", "Workspace", "Form")
 
 
-async def _cells(group: Group, *, known: int, name_of: Callable[[str], Awaitable[str]]) -> Mapping[str, str]:
+async def _cells(
+    group: Group, *, known: int, display_name: Callable[[str], Awaitable[str]]
+) -> Mapping[str, str]:
     one, who = group.line.subscription, group.line.mention
-    calls = f", calls {await name_of(who)}" if who else ""
+    calls = f", calls {await display_name(who)}" if who else ""
     everywhere = len(group.workspaces) == known
     return {
         "Event": _events(group.events),
@@ -155,14 +157,14 @@ def _some(names: Sequence[str]) -> str:
 async def policy(context: CommandContext, *, channel: str) -> tuple[str, ...]:
     """What `[routes]` says of the channel's quiet hours, of who is called, and of it as the fallback."""
     routes = context.settings.routes if context.settings else Routing()
-    own = routes.manners(channel)
-    calls = f"An interested reply calls {await context.name_of(own.mention)}." if own.mention else ""
+    own = routes.channel_policy(channel)
+    calls = f"An interested reply calls {await context.display_name(own.mention)}." if own.mention else ""
     fallback = (
         "It is the fallback: told of channels that take no alerts." if routes.fallback == channel else ""
     )
     return tuple(filter(None, (_quiet(own.quiet) if own.quiet else "", calls, fallback)))
 
 
-def _quiet(hours: Quiet) -> str:
+def _quiet(hours: QuietHours) -> str:
     said = f"{hours.start:%H:%M} to {hours.end:%H:%M} {hours.zone}"
     return f"Quiet from {said}: what can wait waits, and nobody is called."

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shared.domain.alert_settings import UNASKED, Rule
+from shared.domain.alert_settings import DEFAULT_EVENTS, Rule
 from shared.domain.records import Subscription
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
@@ -42,12 +42,12 @@ class Line:
         }
 
 
-async def lines_of(context: CommandContext, channel: str) -> tuple[Line, ...]:
+async def list_sources(context: CommandContext, channel: str) -> tuple[Line, ...]:
     """The channel's whole set, over all workspaces. Raises `RecordsUnavailable`."""
     found: list[Line] = []
-    for workspace in workspaces_of(context):
+    for workspace in list_workspaces(context):
         typed = await need_records(context).subscriptions(workspace.name, channel)
-        rules = rules_of(context.settings, workspace, channel)
+        rules = channel_rules(context.settings, workspace, channel)
         found += (Line(workspace=workspace.name, subscription=one, origin="subscribe") for one in typed)
         found += (_ruled(rule, workspace, context.settings) for rule in rules)
         found += _unasked(
@@ -56,11 +56,11 @@ async def lines_of(context: CommandContext, channel: str) -> tuple[Line, ...]:
     return tuple(found)
 
 
-def workspaces_of(context: CommandContext) -> Sequence[Workspace]:
+def list_workspaces(context: CommandContext) -> Sequence[Workspace]:
     return tuple(context.settings.workspaces.values()) if context.settings else (context.workspace,)
 
 
-def rules_of(settings: Settings | None, workspace: Workspace, channel: str) -> list[Rule]:
+def channel_rules(settings: Settings | None, workspace: Workspace, channel: str) -> list[Rule]:
     """The rules of `[routes]` that are about a channel."""
     rules = settings.routes.rules if settings else ()
     ours = (rule for rule in rules if rule.workspace in {"", workspace.name})
@@ -97,7 +97,7 @@ def _unasked(
             origin=origin,
             place=place,
         )
-        for kind in UNASKED
+        for kind in DEFAULT_EVENTS
     ]
 
 

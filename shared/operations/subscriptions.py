@@ -9,7 +9,7 @@ from typing import Any
 from shared.api.http.rate_limit import Priority
 from shared.api.models import EVENT_KINDS
 from shared.commands import COMMANDS, Invocation, render
-from shared.commands.resolve import Picked, pick_sequence
+from shared.commands.resolve import Resolved, resolve_sequence
 from shared.domain.card import Button, Card, Tone
 from shared.domain.records import Subscription
 from shared.operations import subscription_sources
@@ -34,15 +34,17 @@ async def subscriptions(invocation: Invocation, context: CommandContext) -> Card
     channel = _channel(invocation.values, context)
     if not channel:
         return _nowhere().card
-    lines = await subscription_sources.lines_of(context, channel)
-    card = await card_of(f"What {_said(channel)} is told of", lines, context=context, channel=channel)
+    lines = await subscription_sources.list_sources(context, channel)
+    card = await card_of(
+        f"What {_mention_channel(channel)} is told of", lines, context=context, channel=channel
+    )
     more = (await _digests(context, channel), *await policy(context, channel=channel))
     return replace(card, text=(*card.text, *more))
 
 
 async def _digests(context: CommandContext, channel: str) -> str:
     """When its digests come, of which workspace."""
-    names = [workspace.name for workspace in subscription_sources.workspaces_of(context)]
+    names = [workspace.name for workspace in subscription_sources.list_workspaces(context)]
     times = [(name, await need_records(context).digest_at(name, channel)) for name in names]
     said = [_times(at) + (f" for {name}" if len(names) > 1 else "") for name, at in times if at]
     return f"The digest comes {'; '.join(said)}." if said else "There is no digest."
@@ -64,13 +66,13 @@ async def subscribe(invocation: Invocation, context: CommandContext) -> Outcome:
         for kind in values["events"]
     ]
     await records.subscribe(context.workspace.name, wanted)
-    card = await _whole_set(f"{_said(channel)} is now told of", context, channel)
+    card = await _whole_set(f"{_mention_channel(channel)} is now told of", context, channel)
     return Outcome(card=replace(card, tone=Tone.GOOD), result=f"{channel}: {', '.join(values['events'])}")
 
 
 async def _whole_set(title: str, context: CommandContext, channel: str) -> Card:
     card = await card_of(
-        title, await subscription_sources.lines_of(context, channel), context=context, channel=channel
+        title, await subscription_sources.list_sources(context, channel), context=context, channel=channel
     )
     return replace(card, data=None)
 
@@ -80,8 +82,8 @@ async def _sequence_name(invocation: Invocation, context: CommandContext) -> str
     said = invocation.values["sequence"]
     if not said:
         return ""
-    found = pick_sequence(await context.client.list_sequences(priority=Priority.INTERACTIVE), [said])
-    if isinstance(found, Picked):
+    found = resolve_sequence(await context.client.list_sequences(priority=Priority.INTERACTIVE), [said])
+    if isinstance(found, Resolved):
         return found.sequence.label
     return found.card(
         lambda known: render(replace(invocation, values={**invocation.values, "sequence": known}))
@@ -100,14 +102,16 @@ async def unsubscribe(invocation: Invocation, context: CommandContext) -> Outcom
     if not count:
         return await _not_ended(values, context, channel)
     noun = "subscription" if count == 1 else "subscriptions"
-    card = await _whole_set(f"{count} {noun} ended; {_said(channel)} is now told of", context, channel)
+    card = await _whole_set(
+        f"{count} {noun} ended; {_mention_channel(channel)} is now told of", context, channel
+    )
     return Outcome(card=replace(card, tone=Tone.GOOD), result=f"{channel}: {count} ended")
 
 
 async def _not_ended(values: Mapping[str, Any], context: CommandContext, channel: str) -> Outcome:
     """No command made it; where the settings did, they are what is to be changed."""
-    card = await _whole_set(f"{_said(channel)} has no such subscription", context, channel)
-    rules = subscription_sources.rules_of(context.settings, context.workspace, channel)
+    card = await _whole_set(f"{_mention_channel(channel)} has no such subscription", context, channel)
+    rules = subscription_sources.channel_rules(context.settings, context.workspace, channel)
     held = sorted({rule.place for rule in rules if _meant(rule.subscription, values)})
     said = (f"The settings say it, in {' and '.join(held)}: change it there.",) if held else ()
     return Outcome(
@@ -122,7 +126,7 @@ def _meant(one: Subscription, values: Mapping[str, Any]) -> bool:
     return one.event in values["events"] and all(kept.casefold() == said.casefold() for kept, said in filters)
 
 
-def _said(channel: str) -> str:
+def _mention_channel(channel: str) -> str:
     return channel if channel.startswith("#") else f"<#{channel}>"
 
 
@@ -149,15 +153,17 @@ async def _digest_shown(context: CommandContext, channel: str) -> Card:
     """When it comes; in a channel, it may be of several workspaces."""
     at = await need_records(context).digest_at(context.workspace.name, channel)
     card = _digest_times(at, channel=channel)
-    if len(subscription_sources.workspaces_of(context)) == 1:
+    if len(subscription_sources.list_workspaces(context)) == 1:
         return card
-    return replace(card, title=f"Digests of {_said(channel)}", text=(await _digests(context, channel),))
+    return replace(
+        card, title=f"Digests of {_mention_channel(channel)}", text=(await _digests(context, channel),)
+    )
 
 
-def _often(rhythm: str) -> str:
+def _often(recurrence: str) -> str:
     """`every day at 09:00`, `on mondays at 09:00 Europe/Berlin`."""
-    day, _, rest = rhythm.partition(" ")
-    return f"every day at {rhythm}" if day[:1].isdigit() else f"on {day} at {rest}"
+    day, _, rest = recurrence.partition(" ")
+    return f"every day at {recurrence}" if day[:1].isdigit() else f"on {day} at {rest}"
 
 
 def _times(at: str) -> str:
@@ -165,7 +171,11 @@ def _times(at: str) -> str:
 
 
 def _digest_times(at: str | None, *, channel: str) -> Card:
-    said = f"{_said(channel)} has its digest {_times(at)}" if at else f"{_said(channel)} has no digest"
+    said = (
+        f"{_mention_channel(channel)} has its digest {_times(at)}"
+        if at
+        else f"{_mention_channel(channel)} has no digest"
+    )
     off = Invocation(command=COMMANDS["digest"], values={"action": "off", "at": None, "channel": channel})
     after = (Button(label="End it", command=render(off)),) if at else ()
     return Card(title=said, buttons=(Button(label="Show it now", command="digest now"), *after))

@@ -16,7 +16,7 @@ import platformdirs
 from pydantic import SecretStr, ValidationError
 from sqlalchemy.engine import URL
 
-from shared.domain.alert_settings import Attention, Routing
+from shared.domain.alert_settings import AlertPolicy, Routing
 from shared.domain.health import DEFAULT as DEFAULT_THRESHOLDS
 from shared.domain.health import Thresholds
 from shared.settings import config_table
@@ -117,7 +117,7 @@ class Settings:
     workspaces: Mapping[str, Workspace]
     default_workspace: str
     routes: Routing
-    attention: Attention
+    alert_policy: AlertPolicy
     roles: Roles
     dashboard: Mapping[str, Any]
 
@@ -242,7 +242,7 @@ def _settle(given: Given, *, file: Path | None) -> Settings:
         workspaces=workspaces,
         default_workspace=default,
         routes=given.routes.settled(),
-        attention=given.alerts.settled(),
+        alert_policy=given.alerts.settled(),
         roles=given.roles.settled(),
         dashboard=given.dashboard.settled(),
     )

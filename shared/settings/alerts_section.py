@@ -10,10 +10,10 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from shared.api.models import EVENT_KINDS
-from shared.domain.alert_settings import Attention, Manners, Quiet, Routing, Rule, SpikeRule
+from shared.domain.alert_settings import AlertPolicy, ChannelPolicy, QuietHours, Routing, Rule, SpikeRule
 from shared.domain.records import Subscription
-from shared.domain.recurrence import read_time, zone_of
-from shared.text.tokenize import read_duration
+from shared.domain.recurrence import find_zone, parse_time
+from shared.text.tokenize import parse_duration
 
 _STRICT = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 _MENTION = re.compile(r"[USW][A-Z0-9]{2,20}|here|none|")
@@ -40,14 +40,14 @@ def _mention(text: str) -> str:
 def _duration(value: Any) -> Any:
     if value in {"off", "never"}:
         return None
-    found = read_duration(value) if isinstance(value, str) else value
+    found = parse_duration(value) if isinstance(value, str) else value
     if not isinstance(found, timedelta):
         raise wrong("is no duration.", "Write 5m, 1h30m, or off.")
     return found
 
 
 def _zone(text: str) -> str:
-    if zone_of(text) is None:
+    if find_zone(text) is None:
         raise wrong("is no time zone.", "Use an IANA name, like Europe/Berlin.")
     return text
 
@@ -56,7 +56,7 @@ def _quiet(text: str) -> str:
     if text == "off":
         return text
     start, _, end = (part.strip() for part in text.partition("-"))
-    if read_time(start) is None or read_time(end) is None or read_time(start) == read_time(end):
+    if parse_time(start) is None or parse_time(end) is None or parse_time(start) == parse_time(end):
         raise wrong("are no quiet hours.", "Write them like 20:00-08:00, or off.")
     return text
 
@@ -107,7 +107,7 @@ class GivenRule(BaseModel):
         ]
 
 
-class GivenManners(BaseModel):
+class GivenChannelPolicy(BaseModel):
     """One `[routes.channels.ID]`; what is not given is as for all."""
 
     model_config = _STRICT
@@ -116,10 +116,10 @@ class GivenManners(BaseModel):
     quiet: Hours | None = None
     timezone: Zone | None = None
 
-    def settled(self, routes: GivenRoutes) -> Manners:
+    def settled(self, routes: GivenRoutes) -> ChannelPolicy:
         """As the program uses it."""
         zone = self.timezone or routes.timezone
-        return Manners(
+        return ChannelPolicy(
             mention=routes.mention if self.mention is None else self.mention,
             quiet=_hours(routes.quiet if self.quiet is None else self.quiet, zone=zone),
         )
@@ -135,7 +135,7 @@ class GivenRoutes(BaseModel):
     quiet: Hours | None = None
     timezone: Zone = "UTC"
     rules: tuple[GivenRule, ...] = ()
-    channels: dict[Channel, GivenManners] = {}
+    channels: dict[Channel, GivenChannelPolicy] = {}
 
     def settled(self) -> Routing:
         """As the program uses it."""
@@ -149,10 +149,10 @@ class GivenRoutes(BaseModel):
         )
 
 
-def _hours(said: str | None, *, zone: str) -> Quiet | None:
+def _hours(said: str | None, *, zone: str) -> QuietHours | None:
     start, _, end = (said or "").partition("-")
-    begins, ends = read_time(start.strip()), read_time(end.strip())
-    return None if begins is None or ends is None else Quiet(start=begins, end=ends, zone=zone)
+    begins, ends = parse_time(start.strip()), parse_time(end.strip())
+    return None if begins is None or ends is None else QuietHours(start=begins, end=ends, zone=zone)
 
 
 class GivenAlerts(BaseModel):
@@ -168,9 +168,9 @@ class GivenAlerts(BaseModel):
     spike_window: Duration = timedelta(hours=1)
     spike_percent: Annotated[float, Field(ge=0, le=100)] = 5
 
-    def settled(self) -> Attention:
+    def settled(self) -> AlertPolicy:
         """As the program uses it."""
-        return Attention(
+        return AlertPolicy(
             remind_after=self.remind_after,
             escalate_after=self.escalate_after,
             escalate_to=self.escalate_to,

@@ -27,7 +27,7 @@ from shared.api.http.rate_wait import DEFAULT_RATE, Act, LocalBudget, Turns
 if TYPE_CHECKING:
     from sqlalchemy.engine import URL
 
-__all__ = ["LocalBudget", "SharedBudget", "name_of"]
+__all__ = ["LocalBudget", "SharedBudget", "budget_key"]
 
 T = TypeVar("T")
 
@@ -42,7 +42,7 @@ TABLE_LOCK = 0x6F757472
 TABLE = "CREATE TABLE IF NOT EXISTS request_budget (key TEXT PRIMARY KEY, pace TEXT NOT NULL)"
 
 
-def name_of(api_key: str, base_url: str) -> str:
+def budget_key(api_key: str, base_url: str) -> str:
     return hashlib.sha256(f"{api_key}\0{base_url}".encode()).hexdigest()[:16]
 
 
@@ -59,7 +59,7 @@ class Row(Protocol):
 class SharedBudget(Turns):
     """The budget of a key on this machine (SQLite) or of its database (PostgreSQL). Implements `Pacer`.
 
-    `key` names the row (see `name_of`), `rate` is in requests a second.
+    `key` names the row (see `budget_key`), `rate` is in requests a second.
     """
 
     def __init__(self, url: URL, *, key: str, rate: float = DEFAULT_RATE) -> None:

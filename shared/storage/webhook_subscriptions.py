@@ -21,11 +21,11 @@ FILE_NAME = "webhooks.json"
 Kept = Mapping[str, tuple[Subscription, ...]]
 
 
-class BookUnreadable(Exception):
+class WebhookFileUnreadable(Exception):
     """The file of webhook subscriptions cannot be read; it holds secrets that exist nowhere else."""
 
 
-class SubscriptionBook:
+class WebhookFile:
     """The subscriptions by workspace. Every read sees what other processes wrote."""
 
     def __init__(self, path: Path) -> None:
@@ -34,10 +34,10 @@ class SubscriptionBook:
         self._seen: tuple[int, int, int] | None = None
 
     def __repr__(self) -> str:
-        return f"SubscriptionBook({str(self.path)!r})"
+        return f"WebhookFile({str(self.path)!r})"
 
     def add(self, workspace: str, subscription: Subscription) -> None:
-        """Keep a subscription; on disk when this returns. Raises `BookUnreadable`, OSError."""
+        """Keep a subscription; on disk when this returns. Raises `WebhookFileUnreadable`, OSError."""
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with self._locked():
             kept = dict(_read(self.path))
@@ -46,12 +46,12 @@ class SubscriptionBook:
             _replace(self.path, _written(kept))
 
     def list(self, workspace: str) -> tuple[Subscription, ...]:
-        """The subscriptions of a workspace, the oldest first. Raises `BookUnreadable`."""
+        """The subscriptions of a workspace, the oldest first. Raises `WebhookFileUnreadable`."""
         self._refresh()
         return self._kept.get(workspace, ())
 
     def secrets(self, workspace: str) -> tuple[str, ...]:
-        """The secrets of a workspace, the newest first. Costs one look at the file's date. Raises `BookUnreadable`."""
+        """The secrets of a workspace, the newest first. Costs one look at the file's date. Raises `WebhookFileUnreadable`."""
         return tuple(one.secret for one in reversed(self.list(workspace)))
 
     def _refresh(self) -> None:
@@ -82,7 +82,7 @@ def _read(path: Path) -> Kept:
         return {}
     except (ValueError, TypeError, KeyError, AttributeError):
         cure = "Mend it, or move it away and subscribe anew with `outreach webhooks create`."
-        raise BookUnreadable(f"{path} is damaged. {cure}") from None
+        raise WebhookFileUnreadable(f"{path} is damaged. {cure}") from None
 
 
 def _subscription(kept: Mapping[str, Any]) -> Subscription:

@@ -14,13 +14,13 @@ from collections.abc import Mapping
 VARIABLE = "OUTREACH_PARENT_PIPE"
 
 
-def is_held(environ: Mapping[str, str] = os.environ) -> bool:
+def has_parent_pipe(environ: Mapping[str, str] = os.environ) -> bool:
     return environ.get(VARIABLE) == "1"
 
 
-async def parent_gone() -> None:
+async def wait_for_parent_exit() -> None:
     """Return when stdin reaches its end; for ever waiting where no parent holds it."""
-    if not is_held():
+    if not has_parent_pipe():
         await asyncio.Event().wait()
     reader = asyncio.StreamReader()
     loop = asyncio.get_running_loop()

@@ -96,7 +96,7 @@ def join(*words: str) -> str:
     return " ".join(quote(word) if not word.startswith("--") else word for word in words)
 
 
-def read_duration(text: str) -> timedelta | None:
+def parse_duration(text: str) -> timedelta | None:
     """`2h`, `30m`, `1d`, `1h30m`; None where it is none, or not between a second and a year."""
     parts = re.findall(r"([0-9]{1,6})([smhdw])", text.lower())
     if not parts or "".join(map("".join, parts)) != text.lower():
@@ -105,8 +105,8 @@ def read_duration(text: str) -> timedelta | None:
     return total if timedelta() < total <= LONGEST_DURATION else None
 
 
-def show_duration(span: timedelta) -> str:
-    """`1d12h`, `30m`: what `read_duration` reads back; whole seconds."""
+def format_duration(span: timedelta) -> str:
+    """`1d12h`, `30m`: what `parse_duration` reads back; whole seconds."""
     seconds, shown = int(span.total_seconds()), ""
     for unit, size in (("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)):
         count, seconds = divmod(seconds, size)
@@ -125,7 +125,7 @@ def from_slack(text: str) -> str:
     return shown.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
-def read_channel(text: str) -> str | None:
+def parse_channel(text: str) -> str | None:
     """A channel as `<#C1|name>`, `<#C1>`, `#name` or an id; None where it is none."""
     if found := re.fullmatch(r"<#([A-Z0-9]+)(?:\|[^<>]*)?>", text):
         return found[1]

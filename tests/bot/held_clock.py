@@ -12,7 +12,7 @@ from bot.store import Ledger
 from bot.store.queue.deliveries import Arrival
 from bot.store.queue.outcomes import Sent
 from bot.store.queue.posts import Post
-from shared.domain.alert_settings import Attention, Routing
+from shared.domain.alert_settings import AlertPolicy, Routing
 from shared.domain.card import Card
 from shared.domain.records import Actor
 
@@ -59,9 +59,9 @@ async def post_all(ledger: Ledger, hands: Hands) -> list[Post]:
     raise AssertionError("it never ends")
 
 
-async def swept(ledger: Ledger, hands: Hands, *, rules: Attention | None = None) -> list[Post]:
+async def swept(ledger: Ledger, hands: Hands, *, rules: AlertPolicy | None = None) -> list[Post]:
     """What a look at what waits has posted."""
-    reminders = Reminders(ledger, rules or Attention(), Routing(mention="S0SALES"), planned=lambda: None)
+    reminders = Reminders(ledger, rules or AlertPolicy(), Routing(mention="S0SALES"), planned=lambda: None)
     await reminders.sweep()
     return await post_all(ledger, hands)
 

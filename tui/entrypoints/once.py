@@ -12,7 +12,7 @@ from typing import Any
 
 from rich.console import Console
 
-from shared.domain.snapshot import SOURCES, Snapshot, take
+from shared.domain.snapshot import SOURCES, Snapshot, take_snapshot
 from shared.domain.snapshot_json import to_json
 from shared.operations.context import open_client
 from shared.settings import Settings, Workspace
@@ -32,7 +32,7 @@ async def print_once(
     """Read everything once and show it on stdout, or in `svg`; 1 when something could not be read."""
     place = settings.workspace(workspace)
     async with open_client(settings, place) as client:
-        snapshot = await take(client, place.name, now=datetime.now(UTC))
+        snapshot = await take_snapshot(client, place.name, now=datetime.now(UTC))
     board = compose(snapshot, intervals=intervals(settings.poll_seconds), thresholds=place.thresholds)
     if svg:
         picture = await _picture(snapshot, board, place)

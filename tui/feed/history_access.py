@@ -51,7 +51,7 @@ class Memory:
         try:
             snapshot = last or await self._history.snapshot_at(self._workspace, now)
             if last:
-                self._history.recognise(last)
+                self._history.mark_written(last)
             trends = await self._trends(now)
             told = await self._history.transitions(self._workspace, start=now - timedelta(days=2), limit=100)
         except self._unavailable as error:
@@ -93,7 +93,7 @@ class Memory:
     async def moments(self, *, start: datetime, end: datetime) -> tuple[datetime, ...]:
         """When snapshots were kept."""
         try:
-            return await self._history.moments(self._workspace, start=start, end=end)
+            return await self._history.snapshot_times(self._workspace, start=start, end=end)
         except self._unavailable as error:
             self._fail(error)
             return ()
@@ -108,7 +108,7 @@ class Memory:
 
     async def _trends(self, now: datetime) -> Trends:
         for span in SPANS:
-            courses = await self._history.courses(
+            courses = await self._history.sparklines(
                 self._workspace, kind="inbox", metric="health_score", start=now - span, end=now, points=POINTS
             )
             if any(len(values) > 2 for values in courses.values()):
@@ -124,7 +124,7 @@ def as_remembered(snapshot: Snapshot) -> Snapshot:
     """The values with their age; what failed then is no news now."""
     for source in SOURCES.values():
         calm = replace(snapshot.reading(source), error=None, failed_since=None)
-        snapshot = snapshot.having(source, calm)
+        snapshot = snapshot.with_reading(source, calm)
     return replace(snapshot, budget=None)
 
 

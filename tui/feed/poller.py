@@ -21,7 +21,7 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from shared.domain.card import Tone
 from shared.domain.health import DEFAULT, Thresholds
-from shared.domain.snapshot import SOURCES, Reading, Snapshot, Source, attempt
+from shared.domain.snapshot import SOURCES, Reading, Snapshot, Source, read_source
 from tui.feed.history_access import Memory, Recollection, Trends
 from tui.feed.poll_intervals import Rhythm
 from tui.feed.tick import Tick
@@ -175,14 +175,14 @@ class Poller:
         before, began = self._snapshot.reading(source), self._now()
         try:
             async with asyncio.timeout(self._patience):
-                return await attempt(before, source, self._client, now=began)
+                return await read_source(before, source, self._client, now=began)
         except TimeoutError:
             said = before.error or f"no answer within {self._patience:g} s"
             return replace(before, error=said, failed_since=before.failed_since or began)
 
     def _put(self, source: Source, reading: Reading[object]) -> None:
         self._beats += reading.failed_since is None
-        self._snapshot = replace(self._snapshot.having(source, reading), budget=self._client.budget)
+        self._snapshot = replace(self._snapshot.with_reading(source, reading), budget=self._client.budget)
         self._changed.set()
 
     def _adapt(self, source: Source, *, moved: bool) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from shared.domain.card import Card, Column, Row, Table, Tone
-from shared.domain.recurrence import read_time
+from shared.domain.recurrence import parse_time
 from tui.model.lines import ChangeLine
 from tui.theme import formatting
 
@@ -22,7 +22,7 @@ def moment(text: str, *, now: datetime) -> datetime | None:
         return now - int(span[1]) * UNITS[span[2]]
     local = now.astimezone()
     *day, clock = said.split() or [""]
-    at = read_time(clock) if ":" in clock or "." in clock else None
+    at = parse_time(clock) if ":" in clock or "." in clock else None
     if at is None:
         return None
     found = _day(" ".join(day), local)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
-from bot.store.alerts.records import rhythm_of
+from bot.store.alerts.records import recurrence_of
 from bot.store.db.schema import digests
 from bot.store.queue import deliveries
 from bot.store.queue.deliveries import Planned
@@ -30,7 +30,7 @@ def due(connection: sa.Connection, workspace: str, *, now: float) -> Sequence[Du
     """Those whose time has come since they were given last."""
     found = []
     for row in connection.execute(sa.select(digests).where(digests.c.workspace == workspace)):
-        at = rhythm_of(row.at).last_before(datetime.fromtimestamp(now, UTC)).timestamp()
+        at = recurrence_of(row.at).last_before(datetime.fromtimestamp(now, UTC)).timestamp()
         if row.done_until < at and now - at < LATEST:
             found.append(DueDigest(channel=row.channel, every=row.every, due_at=at))
     return found

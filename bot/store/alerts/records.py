@@ -14,7 +14,7 @@ from bot.store.queue import deliveries as inbox
 from bot.store.queue import leases
 from bot.store.queue.posts import State
 from shared.domain.records import TIMER_KINDS, Actor, AlertsSummary, AuditEntry, ClaimTime, Subscription
-from shared.domain.recurrence import MORNING, Rhythm, read_rhythm
+from shared.domain.recurrence import MORNING, Recurrence, parse_recurrence
 
 DAY = 86_400.0
 
@@ -36,8 +36,8 @@ def summary(connection: sa.Connection, workspace: str, *, now: float) -> AlertsS
         unreadable=sum(row.seen for row in recent if row.problem),
         last_delivery_at=moment(connection.scalar(last)),
         deliveries={row.kind: int(row.seen) for row in recent if row.kind},
-        broken=_broken(connection, workspace),
-        strange_timers=tuple(connection.scalars(_strange_timers(workspace, now))),
+        broken_channels=_broken(connection, workspace),
+        unknown_timers=tuple(connection.scalars(_strange_timers(workspace, now))),
     )
 
 
@@ -199,16 +199,16 @@ def set_digest(
     if at is None:
         connection.execute(sa.delete(digests).where(which))
         return
-    every = rhythm_of(at).every
+    every = recurrence_of(at).every
     connection.execute(sa.delete(digests).where(which, digests.c.every == every))
     values = {"workspace": workspace, "channel": channel, "every": every, "at": at, "done_until": now}
     connection.execute(sa.insert(digests).values(**values))
 
 
-def rhythm_of(at: str) -> Rhythm:
+def recurrence_of(at: str) -> Recurrence:
     """The rhythm of a text that the commands wrote."""
-    found = read_rhythm(at.split())
-    return found if isinstance(found, Rhythm) else Rhythm(at=MORNING)
+    found = parse_recurrence(at.split())
+    return found if isinstance(found, Recurrence) else Recurrence(at=MORNING)
 
 
 def record(connection: sa.Connection, entry: AuditEntry) -> None:

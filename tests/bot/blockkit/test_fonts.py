@@ -112,12 +112,14 @@ def rows(picture: bytes) -> list[bytes]:
 
 def bars(labels: Sequence[str], *, spare: Sequence[str] = ()) -> Chart:
     values = tuple(float(n) for n in range(len(labels)))
-    return Chart(title="t", labels=tuple(labels), spare=tuple(spare), series=(("R", values),), bars=True)
+    return Chart(
+        title="t", labels=tuple(labels), fallback_labels=tuple(spare), series=(("R", values),), bars=True
+    )
 
 
 def test_a_group_that_cannot_be_written_is_called_by_its_other_words() -> None:
     names, spare = ("One", "東京", "🔥", "Four"), ("a", "Row 2", "Row 3", "d")
-    drawn = rows(charts.picture(bars(names, spare=spare), letters=BARE))
+    drawn = rows(charts.picture(bars(names, fallback_labels=spare), letters=BARE))
     assert drawn == rows(charts.picture(bars(("One", "Row 2", "Row 3", "Four")), letters=BARE))
     assert len(set(drawn)) == 4
 

@@ -80,7 +80,7 @@ async def test_what_breaks_a_channel_is_told_everywhere_and_cured(house: House, 
         assert await house.deliver(interested(number)) == 200
 
     async def told() -> bool:
-        return (await summary(house)).broken.get(CHANNEL) == error
+        return (await summary(house)).broken_channels.get(CHANNEL) == error
 
     await until(told)
     status, ready = await readiness(house)

@@ -21,10 +21,10 @@ from bot.store.alerts.spikes import Tally
 from bot.store.queue.deliveries import Planned
 from bot.store.queue.posts import Post
 from shared.api.models import Sequence
-from shared.domain.alert_settings import Attention, Quiet, Routing, Rule, SpikeRule
+from shared.domain.alert_settings import AlertPolicy, QuietHours, Routing, Rule, SpikeRule
 from shared.domain.card import Card, Tone
 from shared.domain.records import Subscription
-from shared.domain.recurrence import Rhythm, read_rhythm
+from shared.domain.recurrence import Recurrence, parse_recurrence
 from shared.storage.database import parse_url
 from tests.bot.harness import interested
 from tests.bot.held_clock import ANN, CHANNEL, HOUR, MINUTE, Hands, arrive, post_all, routes, shown, swept
@@ -101,7 +101,7 @@ async def test_many_that_wait_at_once_are_said_in_one_message(ledger: Ledger, ha
 async def test_an_escalation_goes_to_the_channel_that_is_named_for_it_too(
     ledger: Ledger, hands: Hands, alert: str
 ) -> None:
-    rules = Attention(remind_after=timedelta(0), escalate_to="C9", escalate_mention="U0BOSS")
+    rules = AlertPolicy(remind_after=timedelta(0), escalate_to="C9", escalate_mention="U0BOSS")
     await swept(ledger, hands, rules=rules)
     hands.now += 16 * MINUTE
     posted = await swept(ledger, hands, rules=rules)
@@ -113,7 +113,7 @@ async def test_in_quiet_hours_nobody_is_called_and_what_can_wait_waits_until_the
     ledger: Ledger, hands: Hands
 ) -> None:
     night = routes(
-        quiet=Quiet(start=time(20), end=time(8)),
+        quiet=QuietHours(start=time(20), end=time(8)),
         mention="here",
         rules=(Rule(subscription=Subscription(channel=CHANNEL, event="lead.bounced", condensed=True)),),
     )
@@ -124,7 +124,7 @@ async def test_in_quiet_hours_nobody_is_called_and_what_can_wait_waits_until_the
     assert (told.kind, told.mention) == ("alert", "")
     assert await swept(ledger, hands) == []
     hands.now += 10 * HOUR
-    late = await swept(ledger, hands, rules=Attention(remind_after=None, escalate_after=None))
+    late = await swept(ledger, hands, rules=AlertPolicy(remind_after=None, escalate_after=None))
     assert [(post.kind, post.condensed) for post in late] == [("alert", True)]
 
 
@@ -133,7 +133,7 @@ async def test_in_quiet_hours_nobody_is_called_and_what_can_wait_waits_until_the
     [("19:59", None), ("20:00", "08:00"), ("23:59", "08:00"), ("07:59", "08:00"), ("08:00", None)],
 )
 def test_quiet_hours_go_over_midnight_in_their_own_zone(clock: str, ends: str | None) -> None:
-    quiet = Quiet(start=time(20), end=time(8), zone="Europe/Berlin")
+    quiet = QuietHours(start=time(20), end=time(8), zone="Europe/Berlin")
     berlin = datetime.fromisoformat(f"2026-11-20T{clock}:00+01:00")
     found = quiet.ends_after(berlin.astimezone(UTC))
     assert (found and f"{found.astimezone(berlin.tzinfo):%H:%M}") == ends
@@ -278,12 +278,12 @@ def test_a_time_that_is_not_ahead_is_refused(said: str) -> None:
 
 
 def test_a_rhythm_is_due_by_the_clock_of_its_zone_on_its_day() -> None:
-    rhythm = read_rhythm(["mondays", "at", "09:00", "Europe/Berlin"])
-    assert isinstance(rhythm, Rhythm)
-    assert str(rhythm) == "mondays 09:00 Europe/Berlin"
-    before = rhythm.last_before(datetime(2026, 11, 23, 7, 59, tzinfo=UTC))
+    recurrence = parse_recurrence(["mondays", "at", "09:00", "Europe/Berlin"])
+    assert isinstance(recurrence, Recurrence)
+    assert str(recurrence) == "mondays 09:00 Europe/Berlin"
+    before = recurrence.last_before(datetime(2026, 11, 23, 7, 59, tzinfo=UTC))
     assert before == datetime(2026, 11, 16, 8, tzinfo=UTC)
-    assert rhythm.last_before(datetime(2026, 7, 6, 7, tzinfo=UTC)) == datetime(2026, 7, 6, 7, tzinfo=UTC)
+    assert recurrence.last_before(datetime(2026, 7, 6, 7, tzinfo=UTC)) == datetime(2026, 7, 6, 7, tzinfo=UTC)
 
 
 async def test_a_digest_is_given_once_at_its_time_and_not_for_what_is_long_past(
@@ -311,7 +311,7 @@ async def test_what_a_storm_left_waiting_is_said_once_in_a_quarter_of_an_hour(
     await post_all(ledger, hands)
     hands.now = (hands.now // 900 + 1) * 900
     for _ in range(20):
-        said += await swept(ledger, hands, rules=Attention(escalate_after=None))
+        said += await swept(ledger, hands, rules=AlertPolicy(escalate_after=None))
         hands.now += 10
     assert 1 <= sum(post.kind == "note" for post in said) <= 2
     assert all(post.kind in {"note", "reminder"} for post in said)

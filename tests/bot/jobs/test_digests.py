@@ -33,8 +33,8 @@ async def house(tmp_path: Path, account: str) -> AsyncIterator[House]:
 
 async def due(house: House, at: datetime) -> None:
     async with open_ledger(load(environ=house.environ).database) as ledger:
-        for rhythm in (f"{at:%H:%M}", f"{at:%A}s {at:%H:%M}".lower()):
-            await ledger.set_digest("default", seed.SALES, rhythm)
+        for recurrence in (f"{at:%H:%M}", f"{at:%A}s {at:%H:%M}".lower()):
+            await ledger.set_digest("default", seed.SALES, recurrence)
         never = sa.update(digests).values(done_until=0.0)
         await ledger.store.write(lambda connection: connection.execute(never))
 

@@ -9,7 +9,7 @@ import pytest
 
 from bot.alerts.routing import Routes
 from bot.store.queue.deliveries import Pending, Planned
-from shared.domain.alert_settings import Manners, Quiet, Routing
+from shared.domain.alert_settings import ChannelPolicy, QuietHours, Routing
 from shared.domain.records import Subscription
 from tests.bot.harness import interested
 
@@ -18,10 +18,10 @@ AT_23_IN_BERLIN = datetime(2026, 11, 20, 22, tzinfo=UTC)
 """And five in the afternoon in New York."""
 ROUTING = Routing(
     mention="S0BERLIN",
-    quiet=Quiet(**NIGHT, zone="Europe/Berlin"),
+    quiet=QuietHours(**NIGHT, zone="Europe/Berlin"),
     channels={
-        "C2": Manners(mention="S0NEWYORK", quiet=Quiet(**NIGHT, zone="America/New_York")),
-        "C3": Manners(),
+        "C2": ChannelPolicy(mention="S0NEWYORK", quiet=QuietHours(**NIGHT, zone="America/New_York")),
+        "C3": ChannelPolicy(),
     },
 )
 BOUNCE = json.dumps({"event": "lead.bounced", "lead": {"email": "x@y.example"}}).encode()

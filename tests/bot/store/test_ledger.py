@@ -290,9 +290,9 @@ async def test_a_timer_of_an_unknown_kind_is_kept_as_it_is_and_told_of(ledger: L
     due = datetime.fromtimestamp(hands.now, UTC)
     await ledger.set_timer("default", Timer(kind="brew", key="tea", due_at=due, payload={}))
     assert await ledger.claim_timers(["resume"]) == []
-    assert await ledger.strange_timers(["resume"]) == ["brew"]
-    assert (await ledger.summary("default")).strange_timers == ("brew",)
-    assert (await ledger.summary("other")).strange_timers == ()
+    assert await ledger.unknown_timers(["resume"]) == ["brew"]
+    assert (await ledger.summary("default")).unknown_timers == ("brew",)
+    assert (await ledger.summary("other")).unknown_timers == ()
     assert [timer.due_at for timer in await ledger.timers("default", "brew")] == [due]
 
 

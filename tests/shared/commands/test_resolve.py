@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from shared.api.models import Sequence
 from shared.commands import parse
-from shared.commands.resolve import Ambiguous, Missing, Picked, pick_sequence
+from shared.commands.resolve import Ambiguous, NoMatch, Resolved, resolve_sequence
 from shared.text.tokenize import join
 
 FOUNDERS = Sequence(id="sq_1", name="Q3 Founders", status="active")
@@ -19,28 +19,28 @@ ALL = (FOUNDERS, CTOS, CTOS_EU, NAMELESS)
 
 def test_an_id_a_whole_name_or_a_lone_beginning_picks() -> None:
     for said in ("sq_1", "SQ_1", "q3 founders", "Q3  FOUN", "q3 f"):
-        assert pick_sequence(ALL, said.split()) == Picked(sequence=FOUNDERS)
-    assert pick_sequence(ALL, ["sq_4"]) == Picked(sequence=NAMELESS)
+        assert resolve_sequence(ALL, said.split()) == Resolved(sequence=FOUNDERS)
+    assert resolve_sequence(ALL, ["sq_4"]) == Resolved(sequence=NAMELESS)
 
 
 def test_what_all_ids_begin_with_says_nothing_beside_a_name() -> None:
     sales = Sequence(id="sq_5", name="Sales leads")
-    assert pick_sequence((*ALL, sales), ["s"]) == Picked(sequence=sales)
-    assert isinstance(pick_sequence(ALL, ["sq"]), Ambiguous)
+    assert resolve_sequence((*ALL, sales), ["s"]) == Resolved(sequence=sales)
+    assert isinstance(resolve_sequence(ALL, ["sq"]), Ambiguous)
 
 
 def test_the_shape_of_quotes_does_not_count() -> None:
     wait = Sequence(id="sq_5", name="Don’t wait")
     for line in ("resume don't wait", "resume “Don’t wait”", "resume 'don't w'"):
-        assert pick_sequence((*ALL, wait), parse(line).values["target"]) == Picked(sequence=wait)
+        assert resolve_sequence((*ALL, wait), parse(line).values["target"]) == Resolved(sequence=wait)
 
 
 def test_a_whole_name_wins_over_a_longer_one_that_begins_so() -> None:
-    assert pick_sequence(ALL, ["Q3", "CTO"]) == Picked(sequence=CTOS)
+    assert resolve_sequence(ALL, ["Q3", "CTO"]) == Resolved(sequence=CTOS)
 
 
 def test_several_are_listed_each_with_a_button() -> None:
-    result = pick_sequence(ALL, ["q3"])
+    result = resolve_sequence(ALL, ["q3"])
     assert isinstance(result, Ambiguous)
     card = result.card(lambda known: join("pause", known, "for", "2h"))
     assert [button.command for button in card.buttons] == [f"pause sq_{n} for 2h" for n in (1, 2, 3)]
@@ -49,37 +49,37 @@ def test_several_are_listed_each_with_a_button() -> None:
 
 def test_two_of_one_name_are_ambiguous() -> None:
     twins = (Sequence(id="a", name="Twin"), Sequence(id="b", name="twin"))
-    assert isinstance(pick_sequence(twins, ["Twin"]), Ambiguous)
+    assert isinstance(resolve_sequence(twins, ["Twin"]), Ambiguous)
 
 
 def test_none_names_the_nearest() -> None:
-    result = pick_sequence(ALL, ["Q3", "Fuonders"])
-    assert isinstance(result, Missing)
+    result = resolve_sequence(ALL, ["Q3", "Fuonders"])
+    assert isinstance(result, NoMatch)
     assert result.nearest[0] == FOUNDERS
     assert result.card(lambda known: join("pause", known)).buttons[0].command == "pause sq_1"
 
 
 def test_an_empty_account_says_so() -> None:
-    result = pick_sequence((), ["x"])
-    assert isinstance(result, Missing)
+    result = resolve_sequence((), ["x"])
+    assert isinstance(result, NoMatch)
     assert "no sequences" in result.card(lambda known: join("pause", known)).text[0]
 
 
 def greedily(said: str) -> object:
-    return pick_sequence(ALL, said.split(), greedy=True)
+    return resolve_sequence(ALL, said.split(), greedy=True)
 
 
 def test_the_longest_whole_name_counts_and_the_rest_is_a_reason() -> None:
-    assert greedily("Q3 CTO Europe bounces a lot") == Picked(sequence=CTOS_EU, rest=("bounces", "a", "lot"))
-    assert greedily("Q3 CTO is bad") == Picked(sequence=CTOS, rest=("is", "bad"))
-    assert greedily("sq_2 is bad") == Picked(sequence=CTOS, rest=("is", "bad"))
-    assert isinstance(pick_sequence(ALL, ["Q3", "CTO", "is", "bad"]), Missing)
+    assert greedily("Q3 CTO Europe bounces a lot") == Resolved(sequence=CTOS_EU, rest=("bounces", "a", "lot"))
+    assert greedily("Q3 CTO is bad") == Resolved(sequence=CTOS, rest=("is", "bad"))
+    assert greedily("sq_2 is bad") == Resolved(sequence=CTOS, rest=("is", "bad"))
+    assert isinstance(resolve_sequence(ALL, ["Q3", "CTO", "is", "bad"]), NoMatch)
 
 
 def test_a_misspelt_name_never_pauses_the_lone_one_that_begins_alike() -> None:
     lone = (CTOS, FOUNDERS.__class__(id="sq_9", name="Spring"))
-    result = pick_sequence(lone, ["Q3", "fuonders"], greedy=True)
-    assert isinstance(result, Missing)
+    result = resolve_sequence(lone, ["Q3", "fuonders"], greedy=True)
+    assert isinstance(result, NoMatch)
     assert result.nearest == (CTOS,)
 
 
@@ -89,8 +89,8 @@ names = st.text(min_size=1, max_size=15)
 @given(st.lists(names, max_size=6), names)
 def test_whatever_is_said_the_answer_fits_and_its_buttons_parse(known: list[str], said: str) -> None:
     sequences = tuple(Sequence(id=f"sq_{n}", name=name) for n, name in enumerate(known))
-    result = pick_sequence(sequences, [said], greedy=True)
-    if isinstance(result, Picked):
+    result = resolve_sequence(sequences, [said], greedy=True)
+    if isinstance(result, Resolved):
         assert result.sequence in sequences
     else:
         assert all(

@@ -6,14 +6,14 @@ from datetime import timedelta
 
 import httpx
 
-from shared.domain.snapshot import SOURCES, Snapshot, refresh, take
+from shared.domain.snapshot import SOURCES, Snapshot, refresh, take_snapshot
 from tests.shared.doubles import NOW, Office
 
 DOWN = httpx.Response(503, text="down")
 
 
 async def test_a_snapshot_has_everything(office: Office) -> None:
-    taken = await take(office.client, "acme", now=NOW)
+    taken = await take_snapshot(office.client, "acme", now=NOW)
     assert [s.id for s in taken.sequences.value or ()] == ["sq_1", "sq_2", "sq_3"]
     assert len(taken.inboxes.value or ()) == 4
     assert set(taken.stats) == {"sequence", "step", "variant", "inbox"}
@@ -24,7 +24,7 @@ async def test_a_snapshot_has_everything(office: Office) -> None:
 
 
 async def test_only_what_the_document_allows_is_asked(office: Office) -> None:
-    await take(office.client, "acme", now=NOW)
+    await take_snapshot(office.client, "acme", now=NOW)
     stats = [query for _, path, query in office.service.requests if path == "/stats"]
     assert {"group_by": "sequence", "from": "2026-03-10", "to": "2026-03-10"} in stats
     assert {"group_by": "sequence", "from": "2026-01-10", "to": "2026-02-08"} in stats
@@ -48,7 +48,7 @@ async def test_a_failure_keeps_the_value_and_says_since_when(office: Office) -> 
 async def test_a_service_that_is_down_gives_a_snapshot_of_failures(office: Office) -> None:
     for name in ("sequences", "inboxes", "stats", "leads"):
         office.service.failing[f"GET /{name}"] = httpx.ConnectError("no route")
-    taken = await take(office.client, "acme", now=NOW)
+    taken = await take_snapshot(office.client, "acme", now=NOW)
     assert all(taken.reading(source).failed_since == NOW for source in SOURCES.values())
     assert taken.stats["step"].value is None
 
@@ -57,6 +57,6 @@ async def test_readings_taken_concurrently_do_not_overwrite_each_other(office: O
     empty = Snapshot(workspace="acme")
     one = await refresh(empty, SOURCES["stats_step"], office.client, now=NOW)
     other = await refresh(empty, SOURCES["stats_inbox"], office.client, now=NOW)
-    both = one.having(SOURCES["stats_inbox"], other.reading(SOURCES["stats_inbox"]))
+    both = one.with_reading(SOURCES["stats_inbox"], other.reading(SOURCES["stats_inbox"]))
     assert both.stats["step"].value
     assert both.stats["inbox"].value

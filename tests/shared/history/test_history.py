@@ -122,7 +122,7 @@ async def test_series_of_all_rows_come_at_once(history: History) -> None:
 async def test_courses_are_evenly_spaced_and_each_sample_holds_until_the_next(history: History) -> None:
     async def course(*, start: datetime) -> Mapping[str, tuple[float, ...]]:
         end = NOW + 10 * HOUR
-        return await history.courses(
+        return await history.sparklines(
             "acme", kind="inbox", metric="health_score", start=start, end=end, points=5
         )
 
@@ -206,7 +206,7 @@ async def test_a_screen_can_be_replayed(history: History) -> None:
     await history.add(first, now=NOW)
     await history.add(snapshot(NOW + timedelta(seconds=20)), now=NOW + timedelta(seconds=20))
     await history.add(second, now=NOW + HOUR)
-    assert await history.moments("acme", start=NOW - DAY, end=NOW + DAY) == (NOW, NOW + HOUR)
+    assert await history.snapshot_times("acme", start=NOW - DAY, end=NOW + DAY) == (NOW, NOW + HOUR)
     assert await history.snapshot_at("acme", NOW + timedelta(minutes=59)) == first
     assert await history.snapshot_at("acme", NOW + 2 * HOUR) == second
     assert await history.snapshot_at("acme", NOW - DAY) is None
@@ -234,7 +234,7 @@ async def test_old_things_are_thinned_and_the_last_value_stays(history: History)
         )
         == 25
     )
-    assert await history.moments("acme", start=NOW - DAY, end=later) == ()
+    assert await history.snapshot_times("acme", start=NOW - DAY, end=later) == ()
     await history.add(Snapshot(workspace="acme"), now=NOW + 401 * DAY)
     assert await values(history) == [47]
     assert await history.transitions("acme") == ()
@@ -302,7 +302,7 @@ def test_a_snapshot_survives_json(data: st.DataObject) -> None:
             st.none() | (rows if name in {"today", "previous"} else st.lists(one, max_size=2).map(tuple))
         )
         reading = Reading(value=value, read_at=data.draw(st.none() | times), error=data.draw(words))
-        made = made.having(source, reading)
+        made = made.with_reading(source, reading)
     assert from_json(to_json(made)) == made
     assert json.loads("".join(to_text(made))) == to_json(made)
     crowd = tuple(Inbox(email=f"{n}@x.com") for n in range(1001))

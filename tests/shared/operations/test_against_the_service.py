@@ -15,9 +15,9 @@ from shared.api import OutreachClient
 from shared.commands import COMMANDS, parse
 from shared.domain.card import Card, Tone
 from shared.domain.records import Actor, RecordsUnavailable
-from shared.domain.snapshot import SOURCES, take
+from shared.domain.snapshot import SOURCES, take_snapshot
 from shared.history import History
-from shared.operations import asks, error_card, run
+from shared.operations import confirming_command, error_card, run
 from shared.operations.context import CommandContext, open_client
 from shared.settings import Need, Settings, load
 from tests.shared.doubles import MemoryRecords, Unpaced, facts
@@ -114,7 +114,7 @@ async def test_a_lead_is_added_found_and_removed(context: CommandContext) -> Non
     found = await say(context, "lead ann.new@example.org")
     assert facts(found)["plan"] == "pro"
     question = await say(context, "remove ann.new@example.org")
-    line = asks(question)
+    line = confirming_command(question)
     assert line
     assert (await say(context, line)).tone is Tone.GOOD
     assert (await say(context, line)).tone is Tone.WARN
@@ -163,7 +163,7 @@ async def test_a_wrong_key_is_a_card_that_says_so(service: Service, own_state: N
 async def test_a_snapshot_of_the_service_is_whole_and_can_be_kept(
     context: CommandContext, settings: Settings
 ) -> None:
-    taken = await take(context.client, "default", now=context.now())
+    taken = await take_snapshot(context.client, "default", now=context.now())
     assert all(taken.reading(source).value is not None for source in SOURCES.values())
     async with History(settings.history_database) as history:
         await history.add(taken, now=context.now())

@@ -10,7 +10,7 @@ import pytest
 from shared.api.errors import OutreachError
 from shared.commands import parse
 from shared.domain.card import Tone
-from shared.operations import asks, run
+from shared.operations import confirming_command, run
 from tests.shared.doubles import Office, facts, text
 
 
@@ -118,7 +118,7 @@ async def test_remove_asks_first_and_its_button_removes(office: Office) -> None:
     assert card.title == "Remove P7?"
     assert office.service.asked("DELETE") == []
     assert results(office) == []
-    line = asks(card)
+    line = confirming_command(card)
     assert line == "remove ld_7 --yes"
     done = await office.say(line)
     assert done.tone is Tone.GOOD
@@ -134,7 +134,7 @@ async def test_remove_goes_ahead_where_the_face_has_asked(office: Office) -> Non
 
 async def test_remove_of_an_unseen_id_still_asks(office: Office) -> None:
     card = await office.say("remove ld_old")
-    assert asks(card) == "remove ld_old --yes"
+    assert confirming_command(card) == "remove ld_old --yes"
     gone = await office.say("remove ld_old --yes")
     assert (gone.title, gone.tone) == ("ld_old is not in this workspace", Tone.WARN)
     assert results(office) == ["refused: not found"]

@@ -41,7 +41,7 @@ async def test_status_tells_everything_at_once(office: Office) -> None:
 
 async def test_status_names_the_channels_that_take_nothing(office: Office) -> None:
     assert office.records is not None
-    office.records.alerts = AlertsSummary(dead=2, held=1, broken={"C1": "is_archived"})
+    office.records.alerts = AlertsSummary(dead=2, held=1, broken_channels={"C1": "is_archived"})
     card = await office.say("status")
     assert facts(card)["Alerts"] == "0 waiting, 2 undeliverable, 1 held over the quiet hours"
     assert facts(card)["Channels that take nothing"] == "C1 (is_archived)"
@@ -49,7 +49,7 @@ async def test_status_names_the_channels_that_take_nothing(office: Office) -> No
 
 async def test_status_tells_of_timers_that_only_a_newer_version_knows(office: Office) -> None:
     assert office.records is not None
-    office.records.alerts = AlertsSummary(strange_timers=("brew",))
+    office.records.alerts = AlertsSummary(unknown_timers=("brew",))
     assert facts(await office.say("status"))["Timers"].startswith("brew: due")
     office.records.alerts = AlertsSummary()
     assert "Timers" not in facts(await office.say("status"))
@@ -163,7 +163,7 @@ async def test_sequences_of_one_name_are_told_apart(office: Office) -> None:
     assert card.table is not None
     assert [row.cells[0] for row in card.table.rows] == ["Webinar (sq_3)", "Webinar (sq_1)", "All"]
     assert card.chart is not None
-    assert card.chart.spare == ("Row 1 of the table", "Row 2 of the table")
+    assert card.chart.fallback_labels == ("Row 1 of the table", "Row 2 of the table")
 
 
 async def test_a_count_that_one_group_does_not_know_is_unknown_in_the_total(office: Office) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from bot.alerts.kinds import KINDS
 from shared.commands import parse
-from shared.domain.alert_settings import UNASKED
+from shared.domain.alert_settings import DEFAULT_EVENTS
 from shared.domain.card import Tone
 from shared.operations import run
 from shared.operations.context import CommandContext
@@ -115,7 +115,7 @@ async def test_as_data_each_says_where_it_comes_from(context: CommandContext) ->
 
 
 def test_what_comes_unasked_is_what_the_bot_posts_unasked() -> None:
-    assert set(UNASKED) == {name for name, kind in KINDS.items() if kind.at_once}
+    assert set(DEFAULT_EVENTS) == {name for name, kind in KINDS.items() if kind.at_once}
 
 
 async def test_where_there_are_several_workspaces_every_card_says_whose_it_is(

@@ -18,7 +18,7 @@ from sqlalchemy.engine import URL, make_url
 from shared.api import LocalBudget, Priority, RateLimited
 from shared.api.http.rate_limit import BURST
 from shared.storage import rate_budget as budgets
-from shared.storage.rate_budget import SharedBudget, name_of
+from shared.storage.rate_budget import SharedBudget, budget_key
 from tests.shared.api.scripted_server import Answer, Stage, open_stage, worst_second
 
 HOUSE = Path(__file__).parents[3]
@@ -121,7 +121,7 @@ async def test_workspaces_do_not_wait_for_one_another(url: URL) -> None:
 
 async def test_the_file_is_for_its_owner_alone_and_holds_no_key(tmp_path: Path) -> None:
     path = tmp_path / "state" / "budget.db"
-    key = name_of("ok_live_s3cr3t", "https://api.x.io/v1")
+    key = budget_key("ok_live_s3cr3t", "https://api.x.io/v1")
     async with SharedBudget(make_url(f"sqlite:///{path}"), key=key) as budget:
         await budget.reserve(priority=Priority.NORMAL, deadline=None)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600

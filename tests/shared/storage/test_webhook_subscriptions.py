@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from shared.api.models import Subscription
-from shared.storage.webhook_subscriptions import BookUnreadable, SubscriptionBook
+from shared.storage.webhook_subscriptions import WebhookFile, WebhookFileUnreadable
 
 
 def made(number: int) -> Subscription:
@@ -21,9 +21,9 @@ def made(number: int) -> Subscription:
 
 def test_what_is_kept_is_found_again_by_another_book(tmp_path: Path) -> None:
     path = tmp_path / "state" / "webhooks.json"
-    SubscriptionBook(path).add("acme", made(1))
-    SubscriptionBook(path).add("acme", made(2))
-    book = SubscriptionBook(path)
+    WebhookFile(path).add("acme", made(1))
+    WebhookFile(path).add("acme", made(2))
+    book = WebhookFile(path)
     assert book.list("acme") == (made(1), made(2))
     assert book.secrets("acme") == ("secret_2", "secret_1")
     assert book.list("globex") == ()
@@ -31,23 +31,23 @@ def test_what_is_kept_is_found_again_by_another_book(tmp_path: Path) -> None:
 
 def test_the_file_and_its_folder_are_for_the_owner_alone(tmp_path: Path) -> None:
     path = tmp_path / "state" / "webhooks.json"
-    SubscriptionBook(path).add("acme", made(1))
+    WebhookFile(path).add("acme", made(1))
     assert [stat.S_IMODE(place.stat().st_mode) for place in (path, path.parent)] == [0o600, 0o700]
     assert {file.name for file in path.parent.iterdir()} == {"webhooks.json", "webhooks.lock"}
 
 
 def test_an_open_book_sees_what_others_write(tmp_path: Path) -> None:
     path = tmp_path / "webhooks.json"
-    book = SubscriptionBook(path)
+    book = WebhookFile(path)
     assert book.secrets("acme") == ()
-    SubscriptionBook(path).add("acme", made(1))
+    WebhookFile(path).add("acme", made(1))
     assert book.secrets("acme") == ("secret_1",)
     path.unlink()
     assert book.secrets("acme") == ()
 
 
 def test_a_subscription_that_is_added_again_is_kept_once(tmp_path: Path) -> None:
-    book = SubscriptionBook(tmp_path / "webhooks.json")
+    book = WebhookFile(tmp_path / "webhooks.json")
     book.add("acme", made(1))
     book.add("acme", made(1))
     assert len(book.list("acme")) == 1
@@ -57,16 +57,16 @@ def test_a_subscription_that_is_added_again_is_kept_once(tmp_path: Path) -> None
 def test_a_damaged_book_is_said_and_never_overwritten(tmp_path: Path, content: str) -> None:
     path = tmp_path / "webhooks.json"
     path.write_text(content)
-    book = SubscriptionBook(path)
-    with pytest.raises(BookUnreadable, match="damaged"):
+    book = WebhookFile(path)
+    with pytest.raises(WebhookFileUnreadable, match="damaged"):
         book.secrets("acme")
-    with pytest.raises(BookUnreadable):
+    with pytest.raises(WebhookFileUnreadable):
         book.add("acme", made(1))
     assert path.read_text() == content
 
 
 def test_no_secret_is_in_a_repr(tmp_path: Path) -> None:
-    book = SubscriptionBook(tmp_path / "webhooks.json")
+    book = WebhookFile(tmp_path / "webhooks.json")
     book.add("acme", made(1))
     assert "secret_1" not in repr(book) + repr(book.list("acme"))
 
@@ -75,9 +75,9 @@ WRITER = """
 import sys
 from pathlib import Path
 from shared.api.models import Subscription
-from shared.storage.webhook_subscriptions import SubscriptionBook
+from shared.storage.webhook_subscriptions import WebhookFile
 for n in range(20):
-    SubscriptionBook(Path(sys.argv[1])).add("acme", Subscription(id=f"{sys.argv[2]}{n}", secret="s"))
+    WebhookFile(Path(sys.argv[1])).add("acme", Subscription(id=f"{sys.argv[2]}{n}", secret="s"))
 """
 
 
@@ -85,4 +85,4 @@ def test_two_processes_lose_nothing_to_each_other(tmp_path: Path) -> None:
     path = tmp_path / "webhooks.json"
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(path), name]) for name in "ab"]
     assert [writer.wait(timeout=30) for writer in writers] == [0, 0]
-    assert len(SubscriptionBook(path).list("acme")) == 40
+    assert len(WebhookFile(path).list("acme")) == 40

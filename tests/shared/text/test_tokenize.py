@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from shared.text.tokenize import (
     Word,
+    format_duration,
     from_slack,
     join,
+    parse_channel,
+    parse_duration,
     quote,
-    read_channel,
-    read_duration,
-    show_duration,
     split,
 )
 
@@ -101,13 +101,13 @@ def test_no_text_breaks_splitting(text: str) -> None:
     ],
 )
 def test_durations(text: str, span: timedelta | None) -> None:
-    assert read_duration(text) == span
+    assert parse_duration(text) == span
 
 
 @given(st.integers(min_value=1, max_value=366 * 86_400))
 def test_a_shown_duration_is_read_back(seconds: int) -> None:
     span = timedelta(seconds=seconds)
-    assert read_duration(show_duration(span)) == span
+    assert parse_duration(format_duration(span)) == span
 
 
 @pytest.mark.parametrize(
@@ -127,10 +127,10 @@ def test_slack_escapes_are_undone(escaped: str, plain: str) -> None:
 
 
 def test_channels_are_known_by_mention_name_or_id() -> None:
-    assert [read_channel(text) for text in ("<#C012|sales>", "<#C1>", "#sales", "C0123456789")] == [
+    assert [parse_channel(text) for text in ("<#C012|sales>", "<#C1>", "#sales", "C0123456789")] == [
         "C012",
         "C1",
         "#sales",
         "C0123456789",
     ]
-    assert read_channel("sales") is None
+    assert parse_channel("sales") is None
