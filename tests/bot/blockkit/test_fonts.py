@@ -119,7 +119,7 @@ def bars(labels: Sequence[str], *, spare: Sequence[str] = ()) -> Chart:
 
 def test_a_group_that_cannot_be_written_is_called_by_its_other_words() -> None:
     names, spare = ("One", "東京", "🔥", "Four"), ("a", "Row 2", "Row 3", "d")
-    drawn = rows(charts.picture(bars(names, fallback_labels=spare), letters=BARE))
+    drawn = rows(charts.picture(bars(names, spare=spare), letters=BARE))
     assert drawn == rows(charts.picture(bars(("One", "Row 2", "Row 3", "Four")), letters=BARE))
     assert len(set(drawn)) == 4
 
