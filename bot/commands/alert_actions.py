@@ -35,7 +35,7 @@ class Done:
     shown: bool = False
 
 
-class AlertPolicy:
+class AlertActions:
     """`perform` one of the lines for a person; `zone` is where mornings begin."""
 
     def __init__(self, ledger: Ledger, *, changed: Callable[[], None], zone: tzinfo = UTC) -> None:

@@ -84,7 +84,7 @@ class Acts:
         """Who draws the charts of answers; without, they are answered as they are."""
         self._interaction = Interaction(contexts.ledger.store)
         self._bulk = Bulk(contexts.ledger, self._interaction)
-        self._alert_policy = AlertPolicy(
+        self._alert_actions = AlertActions(
             contexts.ledger, changed=changed, zone=find_zone(contexts.settings.routes.zone) or UTC
         )
 
@@ -120,7 +120,7 @@ class Acts:
         if not permissions.may(person, CLAIM, needed=Role.OPERATOR, rules=self._rules, channel=channel):
             return Answer(card=await self._refusal(CLAIM, verb, Role.OPERATOR, person, channel=channel))
         granted = replace(person, role=Role.ADMIN if role_is_less(person) else person.role)
-        done = await self._alert_policy.perform(verb, rest, granted, _actor(person, channel))
+        done = await self._alert_actions.perform(verb, rest, granted, _actor(person, channel))
         return Answer(card=done.card, seen=done.shown, settles=verb == "snooze" and " " in rest)
 
     async def _command(self, invocation: Invocation, person: Person, *, channel: str) -> Answer:

@@ -178,8 +178,8 @@ class EverythingScreen(Sturdy, Screen[None]):
     def grid(self) -> Grid:
         return (self.inboxes if self.inboxes.grid.has_focus else self.workspaces).grid
 
-    @on(Grid.Resolved)
-    def _picked(self, event: Grid.Resolved) -> None:
+    @on(Grid.Picked)
+    def _picked(self, event: Grid.Picked) -> None:
         event.stop()
         line = event.line
         assert isinstance(line, WorkspaceLine | EverywhereLine)

@@ -272,7 +272,7 @@ class BoardScreen(Sturdy, Screen[None]):
     def action_want(self, what: str) -> None:
         self.post_message(self.Wanted(what))
 
-    @on(Grid.Resolved)
+    @on(Grid.Picked)
     def _picked(self) -> None:
         self.post_message(self.Wanted("details"))
 

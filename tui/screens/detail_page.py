@@ -257,8 +257,8 @@ class PageScreen(Sturdy, Screen[None]):
 
     # -- hands -----------------------------------------------------------------------------------------
 
-    @on(Grid.Resolved)
-    def _picked(self, event: Grid.Resolved) -> None:
+    @on(Grid.Picked)
+    def _picked(self, event: Grid.Picked) -> None:
         event.stop()
         number = next((n for n, panel in enumerate(self.panels) if panel.grid is event.grid), 0)
         source = self._page.lists[number].source if self._page else ""

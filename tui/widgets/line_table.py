@@ -45,7 +45,7 @@ class Grid(Sturdy, ScrollView, can_focus=True):
     ]
 
     @dataclass
-    class Resolved(Message):
+    class Picked(Message):
         """A line was opened."""
 
         grid: Grid
@@ -216,7 +216,7 @@ class Grid(Sturdy, ScrollView, can_focus=True):
 
     def action_pick(self) -> None:
         if self.line:
-            self.post_message(self.Resolved(self, self.line))
+            self.post_message(self.Picked(self, self.line))
 
     def action_mark(self) -> None:
         """Mark the line, or take the mark away, and go on."""
