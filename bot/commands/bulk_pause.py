@@ -134,7 +134,7 @@ class Bulk:
         await self._write(
             question, invocation, f"{told}: {', '.join(s.id for s in tally.changed)}", context=context
         )
-        until = f" until {show_time(due_at, now=desk.now())}" if due_at and tally.changed else ""
+        until = f" until {show_time(due_at, now=context.now())}" if due_at and tally.changed else ""
         reason = str(invocation.values.get("reason") or "")
         said = (_listed(tally.changed), reason and f"Reason: {reason}", *_rest(tally, verb))
         return Card(
@@ -145,7 +145,13 @@ class Bulk:
         )
 
     async def _each(
-        self, verb: str, ids: Many[str], *, due_at: datetime | None, invocation: Invocation, context: CommandContext
+        self,
+        verb: str,
+        ids: Many[str],
+        *,
+        due_at: datetime | None,
+        invocation: Invocation,
+        context: CommandContext,
     ) -> Tally:
         known = {one.id: one for one in await context.client.list_sequences(priority=Priority.INTERACTIVE)}
         tally, turns = Tally(), asyncio.Semaphore(AT_ONCE)
@@ -170,7 +176,9 @@ class Bulk:
         await asyncio.gather(*(one(known[name]) for name in ids if name in known))
         return tally
 
-    async def _write(self, question: Question, invocation: Invocation, result: str, *, context: CommandContext) -> None:
+    async def _write(
+        self, question: Question, invocation: Invocation, result: str, *, context: CommandContext
+    ) -> None:
         entry = AuditEntry(
             at=context.now(),
             actor=context.actor,
@@ -186,7 +194,11 @@ class Bulk:
         back = Invocation(command=COMMANDS[_BACK[verb]], values=_everything(_BACK[verb]))
         names = tuple(one.id for one in tally.changed)
         nonce = await self._interaction.ask_undo(
-            render(back), names, workspace=context.workspace.name, person=context.actor.id, seconds=UNDO_SECONDS
+            render(back),
+            names,
+            workspace=context.workspace.name,
+            person=context.actor.id,
+            seconds=UNDO_SECONDS,
         )
         return (Button(label="Undo", command=f"undo {nonce}"),)
 

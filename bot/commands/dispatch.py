@@ -15,7 +15,7 @@ import structlog
 
 from bot.blockkit.elements import Block
 from bot.commands import bulk_pause
-from bot.commands.alert_actions import ALERT, VERBS, Attention
+from bot.commands.alert_actions import ALERT, VERBS, AlertActions
 from bot.commands.bulk_pause import UNDO_SECONDS, Bulk
 from bot.commands.context import CommandContexts
 from bot.slack import permissions
@@ -137,7 +137,9 @@ class Acts:
         context = self._context(invocation.workspace, person, channel=channel)
         if command.name in self.own and not any(invocation.values.values()):
             return await self.own[command.name](context, person)
-        if bulk_pause.scope(invocation) and (question := await self._bulk.ask(invocation, person, context=context)):
+        if bulk_pause.scope(invocation) and (
+            question := await self._bulk.ask(invocation, person, context=context)
+        ):
             return Answer(card=question)
         return await self._run(_unconfirmed(invocation), person, context=context)
 
@@ -156,7 +158,7 @@ class Acts:
         names = [one.name for one in known.values() if one.alert_channel == channel]
         if invocation.command.name in permissions.SHOWN:
             context = self._context(None, person, channel=channel)
-            names += [line.workspace for line in await subscription_sources.lines_of(context, channel)]
+            names += [line.workspace for line in await subscription_sources.list_sources(context, channel)]
         wanted = invocation.workspace
         fitting = (name for name in names if wanted is None or wanted.casefold() == name.casefold())
         return next(fitting, "")
@@ -176,7 +178,9 @@ class Acts:
     async def _with_undo(self, card: Card, context: CommandContext) -> Card:
         """The card, its Undo bound to what was just done: a later change is left as it is."""
         try:
-            return replace(card, buttons=tuple([await self._undo(button, context) for button in card.buttons]))
+            return replace(
+                card, buttons=tuple([await self._undo(button, context) for button in card.buttons])
+            )
         except RecordsUnavailable:  # it is done all the same
             return replace(card, buttons=tuple(button for button in card.buttons if button.label != UNDO))
 
@@ -249,7 +253,9 @@ class Acts:
         card = await self._bulk.carry_out(replace(question, names=left), invocation, context=context)
         kept = (_changed_since(len(counted.moved), counted.moved.values()),) if counted.moved else ()
         card = replace(card, text=(*card.text, *kept))
-        return Answer(card=card, settles=True) if card.unchanged else self._done(card, person, context=context)
+        return (
+            Answer(card=card, settles=True) if card.unchanged else self._done(card, person, context=context)
+        )
 
     async def _refusal(self, name: str, said: str, needed: Role, person: Person, *, channel: str) -> Card:
         can = await self._people.said(permissions.who_can(name, needed=needed, rules=self._rules))

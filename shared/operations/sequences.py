@@ -82,12 +82,14 @@ def _without_keyword(rest: tuple[str, ...]) -> str:
     return " ".join(words)
 
 
-async def _pause(sequence: Sequence, *, due_at: datetime | None, reason: str, context: CommandContext) -> Outcome:
+async def _pause(
+    sequence: Sequence, *, due_at: datetime | None, reason: str, context: CommandContext
+) -> Outcome:
     already = sequence.status == "paused"
     note = await pause_one(sequence, due_at=due_at, reason=reason, context=context)
     if already and due_at is None and not reason and note != FORGOTTEN:
         return _so_already(sequence, "paused", "Resume", note=note)
-    until = f" until {show_time(due_at, now=desk.now())}" if due_at else ""
+    until = f" until {show_time(due_at, now=context.now())}" if due_at else ""
     said = (Fact(label="Reason", value=reason),) if reason else ()
     verb = "stays paused" if already else "is paused"
     return Outcome(
@@ -117,7 +119,9 @@ def _so_already(sequence: Sequence, status: str, label: str, *, note: str) -> Ou
     )
 
 
-async def pause_one(sequence: Sequence, *, due_at: datetime | None, reason: str, context: CommandContext) -> str:
+async def pause_one(
+    sequence: Sequence, *, due_at: datetime | None, reason: str, context: CommandContext
+) -> str:
     """Pause it unless it is, until then where that is told; returns what is to be said of its timer.
 
     The timer is set before the pause, so that a crash leaves nothing paused for ever, and goes with a pause that
@@ -132,7 +136,12 @@ async def pause_one(sequence: Sequence, *, due_at: datetime | None, reason: str,
 async def _plan(sequence: Sequence, *, due_at: datetime | None, reason: str, context: CommandContext) -> str:
     if due_at is None:
         return await _forget_timer(sequence, context=context)
-    payload = {"name": sequence.label, "reason": reason, "by": context.actor.name, "channel": context.actor.channel}
+    payload = {
+        "name": sequence.label,
+        "reason": reason,
+        "by": context.actor.name,
+        "channel": context.actor.channel,
+    }
     timer = Timer(kind=RESUME_TIMER, key=sequence.id, due_at=due_at, payload=payload)
     await need_records(context).set_timer(context.workspace.name, timer)
     return ""
@@ -196,7 +205,9 @@ async def resume(invocation: Invocation, context: CommandContext) -> Outcome:
     )
 
 
-async def _find(target: tuple[str, ...], *, context: CommandContext, greedy: bool = False) -> Picked | Ambiguous | Missing:
+async def _find(
+    target: tuple[str, ...], *, context: CommandContext, greedy: bool = False
+) -> Resolved | Ambiguous | NoMatch:
     sequences = await context.client.list_sequences(priority=Priority.INTERACTIVE)
     return resolve_sequence(sequences, target, greedy=greedy)
 
