@@ -30,29 +30,29 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.alerts.routing import Routes
 from bot.commands import command_help
 from bot.commands.context import CommandContexts, open_contexts
-from bot.commands.dispatch import Acts
-from bot.commands.open_replies import Opened
+from bot.commands.dispatch import CommandDispatcher
+from bot.commands.open_replies import OpenReplies
 from bot.commands.self_test import SelfTest
-from bot.delivery.channel_health import Reports
-from bot.delivery.worker import Courier
+from bot.delivery.channel_health import ChannelHealth
+from bot.delivery.worker import DeliveryWorker
 from bot.http import readiness
-from bot.http.asgi import SLACK, Web
-from bot.http.slack_guard import SlackGate
-from bot.http.webhook import Intake, Receive, Receiver, Scope, Send
-from bot.http.webhook_secrets import Secrets
+from bot.http.asgi import SLACK, AsgiApp
+from bot.http.slack_guard import SlackGuard
+from bot.http.webhook import DeliveryIntake, Receive, Scope, Send, WebhookReceiver
+from bot.http.webhook_secrets import WebhookSecrets
 from bot.interactions.listeners import Listeners
-from bot.interactions.modals import Dialogs
+from bot.interactions.modals import Modals
 from bot.jobs import history_sampler, reconcile, register
-from bot.jobs.auto_resume import Resumption
-from bot.jobs.card_refresh import Surroundings
-from bot.jobs.history_sampler import Remembering
+from bot.jobs.auto_resume import AutoResume
+from bot.jobs.card_refresh import CardRefresher
+from bot.jobs.history_sampler import HistorySampler
 from bot.jobs.reconcile import Reconciler
-from bot.jobs.scheduler import TIMER_SECONDS, Clockwork, Timers
-from bot.slack.chart_uploads import Pictures
-from bot.slack.directory import People
-from bot.slack.messages import Messenger
-from bot.slack.socket_mode import Patience, SocketMode
-from bot.store import Ledger, Pace, open_ledger
+from bot.jobs.scheduler import TIMER_SECONDS, JobScheduler, Timers
+from bot.slack.chart_uploads import ChartUploads
+from bot.slack.directory import UserDirectory
+from bot.slack.messages import MessageSender
+from bot.slack.socket_mode import SocketMode, SocketTimeouts
+from bot.store import LeaseTimings, Ledger, open_ledger
 from bot.store.db.lock import sole_owner
 from bot.store.queue import retention
 from bot.telemetry import logs
@@ -77,17 +77,17 @@ log = structlog.get_logger("bot")
 class Bot:
     """The running parts, for the server and for tests."""
 
-    web: Web
+    web: AsgiApp
     ledger: Ledger
-    courier: Courier
+    courier: DeliveryWorker
     listeners: Listeners
-    intake: Intake
+    intake: DeliveryIntake
     socket_mode: SocketMode | None
 
 
 @asynccontextmanager
 async def open_bot(
-    settings: Settings, *, pace: Pace | None = None, patience: Patience | None = None
+    settings: Settings, *, pace: LeaseTimings | None = None, patience: SocketTimeouts | None = None
 ) -> AsyncIterator[Bot]:
     """Everything but the server, running; closed in order at the end. Raises `RecordsUnavailable`."""
     async with AsyncExitStack() as stack:
@@ -97,14 +97,14 @@ async def open_bot(
         contexts = await stack.enter_async_context(open_contexts(settings, ledger))
         client = await stack.enter_async_context(_slack_client(settings))
         histories = await stack.enter_async_context(register.open_histories(contexts))
-        surroundings = Surroundings(ledger, contexts, yesterday=register.Yesterday(histories))
+        surroundings = CardRefresher(ledger, contexts, yesterday=register.Yesterday(histories))
         bot, clockwork = _compose(settings, ledger, contexts, client, surroundings, patience=patience)
         await stack.enter_async_context(_running(bot.intake.run(), name="intake"))
         await stack.enter_async_context(_running(bot.courier.run(), name="courier"))
         await stack.enter_async_context(_running(surroundings.run(), name="surroundings"))
         if bot.socket_mode:
             await stack.enter_async_context(_running(bot.socket_mode.run(), name="socket mode"))
-        clockwork.every(history_sampler.EVERY, Remembering(contexts, histories).keep, name="remembering")
+        clockwork.every(history_sampler.EVERY, HistorySampler(contexts, histories).keep, name="remembering")
         clockwork.start()
         stack.push_async_callback(clockwork.aclose)
         yield bot
@@ -127,42 +127,44 @@ def _compose(
     ledger: Ledger,
     contexts: CommandContexts,
     client: AsyncWebClient,
-    surroundings: Surroundings,
+    surroundings: CardRefresher,
     *,
-    patience: Patience | None,
-) -> tuple[Bot, Clockwork]:
+    patience: SocketTimeouts | None,
+) -> tuple[Bot, JobScheduler]:
     several = len(settings.workspaces) > 1
-    intake = Intake(ledger)
-    courier = Courier(
+    intake = DeliveryIntake(ledger)
+    courier = DeliveryWorker(
         ledger,
-        Messenger(client, timeout=ledger.pace.patience),
+        MessageSender(client, timeout=ledger.pace.patience),
         routes=lambda: _routes(settings, ledger),
-        report=Reports(settings),
+        report=ChannelHealth(settings),
         stored=lambda: intake.count,
         several=several,
     )
     intake.stored = lambda: courier.wake(news=True)
     surroundings.planned = courier.wake
-    pictures = Pictures(client)
-    people = People(client, groups=settings.roles.groups)
-    dialogs = Dialogs(contexts, people, client, changed=courier.wake)
-    acts = Acts(contexts, people, changed=courier.wake, acted=surroundings.soon)
-    acts.own["open"] = Opened(links=dialogs.links)
+    pictures = ChartUploads(client)
+    people = UserDirectory(client, groups=settings.roles.groups)
+    dialogs = Modals(contexts, people, client, changed=courier.wake)
+    acts = CommandDispatcher(contexts, people, changed=courier.wake, acted=surroundings.soon)
+    acts.own["open"] = OpenReplies(links=dialogs.links)
     acts.pictures = pictures
     listeners = Listeners(acts, people, dialogs)
     socket_mode = _socket_mode(settings, client, listeners, patience=patience)
     acts.own["help"] = command_help.overview
     acts.own["doctor"] = SelfTest(client=client, socket_mode=socket_mode)
-    watching = readiness.Watch(ledger, contexts, client, courier, socket_mode)
-    web = Web(
-        receiver=Receiver(intake, secrets=Secrets(settings, now=time.monotonic), now=ledger.store.clock),
+    watching = readiness.ReadinessProbe(ledger, contexts, client, courier, socket_mode)
+    web = AsgiApp(
+        receiver=WebhookReceiver(
+            intake, secrets=WebhookSecrets(settings, now=time.monotonic), now=ledger.store.clock
+        ),
         slack=_slack_gate(settings, client, listeners),
         default_workspace=settings.default_workspace,
         readiness=watching.readiness,
         measure=watching.measure,
     )
-    clockwork = Clockwork()
-    timers = Timers(ledger, {"resume": Resumption(ledger, contexts, planned=courier.wake)})
+    clockwork = JobScheduler()
+    timers = Timers(ledger, {"resume": AutoResume(ledger, contexts, planned=courier.wake)})
     clockwork.every(TIMER_SECONDS, timers.fire, name="timers")
     register.hang(clockwork, ledger, contexts, pictures, planned=courier.wake)
     clockwork.every(LOOK_SECONDS, watching.look, name="watch", at_once=True)
@@ -197,17 +199,17 @@ async def _routes(settings: Settings, ledger: Ledger) -> Routes:
     )
 
 
-def _slack_gate(settings: Settings, client: AsyncWebClient, listeners: Listeners) -> SlackGate | None:
+def _slack_gate(settings: Settings, client: AsyncWebClient, listeners: Listeners) -> SlackGuard | None:
     if settings.slack.signing_secret is None or settings.slack.app_token is not None:
         return None
     secret = settings.slack.signing_secret.get_secret_value()
     app = bolt_app(secret, client)
     listeners.register(app)
-    return SlackGate(AsyncSlackRequestHandler(app, path=SLACK), signing_secret=secret)
+    return SlackGuard(AsyncSlackRequestHandler(app, path=SLACK), signing_secret=secret)
 
 
 def _socket_mode(
-    settings: Settings, client: AsyncWebClient, listeners: Listeners, *, patience: Patience | None
+    settings: Settings, client: AsyncWebClient, listeners: Listeners, *, patience: SocketTimeouts | None
 ) -> SocketMode | None:
     """The same listeners, where there is an app token."""
     if settings.slack.app_token is None:
@@ -260,7 +262,7 @@ class Server(uvicorn.Server):
         yield
 
 
-async def serve(settings: Settings, *, pace: Pace | None = None) -> None:
+async def serve(settings: Settings, *, pace: LeaseTimings | None = None) -> None:
     """Run until SIGTERM, SIGINT or the parent's end. Raises `RecordsUnavailable`, `OSError` for a taken port."""
     logs.set_up(settings.log_level)
     listener = socket.create_server((settings.host, settings.port), backlog=2048)
@@ -315,7 +317,7 @@ async def _stopping(
         yield
 
 
-def run(settings: Settings, *, pace: Pace | None = None) -> int:
+def run(settings: Settings, *, pace: LeaseTimings | None = None) -> int:
     """`serve` on uvloop; the process's exit code."""
     import uvloop
 

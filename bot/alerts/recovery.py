@@ -11,8 +11,8 @@ from typing import Any
 from bot.alerts import rendering
 from bot.alerts.paused_domain import SENDING, how_they_are
 from bot.alerts.wording import lasted
-from bot.store.alerts.subjects import Watched
-from bot.store.queue.deliveries import Planned
+from bot.store.alerts.subjects import AlertSubject
+from bot.store.queue.deliveries import PlannedPost
 from shared.api.models import Inbox
 from shared.commands.arguments import clip
 from shared.domain.card import Card, Tone
@@ -68,7 +68,7 @@ def _row(inbox: Inbox, *, tone: Tone, known: Mapping[str, Any] | None, past: Pas
     }
 
 
-def note(one: Watched, now: Mapping[str, Any], *, at: float) -> Planned:
+def note(one: AlertSubject, now: Mapping[str, Any], *, at: float) -> PlannedPost:
     """What the thread and the channel are told of a domain that sends again, or is well again."""
     well = now["stage"] == RECOVERED
     took = lasted(rendering.moment(at), since=rendering.moment(one.received_at))
@@ -77,7 +77,7 @@ def note(one: Watched, now: Mapping[str, Any], *, at: float) -> Planned:
         tone=Tone.GOOD if well else Tone.WARN,
         text=(f"After {took}. {how_they_are(now['inboxes'])}",),
     )
-    return Planned(
+    return PlannedPost(
         dedupe=f"{one.alert_id}:{now['stage']}",
         channel="",
         kind="recovered",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from bot.alerts import kinds
 from bot.store.alerts.subjects import NAME
-from bot.store.queue.deliveries import Decision, Pending, Planned
+from bot.store.queue.deliveries import Decision, PendingDelivery, PlannedPost
 from shared.api.events import Event, read_event
 from shared.domain.alert_settings import Routing, Rule
 from shared.domain.records import Subscription
@@ -33,7 +33,7 @@ class Routes:
     subscriptions: Mapping[str, Sequence[Subscription]]
     routing: Routing = field(default_factory=Routing)
 
-    def decide(self, pending: Pending) -> Decision:
+    def decide(self, pending: PendingDelivery) -> Decision:
         """What becomes of a delivery."""
         event = read_event(pending.body)
         if not isinstance(event, Event):
@@ -72,7 +72,7 @@ class Routes:
         condensed = bool(rules) and all(rule.subscription.condensed for rule in rules)
         return Target(channel=channel, condensed=condensed, mention=named or usual)
 
-    def _posts(self, pending: Pending, event: Event) -> list[Planned]:
+    def _posts(self, pending: PendingDelivery, event: Event) -> list[PlannedPost]:
         kind = kinds.kind_of(event.kind)
         targets = self.targets(event, workspace=pending.workspace)
         quiet = {
@@ -80,7 +80,7 @@ class Routes:
             for one in targets
         }
         first = [
-            Planned(
+            PlannedPost(
                 dedupe=f"{pending.alert_id}:{target.channel}",
                 channel=target.channel,
                 urgency=kind.urgency,
@@ -92,7 +92,7 @@ class Routes:
         ]
         return [*first, *self._again(pending, event, [target.channel for target in targets])]
 
-    def _again(self, pending: Pending, event: Event, channels: Sequence[str]) -> list[Planned]:
+    def _again(self, pending: PendingDelivery, event: Event, channels: Sequence[str]) -> list[PlannedPost]:
         """A domain that is paused anew sends the same bytes; a sender that was told 200 does not retry."""
         if event.kind != kinds.PAUSED or pending.seen < 2 or not pending.acknowledged_before:
             return []
@@ -100,6 +100,6 @@ class Routes:
             return []
         mark = f"again:{pending.seen}"
         return [
-            Planned(dedupe=f"{pending.alert_id}:{c}:{mark}", channel=c, kind="again", urgency=1)
+            PlannedPost(dedupe=f"{pending.alert_id}:{c}:{mark}", channel=c, kind="again", urgency=1)
             for c in channels
         ]

@@ -13,7 +13,7 @@ from bot.alerts.wording import about
 from bot.slack import permissions
 from bot.slack.permissions import Person
 from bot.store import Ledger
-from bot.store.alerts.claims import Held
+from bot.store.alerts.claims import ClaimState
 from shared.api.events import Event, read_event
 from shared.commands import Role
 from shared.domain.card import Button, Card, Tone
@@ -63,7 +63,7 @@ class AlertActions:
     def _zone_of(self, person: Person) -> tzinfo:
         return find_zone(person.zone) or self._zone
 
-    async def _change(self, verb: str, alert: str, actor: Actor, *, until: datetime) -> Held | None:
+    async def _change(self, verb: str, alert: str, actor: Actor, *, until: datetime) -> ClaimState | None:
         match verb:
             case "claim":
                 return await self._ledger.claim_alert(alert, actor)
@@ -77,7 +77,7 @@ class AlertActions:
                 return await self._ledger.handle_alert(alert, actor)
         return await self._ledger.reopen_alert(alert)
 
-    async def _written(self, line: str, held: Held, actor: Actor) -> None:
+    async def _written(self, line: str, held: ClaimState, actor: Actor) -> None:
         self._changed()
         entry = AuditEntry(
             at=datetime.now(UTC), actor=actor, workspace=held.workspace, command=line, result=whose(held)
@@ -95,13 +95,13 @@ _UNCLEAR = Card(
 )
 
 
-def whose(held: Held) -> str:
+def whose(held: ClaimState) -> str:
     """`Ada Lovelace at Acme`: whose reply it is, as far as it is kept."""
     event = read_event(held.body or b"")
     return about(event) if isinstance(event, Event) else "the reply"
 
 
-def changed(verb: str, held: Held, *, until: datetime) -> Card:
+def changed(verb: str, held: ClaimState, *, until: datetime) -> Card:
     """What was done, for who did it elsewhere than on the alert's card."""
     who = whose(held)
     said = {
@@ -115,7 +115,7 @@ def changed(verb: str, held: Held, *, until: datetime) -> Card:
     return Card(title=said[verb], tone=Tone.GOOD)
 
 
-def late(held: Held, person: Person, *, now: datetime, zone: tzinfo) -> Card:
+def late(held: ClaimState, person: Person, *, now: datetime, zone: tzinfo) -> Card:
     """What a click comes to that changed nothing: who was faster."""
     shown = ("The card shows it.",)
 

@@ -50,7 +50,7 @@ def scope(invocation: Invocation) -> str:
     return said if said == ALL or (said.startswith(DOMAIN) and len(said) > len(DOMAIN)) else ""
 
 
-class Bulk:
+class BulkPause:
     """`ask` before, `carry_out` after; the answer in between is somebody else's business."""
 
     def __init__(self, ledger: Ledger, interaction: Interaction) -> None:

@@ -16,11 +16,11 @@ import structlog
 from bot.blockkit.elements import Block
 from bot.commands import bulk_pause
 from bot.commands.alert_actions import ALERT, VERBS, AlertActions
-from bot.commands.bulk_pause import UNDO_SECONDS, Bulk
+from bot.commands.bulk_pause import UNDO_SECONDS, BulkPause
 from bot.commands.context import CommandContexts
 from bot.slack import permissions
-from bot.slack.chart_uploads import Pictures
-from bot.slack.directory import People
+from bot.slack.chart_uploads import ChartUploads
+from bot.slack.directory import UserDirectory
 from bot.slack.permissions import Person, Reach
 from bot.store.alerts.confirmations import Answered, Question, Verdict
 from bot.store.interaction_store import Interaction
@@ -66,13 +66,13 @@ Own = Callable[[CommandContext, Person], Awaitable[Answer]]
 """A command that only the bot can answer."""
 
 
-class Acts:
+class CommandDispatcher:
     """`perform` a line for a person."""
 
     def __init__(
         self,
         contexts: CommandContexts,
-        people: People,
+        people: UserDirectory,
         *,
         changed: Callable[[], None],
         acted: Callable[[], None] = lambda: None,
@@ -80,10 +80,10 @@ class Acts:
         self._contexts, self._people, self._acted = contexts, people, acted
         self.own: dict[str, Own] = {}
         self._rules = contexts.settings.roles
-        self.pictures: Pictures | None = None
+        self.pictures: ChartUploads | None = None
         """Who draws the charts of answers; without, they are answered as they are."""
         self._interaction = Interaction(contexts.ledger.store)
-        self._bulk = Bulk(contexts.ledger, self._interaction)
+        self._bulk = BulkPause(contexts.ledger, self._interaction)
         self._alert_actions = AlertActions(
             contexts.ledger, changed=changed, zone=find_zone(contexts.settings.routes.zone) or UTC
         )

@@ -18,7 +18,7 @@ MOST = 15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
+class OpenReplies:
     """`links` answers the addresses of alerts' messages."""
 
     links: Callable[[Sequence[str]], Awaitable[Mapping[str, str]]]

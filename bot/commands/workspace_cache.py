@@ -20,7 +20,7 @@ PATIENCE = 5.0
 T = TypeVar("T")
 
 
-class Catalogue:
+class WorkspaceCache:
     """Every method raises `OutreachError`, and `TimeoutError` after `PATIENCE`."""
 
     def __init__(self, contexts: CommandContexts, *, clock: Callable[[], float] = time.monotonic) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bot.alerts import rendering
-from bot.store.queue.deliveries import Planned
-from bot.store.queue.leases import Turn
+from bot.store.queue.deliveries import PlannedPost
+from bot.store.queue.leases import ChannelLease
 from bot.store.queue.outcomes import ChannelRefused, Outcome, Settled
 from shared.domain.card import Card, Tone
 from shared.settings import Settings
@@ -20,24 +20,24 @@ _CURES = {
 }
 
 
-class Reports:
+class ChannelHealth:
     """Words a note for the fallback channel, once per trouble."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
-    def __call__(self, turn: Turn, outcome: Outcome, settled: Settled) -> Planned | None:
+    def __call__(self, turn: ChannelLease, outcome: Outcome, settled: Settled) -> PlannedPost | None:
         """What is to be said of a turn; None: nothing, or there is nobody to say it to."""
         if settled.broke and isinstance(outcome, ChannelRefused):
             return self._note(turn, "broke", _broken(turn.channel, outcome.error))
         return self._note(turn, "cured", _cured(turn.channel)) if settled.cured else None
 
-    def _note(self, turn: Turn, event: str, card: Card) -> Planned | None:
+    def _note(self, turn: ChannelLease, event: str, card: Card) -> PlannedPost | None:
         fallback = self._fallback(turn.channel)
         if fallback is None:
             return None
         dedupe = f"note:{event}:{turn.channel}:{turn.token}"
-        return Planned(dedupe=dedupe, channel=fallback, kind="note", note=rendering.write_note(card))
+        return PlannedPost(dedupe=dedupe, channel=fallback, kind="note", note=rendering.write_note(card))
 
     def _fallback(self, broken: str) -> str | None:
         """The configured fallback channel, else another workspace's alert channel."""

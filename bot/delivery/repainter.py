@@ -10,7 +10,7 @@ import structlog
 
 from bot.alerts import rendering
 from bot.blockkit.card_blocks import Message
-from bot.slack.messages import Messenger
+from bot.slack.messages import MessageSender
 from bot.store import Ledger
 from bot.store.queue.outcomes import NotSent, Outcome, Sent
 from bot.store.queue.posts import Post
@@ -29,11 +29,15 @@ FORM_PAUSE = 60.0
 log = structlog.get_logger("painter")
 
 
-class Painter:
+class Repainter:
     """`run` until cancelled; `wake` it when something may be due."""
 
     def __init__(
-        self, ledger: Ledger, messenger: Messenger, *, draw: Callable[[Sequence[Post]], Awaitable[Message]]
+        self,
+        ledger: Ledger,
+        messenger: MessageSender,
+        *,
+        draw: Callable[[Sequence[Post]], Awaitable[Message]],
     ) -> None:
         self._ledger, self._messenger, self._draw = ledger, messenger, draw
         self._awake = asyncio.Event()

@@ -16,12 +16,12 @@ import structlog
 from bot.alerts import rendering
 from bot.alerts.routing import Routes
 from bot.blockkit.card_blocks import Message
-from bot.delivery.repainter import Painter
-from bot.slack.messages import Messenger
+from bot.delivery.repainter import Repainter
+from bot.slack.messages import MessageSender
 from bot.store import Ledger
 from bot.store.ledger import Report
-from bot.store.queue.deliveries import Decide, Decision, Pending
-from bot.store.queue.leases import Turn
+from bot.store.queue.deliveries import Decide, Decision, PendingDelivery
+from bot.store.queue.leases import ChannelLease
 from bot.store.queue.outcomes import ChannelRefused, NotSent, Outcome, Sent, Unknown, Unpostable
 from bot.store.queue.posts import Post
 from bot.store.queue.repaints import StormTally
@@ -44,13 +44,13 @@ YIELD = 0.2
 log = structlog.get_logger("courier")
 
 
-class Courier:
+class DeliveryWorker:
     """`run` until cancelled; `wake` it when something may be due."""
 
     def __init__(
         self,
         ledger: Ledger,
-        messenger: Messenger,
+        messenger: MessageSender,
         *,
         routes: Callable[[], Awaitable[Routes]],
         stored: Callable[[], int],
@@ -59,7 +59,7 @@ class Courier:
     ) -> None:
         self._ledger, self._messenger, self._routes, self._report = ledger, messenger, routes, report
         self._stored, self._several = stored, several
-        self._painter = Painter(ledger, messenger, draw=self._draw)
+        self._painter = Repainter(ledger, messenger, draw=self._draw)
         self._awake = asyncio.Event()
         self._news = True
         self._stopping = False
@@ -154,7 +154,7 @@ class Courier:
             log.error("turn failed", exc_info=task.exception())
         self.wake()
 
-    async def _serve(self, turn: Turn, *, ends: float) -> None:
+    async def _serve(self, turn: ChannelLease, *, ends: float) -> None:
         outcome = await (self._look_up(turn) if turn.lookup else self._post(turn, ends=ends))
         try:
             await self._ledger.settle(turn, outcome, report=self._report)
@@ -163,12 +163,12 @@ class Courier:
             return
         self._tell(turn, outcome)
 
-    async def _look_up(self, turn: Turn) -> Outcome:
+    async def _look_up(self, turn: ChannelLease) -> Outcome:
         return await self._messenger.find(
             turn.channel, rendering.key(turn.posts), since=turn.since, thread_ts=turn.thread_ts
         )
 
-    async def _post(self, turn: Turn, *, ends: float) -> Outcome:
+    async def _post(self, turn: ChannelLease, *, ends: float) -> Outcome:
         try:
             message = await self._draw(turn.posts)
         except RecordsUnavailable:
@@ -192,7 +192,7 @@ class Courier:
             tally = await self._ledger.storm_tally(posts[0])
         return rendering.message(posts, several=self._several, tally=tally)
 
-    def _tell(self, turn: Turn, outcome: Outcome) -> None:
+    def _tell(self, turn: ChannelLease, outcome: Outcome) -> None:
         names = [post.alert_id or post.kind for post in turn.posts]
         if isinstance(outcome, Sent):
             self.slack_error = ""
@@ -216,7 +216,7 @@ async def _given_up(tasks: Collection[asyncio.Task[None]]) -> None:
 def careful(decide: Decide) -> Decide:
     """The decision, or that there is none: one delivery that nobody foresaw must not stop all others."""
 
-    def decided(pending: Pending) -> Decision:
+    def decided(pending: PendingDelivery) -> Decision:
         try:
             return decide(pending)
         except Exception as error:
@@ -237,7 +237,7 @@ def backed_off(outcome: Outcome, *, attempts: int) -> Outcome:
     return outcome
 
 
-def _note(pending: Pending, decision: Decision) -> None:
+def _note(pending: PendingDelivery, decision: Decision) -> None:
     """Count a delivery, and log it by the name that its messages carry."""
     write = log.warning if decision.problem else log.info
     write(
@@ -259,7 +259,7 @@ def _note(pending: Pending, decision: Decision) -> None:
     metrics.EVENTS.labels(pending.workspace, kind).inc()
 
 
-def _count(turn: Turn) -> None:
+def _count(turn: ChannelLease) -> None:
     for post in turn.posts:
         metrics.POSTED.labels(post.kind).inc()
         if post.kind == "alert" and not post.found:

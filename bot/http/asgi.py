@@ -9,8 +9,8 @@ from typing import Any
 import structlog
 from prometheus_client import generate_latest
 
-from bot.http.slack_guard import SlackGate
-from bot.http.webhook import Receive, Receiver, Scope, Send, answer
+from bot.http.slack_guard import SlackGuard
+from bot.http.webhook import Receive, Scope, Send, WebhookReceiver, answer
 from bot.telemetry import metrics
 
 WEBHOOKS = "/webhooks/outreach"
@@ -19,14 +19,14 @@ SLACK = "/slack/events"
 log = structlog.get_logger("web")
 
 
-class Web:
+class AsgiApp:
     """Routes by path; a failure of ours is 500 without a word about its cause."""
 
     def __init__(
         self,
         *,
-        receiver: Receiver,
-        slack: SlackGate | None,
+        receiver: WebhookReceiver,
+        slack: SlackGuard | None,
         default_workspace: str,
         readiness: Callable[[], Awaitable[tuple[bool, Mapping[str, Any]]]],
         measure: Callable[[], Awaitable[None]],

@@ -11,7 +11,7 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.commands.context import CommandContexts
-from bot.delivery.worker import Courier
+from bot.delivery.worker import DeliveryWorker
 from bot.slack.socket_mode import SocketMode
 from bot.store import Ledger
 from bot.telemetry import metrics
@@ -24,7 +24,7 @@ UNROUTED_SECONDS = 60.0
 """Age of the oldest unrouted delivery from which on the bot is not ready; usually it is below one second."""
 
 
-class Watch:
+class ReadinessProbe:
     """`look` now and then; `readiness` and `measure` at any time."""
 
     def __init__(
@@ -32,7 +32,7 @@ class Watch:
         ledger: Ledger,
         contexts: CommandContexts,
         client: AsyncWebClient,
-        courier: Courier,
+        courier: DeliveryWorker,
         socket_mode: SocketMode | None = None,
     ) -> None:
         self._ledger, self._contexts, self._client, self._courier = ledger, contexts, client, courier

@@ -12,7 +12,7 @@ from typing import Any
 import structlog
 from slack_sdk.signature import SignatureVerifier
 
-from bot.http.webhook import Gone, Receive, Scope, Send, TooLarge, answer, read_body
+from bot.http.webhook import BodyTooLarge, ClientDisconnected, Receive, Scope, Send, answer, read_body
 
 MOST_BYTES = 1024 * 1024
 _SIGNED = (b"x-slack-signature", b"x-slack-request-timestamp")
@@ -22,7 +22,7 @@ log = structlog.get_logger("slack")
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 
-class SlackGate:
+class SlackGuard:
     """Wraps Bolt's ASGI application."""
 
     def __init__(self, application: Application, *, signing_secret: str) -> None:
@@ -33,9 +33,9 @@ class SlackGate:
         """Let through what has the form of a signed request."""
         try:
             body = await read_body(scope, receive, most=MOST_BYTES)
-        except TooLarge:
+        except BodyTooLarge:
             return await answer(send, 413)
-        except Gone:
+        except ClientDisconnected:
             return None
         status = self.refusal(scope["headers"], body)
         if status:

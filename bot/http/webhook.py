@@ -16,7 +16,7 @@ from typing import Any
 
 import structlog
 
-from bot.http.webhook_secrets import Secrets
+from bot.http.webhook_secrets import WebhookSecrets
 from bot.store import Ledger
 from bot.store.queue.deliveries import Arrival
 from bot.telemetry import metrics
@@ -40,11 +40,11 @@ Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 log = structlog.get_logger("receiver")
 
 
-class TooLarge(Exception):
+class BodyTooLarge(Exception):
     """The body is over the limit."""
 
 
-class Gone(Exception):
+class ClientDisconnected(Exception):
     """The sender went away before its body was whole."""
 
 
@@ -53,14 +53,14 @@ class Overloaded(Exception):
 
 
 @dataclass(slots=True, eq=False)
-class Group:
+class CommitGroup:
     """The arrivals of one commit, and how many of them have not been told 200 yet."""
 
     number: int
     unanswered: int
 
 
-class Intake:
+class DeliveryIntake:
     """The queue before the ledger; `run` owns the commits."""
 
     def __init__(self, ledger: Ledger) -> None:
@@ -69,7 +69,7 @@ class Intake:
         """Called after each commit."""
         self.count = 0
         """Deliveries stored since the start."""
-        self._waiting: deque[tuple[Arrival, asyncio.Future[Group]]] = deque()
+        self._waiting: deque[tuple[Arrival, asyncio.Future[CommitGroup]]] = deque()
         self._numbers = count(
             randbits(62)
         )  # one after the other, so that the ledger writes them in one place
@@ -79,16 +79,16 @@ class Intake:
         metrics.INTAKE_WAITING.set_function(lambda: len(self._waiting))
         self.closed = False
 
-    async def store(self, arrival: Arrival) -> Group:
+    async def store(self, arrival: Arrival) -> CommitGroup:
         """Return when the arrival is on disk. Raises `Overloaded` or `RecordsUnavailable`."""
         if self.closed or len(self._waiting) >= MOST_WAITING:
             raise Overloaded
-        future: asyncio.Future[Group] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[CommitGroup] = asyncio.get_running_loop().create_future()
         self._waiting.append((arrival, future))
         self._some.set()
         return await future
 
-    def answered(self, group: Group) -> None:
+    def answered(self, group: CommitGroup) -> None:
         """One of the group was told 200; when all were, the ledger is to know."""
         group.unanswered -= 1
         if group.unanswered == 0:
@@ -130,7 +130,7 @@ class Intake:
         answered, self._to_note = self._to_note, []
         if not taken and not answered:
             return
-        group = Group(number=next(self._numbers), unanswered=len(taken))
+        group = CommitGroup(number=next(self._numbers), unanswered=len(taken))
         try:
             await self._ledger.store_batch([a for a, _ in taken], number=group.number, answered=answered)
         except RecordsUnavailable as error:
@@ -144,7 +144,9 @@ class Intake:
             self.stored()
 
 
-def _settle(taken: Iterable[tuple[Arrival, asyncio.Future[Group]]], result: Group | Exception) -> None:
+def _settle(
+    taken: Iterable[tuple[Arrival, asyncio.Future[CommitGroup]]], result: CommitGroup | Exception
+) -> None:
     for _, future in taken:
         if future.done():
             continue
@@ -157,20 +159,20 @@ def _settle(taken: Iterable[tuple[Arrival, asyncio.Future[Group]]], result: Grou
 _COUNTED = {status: metrics.DELIVERIES.labels(str(status)) for status in (200, 401, 404, 413, 503)}
 
 
-class Receiver:
+class WebhookReceiver:
     """`POST /webhooks/outreach[/{workspace}]`."""
 
-    def __init__(self, intake: Intake, *, secrets: Secrets, now: Callable[[], float]) -> None:
+    def __init__(self, intake: DeliveryIntake, *, secrets: WebhookSecrets, now: Callable[[], float]) -> None:
         self._intake, self._secrets, self._now = intake, secrets, now
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send, *, workspace: str) -> None:
         """Answer one delivery."""
-        group: Group | None = None
+        group: CommitGroup | None = None
         try:
             status, group = await self._accept(scope, receive, workspace)
-        except TooLarge:
+        except BodyTooLarge:
             status = 413
-        except Gone:
+        except ClientDisconnected:
             return
         except (Overloaded, RecordsUnavailable):
             status = 503
@@ -179,7 +181,7 @@ class Receiver:
         if group is not None:
             self._intake.answered(group)
 
-    async def _accept(self, scope: Scope, receive: Receive, name: str) -> tuple[int, Group | None]:
+    async def _accept(self, scope: Scope, receive: Receive, name: str) -> tuple[int, CommitGroup | None]:
         workspace = self._secrets.workspace(name)
         if workspace is None:
             return 404, None
@@ -202,19 +204,19 @@ def signature_of(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
 
 
 async def read_body(scope: Scope, receive: Receive, *, most: int) -> bytes:
-    """The body, given up as soon as it is over the limit. Raises `TooLarge`, `Gone`."""
+    """The body, given up as soon as it is over the limit. Raises `BodyTooLarge`, `ClientDisconnected`."""
     if _announced(scope["headers"]) > most:
-        raise TooLarge
+        raise BodyTooLarge
     parts: list[bytes] = []
     size = 0
     while True:
         event = await receive()
         if event["type"] == "http.disconnect":
-            raise Gone
+            raise ClientDisconnected
         parts.append(event.get("body", b""))
         size += len(parts[-1])
         if size > most:
-            raise TooLarge
+            raise BodyTooLarge
         if not event.get("more_body", False):
             return b"".join(parts)
 

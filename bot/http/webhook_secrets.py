@@ -13,7 +13,7 @@ REMEMBERED = 1.0
 Keys = tuple[str, ...]
 
 
-class Secrets:
+class WebhookSecrets:
     """`of` is for every delivery; `anew` for one that matched none, since a secret may have just been stored."""
 
     def __init__(self, settings: Settings, *, now: Callable[[], float]) -> None:

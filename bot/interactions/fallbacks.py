@@ -13,16 +13,16 @@ from bot.commands import dispatch
 from bot.commands.canned_replies import UNKNOWN
 from bot.commands.dispatch import Answer
 from bot.interactions import forms
-from bot.interactions.modals import Dialogs
+from bot.interactions.modals import Modals
 from bot.interactions.responders import Address, Thread
 
 _ANYTHING = re.compile(".*", re.DOTALL)
 
 
-class Strays:
+class Fallbacks:
     """The last callbacks; `register` hangs them into Bolt after all others."""
 
-    def __init__(self, dialogs: Dialogs) -> None:
+    def __init__(self, dialogs: Modals) -> None:
         self._dialogs = dialogs
 
     def register(self, app: AsyncApp) -> None:

@@ -13,7 +13,7 @@ from shared.text.tokenize import join, quote, split
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filled:
+class FormInput:
     """The line of a form, or what is wrong, by block."""
 
     line: str = ""
@@ -21,7 +21,7 @@ class Filled:
     channel: str = ""
 
 
-def filled(view: Mapping[str, Any]) -> Filled | None:
+def filled(view: Mapping[str, Any]) -> FormInput | None:
     """What somebody filled in; None: this is no form that the bot knows."""
     read = {"pause": _read_pause, "subscribe": _read_subscribe, "add": _read_add}.get(verb_of(view))
     if read is None:
@@ -45,29 +45,29 @@ def _value(fields: Mapping[str, Any]) -> Any:
     return ""
 
 
-def _read_pause(values: Mapping[str, Any], channel: str) -> Filled:
+def _read_pause(values: Mapping[str, Any], channel: str) -> FormInput:
     if not values.get(SEQUENCE):
-        return Filled(errors={SEQUENCE: "Choose a sequence."})
+        return FormInput(errors={SEQUENCE: "Choose a sequence."})
     line = join("pause", values[SEQUENCE])
     if values.get("length") not in {None, "", "none"}:
         line += f" for {values['length']}"
     if values.get("reason"):
         line += f" reason {quote(values['reason'])}"
-    return Filled(line=line, channel=channel)
+    return FormInput(line=line, channel=channel)
 
 
-def _read_subscribe(values: Mapping[str, Any], channel: str) -> Filled:
+def _read_subscribe(values: Mapping[str, Any], channel: str) -> FormInput:
     events: Sequence[str] = values.get("events") or ()
     if not events:
-        return Filled(errors={"events": "Choose at least one."})
+        return FormInput(errors={"events": "Choose at least one."})
     words = ["subscribe", *events]
     words += [f"{key}={quote(values[key])}" for key in (SEQUENCE, "inbox") if values.get(key)]
     words += [f"<#{values['channel']}>"] if values.get("channel") else []
     words += ["condensed"] if values.get("form") == "condensed" else []
-    return Filled(line=" ".join(words), channel=values.get("channel") or channel)
+    return FormInput(line=" ".join(words), channel=values.get("channel") or channel)
 
 
-def _read_add(values: Mapping[str, Any], channel: str) -> Filled:
+def _read_add(values: Mapping[str, Any], channel: str) -> FormInput:
     errors = {}
     if not EMAIL.fullmatch(values.get("email") or ""):
         errors["email"] = "This is no e-mail address."
@@ -77,10 +77,10 @@ def _read_add(values: Mapping[str, Any], channel: str) -> Filled:
     if wrong := next((word for word in more if not word.key), None):
         errors["more"] = f"Write name=value, like city=Oslo; “{cut(wrong.text, 40)}” is none."
     if errors:
-        return Filled(errors=errors)
+        return FormInput(errors=errors)
     named = [(key, values[key]) for key in ("first_name", "last_name", "company") if values.get(key)]
     fields = [f"{key}={quote(value)}" for key, value in (*named, *((w.key, w.value) for w in more))]
-    return Filled(
+    return FormInput(
         line=" ".join((join("add", values["email"], "to", values[SEQUENCE]), *fields)).replace(
             ' "to" ', " to ", 1
         ),

@@ -15,14 +15,14 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.commands.canned_replies import OUTSIDE, UNKNOWN_PERSON
 from bot.commands.context import CommandContexts
-from bot.commands.workspace_cache import Catalogue
+from bot.commands.workspace_cache import WorkspaceCache
 from bot.interactions import home_view
-from bot.interactions.home_state import Paused, Standing, Waiting, chosen, looked_at
+from bot.interactions.home_state import HomeState, Paused, Waiting, chosen, looked_at
 from bot.slack import permissions
-from bot.slack.directory import NOT_ANSWERED, People
+from bot.slack.directory import NOT_ANSWERED, UserDirectory
 from bot.slack.permissions import Person, Reach
 from bot.slack.views import called
-from bot.store.alerts.claims import Held
+from bot.store.alerts.claims import ClaimState
 from bot.store.interaction_store import Interaction
 from shared.api.errors import OutreachError
 from shared.api.events import Event, read_event
@@ -36,16 +36,16 @@ log = structlog.get_logger("visits")
 T = TypeVar("T")
 
 
-class Visits:
+class HomeTab:
     """`show` the Home tab to one person, as things stand."""
 
     def __init__(
         self,
         contexts: CommandContexts,
-        people: People,
+        people: UserDirectory,
         client: AsyncWebClient,
         *,
-        catalogue: Catalogue,
+        catalogue: WorkspaceCache,
         links: Callable[[Sequence[str]], Awaitable[Mapping[str, str]]],
     ) -> None:
         self._contexts, self._people, self._client = contexts, people, client
@@ -89,7 +89,7 @@ class Visits:
         except UnknownWorkspace:
             return None
 
-    async def _standing(self, person: Person, one: Workspace | None, *, asked: bool) -> Standing:
+    async def _standing(self, person: Person, one: Workspace | None, *, asked: bool) -> HomeState:
         """Everything about one workspace, or what is urgent in all of them; read anew for whoever `asked`."""
         known = tuple(self._contexts.settings.workspaces.values())
         shown = (one,) if one else known
@@ -103,7 +103,7 @@ class Visits:
             self._each(shown, self._catalogue.domains, trouble),
             self._each(shown, self._catalogue.sequences, trouble),
         )
-        return Standing(
+        return HomeState(
             now=datetime.now(UTC),
             workspaces=tuple(workspace.name for workspace in known),
             looked_at=one.name if one else "",
@@ -169,7 +169,7 @@ class Visits:
         return [_claimed(one, link=links.get(one.alert_id, "")) for one in held]
 
 
-def _claimed(one: Held, *, link: str) -> Waiting:
+def _claimed(one: ClaimState, *, link: str) -> Waiting:
     event = read_event(one.body or b"")
     known = event if isinstance(event, Event) else None
     return Waiting(

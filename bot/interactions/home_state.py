@@ -37,7 +37,7 @@ class Paused:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class HomeState:
     """Everything that Home shows; None, or no entry for a workspace: it could not be asked."""
 
     now: datetime

@@ -13,7 +13,7 @@ from typing import Any
 
 from bot.blockkit import card_blocks, inline_code
 from bot.blockkit.elements import LABEL, RUN, Block, cut, draw_button, plain
-from bot.interactions.home_state import ALL, Paused, Standing, Waiting
+from bot.interactions.home_state import ALL, HomeState, Paused, Waiting
 from shared.api.models import Sequence as Campaign
 from shared.domain.card import Button, Card, Tone
 from shared.domain.health import WORST_FIRST, worst
@@ -27,7 +27,7 @@ OPTIONS, LONGEST = 100, 140
 NAME = 100
 
 
-def view(standing: Standing) -> dict[str, Any]:
+def view(standing: HomeState) -> dict[str, Any]:
     """The whole tab."""
     one = standing.looked_at
     whole = [*_domains(standing, one), *_sequences(standing, one)] if one else _workspaces(standing)
@@ -51,7 +51,7 @@ def closed(card: Card) -> dict[str, Any]:
     return {"type": "home", "callback_id": "home", "blocks": card_blocks.render(card).blocks}
 
 
-def _head(standing: Standing) -> list[Block]:
+def _head(standing: HomeState) -> list[Block]:
     one = standing.looked_at
     acts = [Button(label="Refresh", command="home")]
     acts += [Button(label="Status", command=standing.line("status", one))] if one else []
@@ -69,7 +69,7 @@ def _head(standing: Standing) -> list[Block]:
     return [_header("Outreach"), _moment(_summary(standing), standing.now), *trouble, row]
 
 
-def _choice(standing: Standing) -> Block:
+def _choice(standing: HomeState) -> Block:
     """A menu of the workspaces."""
     names = [name for name in standing.workspaces if len(name) <= LONGEST][: OPTIONS - 1]
     offered = [_option("All workspaces", f"home {ALL}"), *(_option(name, f"home @{name}") for name in names)]
@@ -86,7 +86,7 @@ def _option(label: str, value: str) -> dict[str, Any]:
     return {"text": plain(cut(label, LABEL)), "value": value}
 
 
-def _summary(standing: Standing) -> str:
+def _summary(standing: HomeState) -> str:
     waiting = standing.waiting
     if waiting is None:
         return "How alerts stand is not known now"
@@ -98,7 +98,7 @@ def _summary(standing: Standing) -> str:
 
 
 def _waiting(
-    title: str, items: Sequence[Waiting] | None, standing: Standing, *, most: int, mine: bool
+    title: str, items: Sequence[Waiting] | None, standing: HomeState, *, most: int, mine: bool
 ) -> list[Block]:
     if not items:
         return []
@@ -108,7 +108,7 @@ def _waiting(
     return [*drawn, *_more(len(items) - most, "`open` lists them all.")]
 
 
-def _reply(item: Waiting, standing: Standing, *, mine: bool) -> list[Block]:
+def _reply(item: Waiting, standing: HomeState, *, mine: bool) -> list[Block]:
     age = show_span(standing.now - item.since)
     elsewhere = item.workspace if item.workspace != standing.looked_at and standing.several else ""
     parts = (elsewhere, visible(item.sequence), f"{'yours for' if mine else 'waiting'} {age}")
@@ -122,7 +122,7 @@ def _reply(item: Waiting, standing: Standing, *, mine: bool) -> list[Block]:
     return [said, *([_acts(item.alert, acts)] if acts else [])]
 
 
-def _paused(standing: Standing) -> list[Block]:
+def _paused(standing: HomeState) -> list[Block]:
     if not standing.paused:
         return []
     drawn: list[Block] = [_divider(), _header(f"Paused domains · {len(standing.paused)}")]
@@ -140,7 +140,7 @@ def _paused(standing: Standing) -> list[Block]:
     return [*drawn, *_more(len(standing.paused) - DOMAINS, "")]
 
 
-def _workspaces(standing: Standing) -> list[Block]:
+def _workspaces(standing: HomeState) -> list[Block]:
     """A line for each, the most urgent first."""
 
     def urgency(name: str) -> tuple[int, int, str]:
@@ -153,7 +153,7 @@ def _workspaces(standing: Standing) -> list[Block]:
     return [*drawn, *_more(len(names) - WORKSPACES, "The menu above has them all.")]
 
 
-def _workspace(name: str, standing: Standing) -> Block:
+def _workspace(name: str, standing: HomeState) -> Block:
     known, domains = standing.sequences.get(name), standing.domains.get(name)
     waiting, paused = _count(standing.waiting, name), _count(standing.paused, name)
     troubled = [one for one in domains or () if one.tone is not Tone.GOOD]
@@ -177,7 +177,7 @@ def _running(known: Sequence[Campaign] | None) -> str:
     return f"{active} of {len(known)} sequences run" if known else "no sequences"
 
 
-def _tone(name: str, standing: Standing) -> Tone:
+def _tone(name: str, standing: HomeState) -> Tone:
     """The worst of a workspace's domains; a paused one is bad, one that cannot be asked is unknown."""
     if _count(standing.paused, name):
         return Tone.BAD
@@ -189,7 +189,7 @@ def _count(items: Iterable[Waiting | Paused] | None, workspace: str) -> int:
     return sum(item.workspace == workspace for item in items or ())
 
 
-def _domains(standing: Standing, one: str) -> list[Block]:
+def _domains(standing: HomeState, one: str) -> list[Block]:
     domains = standing.domains.get(one)
     if domains is None:
         return []
@@ -208,7 +208,7 @@ def _domains(standing: Standing, one: str) -> list[Block]:
     return [*drawn, *_more(len(troubled) - DOMAINS, ""), _acts("inboxes", [more])]
 
 
-def _sequences(standing: Standing, one: str) -> list[Block]:
+def _sequences(standing: HomeState, one: str) -> list[Block]:
     known = standing.sequences.get(one)
     if known is None:
         return []
@@ -223,7 +223,7 @@ def _sequences(standing: Standing, one: str) -> list[Block]:
     return [*drawn, *_more(len(shown) - SEQUENCES, ""), *(more if shown[SEQUENCES:] else [])]
 
 
-def _sequence(campaign: Campaign, standing: Standing, one: str) -> Block:
+def _sequence(campaign: Campaign, standing: HomeState, one: str) -> Block:
     mark = {"active": "🟢", "paused": "🟠"}.get(campaign.status or "", "⚪")
     steps = f" · {show_number(campaign.steps, 'step')}" if campaign.steps is not None else ""
     name = cut(visible(campaign.label).strip(), NAME)

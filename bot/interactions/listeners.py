@@ -20,13 +20,13 @@ from bot.blockkit.channel_names import named
 from bot.blockkit.elements import PICK, RUN
 from bot.commands import dispatch
 from bot.commands.canned_replies import GREETING, NO_ALERT, NOBODY, ON_ITS_WAY
-from bot.commands.dispatch import Acts, Answer
+from bot.commands.dispatch import Answer, CommandDispatcher
 from bot.interactions import forms
-from bot.interactions.fallbacks import Strays
+from bot.interactions.fallbacks import Fallbacks
 from bot.interactions.form_input import filled as filled_in
-from bot.interactions.modals import SETTLING, Dialogs, Silent
-from bot.interactions.responders import Address, Place, Thread, give
-from bot.slack.directory import People
+from bot.interactions.modals import SETTLING, Modals, SilentResponder
+from bot.interactions.responders import Address, Responder, Thread, give
+from bot.slack.directory import UserDirectory
 from bot.slack.manifest import SHORTCUTS
 from bot.slack.permissions import Person
 from shared.domain.card import Card
@@ -40,9 +40,9 @@ _CALLED = re.compile(r"^\s*<@[^>]+>\s*")
 class Listeners:
     """The callbacks; `register` hangs them into Bolt."""
 
-    def __init__(self, performing: Acts, people: People, dialogs: Dialogs) -> None:
+    def __init__(self, performing: CommandDispatcher, people: UserDirectory, dialogs: Modals) -> None:
         self._acts, self._people, self._dialogs = performing, people, dialogs
-        self._strays = Strays(dialogs)
+        self._strays = Fallbacks(dialogs)
         self._busy: set[asyncio.Task[Any]] = set()
 
     async def drain(self, seconds: float) -> None:
@@ -163,7 +163,7 @@ class Listeners:
         *,
         channel: str,
         line: str,
-    ) -> Place | None:
+    ) -> Responder | None:
         """Where a click is answered; None: Home itself is the answer."""
         user, view = body["user"]["id"], body.get("view") or {}
         if view.get("type") == "modal":
@@ -172,7 +172,7 @@ class Listeners:
             if line.partition(" ")[0] == "home":
                 return None
             if line.partition(" ")[0] in _SHOWN_AT_HOME:
-                return Silent(client, person=user)
+                return SilentResponder(client, person=user)
             return await self._dialogs.open_answer(body["trigger_id"], person=user, channel=channel)
         ephemeral = bool((body.get("container") or {}).get("is_ephemeral"))
         shown, name = body.get("message"), body["user"].get("username", user)

@@ -15,12 +15,12 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.commands.canned_replies import ON_ITS_WAY
 from bot.commands.context import CommandContexts
 from bot.commands.dispatch import Answer
-from bot.commands.workspace_cache import Catalogue
+from bot.commands.workspace_cache import WorkspaceCache
 from bot.interactions import forms
 from bot.interactions.clicked_card import ClickedCard
-from bot.interactions.home import Visits
+from bot.interactions.home import HomeTab
 from bot.interactions.responders import Thread
-from bot.slack.directory import NOT_ANSWERED, People
+from bot.slack.directory import NOT_ANSWERED, UserDirectory
 from bot.slack.manifest import LEAD_OF_ALERT, PAUSE_OF_ALERT
 from bot.slack.views import called
 from bot.store.interaction_store import Interaction
@@ -35,7 +35,7 @@ SETTLING = 0.3
 log = structlog.get_logger("dialogs")
 
 
-class Modal:
+class ModalResponder:
     """A modal in front of somebody, for one answer; should they have closed it, the answer is a message to them."""
 
     def __init__(
@@ -72,7 +72,7 @@ class Modal:
                 await Thread(self._client, channel=self._person).say(answer)
 
 
-class Silent:
+class SilentResponder:
     """Home shows what came of it; only a refusal is said, to the person directly."""
 
     def __init__(self, client: AsyncWebClient, *, person: str) -> None:
@@ -87,21 +87,21 @@ class Silent:
             await Thread(self._client, channel=self._person).say(answer)
 
 
-class Dialogs:
+class Modals:
     """Open views and fill them."""
 
     def __init__(
         self,
         contexts: CommandContexts,
-        people: People,
+        people: UserDirectory,
         client: AsyncWebClient,
         *,
         changed: Callable[[], None],
     ) -> None:
         self._contexts, self._people, self._client, self._changed = contexts, people, client, changed
         self._interaction = Interaction(contexts.ledger.store)
-        self._catalogue = Catalogue(contexts)
-        self.home = Visits(contexts, people, client, catalogue=self._catalogue, links=self.links)
+        self._catalogue = WorkspaceCache(contexts)
+        self.home = HomeTab(contexts, people, client, catalogue=self._catalogue, links=self.links)
 
     def channel_for(self, channel: str, workspace: str = "") -> str:
         """Where it is told what changed: where it was asked for, else the workspace's alert channel."""
@@ -140,15 +140,15 @@ class Dialogs:
         chosen = self._workspace(name, channel=channel).name
         return forms.Asked(channel=channel, workspace=chosen, workspaces=names)
 
-    async def open_answer(self, trigger: str, *, person: str, channel: str) -> Modal:
+    async def open_answer(self, trigger: str, *, person: str, channel: str) -> ModalResponder:
         """A modal that says that the answer is on its way."""
         view = forms.answer(ON_ITS_WAY, channel=channel)
         opened = await called(self._client, "views.open", trigger_id=trigger, view=view)
         return self.modal(str(opened["view"]["id"]), person=person, channel=channel)
 
-    def modal(self, view: str, *, person: str, channel: str, settling: float = 0.0) -> Modal:
+    def modal(self, view: str, *, person: str, channel: str, settling: float = 0.0) -> ModalResponder:
         """A modal that is open already; `settling`: seconds that Slack is given to draw it anew first."""
-        return Modal(
+        return ModalResponder(
             self._client,
             view=view,
             person=person,

@@ -29,7 +29,7 @@ QUIET = {"unfurl_links": False, "unfurl_media": False}
 log = structlog.get_logger("replying")
 
 
-class Place(Protocol):
+class Responder(Protocol):
     """Where one answer goes."""
 
     async def working(self) -> None:
@@ -39,7 +39,7 @@ class Place(Protocol):
         """Say it, in the place of `working` where that can be."""
 
 
-async def give(work: Awaitable[Answer], place: Place, *, patience: float = PATIENCE) -> Answer:
+async def give(work: Awaitable[Answer], place: Responder, *, patience: float = PATIENCE) -> Answer:
     """Wait for the answer and give it; one that takes long is announced."""
     task = asyncio.ensure_future(work)
     try:

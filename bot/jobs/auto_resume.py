@@ -13,8 +13,8 @@ from bot.alerts import rendering
 from bot.commands.context import CommandContexts
 from bot.jobs.scheduler import BOT
 from bot.store import Ledger
-from bot.store.alerts.timers import Firing
-from bot.store.queue.deliveries import Planned
+from bot.store.alerts.timers import DueTimer
+from bot.store.queue.deliveries import PlannedPost
 from shared.api.errors import NotFound, OutreachError
 from shared.commands.arguments import clip
 from shared.domain.card import Button, Card, Tone
@@ -34,23 +34,23 @@ log = structlog.get_logger("resumption")
 class Tally:
     """What became of the sequences whose pauses ended together."""
 
-    done: list[Firing] = field(default_factory=list)
-    resumed: list[Firing] = field(default_factory=list)
-    gone: list[Firing] = field(default_factory=list)
+    done: list[DueTimer] = field(default_factory=list)
+    resumed: list[DueTimer] = field(default_factory=list)
+    gone: list[DueTimer] = field(default_factory=list)
 
 
-class Resumption:
+class AutoResume:
     """Carries out timers of the kind `resume`; doing it twice does no harm, and is announced once."""
 
     def __init__(self, ledger: Ledger, contexts: CommandContexts, *, planned: Callable[[], None]) -> None:
         self._ledger, self._contexts, self._planned = ledger, contexts, planned
 
-    async def __call__(self, firings: Sequence[Firing]) -> Sequence[Firing]:
+    async def __call__(self, firings: Sequence[DueTimer]) -> Sequence[DueTimer]:
         """Resume and announce; returns what need not be tried again. Raises `RecordsUnavailable`."""
-        together: defaultdict[tuple[str, str], list[Firing]] = defaultdict(list)
+        together: defaultdict[tuple[str, str], list[DueTimer]] = defaultdict(list)
         for firing in firings:
             together[firing.workspace, firing.timer.payload.get("channel", "")].append(firing)
-        done: list[Firing] = []
+        done: list[DueTimer] = []
         for (workspace, channel), some in together.items():
             context = self._contexts.at(self._contexts.settings.workspace(workspace), BOT)
             tally = await self._resume(some, context)
@@ -59,7 +59,7 @@ class Resumption:
             done += tally.done
         return done
 
-    async def _resume(self, firings: Sequence[Firing], context: CommandContext) -> Tally:
+    async def _resume(self, firings: Sequence[DueTimer], context: CommandContext) -> Tally:
         tally, turns = Tally(), asyncio.Semaphore(AT_ONCE)
         try:
             known = {one.id: one for one in await context.client.list_sequences()}
@@ -67,7 +67,7 @@ class Resumption:
             log.warning("nothing resumed", count=len(firings), error=type(error).__name__)
             return tally
 
-        async def one(firing: Firing) -> None:
+        async def one(firing: DueTimer) -> None:
             async with turns:
                 try:
                     await resume_one(known[firing.timer.key], context=context)
@@ -98,7 +98,7 @@ class Resumption:
         if channel:
             first = min(tally.done, key=lambda firing: firing.id)
             dedupe = f"note:resume:{first.id}:{first.timer.due_at.timestamp()}"
-            note = Planned(
+            note = PlannedPost(
                 dedupe=dedupe, channel=channel, kind="note", note=rendering.write_note(card), condensed=True
             )
             await self._ledger.note(workspace, note)
@@ -128,7 +128,7 @@ def ended(tally: Tally) -> Card:
     )
 
 
-def _whose(firing: Firing) -> str:
+def _whose(firing: DueTimer) -> str:
     by, reason = firing.timer.payload.get("by", ""), firing.timer.payload.get("reason", "")
     told = f"Paused by @{by}" if by else ""
     return f"{told}: {clip(reason)}." if told and reason else f"{told}." if told else ""

@@ -17,7 +17,7 @@ import structlog
 from bot.alerts import kinds, recovery, rendering
 from bot.commands.context import CommandContexts
 from bot.store import Ledger
-from bot.store.alerts.subjects import NAME, Watched
+from bot.store.alerts.subjects import NAME, AlertSubject
 from shared.api.errors import OutreachError
 from shared.api.models import Inbox
 from shared.api.models import Sequence as Campaign
@@ -35,7 +35,7 @@ Yesterday = Callable[[str, datetime], Awaitable[Mapping[str, tuple[float | None,
 log = structlog.get_logger("surroundings")
 
 
-class Surroundings:
+class CardRefresher:
     """`run` until cancelled; `soon` when something was changed here."""
 
     def __init__(self, ledger: Ledger, contexts: CommandContexts, *, yesterday: Yesterday) -> None:
@@ -85,7 +85,7 @@ class Surroundings:
         if changed:
             self.planned()
 
-    async def _look_at_domain(self, workspace: str, one: Watched, inboxes: Sequence[Inbox]) -> bool:
+    async def _look_at_domain(self, workspace: str, one: AlertSubject, inboxes: Sequence[Inbox]) -> bool:
         since = one.received_at - WEEK
         counts, names = await self._ledger.told_of(workspace, one.domain, since=since)
         before = json.loads(one.standing or "{}")
@@ -105,12 +105,12 @@ class Surroundings:
         return await self._ledger.stand(one.alert_id, _json(told), note=note, recovered=recovered)
 
 
-def yesterday_of(one: Watched) -> datetime:
+def yesterday_of(one: AlertSubject) -> datetime:
     """A day before the alert came."""
     return rendering.moment(one.received_at) - timedelta(days=1)
 
 
-def sequence_standing(one: Watched, sequences: Sequence[Campaign]) -> str:
+def sequence_standing(one: AlertSubject, sequences: Sequence[Campaign]) -> str:
     """`{"sequence": "paused"}` when every sequence that it can mean is paused; empty while it runs."""
     said = one.sequence.casefold()
     meant = [s for s in sequences if said in {s.id.casefold(), (s.name or "")[:NAME].casefold()}]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from bot.alerts import rendering
 from bot.commands.context import CommandContexts
 from bot.jobs.scheduler import BOT
-from bot.slack.chart_uploads import Pictures
+from bot.slack.chart_uploads import ChartUploads
 from bot.store import Ledger
 from shared.domain.card import Card
 from shared.operations import with_workspace
@@ -21,7 +21,12 @@ class Digests:
     """`give` what is due; several processes may, each digest is given once."""
 
     def __init__(
-        self, ledger: Ledger, contexts: CommandContexts, pictures: Pictures, *, planned: Callable[[], None]
+        self,
+        ledger: Ledger,
+        contexts: CommandContexts,
+        pictures: ChartUploads,
+        *,
+        planned: Callable[[], None],
     ) -> None:
         self._ledger, self._contexts, self._pictures, self._planned = ledger, contexts, pictures, planned
 

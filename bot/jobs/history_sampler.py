@@ -17,7 +17,7 @@ EVERY = 900.0
 log = structlog.get_logger("remembering")
 
 
-class Remembering:
+class HistorySampler:
     """`keep` now and then; several processes may, and a dashboard beside them: what is known is not kept twice."""
 
     def __init__(self, contexts: CommandContexts, histories: Mapping[str, History]) -> None:

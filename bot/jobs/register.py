@@ -12,9 +12,9 @@ from bot.commands.context import CommandContexts
 from bot.jobs import digests, reminders, spikes
 from bot.jobs.digests import Digests
 from bot.jobs.reminders import Reminders
-from bot.jobs.scheduler import Clockwork
+from bot.jobs.scheduler import JobScheduler
 from bot.jobs.spikes import SpikeWatch
-from bot.slack.chart_uploads import Pictures
+from bot.slack.chart_uploads import ChartUploads
 from bot.store import Ledger
 from shared.history import History, HistoryUnavailable
 
@@ -22,10 +22,10 @@ log = structlog.get_logger("upkeep")
 
 
 def hang(
-    clockwork: Clockwork,
+    clockwork: JobScheduler,
     ledger: Ledger,
     contexts: CommandContexts,
-    pictures: Pictures,
+    pictures: ChartUploads,
     *,
     planned: Callable[[], None],
 ) -> None:

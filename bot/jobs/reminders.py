@@ -13,7 +13,7 @@ from bot.alerts import rendering
 from bot.alerts.wording import about, lasted
 from bot.store import Ledger
 from bot.store.alerts.snooze import Due
-from bot.store.queue.deliveries import Planned
+from bot.store.queue.deliveries import PlannedPost
 from shared.api.events import Event, read_event
 from shared.domain.alert_settings import AlertPolicy, Routing
 from shared.domain.card import Button, Card, Tone
@@ -50,13 +50,13 @@ class Reminders:
         if found:
             self._planned()
 
-    def plan(self, due: Sequence[Due], now: float) -> list[tuple[str, Planned]]:
+    def plan(self, due: Sequence[Due], now: float) -> list[tuple[str, PlannedPost]]:
         """The messages to come, with their workspaces. Pure."""
         grouped: defaultdict[tuple[str, str, str], list[Due]] = defaultdict(list)
         for one in due:
             grouped[one.workspace, one.channel, one.what].append(one)
         shown = {(one.alert_id, one.channel) for one in due}
-        said: list[tuple[str, Planned]] = []
+        said: list[tuple[str, PlannedPost]] = []
         for (workspace, _, _), ones in grouped.items():
             together = len(ones) > TOGETHER or any(one.bundled for one in ones)
             planned = [self._many(ones, now)] if together else [self._one(x, now) for x in ones]
@@ -64,8 +64,8 @@ class Reminders:
             said += [(workspace, one) for one in planned]
         return said
 
-    def _one(self, due: Due, now: float) -> Planned:
-        return Planned(
+    def _one(self, due: Due, now: float) -> PlannedPost:
+        return PlannedPost(
             dedupe=f"{due.alert_id}:{due.channel}:{due.what}:{due.round}",
             channel=due.channel,
             kind=_KINDS[due.what],
@@ -76,9 +76,9 @@ class Reminders:
             alert_id=due.alert_id,
         )
 
-    def _many(self, ones: Sequence[Due], now: float) -> Planned:
+    def _many(self, ones: Sequence[Due], now: float) -> PlannedPost:
         first = ones[0]
-        return Planned(
+        return PlannedPost(
             dedupe=f"{first.what}:{first.channel}:{now // STORM_SECONDS:.0f}",
             channel=first.channel,
             kind="note",
@@ -89,14 +89,14 @@ class Reminders:
 
     def _elsewhere(
         self, ones: Sequence[Due], now: float, *, shown: Collection[tuple[str, str]]
-    ) -> list[Planned]:
+    ) -> list[PlannedPost]:
         """An escalation goes to the channel that is named for it, too, unless it is said there in any case."""
         channel, first = self._alert_policy.escalate_to, ones[0]
         if channel is None or first.what != "escalate" or (first.alert_id, channel) in shown:
             return []
         alone = len(ones) == 1
         return [
-            Planned(
+            PlannedPost(
                 dedupe=f"escalate:{channel}:{first.alert_id}:{first.waiting_since:.0f}",
                 channel=channel,
                 kind="escalation" if alone else "note",

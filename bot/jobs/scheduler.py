@@ -12,7 +12,7 @@ from apscheduler.executors.asyncio import AsyncIOExecutor
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from bot.store import Ledger
-from bot.store.alerts.timers import Firing
+from bot.store.alerts.timers import DueTimer
 from shared.domain.records import Actor, RecordsUnavailable
 
 BOT = Actor(name="outreach", face="bot")
@@ -21,11 +21,11 @@ RETRY_SECONDS = 30.0
 
 log = structlog.get_logger("schedule")
 Job = Callable[[], Awaitable[object]]
-Act = Callable[[Sequence[Firing]], Awaitable[Sequence[Firing]]]
+Act = Callable[[Sequence[DueTimer]], Awaitable[Sequence[DueTimer]]]
 """Carries out timers that are due together; returns those that need not be tried again. Raises `RecordsUnavailable`."""
 
 
-class Clockwork:
+class JobScheduler:
     """Runs jobs at intervals until closed; a job that fails is logged and rung again."""
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ class Timers:
 
     async def fire(self) -> None:
         """What is due now."""
-        due: defaultdict[str, list[Firing]] = defaultdict(list)
+        due: defaultdict[str, list[DueTimer]] = defaultdict(list)
         for firing in await self._ledger.claim_timers(self._kinds):
             due[firing.timer.kind].append(firing)
         for kind, firings in due.items():
@@ -87,8 +87,8 @@ class Timers:
             log.warning("timers of unknown kinds are due", kinds=strange)
         self.strange = strange
 
-    async def _carry_out(self, kind: str, firings: Sequence[Firing]) -> None:
-        done: Sequence[Firing] = ()
+    async def _carry_out(self, kind: str, firings: Sequence[DueTimer]) -> None:
+        done: Sequence[DueTimer] = ()
         try:
             done = await self._kinds[kind](firings)
         except RecordsUnavailable as error:

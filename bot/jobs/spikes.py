@@ -14,7 +14,7 @@ from bot.alerts.wording import lasted, when
 from bot.commands.context import CommandContexts
 from bot.store import Ledger
 from bot.store.alerts.spikes import Spike, Tally
-from bot.store.queue.deliveries import Planned
+from bot.store.queue.deliveries import PlannedPost
 from shared.api.models import StatsRow
 from shared.domain.alert_settings import Routing, SpikeRule
 from shared.domain.card import Button, Card, Fact, Tone
@@ -89,7 +89,7 @@ class SpikeWatch:
         card = spiking(
             one, share=share, rule=self._rule, since=began.since, name=workspace if several else ""
         )
-        planned = Planned(
+        planned = PlannedPost(
             dedupe=began.dedupe,
             channel=channel,
             kind="spike",

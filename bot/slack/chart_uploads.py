@@ -23,7 +23,7 @@ REFUSED_FOR = 600.0
 log = structlog.get_logger("pictures")
 
 
-class Pictures:
+class ChartUploads:
     """`illustrate` a card."""
 
     def __init__(self, client: AsyncWebClient, *, clock: Callable[[], float] = time.monotonic) -> None:

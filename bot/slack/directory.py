@@ -35,7 +35,7 @@ log = structlog.get_logger("people")
 T = TypeVar("T")
 
 
-class People:
+class UserDirectory:
     """`find` a person, a group's name, a channel; what Slack does not tell now is what it told last."""
 
     def __init__(

@@ -63,7 +63,7 @@ _FORM = {
 }
 
 
-class Messenger:
+class MessageSender:
     """Posts, repaints and looks for messages."""
 
     def __init__(self, client: AsyncWebClient, *, timeout: float = 8.0) -> None:

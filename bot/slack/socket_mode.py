@@ -39,7 +39,7 @@ ASKED, SILENT, CUT = "Slack asked to connect anew", "silent: pings were not answ
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class SocketTimeouts:
     """Seconds: between pings (four unanswered ones are silence), for connecting, and between vain attempts."""
 
     ping: float = 5.0
@@ -91,11 +91,11 @@ class SocketMode:
         app_token: str,
         web_client: AsyncWebClient,
         *,
-        patience: Patience | None = None,
+        patience: SocketTimeouts | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._app, self._app_token, self._web = app, app_token, web_client
-        self._patience, self._clock = patience or Patience(), clock
+        self._patience, self._clock = patience or SocketTimeouts(), clock
         self._connection: Connection | None = None
         self._since: float | None = None
         self._heard: float | None = None

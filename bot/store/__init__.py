@@ -12,14 +12,14 @@ from sqlalchemy.engine import URL
 
 from bot.store.db.engine import Store
 from bot.store.ledger import Ledger
-from bot.store.queue.leases import Pace
+from bot.store.queue.leases import LeaseTimings
 
-__all__ = ["Ledger", "Pace", "open_ledger"]
+__all__ = ["Ledger", "LeaseTimings", "open_ledger"]
 
 
 @asynccontextmanager
 async def open_ledger(
-    url: URL, *, clock: Callable[[], float] | None = None, pace: Pace | None = None
+    url: URL, *, clock: Callable[[], float] | None = None, pace: LeaseTimings | None = None
 ) -> AsyncIterator[Ledger]:
     """Open the database, bring its schema up to date, and close it in the end.
 

@@ -11,32 +11,32 @@ import sqlalchemy as sa
 from bot.store.alerts import claims, digests, snooze, spikes, subjects
 from bot.store.command_store import Records
 from bot.store.queue import deliveries, quiet_hold
-from bot.store.queue.deliveries import Planned
+from bot.store.queue.deliveries import PlannedPost
 from shared.domain.records import Actor
 
 
 class OverTime(Records):
     """Each method is one transaction. Every method raises `RecordsUnavailable`."""
 
-    async def snooze_alert(self, alert: str, actor: Actor, *, until: float) -> claims.Held | None:
+    async def snooze_alert(self, alert: str, actor: Actor, *, until: float) -> claims.ClaimState | None:
         """Put an alert off; None: there is no such alert."""
         return await self.stamped(lambda c, now: snooze.snooze(c, alert, actor, until=until, now=now))
 
-    async def wake_alert(self, alert: str) -> claims.Held | None:
+    async def wake_alert(self, alert: str) -> claims.ClaimState | None:
         """End a snooze; None: there is no such alert."""
         return await self.stamped(lambda c, now: snooze.wake(c, alert, now=now))
 
-    async def handle_alert(self, alert: str, actor: Actor) -> claims.Held | None:
+    async def handle_alert(self, alert: str, actor: Actor) -> claims.ClaimState | None:
         """Nobody need do anything any more; None: there is no such alert."""
         return await self.stamped(lambda c, now: snooze.handle(c, alert, actor, now=now))
 
-    async def reopen_alert(self, alert: str) -> claims.Held | None:
+    async def reopen_alert(self, alert: str) -> claims.ClaimState | None:
         """It was not done after all; None: there is no such alert."""
         return await self.stamped(lambda c, now: snooze.reopen(c, alert, now=now))
 
     async def sweep(
         self,
-        plan: Callable[[Sequence[snooze.Due], float], Sequence[tuple[str, Planned]]],
+        plan: Callable[[Sequence[snooze.Due], float], Sequence[tuple[str, PlannedPost]]],
         *,
         remind_after: float | None,
         escalate_after: float | None,
@@ -51,7 +51,7 @@ class OverTime(Records):
 
         return await self.stamped(work)
 
-    async def watched(self, workspace: str) -> Sequence[subjects.Watched]:
+    async def watched(self, workspace: str) -> Sequence[subjects.AlertSubject]:
         """Alerts whose cards show how something else stands."""
         return await self.read_stamped(lambda c, now: subjects.watched(c, workspace, now=now))
 
@@ -67,7 +67,7 @@ class OverTime(Records):
         )
 
     async def stand(
-        self, alert: str, how: str, *, note: Planned | None = None, recovered: bool = False
+        self, alert: str, how: str, *, note: PlannedPost | None = None, recovered: bool = False
     ) -> bool:
         """Write down how it stands; a note is told in its cards' threads when it is news, which is answered."""
 
@@ -94,7 +94,7 @@ class OverTime(Records):
 
         return await self.read_stamped(work)
 
-    async def show_spike(self, workspace: str, spike: spikes.Spike, planned: Planned) -> bool:
+    async def show_spike(self, workspace: str, spike: spikes.Spike, planned: PlannedPost) -> bool:
         """Begin a spike's card, or have it painted anew; whether there is news."""
         return await self.stamped(lambda c, now: spikes.show(c, workspace, spike, planned, now=now))
 

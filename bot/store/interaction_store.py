@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 
 from bot.store.alerts import claims, confirmations
-from bot.store.alerts.claims import Held
+from bot.store.alerts.claims import ClaimState
 from bot.store.alerts.confirmations import Answered, Question
 from bot.store.db.engine import Store
 from bot.store.db.schema import alerts, posts
@@ -53,7 +53,7 @@ class Interaction:
             lambda c: confirmations.answer(c, nonce, person, now=self._store.now(c))
         )
 
-    async def alert_at(self, channel: str, ts: str) -> Held | None:
+    async def alert_at(self, channel: str, ts: str) -> ClaimState | None:
         """The alert that a message shows; None where it shows none, or several."""
         return await self._store.read(lambda c: _alert_at(c, channel, ts))
 
@@ -70,7 +70,7 @@ class Interaction:
         """Have a message painted; whether it is the ledger's."""
         return await self._store.write(lambda c: _paint_again(c, channel, ts, now=self._store.now(c)))
 
-    async def held_by(self, person: str) -> Sequence[Held]:
+    async def held_by(self, person: str) -> Sequence[ClaimState]:
         """The alerts that a person has claimed and not handled, the newest first."""
         return await self._store.read(lambda c: _held_by(c, person))
 
@@ -84,7 +84,7 @@ def _paint_again(connection: sa.Connection, channel: str, ts: str, *, now: float
     return connection.execute(sa.update(posts).where(_at(channel, ts)).values(**again)).rowcount > 0
 
 
-def _alert_at(connection: sa.Connection, channel: str, ts: str) -> Held | None:
+def _alert_at(connection: sa.Connection, channel: str, ts: str) -> ClaimState | None:
     where = _at(channel, ts) & (posts.c.alert_id != "")
     found = connection.scalars(sa.select(posts.c.alert_id).where(where).distinct().limit(2)).all()
     return claims.read(connection, found[0]) if len(found) == 1 else None
@@ -96,7 +96,7 @@ def _places(connection: sa.Connection, names: Sequence[str]) -> dict[str, tuple[
     return {row.alert_id: (row.channel, row.ts) for row in connection.execute(query)}
 
 
-def _held_by(connection: sa.Connection, person: str) -> Sequence[Held]:
+def _held_by(connection: sa.Connection, person: str) -> Sequence[ClaimState]:
     where = (alerts.c.claimed_by == person) & alerts.c.handled_at.is_(None)
     query = sa.select(alerts.c.id).where(where).order_by(alerts.c.claimed_at.desc()).limit(MOST)
     found = [claims.read(connection, name) for name in connection.scalars(query).all()]

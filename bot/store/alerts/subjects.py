@@ -19,7 +19,7 @@ NAME = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Watched:
+class AlertSubject:
     """An alert whose card shows how something else stands."""
 
     alert_id: str
@@ -31,7 +31,7 @@ class Watched:
     snoozed: bool
 
 
-def watched(connection: sa.Connection, workspace: str, *, now: float) -> Sequence[Watched]:
+def watched(connection: sa.Connection, workspace: str, *, now: float) -> Sequence[AlertSubject]:
     """Interested replies that are not handled and paused domains that have not recovered, the newest first."""
     open_ = (
         (alerts.c.kind == "reply.interested")
@@ -51,7 +51,7 @@ def watched(connection: sa.Connection, workspace: str, *, now: float) -> Sequenc
         .limit(MOST)
     )
     return [
-        Watched(
+        AlertSubject(
             alert_id=row.id,
             kind=row.kind,
             sequence=row.sequence,

@@ -20,7 +20,7 @@ AT_ONCE = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Firing:
+class DueTimer:
     """A timer whose time has come, leased to us by `token`."""
 
     id: int
@@ -54,7 +54,7 @@ def select(connection: sa.Connection, workspace: str, kind: str) -> Sequence[Tim
 
 def claim(
     connection: sa.Connection, kinds: Collection[str], *, now: float, limit: int = AT_ONCE
-) -> Sequence[Firing]:
+) -> Sequence[DueTimer]:
     """Lease what is due of these kinds."""
     free = sa.or_(
         timers.c.lease_until.is_(None), timers.c.lease_until <= now, timers.c.lease_until > now + LEASE
@@ -80,20 +80,20 @@ def strange(connection: sa.Connection, kinds: Collection[str], *, now: float) ->
     return connection.execute(due.distinct().order_by(timers.c.kind)).scalars().all()
 
 
-def done(connection: sa.Connection, firing: Firing) -> bool:
+def done(connection: sa.Connection, firing: DueTimer) -> bool:
     """Delete a timer that was carried out; False when it was set anew meanwhile, or leased by another."""
     mine = (timers.c.id == firing.id) & (timers.c.token == firing.token)
     return connection.execute(sa.delete(timers).where(mine)).rowcount > 0
 
 
-def postpone(connection: sa.Connection, firing: Firing, *, until: float) -> None:
+def postpone(connection: sa.Connection, firing: DueTimer, *, until: float) -> None:
     """It could not be done; try then."""
     mine = (timers.c.id == firing.id) & (timers.c.token == firing.token)
     connection.execute(sa.update(timers).where(mine).values(due_at=until, lease_until=None))
 
 
-def _firing(row: sa.Row[tuple[object, ...]]) -> Firing:
-    return Firing(
+def _firing(row: sa.Row[tuple[object, ...]]) -> DueTimer:
+    return DueTimer(
         id=row.id, token=row.token, workspace=row.workspace, attempts=row.attempts, timer=_read(row)
     )
 

@@ -37,7 +37,7 @@ class Arrival:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pending:
+class PendingDelivery:
     """A delivery with news: it is new, or it came again."""
 
     id: int
@@ -56,7 +56,7 @@ class Pending:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Planned:
+class PlannedPost:
     """A message to come: at most one per `dedupe`."""
 
     dedupe: str
@@ -85,10 +85,10 @@ class Decision:
     """What a count of them may ask: hard or soft, the day of a return."""
     waits: bool = False
     """Somebody is to take it."""
-    posts: tuple[Planned, ...] = ()
+    posts: tuple[PlannedPost, ...] = ()
 
 
-Decide = Callable[[Pending], Decision]
+Decide = Callable[[PendingDelivery], Decision]
 
 
 def alert_id(dkey: bytes) -> str:
@@ -107,7 +107,7 @@ def _insert(dialect: str, table: sa.Table) -> Any:
 
 def route(
     connection: sa.Connection, decide: Decide, *, now: float, limit: int
-) -> Sequence[tuple[Pending, Decision]]:
+) -> Sequence[tuple[PendingDelivery, Decision]]:
     """Decide on up to `limit` pending deliveries and write what follows; returns what was decided."""
     rows = merging.gather(connection, limit=limit)
     news = [_pending(row) for row in rows]
@@ -123,9 +123,9 @@ def route_singly(
     now: float,
     limit: int,
     refused: Callable[[Exception], bool],
-) -> Sequence[tuple[Pending, Decision]]:
+) -> Sequence[tuple[PendingDelivery, Decision]]:
     """Like `route`, but a delivery that the database refuses is set aside with its body, and the others go on."""
-    decided: list[tuple[Pending, Decision]] = []
+    decided: list[tuple[PendingDelivery, Decision]] = []
     for row in merging.gather(connection, limit=limit):
         pending = _pending(row)
         decision = decide(pending)
@@ -141,8 +141,8 @@ def route_singly(
     return decided
 
 
-def _pending(row: Merged) -> Pending:
-    return Pending(
+def _pending(row: Merged) -> PendingDelivery:
+    return PendingDelivery(
         id=row.id,
         alert_id=alert_id(row.dkey),
         workspace=row.workspace,
@@ -244,12 +244,12 @@ def _settled(row: Merged, decision: Decision) -> dict[str, Any]:
     return {"row": row.id, "new_kind": decision.kind, "new_problem": decision.problem, **told}
 
 
-def plan(connection: sa.Connection, planned: Planned, *, now: float, workspace: str) -> None:
+def plan(connection: sa.Connection, planned: PlannedPost, *, now: float, workspace: str) -> None:
     """Put a message of the bot's own in line for its channel; what was planned before stays as it is."""
     _plan(connection, [_post(planned, workspace=workspace, alert=planned.alert_id, now=now)], now=now)
 
 
-def _post(planned: Planned, *, workspace: str, alert: str, now: float) -> dict[str, Any]:
+def _post(planned: PlannedPost, *, workspace: str, alert: str, now: float) -> dict[str, Any]:
     return {
         "dedupe": planned.dedupe,
         "workspace": workspace,

@@ -29,7 +29,7 @@ SET_BACK = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
+class LeaseTimings:
     """How fast a channel may speak, and how long its lease lasts; seconds."""
 
     period: float = 1.0
@@ -61,7 +61,7 @@ class Pace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class ChannelLease:
     """What the holder of a lane is to do within its lease: post these, or look for them."""
 
     channel: str
@@ -77,12 +77,12 @@ class Turn:
 class Claimed:
     """The turns taken, and after how many seconds to ask again (None: nothing waits)."""
 
-    turns: tuple[Turn, ...]
+    turns: tuple[ChannelLease, ...]
     next_in: float | None
 
 
 def claim(
-    connection: sa.Connection, *, now: float, limit: int, pace: Pace, besides: Collection[str] = ()
+    connection: sa.Connection, *, now: float, limit: int, pace: LeaseTimings, besides: Collection[str] = ()
 ) -> Claimed:
     """Lease up to `limit` lanes that are due, `besides` those in which the caller is speaking still."""
     others = lanes.c.channel.not_in(besides)
@@ -149,7 +149,9 @@ def _next_in(
     return None if at is None else max(0.0, min(float(at) - now, FARTHEST))
 
 
-def _turn(connection: sa.Connection, lane: sa.Row[Any], *, now: float, pace: Pace) -> Turn | None:
+def _turn(
+    connection: sa.Connection, lane: sa.Row[Any], *, now: float, pace: LeaseTimings
+) -> ChannelLease | None:
     _doubt(connection, lane, now=now, pace=pace)
     if (lane.tat or 0.0) > now + SET_BACK:
         connection.execute(sa.update(lanes).where(lanes.c.channel == lane.channel).values(tat=now))
@@ -167,7 +169,7 @@ def _turn(connection: sa.Connection, lane: sa.Row[Any], *, now: float, pace: Pac
     return turn
 
 
-def _doubt(connection: sa.Connection, lane: sa.Row[Any], *, now: float, pace: Pace) -> None:
+def _doubt(connection: sa.Connection, lane: sa.Row[Any], *, now: float, pace: LeaseTimings) -> None:
     """What somebody was sending whose lease is over may be there, or come still."""
     mine = posts.c.channel == lane.channel
     left = mine & (posts.c.state == State.SENDING)
@@ -177,13 +179,13 @@ def _doubt(connection: sa.Connection, lane: sa.Row[Any], *, now: float, pace: Pa
     connection.execute(sa.update(posts).where(far).values(tried_until=latest))
 
 
-def _lookup(connection: sa.Connection, lane: sa.Row[Any], *, pace: Pace) -> Turn | None:
+def _lookup(connection: sa.Connection, lane: sa.Row[Any], *, pace: LeaseTimings) -> ChannelLease | None:
     found = load(connection, lane.channel, State.UNCERTAIN, limit=1)
     if not found:
         return None
     group = load(connection, lane.channel, State.UNCERTAIN, limit=BUNDLE, bundle=found[0].bundle)
     together = group if found[0].bundle else found
-    return Turn(
+    return ChannelLease(
         channel=lane.channel,
         token=lane.token,
         posts=together,
@@ -193,7 +195,7 @@ def _lookup(connection: sa.Connection, lane: sa.Row[Any], *, pace: Pace) -> Turn
     )
 
 
-def _trial(connection: sa.Connection, lane: sa.Row[Any], *, pace: Pace) -> Turn | None:
+def _trial(connection: sa.Connection, lane: sa.Row[Any], *, pace: LeaseTimings) -> ChannelLease | None:
     """In a channel that refused everything, one dead letter is tried, another one each time."""
     if not lane.trouble:
         return None
@@ -201,7 +203,9 @@ def _trial(connection: sa.Connection, lane: sa.Row[Any], *, pace: Pace) -> Turn 
     return _take(connection, lane, letter, pace=pace)
 
 
-def _delivery(connection: sa.Connection, lane: sa.Row[Any], *, now: float, pace: Pace) -> Turn | None:
+def _delivery(
+    connection: sa.Connection, lane: sa.Row[Any], *, now: float, pace: LeaseTimings
+) -> ChannelLease | None:
     head = _storm_head(connection, lane, now=now, pace=pace)
     if head or not lane.storm:
         alone = head or load(connection, lane.channel, State.READY, limit=1)
@@ -212,7 +216,9 @@ def _delivery(connection: sa.Connection, lane: sa.Row[Any], *, now: float, pace:
     return _take(connection, lane, items, pace=pace, bundle=bundle, thread_ts=ts, storm=lane.storm)
 
 
-def _storm_head(connection: sa.Connection, lane: sa.Row[Any], *, now: float, pace: Pace) -> tuple[Post, ...]:
+def _storm_head(
+    connection: sa.Connection, lane: sa.Row[Any], *, now: float, pace: LeaseTimings
+) -> tuple[Post, ...]:
     """The summary card of a storm, begun here when too much waits, until it is posted."""
     if lane.storm:
         return load(connection, lane.channel, State.READY, limit=1, only=lane.storm)
@@ -246,11 +252,11 @@ def _take(
     lane: sa.Row[Any],
     items: tuple[Post, ...],
     *,
-    pace: Pace,
+    pace: LeaseTimings,
     bundle: str = "",
     thread_ts: str = "",
     storm: int = 0,
-) -> Turn | None:
+) -> ChannelLease | None:
     if not items:
         return None
     thread = thread_ts or _thread_of(connection, items[0])
@@ -266,7 +272,7 @@ def _take(
         .where(posts.c.id.in_([item.id for item in items]))
         .values(state=State.SENDING, attempts=posts.c.attempts + 1, **values)
     )
-    return Turn(
+    return ChannelLease(
         channel=lane.channel,
         token=lane.token,
         posts=tuple(replace(item, bundle=bundle, storm=storm, thread_ts=thread) for item in items),

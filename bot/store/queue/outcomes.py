@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from bot.store.db.schema import lanes, posts
-from bot.store.queue.leases import FARTHEST, SET_BACK, Pace, Turn, release, waits
+from bot.store.queue.leases import FARTHEST, SET_BACK, ChannelLease, LeaseTimings, release, waits
 from bot.store.queue.posts import State
 
 READS = 2
@@ -77,7 +77,9 @@ class Settled:
     cured: bool = False
 
 
-def settle(connection: sa.Connection, turn: Turn, outcome: Outcome, *, now: float, pace: Pace) -> Settled:
+def settle(
+    connection: sa.Connection, turn: ChannelLease, outcome: Outcome, *, now: float, pace: LeaseTimings
+) -> Settled:
     """Write the outcome. A turn whose lease was lost changes only what it knows for sure: that it was sent."""
     lane = connection.execute(
         sa.select(lanes).where(lanes.c.channel == turn.channel, lanes.c.token == turn.token).with_for_update()
@@ -96,7 +98,7 @@ def settle(connection: sa.Connection, turn: Turn, outcome: Outcome, *, now: floa
     return _go_on(connection, turn, lane, now=now, pace=pace, works=_works(turn, outcome, lane))
 
 
-def _works(turn: Turn, outcome: Outcome, lane: sa.Row[Any]) -> bool:
+def _works(turn: ChannelLease, outcome: Outcome, lane: sa.Row[Any]) -> bool:
     """Whether the channel has taken a message since it broke: one found there may be older."""
     newer = not turn.lookup or lane.trouble_since is None or turn.since >= lane.trouble_since
     return isinstance(outcome, Sent) and newer
@@ -104,11 +106,11 @@ def _works(turn: Turn, outcome: Outcome, lane: sa.Row[Any]) -> bool:
 
 def _keep(
     connection: sa.Connection,
-    turn: Turn,
+    turn: ChannelLease,
     outcome: NotSent | Unknown | Absent | Unpostable,
     *,
     now: float,
-    pace: Pace,
+    pace: LeaseTimings,
 ) -> float | None:
     """Mark what is not sent; returns the lane's pause, None when it goes on as after a message."""
     match outcome:
@@ -129,18 +131,18 @@ def _keep(
             return 0.0 if outcome.unsure else None
 
 
-def _ours(turn: Turn, *also: State) -> sa.ColumnElement[bool]:
+def _ours(turn: ChannelLease, *also: State) -> sa.ColumnElement[bool]:
     mine = posts.c.id.in_([post.id for post in turn.posts])
     if turn.lookup:
         return mine & posts.c.state.in_([State.UNCERTAIN, *also])
     return mine & posts.c.state.in_([State.SENDING, State.UNCERTAIN, *also]) & (posts.c.token == turn.token)
 
 
-def _mark(connection: sa.Connection, turn: Turn, **values: Any) -> None:
+def _mark(connection: sa.Connection, turn: ChannelLease, **values: Any) -> None:
     connection.execute(sa.update(posts).where(_ours(turn)).values(**values))
 
 
-def _mark_sent(connection: sa.Connection, turn: Turn, ts: str, *, now: float) -> None:
+def _mark_sent(connection: sa.Connection, turn: ChannelLease, ts: str, *, now: float) -> None:
     """Also when somebody has given it up meanwhile, as long as nobody has tried it again."""
     drawn = {post.id: post.version for post in turn.posts}
     values = {"state": State.SENT, "ts": ts, "sent_at": now, "unsure": False, "error": ""}
@@ -153,7 +155,7 @@ def _mark_sent(connection: sa.Connection, turn: Turn, ts: str, *, now: float) ->
     )
 
 
-def _mark_absent(connection: sa.Connection, turn: Turn, *, now: float) -> None:
+def _mark_absent(connection: sa.Connection, turn: ChannelLease, *, now: float) -> None:
     """To be sent again after enough look-ups, once the attempt before can no longer arrive."""
     until = posts.c.tried_until
     enough = (posts.c.lookups + 1 >= READS) & sa.or_(until.is_(None), until <= now)
@@ -167,7 +169,13 @@ def _mark_absent(connection: sa.Connection, turn: Turn, *, now: float) -> None:
 
 
 def _go_on(
-    connection: sa.Connection, turn: Turn, lane: sa.Row[Any], *, now: float, pace: Pace, works: bool
+    connection: sa.Connection,
+    turn: ChannelLease,
+    lane: sa.Row[Any],
+    *,
+    now: float,
+    pace: LeaseTimings,
+    works: bool,
 ) -> Settled:
     """After an answer: pace the lane, and raise its dead letters when it `works` again."""
     tat = now + pace.period
@@ -215,7 +223,7 @@ def _something_waits(connection: sa.Connection, channel: str) -> bool:
 
 
 def _break(
-    connection: sa.Connection, turn: Turn, lane: sa.Row[Any], outcome: ChannelRefused, *, now: float
+    connection: sa.Connection, turn: ChannelLease, lane: sa.Row[Any], outcome: ChannelRefused, *, now: float
 ) -> Settled:
     ready = (posts.c.channel == turn.channel) & (posts.c.state == State.READY)
     _mark(connection, turn, state=State.UNCERTAIN if turn.lookup else State.READY, error=outcome.error)

@@ -27,7 +27,7 @@ from bot.slack import permissions
 from bot.slack.permissions import Person
 from bot.store.alerts.snooze import Due
 from bot.store.alerts.spikes import Spike, Tally
-from bot.store.alerts.timers import Firing
+from bot.store.alerts.timers import DueTimer
 from bot.store.queue.posts import Post
 from bot.store.queue.repaints import StormTally
 from sandbox.slack.blockkit import blocks as blockkit
@@ -105,7 +105,7 @@ SPIKE = Tally(kind="lead.bounced", scope="domain", name="mail.example", count=14
 TIMER = Timer(
     kind="resume", key="sq_1", due_at=NOON, payload={"name": "Q3 founders", "by": "ben", "reason": "a storm"}
 )
-FIRING = Firing(id=1, token=1, workspace="default", attempts=1, timer=TIMER)
+FIRING = DueTimer(id=1, token=1, workspace="default", attempts=1, timer=TIMER)
 RESUMED = Resumed(done=[FIRING], resumed=[FIRING])
 WHOLE: Mapping[str, Callable[[], Card]] = {
     "interested, new": reply,

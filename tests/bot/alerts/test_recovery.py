@@ -12,7 +12,7 @@ import pytest
 
 from bot.alerts import recovery
 from bot.commands.context import open_contexts
-from bot.jobs.history_sampler import Remembering
+from bot.jobs.history_sampler import HistorySampler
 from bot.jobs.register import open_histories
 from bot.store import open_ledger
 from sandbox.service import Service
@@ -151,7 +151,7 @@ async def test_the_bot_keeps_how_things_stand_where_no_dashboard_does(house: Hou
         open_contexts(settings, ledger) as contexts,
         open_histories(contexts) as histories,
     ):
-        memory = Remembering(contexts, histories)
+        memory = HistorySampler(contexts, histories)
         await memory.keep()
         remote.refuses = 401
         await memory.keep()

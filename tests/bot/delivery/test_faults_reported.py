@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from bot.delivery.worker import careful
 from bot.store import Ledger, open_ledger
 from bot.store.db import schema
-from bot.store.queue.deliveries import Arrival, Decision, Pending, Planned
+from bot.store.queue.deliveries import Arrival, Decision, PendingDelivery, PlannedPost
 from sandbox.slack.state import seed
 from shared.domain.records import AlertsSummary
 from shared.storage.database import parse_url
@@ -162,7 +162,7 @@ async def test_a_bot_that_is_told_to_stop_lets_the_message_under_way_arrive(
 
 async def test_a_card_that_cannot_be_drawn_stops_neither_its_channel_nor_the_repaints(house: House) -> None:
     assert house.bot is not None
-    broken = Planned(dedupe="broken", channel=CHANNEL, kind="note", note="{no card")
+    broken = PlannedPost(dedupe="broken", channel=CHANNEL, kind="note", note="{no card")
     await house.bot.ledger.note("default", broken)
     assert await house.deliver(interested(1)) == 200
     await house.until_posted(1)
@@ -182,7 +182,7 @@ async def test_a_card_that_cannot_be_drawn_stops_neither_its_channel_nor_the_rep
 
 
 async def test_a_delivery_that_the_bot_stumbles_over_is_kept_and_stops_no_other(ledger: Ledger) -> None:
-    def stumbling(pending: Pending) -> Decision:
+    def stumbling(pending: PendingDelivery) -> Decision:
         return Decision(kind=json.loads(pending.body)["event"])
 
     bodies = [b"[]", b'{"event":"lead.replied"}']

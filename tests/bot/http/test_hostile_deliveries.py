@@ -22,7 +22,7 @@ from bot.store import Ledger, open_ledger
 from bot.store.db import schema
 from bot.store.queue import insert
 from bot.store.queue.adopt import LONGEST_ADDRESS, address
-from bot.store.queue.deliveries import Arrival, Decision, Pending, alert_id
+from bot.store.queue.deliveries import Arrival, Decision, PendingDelivery, alert_id
 from sandbox.slack.state import seed
 from shared.api.models import EVENT_KINDS
 from shared.domain.records import RecordsUnavailable
@@ -145,7 +145,7 @@ def test_a_stored_address_is_short_and_tells_leads_apart(hostile: str) -> None:
     assert address(" Ada@Acme.example ") == "ada@acme.example"
 
 
-def refused_by_every_engine(pending: Pending) -> Decision:
+def refused_by_every_engine(pending: PendingDelivery) -> Decision:
     """What no router decides today: the database refuses the sequence of the second lead."""
     decision = ROUTES.decide(pending)
     return replace(decision, sequence="\ud800") if b"ada2@" in pending.body else decision

@@ -13,7 +13,7 @@ from bot.blockkit import card_blocks, inline_code
 from bot.interactions import forms, home_view
 from bot.interactions.form_input import filled
 from bot.interactions.forms import Asked
-from bot.interactions.home_state import Paused, Standing, Waiting, chosen, looked_at
+from bot.interactions.home_state import HomeState, Paused, Waiting, chosen, looked_at
 from bot.slack.permissions import Person, allowed, refusal, role_of, seated, who_can
 from shared.api.models import Inbox, Sequence
 from shared.commands import COMMANDS, Role, parse
@@ -77,7 +77,7 @@ def test_home_is_inside_every_limit_whatever_the_account(
     known: Any, replies: Any, inboxes: Any, workspaces: Any, one: str
 ) -> None:
     one = one or (AGENCY[0] if len(workspaces) == 1 else "")
-    standing = Standing(
+    standing = HomeState(
         now=NOW,
         workspaces=workspaces,
         looked_at=one,
@@ -105,7 +105,7 @@ def test_what_is_looked_at_is_chosen_by_a_menu_and_kept_otherwise() -> None:
 def test_the_workspace_in_trouble_comes_first_and_one_that_cannot_be_asked_says_so() -> None:
     poor = roll_up([Inbox(email="a@poor.example", health_score=10)])
     good = roll_up([Inbox(email="a@good.example", health_score=99, status="active")])
-    standing = Standing(
+    standing = HomeState(
         now=NOW,
         workspaces=("calm", "dark", "poor"),
         domains={"calm": good, "poor": poor},

@@ -18,7 +18,7 @@ from bot.jobs.card_refresh import sequence_standing
 from bot.store import Ledger, open_ledger
 from bot.store.alerts import spikes as counted
 from bot.store.alerts.spikes import Tally
-from bot.store.queue.deliveries import Planned
+from bot.store.queue.deliveries import PlannedPost
 from bot.store.queue.posts import Post
 from shared.api.models import Sequence
 from shared.domain.alert_settings import AlertPolicy, QuietHours, Routing, Rule, SpikeRule
@@ -222,7 +222,7 @@ async def test_a_spike_has_one_card_that_counts_on_and_says_when_it_is_over(
     one = Tally(kind=spike.kind, scope=spike.scope, name=spike.name, count=10)
     for count in (10, 14, 14):
         card = spikes.spiking(replace(one, count=count), share=0.1, rule=SpikeRule(), since=hands.now)
-        planned = Planned(dedupe="s:1", channel=CHANNEL, kind="spike", note=rendering.write_note(card))
+        planned = PlannedPost(dedupe="s:1", channel=CHANNEL, kind="spike", note=rendering.write_note(card))
         await ledger.show_spike("default", spike, planned)
     assert len(await post_all(ledger, hands)) == 1
     assert await ledger.end_spike(

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, time
 import pytest
 
 from bot.alerts.routing import Routes
-from bot.store.queue.deliveries import Pending, Planned
+from bot.store.queue.deliveries import PendingDelivery, PlannedPost
 from shared.domain.alert_settings import ChannelPolicy, QuietHours, Routing
 from shared.domain.records import Subscription
 from tests.bot.harness import interested
@@ -27,12 +27,12 @@ ROUTING = Routing(
 BOUNCE = json.dumps({"event": "lead.bounced", "lead": {"email": "x@y.example"}}).encode()
 
 
-def posts(body: bytes) -> dict[str, Planned]:
+def posts(body: bytes) -> dict[str, PlannedPost]:
     """What becomes of a delivery at that hour, by channel; all three have subscribed to everything."""
     kinds = ("reply.interested", "lead.bounced")
     wanted = [Subscription(channel=channel, event=kind) for channel in ("C1", "C2", "C3") for kind in kinds]
     now = AT_23_IN_BERLIN.timestamp()
-    pending = Pending(
+    pending = PendingDelivery(
         id=1,
         alert_id="al_1",
         workspace="w",

@@ -11,9 +11,9 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.slack.directory import People
+from bot.slack.directory import UserDirectory
 
-Slack = Callable[[dict[str, Any]], AbstractAsyncContextManager[People]]
+Slack = Callable[[dict[str, Any]], AbstractAsyncContextManager[UserDirectory]]
 
 
 @pytest.fixture
@@ -21,14 +21,14 @@ def slack() -> Slack:
     """A Slack that gives one answer to everything."""
 
     @asynccontextmanager
-    async def answering(answer: dict[str, Any]) -> AsyncIterator[People]:
+    async def answering(answer: dict[str, Any]) -> AsyncIterator[UserDirectory]:
         async def answered(_request: web.Request) -> web.Response:
             return web.json_response(answer)
 
         application = web.Application()
         application.router.add_route("*", "/api/{method}", answered)
         async with TestServer(application) as server:
-            yield People(AsyncWebClient(token="xoxb-1", base_url=str(server.make_url("/api/"))))
+            yield UserDirectory(AsyncWebClient(token="xoxb-1", base_url=str(server.make_url("/api/"))))
 
     return answering
 
@@ -50,8 +50,10 @@ async def test_a_person_whom_slack_does_not_know_may_change_nothing(slack: Slack
     assert (found.name, found.is_known, found.is_member) == ("ann", False, False)
 
 
-@pytest.mark.parametrize("read", [People.own_id, lambda people: people.channel_name("C1")])
-async def test_what_slack_leaves_out_is_empty(slack: Slack, read: Callable[[People], Awaitable[str]]) -> None:
+@pytest.mark.parametrize("read", [UserDirectory.own_id, lambda people: people.channel_name("C1")])
+async def test_what_slack_leaves_out_is_empty(
+    slack: Slack, read: Callable[[UserDirectory], Awaitable[str]]
+) -> None:
     async with slack({"ok": True}) as people:
         assert await read(people) == ""
         assert await people.permalink("C1", "1.2") == ""

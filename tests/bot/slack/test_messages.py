@@ -12,7 +12,7 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.blockkit.card_blocks import Message
-from bot.slack.messages import EVENT_TYPE, PAGE, PAGES, Messenger
+from bot.slack.messages import EVENT_TYPE, PAGE, PAGES, MessageSender
 from bot.store.queue.outcomes import Absent, NotSent, Sent, Unknown, Unpostable
 from sandbox.slack.state import seed
 from tests.bot.harness import CHANNEL, House, open_house
@@ -28,14 +28,14 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
 
 
 @pytest.fixture
-async def messenger(house: House) -> AsyncIterator[Messenger]:
+async def messenger(house: House) -> AsyncIterator[MessageSender]:
     token, base = house.environ["SLACK_BOT_TOKEN"], house.environ["SLACK_API_URL"]
     async with aiohttp.ClientSession() as session:
         client = AsyncWebClient(token=token, session=session, base_url=base, retry_handlers=[])
-        yield Messenger(client, timeout=5.0)
+        yield MessageSender(client, timeout=5.0)
 
 
-async def say(messenger: Messenger, key: str, *, seconds: float = 5.0, thread_ts: str = "") -> Any:
+async def say(messenger: MessageSender, key: str, *, seconds: float = 5.0, thread_ts: str = "") -> Any:
     ends = time.monotonic() + seconds
     return await messenger.post(CHANNEL, WORDS, payload={"key": key}, ends=ends, thread_ts=thread_ts)
 
@@ -52,13 +52,15 @@ async def calls(house: House, method: str) -> list[dict[str, Any]]:
         return [one for one in (await answer.json())["exchanges"] if one["name"] == method]
 
 
-async def test_nothing_is_posted_when_the_lease_is_about_to_end(house: House, messenger: Messenger) -> None:
+async def test_nothing_is_posted_when_the_lease_is_about_to_end(
+    house: House, messenger: MessageSender
+) -> None:
     assert isinstance(await say(messenger, "late", seconds=0.5), NotSent)
     assert await calls(house, "chat.postMessage") == []
 
 
 async def test_the_second_try_without_blocks_ends_with_the_same_lease(
-    house: House, messenger: Messenger
+    house: House, messenger: MessageSender
 ) -> None:
     fault = {"method": "chat.postMessage", "kind": "error", "error": "invalid_blocks", "seconds": 2.0}
     await house.control("faults", **fault)
@@ -80,7 +82,7 @@ async def test_the_second_try_without_blocks_ends_with_the_same_lease(
     ids=lambda value: "-".join(str(one) for one in value.values()) if isinstance(value, dict) else "",
 )
 async def test_what_slack_itself_did_not_answer_may_be_under_way(
-    house: House, messenger: Messenger, *, fault: dict[str, Any], answered: bool
+    house: House, messenger: MessageSender, *, fault: dict[str, Any], answered: bool
 ) -> None:
     await house.control("faults", method="chat.postMessage", **fault)
     outcome = await say(messenger, "doubt")
@@ -88,7 +90,9 @@ async def test_what_slack_itself_did_not_answer_may_be_under_way(
     assert outcome.answered is answered
 
 
-async def test_a_message_is_found_behind_all_that_was_said_since(house: House, messenger: Messenger) -> None:
+async def test_a_message_is_found_behind_all_that_was_said_since(
+    house: House, messenger: MessageSender
+) -> None:
     began = time.time()
     sent = await say(messenger, "there")
     chatter(house, 3 * PAGE)
@@ -96,7 +100,7 @@ async def test_a_message_is_found_behind_all_that_was_said_since(house: House, m
     assert await messenger.find(CHANNEL, "not there", since=began) == Absent()
 
 
-async def test_a_message_is_found_at_the_end_of_a_long_thread(house: House, messenger: Messenger) -> None:
+async def test_a_message_is_found_at_the_end_of_a_long_thread(house: House, messenger: MessageSender) -> None:
     head = await say(messenger, "head")
     assert isinstance(head, Sent)
     chatter(house, 4 * PAGE, thread_ts=head.ts)
@@ -106,7 +110,7 @@ async def test_a_message_is_found_at_the_end_of_a_long_thread(house: House, mess
 
 
 async def test_a_history_that_is_too_long_to_read_is_no_proof_of_absence(
-    house: House, messenger: Messenger
+    house: House, messenger: MessageSender
 ) -> None:
     chatter(house, PAGES * PAGE + 1)
     outcome = await messenger.find(CHANNEL, "there", since=time.time())
@@ -114,7 +118,7 @@ async def test_a_history_that_is_too_long_to_read_is_no_proof_of_absence(
     assert outcome.unsure
 
 
-async def test_only_the_bots_own_metadata_names_a_message(house: House, messenger: Messenger) -> None:
+async def test_only_the_bots_own_metadata_names_a_message(house: House, messenger: MessageSender) -> None:
     world = house.slack.workspace.world
     for kind in ("somebody_elses", EVENT_TYPE):
         assert await messenger.find(CHANNEL, "k", since=time.time()) == Absent()
@@ -124,7 +128,7 @@ async def test_only_the_bots_own_metadata_names_a_message(house: House, messenge
 
 
 async def test_what_belongs_into_a_thread_that_is_gone_is_said_in_the_channel_and_found_there(
-    house: House, messenger: Messenger
+    house: House, messenger: MessageSender
 ) -> None:
     gone = "1500000000.000100"
     sent = await say(messenger, "orphan", thread_ts=gone)

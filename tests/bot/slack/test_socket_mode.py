@@ -6,14 +6,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from bot.slack.socket_mode import Patience
+from bot.slack.socket_mode import SocketTimeouts
 from cli.doctor import slack as doctor
 from cli.doctor.finding import Finding
 from shared.domain.card import Tone
 from shared.settings import load
 from tests.bot.harness import House, bot_inside, interested, open_house, until
 
-HASTE = Patience(ping=0.2, connect=1.0, first_wait=0.05, longest_wait=0.2, farewell=0.5)
+HASTE = SocketTimeouts(ping=0.2, connect=1.0, first_wait=0.05, longest_wait=0.2, farewell=0.5)
 
 
 @asynccontextmanager

@@ -13,7 +13,7 @@ from bot.alerts.routing import AGAIN_AFTER, Routes
 from bot.store import Ledger, open_ledger
 from bot.store.db import schema
 from bot.store.queue import dedupe
-from bot.store.queue.deliveries import Arrival, Pending
+from bot.store.queue.deliveries import Arrival, PendingDelivery
 from tests.bot.harness import interested
 from tests.bot.held_clock import Hands
 
@@ -33,7 +33,7 @@ async def store(ledger: Ledger, *bodies: bytes, number: int = 1, answered: tuple
     await ledger.store_batch(batch, number=number, answered=answered)
 
 
-async def look(ledger: Ledger, *, limit: int = 50) -> list[Pending]:
+async def look(ledger: Ledger, *, limit: int = 50) -> list[PendingDelivery]:
     return [pending for pending, _ in await ledger.route(ROUTES.decide, limit=limit)]
 
 
@@ -104,7 +104,7 @@ async def test_what_comes_again_later_is_the_delivery_that_is_there_whoever_look
 async def test_a_look_that_fails_leaves_every_arrival_for_the_next(ledger: Ledger) -> None:
     await store(ledger, interested(1), interested(1), interested(2))
 
-    def stumble(pending: Pending) -> None:
+    def stumble(pending: PendingDelivery) -> None:
         raise ZeroDivisionError(pending.alert_id)
 
     with pytest.raises(ZeroDivisionError):

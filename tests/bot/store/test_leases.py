@@ -7,8 +7,8 @@ from pathlib import Path
 from bot.alerts import rendering
 from bot.alerts.routing import Routes
 from bot.store import Ledger, open_ledger
-from bot.store.queue.deliveries import Arrival, Planned
-from bot.store.queue.leases import Turn
+from bot.store.queue.deliveries import Arrival, PlannedPost
+from bot.store.queue.leases import ChannelLease
 from bot.store.queue.outcomes import (
     Absent,
     ChannelRefused,
@@ -35,12 +35,12 @@ async def arrive(ledger: Ledger, *numbers: int) -> None:
     await ledger.route(ROUTES.decide)
 
 
-async def take(ledger: Ledger) -> Turn:
+async def take(ledger: Ledger) -> ChannelLease:
     (turn,) = (await ledger.claim_turns(limit=5)).turns
     return turn
 
 
-async def meet(ledger: Ledger, outcome: Outcome) -> tuple[Turn, Settled]:
+async def meet(ledger: Ledger, outcome: Outcome) -> tuple[ChannelLease, Settled]:
     """One turn, and what it came to."""
     turn = await take(ledger)
     return turn, await ledger.settle(turn, outcome)
@@ -164,8 +164,8 @@ async def test_a_broken_channel_tries_another_letter_each_time(ledger: Ledger, h
 async def test_what_is_said_of_a_broken_channel_is_planned_with_its_breaking(ledger: Ledger) -> None:
     await arrive(ledger, 1)
 
-    def report(turn: Turn, outcome: Outcome, settled: Settled) -> Planned | None:
-        return Planned(dedupe="note", channel="C2", kind="note") if settled.broke else None
+    def report(turn: ChannelLease, outcome: Outcome, settled: Settled) -> PlannedPost | None:
+        return PlannedPost(dedupe="note", channel="C2", kind="note") if settled.broke else None
 
     await ledger.settle(await take(ledger), REFUSED, report=report)
     assert (await take(ledger)).channel == "C2"

@@ -30,12 +30,12 @@ from bot.store.db import migrate
 from bot.store.db.schema import deliveries, posts
 from bot.store.queue import deliveries as inbox
 from bot.store.queue import insert, leases, outcomes
-from bot.store.queue.leases import Pace, Turn
+from bot.store.queue.leases import ChannelLease, LeaseTimings
 from bot.store.queue.outcomes import Absent, ChannelRefused, NotSent, Outcome, Sent, Unknown, Unpostable
 from shared.storage.database import open_engine, parse_url
 from tests.bot.harness import interested
 
-PACE = Pace(storm_at=3)
+PACE = LeaseTimings(storm_at=3)
 ROUTES = Routes(alert_channels={"default": "C1"}, subscriptions={})
 
 
@@ -50,8 +50,8 @@ REFUSALS: dict[str, Outcome] = {
 class Pipeline(RuleBasedStateMachine):
     """Workers take turns; what each was doing when it died or lost its lease is never known to the others."""
 
-    turns: Bundle[Turn] = Bundle("turns")
-    posted: Bundle[Turn] = Bundle("posted")
+    turns: Bundle[ChannelLease] = Bundle("turns")
+    posted: Bundle[ChannelLease] = Bundle("posted")
 
     def __init__(self) -> None:
         super().__init__()
@@ -96,12 +96,12 @@ class Pipeline(RuleBasedStateMachine):
         self.route()
 
     @rule(target=turns)
-    def claim(self) -> MultipleResults[Turn]:
+    def claim(self) -> MultipleResults[ChannelLease]:
         """As the courier does: now, or when the next channel is due."""
         turn = self.take() or self.take()
         return multiple(turn) if turn else multiple()
 
-    def take(self) -> Turn | None:
+    def take(self) -> ChannelLease | None:
         with self.engine.begin() as connection:
             claimed = leases.claim(connection, now=self.now, limit=1, pace=PACE)
         for turn in claimed.turns:
@@ -111,21 +111,23 @@ class Pipeline(RuleBasedStateMachine):
         return None
 
     @rule(target=posted, turn=consumes(turns))
-    def slack_takes_it_and_the_answer_is_on_its_way(self, turn: Turn) -> MultipleResults[Turn]:
+    def slack_takes_it_and_the_answer_is_on_its_way(
+        self, turn: ChannelLease
+    ) -> MultipleResults[ChannelLease]:
         self.say(turn)
         return multiple(turn)
 
     @rule(turn=consumes(turns))
-    def slack_takes_it_and_the_worker_dies(self, turn: Turn) -> None:
+    def slack_takes_it_and_the_worker_dies(self, turn: ChannelLease) -> None:
         self.say(turn)
 
     @rule(turn=consumes(turns))
-    def slack_takes_it_and_the_connection_is_cut(self, turn: Turn) -> None:
+    def slack_takes_it_and_the_connection_is_cut(self, turn: ChannelLease) -> None:
         self.say(turn)
         self.settle(turn, NotSent(after=1.0) if turn.lookup else Unknown())
 
     @rule(turn=consumes(posted))
-    def the_answer_arrives(self, turn: Turn) -> None:
+    def the_answer_arrives(self, turn: ChannelLease) -> None:
         """Perhaps long after the lease was lost."""
         found = self.slack.get(rendering.key(turn.posts))
         if found and found > turn.since - CLOCKS_APART:
@@ -134,7 +136,7 @@ class Pipeline(RuleBasedStateMachine):
             self.settle(turn, Absent() if turn.lookup else Unknown())
 
     @rule(turn=consumes(turns), outcome=st.sampled_from(sorted(REFUSALS)))
-    def slack_says_no(self, turn: Turn, outcome: str) -> None:
+    def slack_says_no(self, turn: ChannelLease, outcome: str) -> None:
         if not turn.lookup:
             self.settle(turn, REFUSALS[outcome])
         elif outcome == "unpostable":
@@ -143,7 +145,7 @@ class Pipeline(RuleBasedStateMachine):
             self.settle(turn, NotSent(after=1.0))
 
     @rule(turn=consumes(turns))
-    def a_worker_dies_before_it_speaks(self, turn: Turn) -> None:
+    def a_worker_dies_before_it_speaks(self, turn: ChannelLease) -> None:
         """Its turn is forgotten; the row is not."""
 
     @rule(seconds=st.sampled_from([0.1, 1.0, 5.0, 11.0, 400.0]))
@@ -176,17 +178,17 @@ class Pipeline(RuleBasedStateMachine):
         assert len(read) == len(set(read)) == alerts
         assert sent - {""} <= set(self.shown)
 
-    def timed_out(self, turn: Turn) -> bool:
+    def timed_out(self, turn: ChannelLease) -> bool:
         return self.true - self.started[turn.token] >= PACE.patience
 
-    def say(self, turn: Turn) -> None:
+    def say(self, turn: ChannelLease) -> None:
         """The message is there; a look-up says nothing, and a call ends before its lease does."""
         if turn.lookup or self.timed_out(turn):
             return
         self.slack[rendering.key(turn.posts)] = self.true
         self.shown.update(post.alert_id for post in turn.posts if post.alert_id)
 
-    def settle(self, turn: Turn, outcome: Outcome) -> None:
+    def settle(self, turn: ChannelLease, outcome: Outcome) -> None:
         with self.engine.begin() as connection:
             outcomes.settle(connection, turn, outcome, now=self.now, pace=PACE)
 
