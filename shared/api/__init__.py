@@ -10,8 +10,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shared.api.client import OutreachClient
-    from shared.api.errors import (
+    from .client import OutreachClient
+    from .errors import (
         InvalidRequest,
         NotFound,
         OutreachError,
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
         Unreachable,
         Unreadable,
     )
-    from shared.api.events import Event, EventLead, Unknown, read_event, sign, signature_matches
-    from shared.api.http.pipeline import RequestCounts
-    from shared.api.http.rate_limit import BudgetState, Pacer, Priority
-    from shared.api.http.rate_wait import LocalBudget
-    from shared.api.models import AddResult, Inbox, Lead, Page, Sequence, Skipped, StatsRow, Subscription
+    from .events import Event, EventLead, Unknown, read_event, sign, signature_matches
+    from .http.pipeline import RequestCounts
+    from .http.rate_limit import BudgetState, Pacer, Priority
+    from .http.rate_wait import LocalBudget
+    from .models import AddResult, Inbox, Lead, Page, Sequence, Skipped, StatsRow, Subscription
 
 __all__ = [
     "AddResult",
@@ -65,37 +65,37 @@ __all__ = [
 ]
 
 _HOMES = {
-    "OutreachClient": "shared.api.client",
-    "RequestCounts": "shared.api.http.pipeline",
-    "InvalidRequest": "shared.api.errors",
-    "NotFound": "shared.api.errors",
-    "OutreachError": "shared.api.errors",
-    "RateLimited": "shared.api.errors",
-    "Refused": "shared.api.errors",
-    "ServiceBroken": "shared.api.errors",
-    "Unauthorized": "shared.api.errors",
-    "Unavailable": "shared.api.errors",
-    "Uncertain": "shared.api.errors",
-    "Unreachable": "shared.api.errors",
-    "Unreadable": "shared.api.errors",
-    "Event": "shared.api.events",
-    "EventLead": "shared.api.events",
-    "Unknown": "shared.api.events",
-    "read_event": "shared.api.events",
-    "sign": "shared.api.events",
-    "signature_matches": "shared.api.events",
-    "AddResult": "shared.api.models",
-    "Inbox": "shared.api.models",
-    "Lead": "shared.api.models",
-    "Page": "shared.api.models",
-    "Sequence": "shared.api.models",
-    "Skipped": "shared.api.models",
-    "StatsRow": "shared.api.models",
-    "Subscription": "shared.api.models",
-    "BudgetState": "shared.api.http.rate_limit",
-    "Pacer": "shared.api.http.rate_limit",
-    "Priority": "shared.api.http.rate_limit",
-    "LocalBudget": "shared.api.http.rate_wait",
+    "OutreachClient": ".client",
+    "RequestCounts": ".http.pipeline",
+    "InvalidRequest": ".errors",
+    "NotFound": ".errors",
+    "OutreachError": ".errors",
+    "RateLimited": ".errors",
+    "Refused": ".errors",
+    "ServiceBroken": ".errors",
+    "Unauthorized": ".errors",
+    "Unavailable": ".errors",
+    "Uncertain": ".errors",
+    "Unreachable": ".errors",
+    "Unreadable": ".errors",
+    "Event": ".events",
+    "EventLead": ".events",
+    "Unknown": ".events",
+    "read_event": ".events",
+    "sign": ".events",
+    "signature_matches": ".events",
+    "AddResult": ".models",
+    "Inbox": ".models",
+    "Lead": ".models",
+    "Page": ".models",
+    "Sequence": ".models",
+    "Skipped": ".models",
+    "StatsRow": ".models",
+    "Subscription": ".models",
+    "BudgetState": ".http.rate_limit",
+    "Pacer": ".http.rate_limit",
+    "Priority": ".http.rate_limit",
+    "LocalBudget": ".http.rate_wait",
 }
 
 
@@ -103,4 +103,4 @@ def __getattr__(name: str) -> Any:
     """Import a public name from its module (PEP 562)."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    return getattr(importlib.import_module(_HOMES[name], __name__), name)

@@ -12,15 +12,15 @@ from datetime import date, datetime
 from functools import partial
 from typing import Any, Self
 
-from shared.api import models, paging
-from shared.api.decoding import decode
-from shared.api.decoding.shape_report import ShapeLog
-from shared.api.http import requests
-from shared.api.http.decode_thread import in_turn
-from shared.api.http.pipeline import Answer, RequestCounts, Staircase
-from shared.api.http.rate_limit import BudgetState, Pacer, Priority
-from shared.api.http.rate_wait import LocalBudget
-from shared.api.http.transport import Http, Transport
+from . import models, paging
+from .decoding import decode
+from .decoding.shape_report import ShapeLog
+from .http import requests
+from .http.decode_thread import in_turn
+from .http.pipeline import Answer, RequestCounts, Staircase
+from .http.rate_limit import BudgetState, Pacer, Priority
+from .http.rate_wait import LocalBudget
+from .http.transport import Http, Transport
 
 
 class OutreachClient:

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from shared.api.decoding import field_names
-from shared.api.decoding.fields import Reader
-from shared.api.http.responses import parse_json
-from shared.api.models import EVENT_KINDS
+from .decoding import field_names
+from .decoding.fields import Reader
+from .http.responses import parse_json
+from .models import EVENT_KINDS
 
 SIGNATURE_HEADER = "X-Service-Signature"
 

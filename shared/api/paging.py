@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable
 from dataclasses import replace
 from typing import Protocol
 
-from shared.api.models import Lead, Page
+from .models import Lead, Page
 
 REMEMBERED_LEADS = 50_000
 """How many leads are remembered to show none twice; a list does not shift further than that."""

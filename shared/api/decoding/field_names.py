@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from shared.api.decoding import coerce
+from . import coerce
 
 
 def _words(text: str) -> tuple[str, ...]:

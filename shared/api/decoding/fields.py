@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from shared.api.decoding.field_names import NEUTRAL, Vocabulary, fold
+from .field_names import NEUTRAL, Vocabulary, fold
 
 DEPTH = 5
 """How deep a value may be nested."""

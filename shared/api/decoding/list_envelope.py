@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from shared.api.decoding.field_names import LIST_NAMES, NOT_ITEMS, fold
-from shared.api.decoding.fields import spelling
+from .field_names import LIST_NAMES, NOT_ITEMS, fold
+from .fields import spelling
 
 DEPTH = 4
 

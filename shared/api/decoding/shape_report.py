@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from shared.api.decoding import field_names
-from shared.api.decoding.field_names import fold
+from . import field_names
+from .field_names import fold
 
 ITEMS = 3
 DEPTH = 8

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from shared.api.errors import NotFound, OutreachError, RateLimited, Unavailable, Uncertain
-from shared.api.http import requests as wire
-from shared.api.http import responses, retry
-from shared.api.http.rate_limit import Pacer, Priority
+from ..errors import NotFound, OutreachError, RateLimited, Unavailable, Uncertain
+from . import requests as wire
+from . import responses, retry
+from .rate_limit import Pacer, Priority
 
 TOO_LATE = 0.08
 """Seconds after its turn at which a request takes another one; less than the interval between two."""

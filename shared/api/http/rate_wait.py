@@ -9,9 +9,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TypeVar
 
-from shared.api.errors import RateLimited
-from shared.api.http import rate_limit
-from shared.api.http.rate_limit import BudgetState, Pace, Priority, Turn
+from ..errors import RateLimited
+from . import rate_limit
+from .rate_limit import BudgetState, Pace, Priority, Turn
 
 T = TypeVar("T")
 

@@ -14,8 +14,8 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from shared.api.errors import InvalidRequest
-from shared.api.models import EVENT_KINDS, GROUPINGS, LEAD_STATUSES
+from ..errors import InvalidRequest
+from ..models import EVENT_KINDS, GROUPINGS, LEAD_STATUSES
 
 MOST_LEADS = 1000
 LARGEST_PAGE = 100

@@ -7,9 +7,9 @@ import re
 from typing import Any
 from urllib.parse import urlsplit
 
-from shared.api.decoding import field_names
-from shared.api.decoding.fields import Reader
-from shared.api.errors import (
+from ..decoding import field_names
+from ..decoding.fields import Reader
+from ..errors import (
     InvalidRequest,
     NotFound,
     OutreachError,
@@ -20,7 +20,7 @@ from shared.api.errors import (
     Uncertain,
     Unreadable,
 )
-from shared.api.http import requests
+from . import requests
 
 LONGEST_MESSAGE = 300
 NOTHING_DONE = (501, 503)

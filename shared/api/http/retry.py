@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.api.errors import OutreachError, RateLimited, ServiceBroken, Uncertain, Unreachable
+from ..errors import OutreachError, RateLimited, ServiceBroken, Uncertain, Unreachable
 
 ATTEMPTS = 6
 FIRST_DELAY = 0.5

@@ -20,8 +20,8 @@ from urllib.request import Request
 
 import httpx
 
-from shared.api.errors import OutreachError, Uncertain, Unreachable
-from shared.api.http import requests, responses
+from ..errors import OutreachError, Uncertain, Unreachable
+from . import requests, responses
 
 LARGEST_ANSWER = 32 * 2**20
 """Bytes; more is refused while it comes."""
