@@ -69,6 +69,8 @@ def test_the_top_level_holds_only_what_the_house_names() -> None:
         names = {line.split("/")[0] for line in listed.stdout.splitlines()}
     allowed = {
         *ROOMS,
+        "outreach_ops",
+        "hatch_build.py",
         "tests",
         "docs",
         ".ci",
@@ -84,7 +86,11 @@ def test_the_top_level_holds_only_what_the_house_names() -> None:
 
 def test_help_names_every_command_of_the_contract() -> None:
     help_text = subprocess.run(
-        [sys.executable, "-m", "cli.main", "--help"], cwd=HOUSE, capture_output=True, text=True, check=True
+        [sys.executable, "-P", "-m", "outreach_ops", "--help"],
+        cwd=HOUSE,
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
     for word in (
         "demo",

@@ -50,6 +50,8 @@ def dashboard(options: Namespace) -> int:
     """The dashboard in front, or with `--once` one snapshot on stdout."""
     if (options.json or options.svg) and not options.once:
         raise exit_codes.Misused("--json and --svg belong to --once: `outreach dashboard --once --json`")
+    if options.follow:
+        return _follow(options)
     if options.once:
         return _once(options)
     if options.web:
@@ -80,6 +82,12 @@ def _once(options: Namespace) -> int:
     return asyncio.run(
         print_once(_settings(options), as_json=options.json, svg=options.svg, workspace=options.workspace)
     )
+
+
+def _follow(options: Namespace) -> int:
+    from tui.entrypoints.viewer import view
+
+    return asyncio.run(view(options.follow))
 
 
 def _settings(options: Namespace) -> Settings:

@@ -37,8 +37,9 @@ async def start(
     with log.open("ab") as narration:
         return await asyncio.create_subprocess_exec(
             sys.executable,
+            "-P",
             "-m",
-            "cli.main",
+            "outreach_ops",
             *words,
             env={**env, parent_watch.VARIABLE: "1"},
             stdin=asyncio.subprocess.PIPE,

@@ -43,6 +43,8 @@ def _bot(_parser: ArgumentParser) -> None:
 
 
 def _dashboard(parser: ArgumentParser) -> None:
+    from argparse import SUPPRESS
+
     parser.add_argument(
         "--wall", action="store_true", help="for a screen on a wall: turns by itself, no keys"
     )
@@ -55,6 +57,8 @@ def _dashboard(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--port", type=_port, default=8014, metavar="N", help="with --web; 0 takes a free one"
     )
+    # What --web starts for each browser tab: a dashboard that reads from the socket of the one poller.
+    parser.add_argument("--follow", type=_path, help=SUPPRESS)
 
 
 def _sandbox(parser: ArgumentParser) -> None:

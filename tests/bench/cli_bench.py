@@ -39,7 +39,7 @@ def _environ(folder: Path) -> dict[str, str]:
 
 def _start_up(folder: Path) -> Row:
     empty = [sys.executable, "-c", "pass"]
-    helping = [sys.executable, "-m", "cli.main", "--help"]
+    helping = [sys.executable, "-P", "-m", "outreach_ops", "--help"]
     environ = _environ(folder)
     _seconds(helping, environ)  # compiles
     pairs = [(_seconds(empty, environ), _seconds(helping, environ)) for _ in range(RUNS)]
@@ -62,7 +62,7 @@ def _dry_run(folder: Path) -> list[Row]:
     environ = _environ(folder)
     baseline = _seconds([sys.executable, "-c", reading], environ)
     began = time.perf_counter()
-    trial = [sys.executable, "-m", "cli.main", "import", str(path), "--to", "x", "--dry-run"]
+    trial = [sys.executable, "-P", "-m", "outreach_ops", "import", str(path), "--to", "x", "--dry-run"]
     told = subprocess.run(
         [sys.executable, "-c", _PEAK, *trial],
         cwd=HOUSE,

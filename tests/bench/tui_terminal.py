@@ -63,7 +63,7 @@ def dashboard(folder: Path, *, base_url: str, database: str, poll_seconds: int =
     process, descriptor = pty.fork()
     if process == 0:  # pragma: no cover # another process
         fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 200, 0, 0))
-        os.execve(sys.executable, [sys.executable, "-m", "cli.main", "dashboard"], environ)
+        os.execve(sys.executable, [sys.executable, "-P", "-m", "outreach_ops", "dashboard"], environ)
     try:
         yield Terminal(process=process, descriptor=descriptor)
     finally:

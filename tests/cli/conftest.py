@@ -16,7 +16,7 @@ import pytest
 from cli.main import main
 
 HOUSE = Path(__file__).parents[2]
-PROGRAM = (sys.executable, "-m", "cli.main")
+PROGRAM = (sys.executable, "-P", "-m", "outreach_ops")
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +16,16 @@ import psutil
 import pytest
 
 HOUSE = Path(__file__).parents[2]
+PROGRAM = (sys.executable, "-P", "-m", "outreach_ops")
 
 
 class Demo:
     """A running `outreach demo --headless`, as a script sees it: by its first line and over HTTP."""
 
-    def __init__(self, *words: str) -> None:
+    def __init__(self, *words: str, program: Sequence[str] = PROGRAM, folder: Path = HOUSE) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "cli.main", "demo", "--headless", *words],
-            cwd=HOUSE,
+            [*program, "demo", "--headless", *words],
+            cwd=folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,

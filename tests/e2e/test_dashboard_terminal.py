@@ -27,7 +27,7 @@ class Sandbox:
     def __init__(self, scenario: str = "calm-week") -> None:
         words = ["sandbox", "--port", "0", "--slack-port", "0", "--speed", "0", "--scenario", scenario]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "cli.main", *words],
+            [sys.executable, "-P", "-m", "outreach_ops", *words],
             cwd=HOUSE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -87,7 +87,7 @@ class Screen:
             **(environ or {}),
         }
         given = [f"{name}={value}" for name, value in settings.items()]
-        command = ["env", *given, sys.executable, "-m", "cli.main", "dashboard", *words.split()]
+        command = ["env", *given, sys.executable, "-P", "-m", "outreach_ops", "dashboard", *words.split()]
         self._tmux("-f", "/dev/null", "new-session", "-d", *command)
         self.resize(*size)
         self.pid = int(self._tmux("display-message", "-p", "#{pane_pid}"))

@@ -47,7 +47,7 @@ class Terminal:
 
 @pytest.fixture(scope="module")
 def terminal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
-    command = f"cd {shlex.quote(str(HOUSE))} && exec {shlex.quote(sys.executable)} -m cli.main demo"
+    command = f"cd {shlex.quote(str(HOUSE))} && exec {shlex.quote(sys.executable)} -P -m outreach_ops demo"
     opened = Terminal(command, folder=tmp_path_factory.mktemp("tmux"))
     try:
         yield opened
@@ -119,7 +119,7 @@ def test_quitting_leaves_no_process_behind(terminal: Terminal) -> None:
 
 
 def test_a_terminal_that_is_taken_away_ends_the_demo(tmp_path: Path) -> None:
-    command = f"cd {shlex.quote(str(HOUSE))} && exec {shlex.quote(sys.executable)} -m cli.main demo"
+    command = f"cd {shlex.quote(str(HOUSE))} && exec {shlex.quote(sys.executable)} -P -m outreach_ops demo"
     terminal = Terminal(command, folder=tmp_path)
     expect_seen(terminal, "[0-9]+ healthy")
     family = [psutil.Process(terminal.pid), *psutil.Process(terminal.pid).children(recursive=True)]

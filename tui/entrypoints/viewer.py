@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sys
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from functools import partial
@@ -193,7 +192,3 @@ async def _follow(reader: asyncio.StreamReader, feeds: Mapping[str, Following], 
         else:
             feed.take(frame["snapshot"], beats=frame["beats"])
     app.exit(return_code=0)
-
-
-if __name__ == "__main__":
-    sys.exit(asyncio.run(view(Path(sys.argv[1]))))

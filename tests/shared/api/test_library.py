@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-import shared
 from sandbox.service import Service
 from shared import api
 from shared.api import OutreachClient
@@ -44,7 +43,7 @@ def test_what_is_exported_is_there_sorted_and_documented() -> None:
 
 
 def test_it_is_typed() -> None:
-    assert (Path(shared.__path__[0]) / "py.typed").is_file()
+    assert (Path(api.__path__[0]) / "py.typed").is_file()
 
 
 def blocks() -> list[str]:
@@ -71,7 +70,8 @@ async def test_the_examples_run(
         monkeypatch.setenv("OUTREACH_BASE_URL", service.base_url)
         monkeypatch.setenv("OUTREACH_API_KEY", service.api_keys["acme"])
         await examples.pop("main")()
-        async with OutreachClient(base_url=service.base_url, api_key=service.api_keys["acme"]) as client:
+        client_class = namespace["OutreachClient"]
+        async with client_class(base_url=service.base_url, api_key=service.api_keys["acme"]) as client:
             for example in examples.values():
                 await example(client)
     assert "data[].health_score: number" in capsys.readouterr().out

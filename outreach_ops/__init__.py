@@ -1,0 +1,19 @@
+"""What is installed: an entry point that runs this program's own packages, whatever else is called `cli` or `shared`.
+
+A wheel keeps the packages in this folder, a checkout beside it.
+"""
+
+from __future__ import annotations
+
+import os.path
+import sys
+
+
+def main() -> int:
+    """Run the `outreach` command and return its exit code."""
+    folder = os.path.dirname(os.path.abspath(__file__))
+    home = folder if os.path.isdir(os.path.join(folder, "cli")) else os.path.dirname(folder)
+    sys.path.insert(0, home)
+    from cli.main import main as run
+
+    return run()

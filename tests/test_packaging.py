@@ -1,0 +1,73 @@
+"""What a wheel holds: the program and its client under two names, with every file that they read at run time."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+from hatchling.builders.sdist import SdistBuilder
+from hatchling.builders.wheel import WheelBuilder
+
+HOUSE = Path(__file__).parents[1]
+PROGRAM = ("bot", "cli", "sandbox", "shared", "tui", "manifest.yml")
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory: pytest.TempPathFactory) -> frozenset[str]:
+    """The names of a standard wheel's files."""
+    (wheel,) = WheelBuilder(str(HOUSE)).build(directory=str(tmp_path_factory.mktemp("wheel")))
+    with ZipFile(wheel) as archive:
+        return frozenset(archive.namelist())
+
+
+def files(*folders: str) -> list[str]:
+    found = (path for folder in folders for path in [HOUSE / folder, *(HOUSE / folder).rglob("*")])
+    return [
+        str(path.relative_to(HOUSE)) for path in found if path.is_file() and "__pycache__" not in path.parts
+    ]
+
+
+def test_a_wheel_owns_two_import_names(packed: frozenset[str]) -> None:
+    roots = {name.partition("/")[0] for name in packed}
+    assert {root for root in roots if not root.endswith(".dist-info")} == {"outreach_ops", "outreach_client"}
+
+
+def test_a_wheel_holds_every_module_page_style_scenario_and_migration(packed: frozenset[str]) -> None:
+    wanted = files(*PROGRAM)
+    assert {f"outreach_ops/{file}" for file in wanted} - packed == set()
+    assert {Path(file).suffix for file in wanted} >= {
+        ".py",
+        ".html",
+        ".js",
+        ".css",
+        ".tcss",
+        ".toml",
+        ".mako",
+    }
+
+
+def test_a_wheel_holds_the_typed_client(packed: frozenset[str]) -> None:
+    wanted = {file.replace("shared/api", "outreach_client", 1) for file in files("shared/api")}
+    assert wanted - packed == set()
+    assert "outreach_client/py.typed" in packed
+
+
+def test_a_source_distribution_can_build_the_wheel(tmp_path: Path) -> None:
+    (archive,) = SdistBuilder(str(HOUSE)).build(directory=str(tmp_path))
+    with tarfile.open(archive) as packed:
+        names = {name.partition("/")[2] for name in packed.getnames()}
+    assert names >= {"hatch_build.py", "pyproject.toml", "LICENSE", "README.md", *files(*PROGRAM)}
+
+
+def test_an_editable_install_imports_the_client_by_its_public_name(tmp_path: Path) -> None:
+    code = (
+        "import outreach_client, outreach_client.errors as e; print(outreach_client.NotFound is e.NotFound)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert ran.stdout == "True\n"
