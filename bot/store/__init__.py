@@ -14,7 +14,7 @@ from bot.store.db.engine import Store
 from bot.store.ledger import Ledger
 from bot.store.queue.leases import LeaseTimings
 
-__all__ = ["Ledger", "LeaseTimings", "open_ledger"]
+__all__ = ["LeaseTimings", "Ledger", "open_ledger"]
 
 
 @asynccontextmanager

@@ -20,8 +20,8 @@ from typing import IO, Any
 from cli.bulk.csv_cells import guarded
 from cli.bulk.lead_rows import STANDARD, record_of
 from cli.console import exit_codes
+from cli.console.interactive import stopping
 from cli.console.progress import Mark, gauge
-from cli.console.signals import stopping
 from shared.api.client import OutreachClient
 from shared.api.http.rate_limit import Priority
 
@@ -43,7 +43,7 @@ def run(options: Namespace) -> int:
 
 
 async def _export(options: Namespace, *, as_csv: bool) -> int:
-    from cli.console.sequence_argument import sequence_of
+    from cli.console.resources import named_sequence
     from shared.operations.context import open_client
     from shared.settings import Need, load
 
@@ -53,7 +53,7 @@ async def _export(options: Namespace, *, as_csv: bool) -> int:
         sequence_id = None
         if options.sequence:
             command = ("export", str(options.file), "--sequence")
-            sequence_id = (await sequence_of(client, options.sequence, command=command)).id
+            sequence_id = (await named_sequence(client, options.sequence, command=command)).id
         with _aside(options.file, "leads") as gathered, stopping() as stop:
             titles, count = await _gather(
                 client, gathered, sequence_id=sequence_id, status=options.status, stop=stop

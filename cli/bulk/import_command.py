@@ -52,8 +52,8 @@ def _try_out(found: Survey, assignments: Sequence[Assignment], *, as_json: bool)
 
 async def _import(options: Namespace, found: Survey, assignments: Sequence[Assignment]) -> int:
     from cli.bulk.run import Run, open_report
-    from cli.console.sequence_argument import sequence_of
-    from cli.console.signals import stopping
+    from cli.console.interactive import stopping
+    from cli.console.resources import named_sequence
     from shared.api.http.rate_limit import Priority
     from shared.operations.context import open_client
     from shared.settings import Need, load
@@ -61,7 +61,7 @@ async def _import(options: Namespace, found: Survey, assignments: Sequence[Assig
     settings = load(config=options.config, needs=(Need.API,))
     workspace = settings.workspace(options.workspace)
     async with open_client(settings, workspace) as client:
-        sequence = await sequence_of(client, options.to, command=("import", str(options.file), "--to"))
+        sequence = await named_sequence(client, options.to, command=("import", str(options.file), "--to"))
         target = f"{workspace.base_url} {workspace.name}"
         name = checkpoint.key(found, assignments, workspace=target, sequence=sequence.id)
         with checkpoint.opened(settings.state_dir / "imports", name) as book, stopping() as stop:

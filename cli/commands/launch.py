@@ -14,8 +14,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
 from cli.console import exit_codes
-from cli.console.interactive import attended
-from cli.console.signals import stopping
+from cli.console.interactive import attended, stopping
 from shared.text import parent_watch
 
 if TYPE_CHECKING:
@@ -100,9 +99,9 @@ def _settings(options: Namespace) -> Settings:
 
 
 def _records(settings: Settings) -> AbstractAsyncContextManager[Records]:
-    from cli.console.bot_records import opened
+    from cli.console.resources import open_records
 
-    return opened(settings)
+    return open_records(settings)
 
 
 async def _front(options: Namespace) -> int:

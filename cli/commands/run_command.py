@@ -48,8 +48,8 @@ def _quoted(word: str) -> str:
 
 
 async def _answer(invocation: Invocation, options: Namespace) -> Card:
-    from cli.console.bot_records import opened
     from cli.console.progress import Mark, gauge
+    from cli.console.resources import open_records
     from shared import operations
     from shared.domain.records import Actor
     from shared.operations.context import CommandContext, open_client
@@ -57,7 +57,7 @@ async def _answer(invocation: Invocation, options: Namespace) -> Card:
 
     settings = load(config=options.config, needs=(Need.API,))
     workspace = settings.workspace(invocation.workspace)
-    async with open_client(settings, workspace) as client, opened(settings) as records:
+    async with open_client(settings, workspace) as client, open_records(settings) as records:
         context = CommandContext(
             workspace=workspace,
             client=client,

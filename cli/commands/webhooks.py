@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from urllib.parse import urlsplit
 
 from cli.console import card_output, exit_codes
-from cli.console.signals import stopping
+from cli.console.interactive import stopping
 from shared.api.errors import Uncertain
 from shared.api.models import EVENT_KINDS, Subscription
 from shared.domain.card import Card, Column, Fact, Row, Table, Tone

@@ -1,7 +1,7 @@
 """How a run of `outreach` ends: 0 done, 1 refused or failed, 2 wrong usage or configuration, 130 interrupted.
 
-Reasons go to stderr as a sentence, never as a traceback (contract, section 1). What may be raised is told apart
-late, because knowing all the errors means importing the client.
+Reasons go to stderr as a sentence, never as a traceback. The errors of the client and the settings are imported
+only when something failed, so that `outreach --help` starts fast.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ DONE, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
 class Failed(Exception):
     """The command was refused or failed; the text says why and what to do."""
 
+    code = FAILED
+
 
 class Refused(Exception):
     """The command was refused; the card says why and what would be right."""
@@ -32,9 +34,13 @@ class Refused(Exception):
 class Misused(Exception):
     """The command line or the configuration is wrong; the text says what would be right."""
 
+    code = MISUSED
+
 
 class Interrupted(Exception):
     """The command was asked to stop and has put its things in order."""
+
+    code = INTERRUPTED
 
 
 def guard(act: Callable[[], int]) -> int:
@@ -42,14 +48,14 @@ def guard(act: Callable[[], int]) -> int:
     try:
         code = act()
         sys.stdout.flush()
-    except SystemExit as ending:  # argparse has said its part already
+    except SystemExit as ending:  # argparse has printed its message
         return ending.code if isinstance(ending.code, int) else MISUSED
     except BrokenPipeError:
         return _reader_left()
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as fault:  # noqa: BLE001 # the one place where every failure becomes a sentence
-        return _tell(fault)
+        return _explain(fault)
     return code
 
 
@@ -62,18 +68,48 @@ def said(fault: OSError) -> str:
 
 
 def _reader_left() -> int:
-    """`outreach leads | head` had enough: nothing failed, and the interpreter must not complain at exit."""
+    """Close stdout quietly: in `outreach leads | head` nothing failed."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return DONE
 
 
-def _tell(fault: Exception) -> int:
-    if isinstance(fault, Interrupted):
+def _explain(fault: Exception) -> int:
+    """Print what went wrong and return the exit code."""
+    if isinstance(fault, ExceptionGroup):  # of tasks that failed together, the first is enough
+        return _explain(fault.exceptions[0])
+    if isinstance(fault, Interrupted | Failed | Misused):
         complain(str(fault))
-        return INTERRUPTED
-    if isinstance(fault, Failed | Misused):
-        complain(str(fault))
-        return FAILED if isinstance(fault, Failed) else MISUSED
-    from cli.console.error_messages import tell
+        return fault.code
 
-    return tell(fault)
+    from cli.console import card_output
+    from shared.api.errors import OutreachError
+    from shared.commands import UsageError
+    from shared.domain.records import RecordsUnavailable
+    from shared.settings import SettingsError, UnknownWorkspace
+    from shared.storage.database import DatabaseUnusable
+
+    if isinstance(fault, UsageError | Refused):
+        card_output.show(fault.card, stream=sys.stderr)
+        return MISUSED if isinstance(fault, UsageError) else FAILED
+    if isinstance(fault, SettingsError | UnknownWorkspace):
+        complain(str(fault))
+        return MISUSED
+    if isinstance(fault, OutreachError | RecordsUnavailable | DatabaseUnusable):
+        from shared.operations import error_card
+
+        card_output.show(error_card(fault, ""), stream=sys.stderr)
+        return FAILED
+    return _report_bug(fault)
+
+
+def _report_bug(fault: Exception) -> int:
+    """Print a fault of this program or of the machine in one sentence, with the traceback on request."""
+    if os.environ.get("OUTREACH_LOG_LEVEL", "").upper() == "DEBUG":
+        import traceback
+
+        traceback.print_exception(fault)
+    if isinstance(fault, OSError):
+        complain(said(fault))
+        return FAILED
+    complain(f"this should not have happened ({type(fault).__name__}); OUTREACH_LOG_LEVEL=DEBUG shows where")
+    return FAILED

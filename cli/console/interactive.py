@@ -1,9 +1,48 @@
-"""Whether somebody sits in front: who can be asked, and who can be shown a screen."""
+"""Whether a person can be asked, and the signals by which they end a command: once in order, again at once."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import signal
 import sys
+from collections.abc import Iterator
+
+ENDING = (signal.SIGINT, signal.SIGTERM)
+SAME_WISH = 0.5
+"""Seconds in which a signal is the one before, told twice: `timeout` and terminals tell both a process and its group."""
 
 
 def attended() -> bool:
+    """Whether somebody can be asked or shown a screen."""
     return bool(sys.stdin and sys.stdin.isatty() and sys.stderr and sys.stderr.isatty())
+
+
+@contextlib.contextmanager
+def stopping() -> Iterator[asyncio.Event]:
+    """An event that SIGINT or SIGTERM sets while the block runs; a later one cancels the block's task.
+
+    Once asked, the process is on its way out: signals that come after the block find nothing left to end.
+    """
+    loop, task, stop = asyncio.get_running_loop(), asyncio.current_task(), asyncio.Event()
+    asked_at: list[float] = []
+
+    def ask() -> None:
+        if stop.is_set() and task and loop.time() - asked_at[0] > SAME_WISH:
+            task.cancel()
+        asked_at.append(loop.time())
+        stop.set()
+
+    for number in ENDING:
+        loop.add_signal_handler(number, ask)
+    try:
+        yield stop
+    except asyncio.CancelledError:
+        if stop.is_set():
+            raise KeyboardInterrupt from None
+        raise
+    finally:
+        for number in ENDING:
+            loop.remove_signal_handler(number)
+            if stop.is_set():
+                signal.signal(number, signal.SIG_IGN)

@@ -6,13 +6,14 @@ columns move closer; texts between the first and the last column go, the widest 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
+from shared.domain import reports
 from shared.domain.card import Column, Table, Tone
-from shared.domain.reports import UNKNOWN
 from shared.text.sanitize import visible
 
 SHORTEST_TEXT, SHORTEST_NAME = 12, 32
@@ -38,144 +39,104 @@ class Look:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """Lines of equal width: those of the heading, then one a row; `hidden` names the columns left out."""
+    """The lines of the heading, then one line a row; `hidden` names the columns left out."""
 
     heading: tuple[str, ...]
     rows: tuple[tuple[Tone, str], ...]
     hidden: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Strip:
-    """One column on its way to a width."""
+class _Column(NamedTuple):
+    """A column of the table with its cells as text; widths in terminal columns."""
 
-    place: int
     column: Column
-    cells: tuple[Cell, ...]
-    texts: tuple[str, ...]
-    width: int
+    cells: Sequence[Cell]
+    texts: Sequence[str]
+    heading: int
+    """The longest word of the title."""
+    content: int
+    floor: int
+    """The narrowest it may become: numbers are never cut, texts not below a readable length."""
 
     @property
-    def heading(self) -> int:
-        return max(map(cell_len, self.column.title.split()), default=0)
-
-    @property
-    def floor(self) -> int:
-        """The narrowest it may become: numbers are never cut, texts not below a readable length."""
-        content = max(map(cell_len, self.texts), default=0)
-        shortest = (
-            content if self.column.numeric else min(content, SHORTEST_TEXT if self.place else SHORTEST_NAME)
-        )
-        return max(self.heading, SHORT_BAR if self.column.bar else shortest)
+    def wanted(self) -> int:
+        return max(LONG_BAR if self.column.bar else self.content, cell_len(self.column.title))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Fit:
-    """Columns side by side, so many spaces apart."""
+class _Fit(NamedTuple):
+    """The columns that are shown, the width of each, and the spaces between them."""
 
-    strips: tuple[_Strip, ...]
+    columns: Sequence[_Column]
+    widths: Sequence[int]
     gap: int
 
     @property
     def width(self) -> int:
-        return sum(s.width for s in self.strips) + self.gap * (len(self.strips) - 1)
+        return sum(self.widths) + self.gap * (len(self.widths) - 1)
 
 
 def lay_out(table: Table, look: Look) -> Grid:
     """The table as lines that fit `look.width`, if anything can make them fit."""
     marked = any(row.tone is not Tone.INFO for row in table.rows)
-    width = None if look.width is None else look.width - (2 if marked else 0)
-    strips = [_strip(place, column, table) for place, column in enumerate(table.columns)]
-    fit = _fitted(strips, width)
-    kept = {strip.place for strip in fit.strips}
-    margin = "  " if marked else ""
-    rows = zip(table.rows, _lines(fit, look), strict=True)
+    columns = [_column(place, column, table) for place, column in enumerate(table.columns)]
+    fit = _fitted(columns, None if look.width is None else look.width - 2 * marked)
+    lines = [(row.tone, _line(number, fit, look)) for number, row in enumerate(table.rows)]
     return Grid(
-        heading=tuple(margin + line for line in _heading(fit)),
-        rows=tuple((row.tone, (f"{look.mark(row.tone)} " if marked else "") + line) for row, line in rows),
-        hidden=tuple(s.column.title for s in strips if s.column.title and s.place not in kept),
+        heading=tuple("  " * marked + line for line in _heading(fit)),
+        rows=tuple((tone, (f"{look.mark(tone)} " if marked else "") + line) for tone, line in lines),
+        hidden=tuple(c.column.title for c in columns if c.column.title and c not in fit.columns),
     )
 
 
-def _strip(place: int, column: Column, table: Table) -> _Strip:
-    cells = tuple(row.cells[place] for row in table.rows)
-    decimals = 0 if all(float(c).is_integer() for c in cells if isinstance(c, int | float)) else 1
-    texts = tuple(_text(cell, decimals=decimals) for cell in cells)
-    content = LONG_BAR if column.bar else max(map(cell_len, texts), default=0)
-    width = max(content, cell_len(column.title))
-    return _Strip(place=place, column=column, cells=cells, texts=texts, width=width)
+def _column(place: int, column: Column, table: Table) -> _Column:
+    cells = [row.cells[place] for row in table.rows]
+    whole = all(float(cell).is_integer() for cell in cells if isinstance(cell, int | float))
+    texts = [_text(cell, decimals=0 if whole else 1) for cell in cells]
+    heading = max(map(cell_len, column.title.split()), default=0)
+    content = SHORT_BAR if column.bar else max(map(cell_len, texts), default=0)
+    shortest = content if column.numeric else min(content, SHORTEST_TEXT if place else SHORTEST_NAME)
+    return _Column(column, cells, texts, heading, content, floor=max(heading, shortest))
 
 
 def _text(cell: Cell, *, decimals: int) -> str:
     if cell is None:
-        return UNKNOWN
+        return reports.UNKNOWN
     return visible(cell) if isinstance(cell, str) else f"{cell:,.{decimals}f}"
 
 
-def _fitted(strips: Sequence[_Strip], width: int | None) -> _Fit:
+def _fitted(columns: Sequence[_Column], room: int | None) -> _Fit:
     """The first attempt that fits; when none does, the last with its texts cut as far as their titles."""
-    fit = _Fit(strips=tuple(strips), gap=2)
-    if width is None or fit.width <= width:
+    fit = _Fit(columns, [c.wanted for c in columns], 2)
+    if room is None or fit.width <= room:
         return fit
-    for gap, spares in _ATTEMPTS:
-        fit = _attempt(strips, width, gap=gap, spares=spares)
-        if fit.width <= width:
-            return fit
-    return _shorten_texts(fit, width, floor=lambda s: s.floor if s.column.numeric else s.heading)
+    bars = [c for c in reversed(columns) if c.column.bar]
+    texts = [c for c in columns[1:-1] if not c.column.numeric and not c.column.bar]
+    spared = [*bars, *sorted(texts, key=lambda c: c.content, reverse=True)]
+    for gone in range(len(spared) + 1):
+        shown = [c for c in columns if c not in spared[:gone]]
+        for gap in (2, 1) if gone >= len(bars) else (2,):
+            fit = _narrowed(shown, room, gap=gap, floors=[c.floor for c in shown])
+            if fit.width <= room:
+                return fit
+    return _narrowed(shown, room, gap=1, floors=[c.floor if c.column.numeric else c.heading for c in shown])
 
 
-def _attempt(strips: Sequence[_Strip], width: int, *, gap: int, spares: Sequence[_Spare]) -> _Fit:
-    shown = _Fit(strips=tuple(map(_narrowed, strips)), gap=gap)
-    fit = _shorten_texts(shown, width)
-    for spare in spares:
-        while fit.width > width and (found := spare(shown.strips)):
-            shown = replace(shown, strips=tuple(s for s in shown.strips if s.place != found.place))
-            fit = _shorten_texts(shown, width)
-    return fit
-
-
-def _narrowed(strip: _Strip) -> _Strip:
-    content = SHORT_BAR if strip.column.bar else max(map(cell_len, strip.texts), default=0)
-    return replace(strip, width=max(content, strip.heading))
-
-
-def _shorten_texts(fit: _Fit, width: int, *, floor: Callable[[_Strip], int] = lambda s: s.floor) -> _Fit:
-    """Take from the widest text, one column at a time, so that the short ones stay whole longest."""
-    shown = list(fit.strips)
-    over = fit.width - width
-    while over > 0:
-        longest = max(shown, key=lambda s: s.width if s.width > floor(s) else 0)
-        if longest.width <= floor(longest):
+def _narrowed(columns: Sequence[_Column], room: int, *, gap: int, floors: Sequence[int]) -> _Fit:
+    """Take from the widest text, one space at a time, so that the short ones stay whole longest."""
+    widths = [max(c.content, c.heading) for c in columns]
+    for _ in range(sum(widths) + gap * (len(widths) - 1) - room):
+        width, place = max((width * (width > floors[place]), place) for place, width in enumerate(widths))
+        if not width:
             break
-        shown[shown.index(longest)] = replace(longest, width=longest.width - 1)
-        over -= 1
-    return replace(fit, strips=tuple(shown))
-
-
-def _a_bar(strips: Sequence[_Strip]) -> _Strip | None:
-    return next((s for s in reversed(strips) if s.column.bar), None)
-
-
-def _a_text(strips: Sequence[_Strip]) -> _Strip | None:
-    return max((s for s in strips[1:-1] if not s.column.numeric), key=lambda s: s.width, default=None)
-
-
-_Spare = Callable[[Sequence[_Strip]], _Strip | None]
-_ATTEMPTS: tuple[tuple[int, tuple[_Spare, ...]], ...] = (
-    (2, ()),
-    (2, (_a_bar,)),
-    (1, (_a_bar,)),
-    (2, (_a_bar, _a_text)),
-    (1, (_a_bar, _a_text)),
-)
+        widths[place] -= 1
+    return _Fit(columns, widths, gap)
 
 
 def _heading(fit: _Fit) -> Iterator[str]:
-    titles = [_wrapped(s.column.title, s.width) for s in fit.strips]
+    titles = [_wrapped(c.column.title, width) for c, width in zip(fit.columns, fit.widths, strict=True)]
     height = max(map(len, titles), default=0)
     for level in range(height):
-        lifted = [([""] * (height - len(t)) + t)[level] for t in titles]
-        yield _joined(fit, lifted)
+        yield _joined(fit, [([""] * (height - len(title)) + title)[level] for title in titles])
 
 
 def _wrapped(title: str, width: int) -> list[str]:
@@ -188,25 +149,25 @@ def _wrapped(title: str, width: int) -> list[str]:
     return lines
 
 
-def _lines(fit: _Fit, look: Look) -> Iterator[str]:
-    height = len(fit.strips[0].texts) if fit.strips else 0
-    for row in range(height):
-        yield _joined(fit, [_cell(s, row, look) for s in fit.strips])
+def _line(row: int, fit: _Fit, look: Look) -> str:
+    return _joined(
+        fit,
+        [
+            reports.bar(cell, width, ascii=look.ascii)
+            if column.column.bar and isinstance(cell := column.cells[row], int | float)
+            else shortened(column.texts[row], width, ascii_only=look.ascii)
+            for column, width in zip(fit.columns, fit.widths, strict=True)
+        ],
+    )
 
 
-def _cell(strip: _Strip, row: int, look: Look) -> str:
-    value = strip.cells[row]
-    if strip.column.bar and isinstance(value, int | float):
-        return bar(value, strip.width, ascii_only=look.ascii)
-    return shortened(strip.texts[row], strip.width, ascii_only=look.ascii)
-
-
-def bar(fraction: float, width: int, *, ascii_only: bool) -> str:
-    """A thin line of half columns, so that many rows make no wall."""
-    halves = round(max(0.0, min(1.0, fraction)) * width * 2)
-    if ascii_only:
-        return "=" * (halves // 2)
-    return "━" * (halves // 2) + "╸" * (halves % 2)
+def _joined(fit: _Fit, texts: Sequence[str]) -> str:
+    """The texts side by side, numbers to the right."""
+    padded = []
+    for column, width, text in zip(fit.columns, fit.widths, texts, strict=True):
+        space = " " * (width - cell_len(text))
+        padded.append(space + text if column.column.numeric else text + space)
+    return (" " * fit.gap).join(padded).rstrip()
 
 
 def shortened(text: str, width: int, *, ascii_only: bool = False) -> str:
@@ -215,13 +176,3 @@ def shortened(text: str, width: int, *, ascii_only: bool = False) -> str:
         return text
     ellipsis = "..." if ascii_only else "…"
     return set_cell_size(text, max(0, width - len(ellipsis))).rstrip() + ellipsis
-
-
-def _joined(fit: _Fit, texts: Sequence[str]) -> str:
-    padded = (_padded(t, s.width, right=s.column.numeric) for s, t in zip(fit.strips, texts, strict=True))
-    return (" " * fit.gap).join(padded).rstrip()
-
-
-def _padded(text: str, width: int, *, right: bool) -> str:
-    space = " " * (width - cell_len(text))
-    return space + text if right else text + space

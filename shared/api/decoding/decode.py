@@ -11,13 +11,13 @@ from functools import cache, partial
 from typing import Any, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
+from ..errors import Unreadable
+from ..models import AddResult, Inbox, Lead, Page, Sequence, Skipped, StatsRow, Subscription
 from . import field_names
 from .coerce import as_text
 from .field_names import Vocabulary, fold
 from .fields import Reader, by_precedence, follow, leaves, spelling
 from .list_envelope import Knows, Located, locate
-from ..errors import Unreadable
-from ..models import AddResult, Inbox, Lead, Page, Sequence, Skipped, StatsRow, Subscription
 
 M = TypeVar("M")
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from cli.console import error_messages, exit_codes
+from cli.console import exit_codes
 from cli.demo.processes import environment
 from shared.api.errors import Uncertain, Unreachable
 from shared.domain.card import Card
@@ -69,7 +69,11 @@ def test_the_whole_story_is_told_to_who_asks_for_it(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OUTREACH_LOG_LEVEL", "debug")
-    assert error_messages.tell(ZeroDivisionError("why")) == 1
+
+    def act() -> int:
+        raise ZeroDivisionError("why")
+
+    assert exit_codes.guard(act) == 1
     assert "ZeroDivisionError: why" in capsys.readouterr().err
 
 

@@ -33,13 +33,13 @@ def table(*, rows: int = 3) -> Table:
 def test_everything_is_shown_where_there_is_room() -> None:
     grid = lay_out(table(), Look(width=200))
     assert grid.hidden == ()
-    assert "SaaS founders in Europe, second attempt  1,234,567      12.5 %  ━" in grid.rows[0][1]
+    assert "SaaS founders in Europe, second attempt  1,234,567      12.5 %  █" in grid.rows[0][1]
 
 
 def test_in_sixty_columns_the_bar_goes_first_and_the_widest_text_in_the_middle_next() -> None:
     grid = lay_out(table(), Look(width=60))
     assert grid.hidden == ("Note",)
-    assert "━" not in grid.rows[0][1]
+    assert "█" not in grid.rows[0][1]
     assert all(cell_len(line) <= 60 for line in (*grid.heading, *(line for _, line in grid.rows)))
 
 

@@ -1,4 +1,4 @@
-"""The bot's ledger, opened for a command of the shell, or the reason why it cannot be."""
+"""What a command opens or looks up: the bot's records, and the sequence that an option names."""
 
 from __future__ import annotations
 
@@ -6,9 +6,22 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any, cast
 
-from cli.console.exit_codes import said
+from cli.console import exit_codes
+from shared.api.client import OutreachClient
+from shared.api.http.rate_limit import Priority
+from shared.api.models import Sequence
+from shared.commands.resolve import Resolved, resolve_sequence
 from shared.domain.records import Records, RecordsUnavailable
 from shared.settings import Settings
+from shared.text.tokenize import join
+
+
+async def named_sequence(client: OutreachClient, name: str, *, command: tuple[str, ...]) -> Sequence:
+    """The sequence; raises `Refused` with the candidates, each with the `command` that would name it."""
+    found = resolve_sequence(await client.list_sequences(priority=Priority.INTERACTIVE), name.split())
+    if isinstance(found, Resolved):
+        return found.sequence
+    raise exit_codes.Refused(found.card(lambda chosen: join(*command, chosen)))
 
 
 class _Unopened:
@@ -25,7 +38,7 @@ class _Unopened:
 
 
 @contextlib.asynccontextmanager
-async def opened(settings: Settings) -> AsyncIterator[Records]:
+async def open_records(settings: Settings) -> AsyncIterator[Records]:
     """The ledger of the settings' database; where it does not open, one that says why when it is needed."""
     from sqlalchemy.exc import SQLAlchemyError
 
@@ -42,6 +55,6 @@ async def opened(settings: Settings) -> AsyncIterator[Records]:
 
 def _reason(fault: Exception) -> str:
     if isinstance(fault, OSError):
-        return f"The bot's database cannot be opened: {said(fault)}"
+        return f"The bot's database cannot be opened: {exit_codes.said(fault)}"
     told = str(getattr(fault, "orig", None) or fault).partition("\n")[0]
     return f"The bot's database cannot be opened: {told}"
