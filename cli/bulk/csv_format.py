@@ -1,4 +1,4 @@
-"""What kind of CSV file this is, found by reading it once: fingerprint, encoding, delimiter, quote, header.
+"""CSV files: what kind one is, found by reading it once, and cells that no spreadsheet takes for a formula.
 
 One pass over all bytes in constant memory, because the encoding of a file is known only at its end, and because
 an interrupted import may go on only with the very same bytes.
@@ -7,11 +7,11 @@ an interrupted import may go on only with the very same bytes.
 from __future__ import annotations
 
 import codecs
+import contextlib
 import csv
 import hashlib
 import io
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +26,13 @@ BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+ENCODINGS = [
+    "cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "koi8_r", "mac_roman",
+    "cp932", "euc_jp", "gb18030", "big5", "cp949",
+]  # fmt: skip
+"""Those that spreadsheets and CRMs write beside UTF-8 and UTF-16."""
+DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # full-width forms count, too
+"""What begins a formula in a spreadsheet."""
 _ESCAPED = re.compile("[\udc80-\udcff]")
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 
@@ -57,20 +64,21 @@ class Survey:
 
 def survey(path: Path, *, encoding: str | None = None) -> Survey:
     """Read the file once; raises `Unusable`, or `OSError` when it cannot be read at all."""
-    digest, size, start, guess = hashlib.sha256(), 0, b"", _Guess()
+    digest, size, start, scan = hashlib.sha256(), 0, b"", _Scan()
     with path.open("rb") as file:
         while chunk := file.read(CHUNK):
             start = start or chunk[:SAMPLE]
             digest.update(chunk)
             size += len(chunk)
-            guess.feed(chunk)
+            scan.feed(chunk)
+    scan.feed(b"", final=True)
     if not start:
         raise Unusable(f"{path} is empty")
-    found = encoding or _marked(start) or guess.verdict()
+    found = encoding or _marked(start) or scan.encoding()
     text, delimiter, before = _beginning(_decoded(start, found, path=path, whole=size == len(start)))
     quote = _quote(text, delimiter)
     delimiter = delimiter or _delimiter(text, quote)
-    rows = _sampled(text, delimiter=delimiter, quote=quote)
+    rows = _rows(text, delimiter=delimiter, quote=quote)
     if not rows:
         raise Unusable(f"{path} has no rows")
     titled = not any("@" in cell for cell in rows[0])
@@ -80,7 +88,7 @@ def survey(path: Path, *, encoding: str | None = None) -> Survey:
         size=size,
         fingerprint=digest.hexdigest(),
         encoding=found,
-        sound=found.startswith("utf-8") and guess.sound,
+        sound=found.startswith("utf-8") and scan.sound,
         delimiter=delimiter,
         quote=quote,
         header=tuple(title.strip() for title in header),
@@ -89,28 +97,43 @@ def survey(path: Path, *, encoding: str | None = None) -> Survey:
     )
 
 
-class _Guess:
-    """Tells UTF-8, even with a damaged byte here and there, from Windows-1252, chunk by chunk."""
+class _Scan:
+    """Reads a file chunk by chunk: whether it is UTF-8, and a sample of its lines beyond ASCII."""
 
     def __init__(self) -> None:
-        self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
-        self._read = self._damaged = 0
-
-    def feed(self, chunk: bytes) -> None:
-        if chunk.isascii() and not self._decoder.getstate()[0]:
-            return
-        text = self._decoder.decode(chunk)
-        damaged = len(_ESCAPED.findall(text))
-        self._damaged += damaged
-        self._read += len(_BEYOND_ASCII.findall(text)) - damaged
-
-    @property
-    def sound(self) -> bool:
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._tail = self._sample = b""
+        self.sound = True
         """Whether all of it is UTF-8."""
-        return not self._damaged
 
-    def verdict(self) -> str:
-        return "utf-8" if self._read >= self._damaged else "cp1252"
+    def feed(self, chunk: bytes, *, final: bool = False) -> None:
+        if self.sound:
+            try:
+                self._decoder.decode(chunk, final)
+            except UnicodeDecodeError:
+                self.sound = False
+        if len(self._sample) < SAMPLE:
+            *lines, self._tail = (self._tail + chunk).split(b"\n")
+            lines += [self._tail] if final else []
+            self._sample += b"".join(line + b"\n" for line in lines if not line.isascii())
+
+    def encoding(self) -> str:
+        """UTF-8, even with a damaged byte here and there, or the most likely of the other encodings."""
+        text = self._sample.decode("utf-8", "surrogateescape")
+        damaged = len(_ESCAPED.findall(text))
+        return "utf-8" if len(_BEYOND_ASCII.findall(text)) >= 2 * damaged else _likely(self._sample)
+
+
+def _likely(sample: bytes) -> str:
+    """Windows-1252 unless another encoding is clearly better: Western names look alike in its neighbours."""
+    from charset_normalizer import from_bytes
+
+    matches = from_bytes(sample, cp_isolation=ENCODINGS)
+    best = matches.best()
+    if best is None:
+        return "cp1252"
+    as_good = (m for m in matches if m.chaos <= best.chaos and m.coherence > best.coherence - 0.1)
+    return "cp1252" if any("cp1252" in m.could_be_from_charset for m in as_good) else best.encoding
 
 
 def _marked(start: bytes) -> str | None:
@@ -156,27 +179,41 @@ def _delimiter(text: str, quote: str) -> str:
     """The one under which most rows have as many cells as the first; among equals, the one with most cells."""
 
     def fitness(delimiter: str) -> tuple[float, int]:
-        rows = _sampled(text, delimiter=delimiter, quote=quote)
+        rows = _rows(text, delimiter=delimiter, quote=quote)
         width = len(rows[0]) if rows else 0
         return (sum(len(row) == width for row in rows) / len(rows) if width > 1 else 0.0), width
 
     return max(DELIMITERS, key=fitness)
 
 
-def _sampled(text: str, *, delimiter: str, quote: str) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(row) for row in _parsed(text, delimiter=delimiter, quote=quote))
-
-
-def _parsed(text: str, *, delimiter: str, quote: str) -> Iterator[list[str]]:
+def _rows(text: str, *, delimiter: str, quote: str) -> tuple[tuple[str, ...], ...]:
     """The first rows that are whole and not empty; a sample may end inside of a row, and that is no fault."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quotechar=quote)
-    count = 0
-    try:
+    rows = []
+    with contextlib.suppress(csv.Error):
         for row in reader:
             if any(cell.strip() for cell in row):
-                count += 1
-                yield row
-            if count > SAMPLE_ROWS:
-                return
-    except csv.Error:
-        return
+                rows.append(tuple(row))
+            if len(rows) > SAMPLE_ROWS:
+                break
+    return tuple(rows)
+
+
+def guarded(text: str) -> str:
+    """The cell, in a form that no spreadsheet takes for a formula."""
+    return f"'{text}" if _calculates(text) else text
+
+
+def unguarded(text: str) -> str:
+    """The inverse of `guarded`, for every text."""
+    return text[1:] if text[:1] == "'" and _calculates(text[1:]) else text
+
+
+def _calculates(text: str) -> bool:
+    bare = text.lstrip("'")
+    return bare.startswith(DANGEROUS) and not _is_number(bare)
+
+
+def _is_number(text: str) -> bool:
+    digits = text[1:].replace(".", "", 1)
+    return text[0] in "+-" and digits.isascii() and digits.isdecimal()

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple, Self
 
-from cli.bulk.csv_cells import guarded
+from cli.bulk.csv_format import guarded
 from cli.bulk.row_reader import Candidate
 from shared.api.models import AddResult, Skipped
 

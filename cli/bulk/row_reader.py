@@ -9,13 +9,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from cli.bulk import address_check
 from cli.bulk.columns import Assignment
-from cli.bulk.csv_cells import unguarded
-from cli.bulk.csv_format import Survey, Unusable, lenient
+from cli.bulk.csv_format import Survey, Unusable, lenient, unguarded
 
 BATCH = 1000
 """Leads in one request at most (document, POST /leads)."""
+_LOCAL = re.compile(r"[^\s@<>(),:;\\\"\[\]\x00-\x1f\x7f]{1,64}")
+_LABEL = re.compile(r"[^\W_](?:[\w-]{0,61}[^\W_])?")
+_TOP = re.compile(r"[^\W\d_]{2,63}|xn--[a-z0-9-]{1,59}", re.IGNORECASE)
+LONGEST_ADDRESS = 254
 _UNREADABLE = re.compile("[\udc80-\udcff]")
 
 
@@ -108,8 +110,8 @@ class Reader:
                 raise Unusable(f"{survey.path}, row {row + 1}: the text is not {encoding}") from None
 
     def _judge(self, row: int, cells: list[str]) -> Candidate | Refusal:
-        address = address_check.cleaned(cells[self._address]) if self._address < len(cells) else ""
-        if reason := self._fault(cells) or address_check.fault(address):
+        address = _address_of(cells[self._address]) if self._address < len(cells) else ""
+        if reason := self._fault(cells) or address_fault(address):
             return Refusal(row=row, email=address, reason=reason)
         lead = {
             field: value
@@ -132,3 +134,26 @@ def _explained(fault: csv.Error) -> str:
     if "field larger" in str(fault):
         return "a cell has more than 131,072 characters; is its closing quote missing?"
     return str(fault)
+
+
+def _address_of(text: str) -> str:
+    """The address without the space around it and a leading `mailto:`."""
+    text = text.strip()
+    return text[7:] if text[:7].lower() == "mailto:" else text
+
+
+def address_fault(address: str) -> str | None:
+    """What is wrong with an address, as a reason to show; None where it can be sent."""
+    if not address:
+        return "no e-mail address"
+    local, at, domain = address.rpartition("@")
+    if not at or not _LOCAL.fullmatch(local) or ".." in local or local[0] == "." or local[-1] == ".":
+        return "not an e-mail address"
+    labels = domain.split(".")
+    if (
+        len(labels) < 2
+        or not all(_LABEL.fullmatch(label) for label in labels)
+        or not _TOP.fullmatch(labels[-1])
+    ):
+        return "not a mail domain"
+    return "longer than an e-mail address can be" if len(address) > LONGEST_ADDRESS else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from argparse import Action, ArgumentParser
+from argparse import SUPPRESS, Action, ArgumentParser
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -70,7 +70,8 @@ def _options(parser: ArgumentParser) -> Iterator[str]:
 
 
 def _own(action: Action) -> bool:
-    return bool(action.option_strings) and action.option_strings[-1] not in EVERYWHERE
+    hidden = action.help == SUPPRESS
+    return bool(action.option_strings) and not hidden and action.option_strings[-1] not in EVERYWHERE
 
 
 def _written(action: Action) -> str:

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from cli.bulk.lead_rows import record_of
+from cli.bulk.export_command import record_of
 from shared.api.models import Lead
 from tests.cli.conftest import Shell
 

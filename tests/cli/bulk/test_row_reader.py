@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.bulk import address_check, columns, csv_cells
+from cli.bulk import columns, csv_format
 from cli.bulk.columns import Unclear, assign
 from cli.bulk.csv_format import Survey, Unusable, survey
-from cli.bulk.row_reader import Batch, Reader
+from cli.bulk.row_reader import Batch, Reader, address_fault
 
 TEXT = 'Vorname;Nachname;E-Mail;Firma\r\nZoë;"Müller; Söhne";zoe@acme.example;Café GmbH\r\n'
 
@@ -77,6 +77,36 @@ def test_a_file_without_titles_is_read_by_its_content(tmp_path: Path) -> None:
         {"first_name": "Ann", "email": "ann@b.example"},
         {"first_name": "Bob", "email": "bob@b.example"},
     ]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "names"),
+    [
+        ("cp1252", "José Muñoz,Begoña Núñez,Íñigo Peña"),
+        ("cp1252", "Søren Kjærgaard,Þórður Jónsson,François Lefèvre"),
+        ("mac_roman", "Zoë Müller,José Muñoz,François Lefèvre"),
+        ("cp1250", "Łukasz Wójcik,Grażyna Święta,Józef Dąbrowski,Spółka Żółw"),
+        ("cp1251", "Иван Петров,Ольга Смирнова,Рога и копыта"),
+        ("cp1253", "Γιώργος Παπαδόπουλος,Εταιρεία Αθηνών"),
+        ("shift_jis", "山田太郎,鈴木一郎,株式会社日立製作所"),
+        ("gb18030", "王小明,李娜,北京科技有限公司"),
+        ("big5", "陳美玲,台灣積體電路,台北科技公司"),
+        ("euc_kr", "김철수,이영희,현대자동차"),
+    ],
+)
+def test_old_encodings_are_recognized_by_their_text(tmp_path: Path, encoding: str, names: str) -> None:
+    people = names.split(",") * 10
+    rows = "".join(f"p{number}@a.example,{name}\n" for number, name in enumerate(people))
+    ascii_rows = "".join(f"q{number}@a.example,Ann\n" for number in range(5_000))
+    path = written(tmp_path, f"email,first_name\n{ascii_rows}{rows}", encoding)
+    assert [lead["first_name"] for lead in leads(path)[5_000:]] == people
+
+
+def test_a_file_that_ends_inside_a_character_loses_only_its_last_row(tmp_path: Path) -> None:
+    path = written(tmp_path, "email,first_name\na@b.example,Zoë\nc@d.example,Zo".encode() + b"\xc3")
+    (batch,) = read(path)
+    assert [c.email for c in batch.leads] == ["a@b.example"]
+    assert [r.reason for r in batch.refusals] == ["has bytes that are no utf-8"]
 
 
 def test_one_damaged_byte_does_not_make_a_utf8_file_another(tmp_path: Path) -> None:
@@ -174,31 +204,31 @@ def test_a_map_that_makes_no_sense_is_refused(pairs: list[str]) -> None:
 
 @given(st.text())
 def test_a_guarded_cell_is_no_formula_and_comes_back_as_it_was(text: str) -> None:
-    guarded = csv_cells.guarded(text)
-    assert csv_cells.unguarded(guarded) == text
+    guarded = csv_format.guarded(text)
+    assert csv_format.unguarded(guarded) == text
     assert not guarded.startswith(("=", "@", "\t", "\r"))
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+cmd|x", "-2+3", "@SUM(A1)", "＝1", "'=1"])
 def test_what_a_spreadsheet_would_calculate_is_guarded(text: str) -> None:
-    assert csv_cells.guarded(text) == f"'{text}"
+    assert csv_format.guarded(text) == f"'{text}"
 
 
 @pytest.mark.parametrize("text", ["-5", "+49", "-0.5", "plain", "it's"])
 def test_numbers_and_words_stay_as_they_are(text: str) -> None:
-    assert csv_cells.guarded(text) == text
+    assert csv_format.guarded(text) == text
 
 
 @pytest.mark.parametrize(
     "address", ["a@b.co", "first.last+tag@sub.example.com", "o'neil@x-y.example", "zoë@bücher.example"]
 )
 def test_real_addresses_pass(address: str) -> None:
-    assert address_check.fault(address) is None
+    assert address_fault(address) is None
 
 
 @pytest.mark.parametrize("address", ["", "a", "a@", "@b.co", "a b@c.co", "a@b", "a@-b.co", "a..b@c.co", "a@b..co", "a@b.1", "a@" + "b" * 300 + ".co", "a,b@c.co", "a\n@b.co"])  # fmt: skip
 def test_what_is_no_address_is_refused(address: str) -> None:
-    assert address_check.fault(address)
+    assert address_fault(address)
 
 
 def test_batches_go_on_after_any_row_without_losing_or_repeating_one(tmp_path: Path) -> None:
