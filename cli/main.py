@@ -1,11 +1,12 @@
 """The `outreach` command: one word decides what runs, and nothing is imported that it does not need.
 
-`outreach --help` costs under six times an empty `python -c pass` (targets, row 10).
+`outreach --help` costs under six times an empty `python -c pass`.
 """
 
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
@@ -17,6 +18,10 @@ from shared.commands import COMMANDS, Command
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code: 0 done, 1 refused or failed, 2 misused."""
+    if "_ARGCOMPLETE" in os.environ:
+        from cli.commands.completion import complete
+
+        complete()
     line = split(sys.argv[1:] if argv is None else argv)
     return exit_codes.guard(lambda: _run(line))
 

@@ -1,49 +1,82 @@
-"""`outreach completion SHELL`: what may be typed next, for bash, zsh and fish, from the two tables.
+"""`outreach completion SHELL`: the script that makes Tab complete words, options, files and what the account holds.
 
-Everything is written into the script, so that pressing Tab starts no process and asks no service.
+At each Tab the script runs `outreach` with the line in the environment, and `complete` answers.
 """
 
 from __future__ import annotations
 
+import asyncio
+import os
 import re
-import shlex
-from argparse import Namespace
-from collections.abc import Iterator
-from dataclasses import dataclass
+from argparse import Action, ArgumentParser, Namespace
+from collections.abc import Callable, Iterable, Mapping
+
+import argcomplete
+from argcomplete.completers import FilesCompleter
+from argcomplete.lexers import split_line
+from argcomplete.shell_integration import shellcode
 
 from cli.console import exit_codes
 from cli.parser import arguments
-from cli.parser.command_line import offered
+from cli.parser.command_line import Line, offered, split
 from cli.parser.shell_commands import PROGRAMS
 from shared.commands import COMMANDS
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """A word that may follow `outreach`, and what may follow that word."""
-
-    name: str
-    summary: str
-    follows: tuple[str, ...]
+Completer = Callable[..., Iterable[str]]
+PATIENCE = 2.0
+"""Seconds that a Tab waits for the service."""
 
 
 def run(options: Namespace) -> int:
-    print(_SCRIPTS[options.shell](tuple(entries())))
+    print(shellcode(["outreach"], shell=options.shell))
     return exit_codes.DONE
 
 
-def entries() -> Iterator[Entry]:
-    """Every command and program, with its options and the fixed words of its usage."""
-    for command in filter(offered, COMMANDS.values()):
-        options = arguments.option_words(arguments.command_parser(command))
-        yield Entry(
-            name=command.name, summary=command.summary, follows=(*options, *fixed_words(command.usage))
+def complete() -> None:
+    """Print what may follow to the shell, and end the process."""
+    *_, typed, _ = split_line(os.environ["COMP_LINE"], int(os.environ["COMP_POINT"]))
+    line = split(typed[1:])
+    os.environ["_ARGCOMPLETE"] = str(
+        len(line.before) + 1 + (line.word is not None)
+    )  # where the parser begins
+    argcomplete.autocomplete(parser_of(line))
+
+
+def parser_of(line: Line) -> ArgumentParser:
+    """The parser of what follows the line's word, or of the word itself."""
+    if line.word and line.word in PROGRAMS:
+        parser, usage = arguments.program_parser(PROGRAMS[line.word]), ""
+    elif line.word and (command := COMMANDS.get(line.word.lower())) and offered(command):
+        parser, usage = arguments.command_parser(command), command.usage
+    else:
+        parser, usage = arguments.word_parser(), "COMMAND"
+    earlier, _ = arguments.word_parser().parse_known_args(line.before)
+    parser.set_defaults(config=earlier.config, workspace=earlier.workspace)
+    for action in parser._actions:  # noqa: SLF001 # argparse has no public way to list them
+        if not action.choices:
+            _attach(action, _words(usage) if action.dest == "words" else _BY_OPTION.get(action.dest))
+    return parser
+
+
+def _attach(action: Action, completer: Completer | None) -> None:
+    """Where argcomplete looks for it; without one it would offer files."""
+    vars(action)["completer"] = completer or _nothing
+
+
+def _words(usage: str) -> Completer:
+    """What the usage line of a command names: its fixed words, and values for its placeholders."""
+
+    def words(*, prefix: str, parsed_args: Namespace, **_: object) -> Mapping[str, str]:
+        if prefix.startswith("@"):
+            return {f"@{name}": "" for name in _workspaces(parsed_args=parsed_args)}
+        if "COMMAND" in usage:
+            return _commands()
+        values = (
+            source(parsed_args=parsed_args) for name, source in _BY_PLACEHOLDER.items() if name in usage
         )
-    for program in PROGRAMS.values():
-        options = arguments.option_words(arguments.program_parser(program))
-        yield Entry(
-            name=program.name, summary=program.summary, follows=(*options, *fixed_words(program.usage))
-        )
+        return dict.fromkeys([*fixed_words(usage), *(word for found in values for word in found)], "")
+
+    return words
 
 
 def fixed_words(usage: str) -> tuple[str, ...]:
@@ -52,62 +85,63 @@ def fixed_words(usage: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(re.findall(r"(?<![\w.…-])[a-z]{2,}(?![\w.…=-])", without_options)))
 
 
-def _bash(known: tuple[Entry, ...]) -> str:
-    cases = "\n".join(f"    {e.name}) offer={shlex.quote(' '.join(e.follows))} ;;" for e in known)
-    return f"""\
-_outreach() {{
-  local cur=${{COMP_WORDS[COMP_CWORD]}} word= offer= i
-  for ((i = 1; i < COMP_CWORD; i++)); do
-    case ${{COMP_WORDS[i]}} in
-      --config | --workspace) ((i++)) ;;
-      -* | @*) ;;
-      *) word=${{COMP_WORDS[i]}}; break ;;
-    esac
-  done
-  case $word in
-    '') offer='{" ".join(e.name for e in known)} --config --workspace --help --version' ;;
-{cases}
-  esac
-  COMPREPLY=($(compgen -W "$offer" -- "$cur"))
-}}
-complete -o default -F _outreach outreach"""
+def _nothing(**_: object) -> Iterable[str]:
+    return ()
 
 
-def _zsh(known: tuple[Entry, ...]) -> str:
-    described = "\n".join(f"    {shlex.quote(f'{e.name}:{e.summary}')}" for e in known)
-    cases = "\n".join(f"    {e.name}) compadd -- {shlex.join(e.follows)} ;;" for e in known)
-    return f"""\
-#compdef outreach
-_outreach() {{
-  local -a known=(
-{described}
-  )
-  if (( CURRENT == 2 )); then
-    _describe command known
-    return
-  fi
-  case $words[2] in
-{cases}
-  esac
-  _files
-}}
-compdef _outreach outreach"""
+def _commands() -> Mapping[str, str]:
+    known = {name: command.summary for name, command in COMMANDS.items() if offered(command)}
+    return {**known, **{name: program.summary for name, program in PROGRAMS.items()}}
 
 
-def _fish(known: tuple[Entry, ...]) -> str:
-    lines = []
-    for entry in known:
-        summary = _fish_quoted(entry.summary)
-        lines.append(f"complete -c outreach -n __fish_use_subcommand -f -a {entry.name} -d {summary}")
-        if entry.follows:
-            seen = _fish_quoted(f"__fish_seen_subcommand_from {entry.name}")
-            lines.append(f"complete -c outreach -n {seen} -a {_fish_quoted(' '.join(entry.follows))}")
-    return "\n".join(lines)
+def _events(**_: object) -> Iterable[str]:
+    from shared.api.models import EVENT_KINDS
+
+    return EVENT_KINDS
 
 
-def _fish_quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
+def _statuses(**_: object) -> Iterable[str]:
+    from shared.api.models import LEAD_STATUSES
+
+    return LEAD_STATUSES
 
 
-_SCRIPTS = {"bash": _bash, "zsh": _zsh, "fish": _fish}
+def _workspaces(*, parsed_args: Namespace, **_: object) -> Iterable[str]:
+    from shared.settings import SettingsError, load
+
+    try:
+        return load(config=parsed_args.config).workspaces
+    except (SettingsError, OSError):
+        return ()
+
+
+def _sequences(*, parsed_args: Namespace, **_: object) -> Iterable[str]:
+    """The names of the account's sequences; none where the service does not answer in time."""
+    from shared.api.errors import OutreachError
+    from shared.settings import SettingsError, UnknownWorkspace
+
+    try:
+        return asyncio.run(_sequence_names(parsed_args))
+    except (OutreachError, SettingsError, UnknownWorkspace, TimeoutError, OSError):
+        return ()
+
+
+async def _sequence_names(options: Namespace) -> list[str]:
+    from shared.api.http.rate_limit import Priority
+    from shared.operations.context import open_client
+    from shared.settings import Need, load
+
+    settings = load(config=options.config, needs=(Need.API,))
+    workspace = settings.workspace(options.workspace)
+    async with asyncio.timeout(PATIENCE), open_client(settings, workspace) as client:
+        return [sequence.label for sequence in await client.list_sequences(priority=Priority.INTERACTIVE)]
+
+
+_BY_PLACEHOLDER: Mapping[str, Completer] = {"SEQUENCE": _sequences, "EVENT": _events, "STATUS": _statuses}
+_BY_OPTION: Mapping[str, Completer] = {
+    "to": _sequences,
+    "sequence": _sequences,
+    "events": _events,
+    "workspace": _workspaces,
+    **dict.fromkeys(("config", "file", "report", "svg"), FilesCompleter()),
+}

@@ -43,9 +43,13 @@ def command_parser(command: Command) -> ArgumentParser:
     return parser
 
 
-def option_words(parser: ArgumentParser) -> tuple[str, ...]:
-    known = parser._option_string_actions  # noqa: SLF001 # argparse has no public way to list them
-    return tuple(option for option in known if option.startswith("--"))
+def word_parser() -> ArgumentParser:
+    """What may stand before the word of a command or program, and that word."""
+    parser = ArgumentParser(prog="outreach", allow_abbrev=False)
+    parser.add_argument("--version", action="store_true")
+    parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
+    _add_common(parser)
+    return parser
 
 
 def _parser(name: str, *, usage: str, summary: str, examples: Sequence[str]) -> ArgumentParser:
@@ -57,9 +61,13 @@ def _parser(name: str, *, usage: str, summary: str, examples: Sequence[str]) -> 
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    _add_common(parser)
+    return parser
+
+
+def _add_common(parser: ArgumentParser) -> None:
     parser.add_argument("--config", type=Path, metavar="FILE", help="the outreach.toml to use")
     parser.add_argument("--workspace", metavar="NAME", help="the workspace to use, as @NAME does")
-    return parser
 
 
 def _epilog(examples: Sequence[str]) -> str:

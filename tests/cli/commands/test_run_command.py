@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import time
 from typing import Any
 
 import pytest
 from rich.cells import cell_len
 
-from cli.commands import commands_page, completion, run_command
+from cli.commands import commands_page, run_command
 from cli.main import main
 from cli.parser import command_line, help_screen
 from cli.parser.shell_commands import PROGRAMS
@@ -174,36 +173,6 @@ def test_words_keep_their_meaning_on_the_way_from_the_shell() -> None:
 
 def test_the_page_of_commands_is_fresh() -> None:
     assert (HOUSE / "docs" / "commands.md").read_text() == commands_page.page()
-
-
-def test_the_fixed_words_of_a_usage_are_completed() -> None:
-    assert completion.fixed_words("SEQUENCE [for 2h] [reason …]") == ("for", "reason")
-    assert completion.fixed_words("FILE [--status STATUS] [--format csv|jsonl]") == ("csv", "jsonl")
-
-
-def complete(*words: str) -> list[str]:
-    script = subprocess.run(
-        ["bash", "-c", f'eval "$1"; COMP_WORDS=(outreach {" ".join(words)} ""); COMP_CWORD={len(words) + 1}; _outreach; printf "%s\\n" "${{COMPREPLY[@]}}"', "_", _script("bash")],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    return script.stdout.split()
-
-
-def _script(shell: str) -> str:
-    return completion._SCRIPTS[shell](tuple(completion.entries()))
-
-
-def test_bash_completes_words_options_and_arguments() -> None:
-    assert {"pause", "sandbox", "import"} <= set(complete())
-    assert {"for", "reason"} <= set(complete("pause"))
-    assert {"--dry-run", "--to"} <= set(complete("--config", "x.toml", "import"))
-
-
-def test_every_shell_knows_every_word(offline: Shell) -> None:
-    for shell in ("bash", "zsh", "fish"):
-        told = offline.run("completion", shell)
-        assert told.code == 0
-        assert all(re.search(rf"\b{word}\b", told.out) for word in command_line.words())
 
 
 def test_init_writes_a_private_file_once(offline: Shell) -> None:
