@@ -58,8 +58,7 @@ bench: $(DEV)  ## measured ratios against baselines of the same run
 
 docs: $(RUN)  ## write manifest.yml and the pages that are made from the tables
 	@$(BIN)/python -m bot.slack.manifest manifest.yml
-	@$(BIN)/python -m cli.commands.commands_page docs/commands.md
-	@$(BIN)/python -m cli.commands.settings_page docs/settings.md
+	@$(BIN)/python -m cli.commands.docs_pages docs
 
 lock: $(DEV)  ## resolve the locks anew (needs uv on the path)
 	@uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-annotate --no-header pyproject.toml --group build -o requirements.lock

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from cli.commands import settings_page
+from cli.commands import docs_pages
 
 HOUSE = Path(__file__).parents[1]
 PAGES = [HOUSE / "README.md", *sorted((HOUSE / "docs").rglob("*.md"))]
 
 
 def test_the_page_of_settings_shows_the_file_that_init_writes() -> None:
-    assert (HOUSE / "docs" / "settings.md").read_text() == settings_page.page(), "make docs"
+    assert (HOUSE / "docs" / "settings.md").read_text() == docs_pages.settings_page(), "make docs"
 
 
 def test_every_link_between_pages_leads_somewhere() -> None:

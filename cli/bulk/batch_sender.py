@@ -6,8 +6,8 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
-from cli.bulk.row_counts import Outcome, outcomes
-from cli.bulk.row_reader import Batch, Candidate
+from cli.bulk.row_counts import outcomes
+from cli.bulk.row_reader import Batch, Candidate, Outcome
 from shared.api.errors import InvalidRequest
 from shared.api.models import AddResult
 
@@ -61,10 +61,10 @@ async def _settle_oldest(under_way: deque[_UnderWay], settle: Settle) -> None:
 
 async def _outcomes(batch: Batch, *, add: Add, sent_before: int) -> list[Outcome]:
     """Of all rows of a batch, in the order of the file."""
-    told = [Outcome(r.row, r.email, "refused", r.reason) for r in batch.refusals]
-    if batch.leads:
-        told += await _added(batch.leads, add=add, again=batch.leads[0].row <= sent_before)
-    return sorted(told)
+    if not batch.leads:
+        return list(batch.refusals)
+    added = await _added(batch.leads, add=add, again=batch.leads[0].row <= sent_before)
+    return sorted([*batch.refusals, *added])
 
 
 async def _added(leads: Sequence[Candidate], *, add: Add, again: bool) -> list[Outcome]:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from cli.bulk import checkpoint, preview
 from cli.bulk.columns import Assignment, Unclear, assign
 from cli.bulk.csv_format import Survey, Unusable, survey
-from cli.bulk.row_counts import Outcome, Tally
-from cli.bulk.row_reader import Reader
+from cli.bulk.row_counts import Tally
+from cli.bulk.row_reader import Outcome, Reader
 from cli.console import exit_codes
 from cli.console.progress import Mark, gauge
 
@@ -44,7 +44,7 @@ def _try_out(found: Survey, assignments: Sequence[Assignment], *, as_json: bool)
         for batch in reader.batches():
             sendable += len(batch.leads)
             refused += len(batch.refusals)
-            shown += [Outcome(r.row, r.email, "refused", r.reason) for r in batch.refusals[: 10 - len(shown)]]
+            shown += batch.refusals[: 10 - len(shown)]
             show(Mark(count=sendable + refused, what="rows", part=batch.position / found.size))
     preview.show_trial(sendable, refused, shown, as_json=as_json)
     return exit_codes.DONE

@@ -8,7 +8,8 @@ from dataclasses import asdict
 
 from cli.bulk.columns import Assignment
 from cli.bulk.csv_format import Survey
-from cli.bulk.row_counts import Outcome, Tally
+from cli.bulk.row_counts import Tally
+from cli.bulk.row_reader import Outcome
 from cli.console import card_output
 from shared.domain.card import Card, Column, Fact, Row, Table, Tone
 

@@ -9,23 +9,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple, Self
+from typing import Self
 
 from cli.bulk.csv_format import guarded
-from cli.bulk.row_reader import Candidate
+from cli.bulk.row_reader import Candidate, Outcome
 from shared.api.models import AddResult, Skipped
 
-Word = Literal["added", "skipped", "refused", "unknown"]
 HEADING = ("row", "email", "outcome", "reason")
-
-
-class Outcome(NamedTuple):
-    """What became of one row."""
-
-    row: int
-    email: str
-    word: Word
-    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

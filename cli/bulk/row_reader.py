@@ -7,13 +7,15 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import BinaryIO, Literal, NamedTuple
 
 from cli.bulk.columns import Assignment
 from cli.bulk.csv_format import Survey, Unusable, lenient, unguarded
 
+Word = Literal["added", "skipped", "refused", "unknown"]
+
 BATCH = 1000
-"""Leads in one request at most (document, POST /leads)."""
+"""Leads in one request at most."""
 _LOCAL = re.compile(r"[^\s@<>(),:;\\\"\[\]\x00-\x1f\x7f]{1,64}")
 _LABEL = re.compile(r"[^\W_](?:[\w-]{0,61}[^\W_])?")
 _TOP = re.compile(r"[^\W\d_]{2,63}|xn--[a-z0-9-]{1,59}", re.IGNORECASE)
@@ -33,13 +35,13 @@ class Candidate:
         return self.lead["email"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
-    """A row that cannot be sent, and why."""
+class Outcome(NamedTuple):
+    """What became of one row."""
 
     row: int
     email: str
-    reason: str
+    word: Word
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +49,7 @@ class Batch:
     """Up to 1,000 leads, the refusals among and after them, and where the file was then."""
 
     leads: tuple[Candidate, ...]
-    refusals: tuple[Refusal, ...]
+    refusals: tuple[Outcome, ...]
     last_row: int
     position: int
     """In bytes, for the progress."""
@@ -66,7 +68,7 @@ class Reader:
     def batches(self, *, after: int = 0, size: int = BATCH) -> Iterator[Batch]:
         """Batches of the rows after row `after`; raises `Unusable` where the file is broken."""
         leads: list[Candidate] = []
-        refusals: list[Refusal] = []
+        refusals: list[Outcome] = []
         row = after
         for row, found in self._judged(after):
             if isinstance(found, Candidate):
@@ -79,7 +81,7 @@ class Reader:
         if leads or refusals:
             yield self._batch(leads, refusals, last_row=row)
 
-    def _batch(self, leads: Iterable[Candidate], refusals: Iterable[Refusal], *, last_row: int) -> Batch:
+    def _batch(self, leads: Iterable[Candidate], refusals: Iterable[Outcome], *, last_row: int) -> Batch:
         return Batch(
             leads=tuple(leads), refusals=tuple(refusals), last_row=last_row, position=self._position()
         )
@@ -87,7 +89,7 @@ class Reader:
     def _position(self) -> int:
         return self._survey.size if self._file is None or self._file.closed else self._file.tell()
 
-    def _judged(self, after: int) -> Iterator[tuple[int, Candidate | Refusal]]:
+    def _judged(self, after: int) -> Iterator[tuple[int, Candidate | Outcome]]:
         for row, cells in self._records():
             if row > max(after, self._survey.before) and any(cells):
                 yield row, self._judge(row, cells)
@@ -109,10 +111,10 @@ class Reader:
             except UnicodeDecodeError:
                 raise Unusable(f"{survey.path}, row {row + 1}: the text is not {encoding}") from None
 
-    def _judge(self, row: int, cells: list[str]) -> Candidate | Refusal:
+    def _judge(self, row: int, cells: list[str]) -> Candidate | Outcome:
         address = _address_of(cells[self._address]) if self._address < len(cells) else ""
         if reason := self._fault(cells) or address_fault(address):
-            return Refusal(row=row, email=address, reason=reason)
+            return Outcome(row, address, "refused", reason)
         lead = {
             field: value
             for place, field in self._fields

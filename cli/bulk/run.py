@@ -9,8 +9,8 @@ from pathlib import Path
 from cli.bulk.batch_sender import Add, send_all
 from cli.bulk.checkpoint import Journal
 from cli.bulk.csv_format import Survey
-from cli.bulk.row_counts import Outcome, Report, Tally
-from cli.bulk.row_reader import Batch, Reader
+from cli.bulk.row_counts import Report, Tally
+from cli.bulk.row_reader import Batch, Outcome, Reader
 from cli.console import exit_codes
 from cli.console.progress import Mark, Show
 

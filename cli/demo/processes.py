@@ -1,4 +1,4 @@
-"""The demo's child processes: real ones, watched, restarted, and gone when the demo is gone."""
+"""The demo's child processes: started again when they die, and ended with the demo."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 import socket
 import sys
 from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -25,32 +26,33 @@ def free_port() -> int:
 
 
 def environment(**settings: str) -> dict[str, str]:
-    """This process's environment without anybody's real account in it, plus `settings`."""
+    """This process's environment without the settings of a real account, plus `settings`."""
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("OUTREACH_", "SLACK_"))}
     return {**inherited, **settings}
 
 
-async def start(
+@contextlib.asynccontextmanager
+async def running(
     *words: str, env: Mapping[str, str], log: Path, read_stdout: bool = False
-) -> asyncio.subprocess.Process:
-    """Start `outreach WORDS` with a lifeline; its narration goes to `log`."""
-    with log.open("ab") as narration:
-        return await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-P",
-            "-m",
-            "outreach_ops",
-            *words,
+) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Run `outreach WORDS` for the length of the block; it ends with this process, too, and writes to `log`."""
+    with log.open("ab") as output:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-P", "-m", "outreach_ops", *words,
             env={**env, parent_watch.VARIABLE: "1"},
             stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE if read_stdout else narration,
-            stderr=narration,
+            stdout=asyncio.subprocess.PIPE if read_stdout else output,
+            stderr=output,
             start_new_session=True,  # Ctrl-C is for the demo, which ends its children in order
-        )
+        )  # fmt: skip
+    try:
+        yield process
+    finally:
+        await _stop(process)
 
 
-async def stop(process: asyncio.subprocess.Process) -> None:
-    """Ask a child to end, insist after a while, and let go of its pipes."""
+async def _stop(process: asyncio.subprocess.Process) -> None:
+    """Ask a child to end, insist after a while, and close its pipes."""
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError):
             process.terminate()
@@ -64,58 +66,40 @@ async def stop(process: asyncio.subprocess.Process) -> None:
         process.stdin.close()
 
 
-@contextlib.asynccontextmanager
-async def running(
-    *words: str, env: Mapping[str, str], log: Path, read_stdout: bool = False
-) -> AsyncIterator[asyncio.subprocess.Process]:
-    """A child for the length of the block."""
-    process = await start(*words, env=env, log=log, read_stdout=read_stdout)
-    try:
-        yield process
-    finally:
-        await stop(process)
-
-
 class Supervised:
-    """A child that is started again whenever it dies, until the demo ends."""
+    """A child that is started again whenever it dies, until the block ends."""
 
     def __init__(self, *words: str, env: Mapping[str, str], log: Path) -> None:
-        self._words = words
-        self._env = env
-        self._log = log
-        self._process: asyncio.subprocess.Process | None = None
-        self._watch: asyncio.Task[None] | None = None
-        self.restarts = 0
-
-    @property
-    def pid(self) -> int:
-        assert self._process
-        return self._process.pid
+        self._run = partial(running, *words, env=env, log=log)
+        self._started = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self.pid = 0
+        self.restarts = -1
 
     async def __aenter__(self) -> Self:
-        await self._start()
-        self._watch = asyncio.create_task(self._keep_alive(), name=f"demo-watch-{self._words[0]}")
+        self._task = asyncio.create_task(self._keep_alive(), name="demo-supervisor")
+        self._task.add_done_callback(lambda _: self._started.set())
+        await self._started.wait()
+        if self._task.done():
+            self._task.result()  # it could not even be started
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        assert self._watch
-        self._watch.cancel()
-        await asyncio.gather(self._watch, return_exceptions=True)
-        if self._process:
-            await stop(self._process)
-
-    async def _start(self) -> None:
-        self._process = await start(*self._words, env=self._env, log=self._log)
+        assert self._task
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
 
     async def _keep_alive(self) -> None:
+        clock = asyncio.get_running_loop().time
         pause = FIRST_PAUSE
         while True:
-            assert self._process
-            began = asyncio.get_running_loop().time()
-            await self._process.wait()
-            if asyncio.get_running_loop().time() - began > LONGEST_PAUSE:
+            async with self._run() as process:
+                began = clock()
+                self.pid = process.pid
+                self.restarts += 1
+                self._started.set()
+                await process.wait()
+            if clock() - began > LONGEST_PAUSE:
                 pause = FIRST_PAUSE
             await asyncio.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE)
-            self.restarts += 1
-            await self._start()

@@ -1,4 +1,4 @@
-"""Set the stage: sandbox, bot and subscription, as a real installation would stand, in a folder of its own."""
+"""Starts the sandbox and a bot, installs the app and subscribes to the events, as a real installation does."""
 
 from __future__ import annotations
 
@@ -29,19 +29,18 @@ class DemoFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
-    """Everything that runs, and where; `announcement` is the contract's first line for scripts."""
+class Installation:
+    """Everything that runs, and where; `announcement` is the first line that scripts read."""
 
     announcement: Mapping[str, Any]
     environ: Mapping[str, str]
-    """Settings of the demo's installation, as environment variables."""
+    """Its settings, as environment variables."""
     bot: processes.Supervised
     http: aiohttp.ClientSession
-    folder: Path
 
 
 @contextlib.asynccontextmanager
-async def set_up(*, seed: int, speed: float, scenario: str) -> AsyncIterator[Stage]:
+async def set_up(*, seed: int, speed: float, scenario: str) -> AsyncIterator[Installation]:
     """Start it all on free loopback ports; everything ends with the block. Raises `DemoFailed`."""
     async with contextlib.AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="outreach-demo-")))
@@ -65,7 +64,7 @@ async def set_up(*, seed: int, speed: float, scenario: str) -> AsyncIterator[Sta
         await _subscribe(bot_url, environ, folder)
         await _until_ready(http, bot_url, folder)
         announcement = {**announced, "bot_url": bot_url, "bot_pid": bot.pid}
-        yield Stage(announcement=announcement, environ=environ, bot=bot, http=http, folder=folder)
+        yield Installation(announcement=announcement, environ=environ, bot=bot, http=http)
 
 
 def _settings(announced: Mapping[str, Any], *, port: int, folder: Path) -> dict[str, str]:
@@ -89,7 +88,7 @@ async def _first_line(process: asyncio.subprocess.Process, log: Path) -> dict[st
         line = await asyncio.wait_for(process.stdout.readline(), READY_SECONDS)
         announced: dict[str, Any] = json.loads(line)
     except (TimeoutError, ValueError):
-        raise DemoFailed(f"The sandbox did not start: {_last_words(log)}") from None
+        raise DemoFailed(f"The sandbox did not start: {_last_lines(log)}") from None
     return announced
 
 
@@ -106,7 +105,7 @@ async def _subscribe(bot_url: str, environ: Mapping[str, str], folder: Path) -> 
     words = ("webhooks", "create", "--url", f"{bot_url}/webhooks/outreach")
     async with processes.running(*words, env=environ, log=folder / "webhooks.log") as process:
         if await asyncio.wait_for(process.wait(), READY_SECONDS):
-            raise DemoFailed(f"The subscription failed: {_last_words(folder / 'webhooks.log')}")
+            raise DemoFailed(f"The subscription failed: {_last_lines(folder / 'webhooks.log')}")
 
 
 async def _until_ready(http: aiohttp.ClientSession, bot_url: str, folder: Path) -> None:
@@ -117,9 +116,9 @@ async def _until_ready(http: aiohttp.ClientSession, bot_url: str, folder: Path) 
                 if answer.status == 200:
                     return
         await asyncio.sleep(0.05)
-    raise DemoFailed(f"The bot did not get ready: {_last_words(folder / 'bot.log')}")
+    raise DemoFailed(f"The bot did not get ready: {_last_lines(folder / 'bot.log')}")
 
 
-def _last_words(log: Path) -> str:
+def _last_lines(log: Path) -> str:
     lines = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
-    return "\n  ".join(lines[-5:]) or "it said nothing"
+    return "\n  ".join(lines[-5:]) or "it logged nothing"

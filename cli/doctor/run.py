@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 
 from cli.console import card_output, exit_codes
-from cli.doctor import configuration, deliveries, service, slack, storage
+from cli.doctor import installation, service, slack
 from cli.doctor.finding import Finding, bad
 from shared.api.errors import OutreachError
 from shared.domain.card import Card, Column, Fact, Row, Table, Tone
@@ -33,7 +33,7 @@ def run(options: Namespace) -> int:
 
 async def _all(options: Namespace) -> list[Finding]:
     """All checks at once, told in the same order every time."""
-    settings, findings = configuration.examine(options.config)
+    settings, findings = installation.configuration(options.config)
     if settings is None:
         return findings
     named = options.workspace
@@ -41,8 +41,8 @@ async def _all(options: Namespace) -> list[Finding]:
     checked = await asyncio.gather(
         *(_service(settings, workspace) for workspace in workspaces),
         _listed(slack.examine(settings)),
-        storage.examine(settings),
-        _listed(deliveries.examine(settings)),
+        installation.database(settings),
+        _listed(service.deliveries(settings)),
     )
     return [*findings, *(finding for found in checked for finding in found)]
 
@@ -52,7 +52,7 @@ async def _service(settings: Settings, workspace: Workspace) -> list[Finding]:
         return []  # said under Configuration
     try:
         async with asyncio.timeout(PATIENCE), open_client(settings, workspace) as client:
-            return await _listed(service.examine(client, workspace))
+            return await _listed(service.key(client, workspace))
     except TimeoutError:
         cure = f"Is {workspace.base_url} the right address, and reachable from here?"
         return [bad(f"API key of {workspace.name}", f"no answer in {PATIENCE} s", cure=cure)]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from cli.commands import commands_page, run_command
+from cli.commands import docs_pages, run_command
 from cli.main import main
 from cli.parser import command_line, help_screen
 from cli.parser.shell_commands import PROGRAMS
@@ -172,7 +172,7 @@ def test_words_keep_their_meaning_on_the_way_from_the_shell() -> None:
 
 
 def test_the_page_of_commands_is_fresh() -> None:
-    assert (HOUSE / "docs" / "commands.md").read_text() == commands_page.page()
+    assert (HOUSE / "docs" / "commands.md").read_text() == docs_pages.commands_page()
 
 
 def test_init_writes_a_private_file_once(offline: Shell) -> None:

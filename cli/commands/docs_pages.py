@@ -1,4 +1,4 @@
-"""docs/commands.md, made from the two tables: `python -m cli.commands.commands_page [FILE]`; a test keeps it fresh."""
+"""docs/commands.md and docs/settings.md, made from the tables: `python -m cli.commands.docs_pages FOLDER`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from pathlib import Path
 from cli.parser.arguments import program_parser
 from cli.parser.shell_commands import PROGRAMS, Program
 from shared.commands import COMMANDS, Command, Face
+from shared.settings import commented_template
 
 EVERYWHERE = {"--help", "--config", "--workspace"}
 
-_HEAD = """\
+_COMMANDS = """\
 # Commands
 
-Made by `python -m cli.commands.commands_page docs/commands.md` from the tables in `shared/commands.py` and `cli/parser/shell_commands.py`.
+Made by `make docs` from the tables in `shared/commands` and `cli/parser/shell_commands.py`.
 
 Every command works with the same words in a shell (`outreach pause sq_1`), in Slack (`/outreach pause sq_1`) and in
 the dashboard's palette (`pause sq_1`). SEQUENCE is an id, a whole name, or a beginning that fits only one. `@NAME`
@@ -25,10 +26,19 @@ commands that ask first take `--yes`.
 
 Exit codes: 0 done; 1 refused or failed, with the reason on stderr; 2 wrong usage or configuration; 130 interrupted.
 """
+_SETTINGS = """\
+# Settings
+
+From the environment, or from `outreach.toml`: the file that `--config` names, else `$OUTREACH_CONFIG`, else
+`./outreach.toml`, else the one in your configuration folder. The environment wins. Everything missing or wrong is
+reported at once, by name, with its cure, and the command ends with exit code 2.
+
+`outreach init` writes this file, for you to uncomment what you need:
+"""
 
 
-def page() -> str:
-    parts = [_HEAD, "## Everywhere\n", *map(_command, COMMANDS.values())]
+def commands_page() -> str:
+    parts = [_COMMANDS, "## Everywhere\n", *map(_command, COMMANDS.values())]
     parts += ["## In a shell only\n", *map(_program, PROGRAMS.values())]
     return "\n".join(parts)
 
@@ -80,8 +90,11 @@ def _written(action: Action) -> str:
     return action.option_strings[-1] if action.nargs == 0 else f"{action.option_strings[-1]} {value}"
 
 
+def settings_page() -> str:
+    return f"{_SETTINGS}\n```toml\n{commented_template().rstrip()}\n```\n"
+
+
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        Path(sys.argv[1]).write_text(page())
-    else:
-        print(page())
+    folder = Path(sys.argv[1])
+    (folder / "commands.md").write_text(commands_page(), encoding="utf-8")
+    (folder / "settings.md").write_text(settings_page(), encoding="utf-8")

@@ -1,0 +1,62 @@
+"""Are the settings complete, is the file that holds the keys private, and can the database be written?"""
+
+from __future__ import annotations
+
+import asyncio
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import sqlalchemy as sa
+from sqlalchemy.exc import SQLAlchemyError
+
+from cli.doctor.finding import Finding, bad, doubtful, good
+from shared.settings import Need, Settings, SettingsError, load
+from shared.storage.database import open_engine
+
+DATABASE_CURE = "Is the server up, are name and password right, is the folder writable and the disk not full? See OUTREACH_DATABASE_URL."
+
+
+def configuration(config: Path | None) -> tuple[Settings | None, list[Finding]]:
+    """The settings, as far as they can be read, and what was found about them."""
+    try:
+        settings = load(config=config, needs=tuple(Need))
+        return settings, list(_privacy(settings))
+    except SettingsError as refusal:
+        faults = [bad("Configuration", f"{f.name} {f.problem}", cure=f.cure) for f in refusal.faults]
+    try:
+        return load(config=config), faults
+    except SettingsError:
+        return None, faults
+
+
+def _privacy(settings: Settings) -> Iterator[Finding]:
+    file = settings.file
+    yield good(
+        "Configuration",
+        f"complete, from {file} and the environment" if file else "complete, from the environment",
+    )
+    if file and file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        cure = f"If it holds keys: chmod 600 {file}"
+        yield doubtful("Configuration", f"others on this machine can read {file}", cure=cure)
+
+
+async def database(settings: Settings) -> list[Finding]:
+    """Create a table in a transaction that is rolled back."""
+    shown = settings.database.render_as_string(hide_password=True)
+    try:
+        await asyncio.to_thread(_try_out, settings)
+    except (SQLAlchemyError, OSError) as fault:
+        told = str(getattr(fault, "orig", None) or fault).strip().partition("\n")[0]
+        return [bad("Database", f"{shown}: {told}", cure=DATABASE_CURE)]
+    return [good("Database", f"{shown} can be written")]
+
+
+def _try_out(settings: Settings) -> None:
+    engine = open_engine(settings.database, pool_size=1)
+    try:
+        with engine.connect() as connection, connection.begin() as transaction:
+            connection.execute(sa.text("CREATE TABLE outreach_doctor (n INTEGER)"))
+            transaction.rollback()
+    finally:
+        engine.dispose()
