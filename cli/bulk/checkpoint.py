@@ -18,6 +18,7 @@ from pathlib import Path
 from cli.bulk.columns import Assignment
 from cli.bulk.csv_format import Survey
 from cli.bulk.row_counts import Tally
+from cli.console.resources import write_private
 
 
 class Busy(Exception):
@@ -45,12 +46,7 @@ class Journal:
     def write(self, **changes: object) -> None:
         """Change the progress, on disk before this returns."""
         self.progress = replace(self.progress, **changes)  # type: ignore[arg-type] # the fields of Progress
-        fresh = self.path.with_suffix(".fresh")
-        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            json.dump(asdict(self.progress), file)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(self.path)
+        write_private(self.path, json.dumps(asdict(self.progress)))
 
     def close(self) -> None:
         self.path.unlink(missing_ok=True)

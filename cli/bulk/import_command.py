@@ -18,7 +18,7 @@ from cli.console import exit_codes
 from cli.console.progress import Mark, gauge
 
 if TYPE_CHECKING:
-    from cli.bulk.run import Run
+    from cli.bulk.batch_sender import Run
 
 
 def run(options: Namespace) -> int:
@@ -51,7 +51,7 @@ def _try_out(found: Survey, assignments: Sequence[Assignment], *, as_json: bool)
 
 
 async def _import(options: Namespace, found: Survey, assignments: Sequence[Assignment]) -> int:
-    from cli.bulk.run import Run, open_report
+    from cli.bulk.batch_sender import Run, open_report
     from cli.console.interactive import stopping
     from cli.console.resources import named_sequence
     from shared.api.http.rate_limit import Priority

@@ -105,7 +105,7 @@ def _records(settings: Settings) -> AbstractAsyncContextManager[Records]:
 
 
 async def _front(options: Namespace) -> int:
-    """The settings are read in full once the screen stands, where they are plain (targets, row 7)."""
+    """The settings are read in full once the screen stands, where they are plain."""
     gc.disable()  # what is being loaded is no garbage; the dashboard collects once it stands
     from tui.app.run import run_dashboard
 

@@ -1,6 +1,6 @@
 """`outreach webhooks`: subscribe an address to the service's events, and keep what the service shows only once.
 
-The service can neither list nor delete subscriptions (document, POST /webhooks), so the file beside the state is
+The service can neither list nor delete subscriptions, so the file beside the state is
 all that is known of them, and a second subscription of the same address is made only when it is insisted on.
 """
 

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Iterator
 
 ENDING = (signal.SIGINT, signal.SIGTERM)
-SAME_WISH = 0.5
-"""Seconds in which a signal is the one before, told twice: `timeout` and terminals tell both a process and its group."""
+REPEAT_SECONDS = 0.5
+"""A signal within so many seconds is the same one again: `timeout` and terminals signal a process and its group."""
 
 
 def attended() -> bool:
@@ -19,8 +19,8 @@ def attended() -> bool:
 
 
 @contextlib.contextmanager
-def stopping() -> Iterator[asyncio.Event]:
-    """An event that SIGINT or SIGTERM sets while the block runs; a later one cancels the block's task.
+def stopping(*more: int) -> Iterator[asyncio.Event]:
+    """An event that SIGINT, SIGTERM or one `more` sets while the block runs; a later one cancels the block's task.
 
     Once asked, the process is on its way out: signals that come after the block find nothing left to end.
     """
@@ -28,12 +28,12 @@ def stopping() -> Iterator[asyncio.Event]:
     asked_at: list[float] = []
 
     def ask() -> None:
-        if stop.is_set() and task and loop.time() - asked_at[0] > SAME_WISH:
+        if stop.is_set() and task and loop.time() - asked_at[0] > REPEAT_SECONDS:
             task.cancel()
         asked_at.append(loop.time())
         stop.set()
 
-    for number in ENDING:
+    for number in (*ENDING, *more):
         loop.add_signal_handler(number, ask)
     try:
         yield stop
@@ -42,7 +42,7 @@ def stopping() -> Iterator[asyncio.Event]:
             raise KeyboardInterrupt from None
         raise
     finally:
-        for number in ENDING:
+        for number in (*ENDING, *more):
             loop.remove_signal_handler(number)
             if stop.is_set():
                 signal.signal(number, signal.SIG_IGN)

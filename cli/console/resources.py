@@ -1,19 +1,23 @@
-"""What a command opens or looks up: the bot's records, and the sequence that an option names."""
+"""What a command opens, looks up or writes: the bot's records, the sequence of an option, a private file."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import AsyncIterator
-from typing import Any, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 from cli.console import exit_codes
-from shared.api.client import OutreachClient
 from shared.api.http.rate_limit import Priority
-from shared.api.models import Sequence
 from shared.commands.resolve import Resolved, resolve_sequence
 from shared.domain.records import Records, RecordsUnavailable
-from shared.settings import Settings
 from shared.text.tokenize import join
+
+if TYPE_CHECKING:
+    from shared.api.client import OutreachClient
+    from shared.api.models import Sequence
+    from shared.settings import Settings
 
 
 async def named_sequence(client: OutreachClient, name: str, *, command: tuple[str, ...]) -> Sequence:
@@ -58,3 +62,18 @@ def _reason(fault: Exception) -> str:
         return f"The bot's database cannot be opened: {exit_codes.said(fault)}"
     told = str(getattr(fault, "orig", None) or fault).partition("\n")[0]
     return f"The bot's database cannot be opened: {told}"
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write the file whole or not at all, on disk before this returns, readable for its owner alone."""
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with os.fdopen(
+            os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8"
+        ) as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(path)
+    finally:
+        fresh.unlink(missing_ok=True)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import signal
 import sys
-from collections.abc import Iterator
 
+from cli.console.interactive import stopping
 from cli.demo.setup import DemoFailed, Installation, set_up
 from cli.demo.verification import Verifier
 
@@ -26,7 +25,7 @@ async def run_demo(
 ) -> int:
     """Run the demo until it is stopped or `seconds` have passed; 1 if an alert was lost or doubled."""
     try:
-        with _stopping() as stop:
+        with stopping(signal.SIGHUP) as stop:
             async with set_up(seed=seed, speed=speed, scenario=scenario) as installation:
                 verifier = Verifier(installation)
                 await _show(installation, verifier, stop, headless=headless, seconds=seconds)
@@ -82,18 +81,3 @@ async def _dashboard(installation: Installation) -> None:
         environ=installation.environ,
         notice=f"Slack: {installation.announcement['slack_page']}",
     )
-
-
-@contextlib.contextmanager
-def _stopping() -> Iterator[asyncio.Event]:
-    """An event that Ctrl-C, SIGTERM and a closed terminal set."""
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    for number in numbers:
-        loop.add_signal_handler(number, stop.set)
-    try:
-        yield stop
-    finally:
-        for number in numbers:
-            loop.remove_signal_handler(number)

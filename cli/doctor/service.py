@@ -12,7 +12,7 @@ from shared.api.client import OutreachClient
 from shared.api.errors import OutreachError, Unauthorized, Unreadable
 from shared.api.http.rate_limit import Priority
 from shared.settings import Settings, Workspace
-from shared.storage.webhook_subscriptions import FILE_NAME, WebhookFileUnreadable, WebhookFile
+from shared.storage.webhook_subscriptions import FILE_NAME, WebhookFile, WebhookFileUnreadable
 
 NOTICEABLE_SECONDS, FATAL_SECONDS = 5.0, 120.0
 """Slack refuses requests that are five minutes old, and signs with its own clock."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from collections.abc import Iterable
 
 from cli.parser.command_line import offered
@@ -40,24 +41,14 @@ def _section(title: str, entries: Iterable[tuple[str, str]], *, width: int) -> l
     for name, summary in entries:
         if len(name) >= _NAME_WIDTH:
             lines.append(f"  {name}")
-        first, *more = _filled(summary, width=max(20, width - _NAME_WIDTH - 2))
+        first, *more = textwrap.wrap(summary, max(20, width - _NAME_WIDTH - 2), break_on_hyphens=False)
         lines.append(f"  {name if len(name) < _NAME_WIDTH else '':<{_NAME_WIDTH}}{first}")
         lines += [" " * (_NAME_WIDTH + 2) + line for line in more]
     return lines
 
 
-def _filled(text: str, *, width: int) -> list[str]:
-    lines = [""]
-    for word in text.split():
-        if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
-            lines.append(word)
-        else:
-            lines[-1] = f"{lines[-1]} {word}".lstrip()
-    return lines
-
-
 def _terminal_width() -> int:
-    """$COLUMNS, or the terminal's, or 80; `shutil` would say it too and bring its compressors along."""
+    """$COLUMNS, the terminal's width, or 80, without `shutil`, which imports its compressors."""
     if os.environ.get("COLUMNS", "").isdecimal():
         return int(os.environ["COLUMNS"])
     try:
