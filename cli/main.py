@@ -33,7 +33,7 @@ def _run(line: Line) -> int:
         return _run_program(PROGRAMS[line.word], line)
     command = COMMANDS.get(line.word.lower())
     if command is None or not offered(command):
-        raise exit_codes.Misused(_unknown(line.word))
+        raise exit_codes.WrongUsage(_unknown(line.word))
     return _run_command(command, line)
 
 
@@ -68,7 +68,7 @@ def _help(words: Sequence[str]) -> int:
     elif (command := COMMANDS.get(words[0].lower())) and offered(command):
         arguments.command_parser(command).print_help()
     else:
-        raise exit_codes.Misused(_unknown(words[0]))
+        raise exit_codes.WrongUsage(_unknown(words[0]))
     return exit_codes.DONE
 
 
@@ -84,7 +84,7 @@ def _without_word(line: Line) -> int:
         print(help_screen.text())
         return exit_codes.DONE
     print(help_screen.text(), file=sys.stderr)
-    return exit_codes.MISUSED
+    return exit_codes.WRONG_USAGE
 
 
 def _unknown(word: str) -> str:

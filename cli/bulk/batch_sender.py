@@ -12,7 +12,7 @@ from cli.bulk.csv_format import Survey
 from cli.bulk.row_counts import Report, Tally, outcomes
 from cli.bulk.row_reader import Batch, Candidate, Outcome, Reader
 from cli.console import exit_codes
-from cli.console.progress import Mark, Show
+from cli.console.progress import ProgressCallback, ProgressUpdate
 from shared.api.errors import InvalidRequest
 from shared.api.models import AddResult
 
@@ -94,8 +94,10 @@ def _concerns_all(refusal: InvalidRequest) -> bool:
 class Run:
     """Keeps journal and report in step: the report first, then the journal that says how much of it counts."""
 
-    def __init__(self, book: Journal, report: Report, reader: Reader, *, size: int, show: Show) -> None:
-        self._book = book
+    def __init__(
+        self, journal: Journal, report: Report, reader: Reader, *, size: int, show: ProgressCallback
+    ) -> None:
+        self._journal = journal
         self._report = report
         self._reader = reader
         self._size = size
@@ -103,13 +105,13 @@ class Run:
 
     @property
     def tally(self) -> Tally:
-        return self._book.progress.tally
+        return self._journal.progress.tally
 
     async def send(self, add: Add, *, stop: asyncio.Event) -> bool:
         """Send what is left; False when it was stopped. Raises what `add` raises."""
-        before = self._book.progress
+        before = self._journal.progress
         if before.done:
-            exit_codes.complain(f"going on after row {before.done:,}, where it was interrupted")
+            exit_codes.print_error(f"going on after row {before.done:,}, where it was interrupted")
         return await send_all(
             self._reader.batches(after=before.done),
             add=add,
@@ -120,28 +122,30 @@ class Run:
         )
 
     def _announce(self, batch: Batch) -> None:
-        if batch.last_row > self._book.progress.sent:
-            self._book.write(sent=batch.last_row)
+        if batch.last_row > self._journal.progress.sent:
+            self._journal.write(sent=batch.last_row)
 
     def _settle(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
         """What became of the rows is known, and is not asked again."""
         self._report.append(outcomes)
         tally = self.tally.with_(outcomes)
-        self._book.write(done=batch.last_row, report_size=self._report.size, tally=tally)
-        story = f"{tally.added:,} added, {tally.skipped:,} skipped, {tally.refused:,} refused"
-        self._show(Mark(count=tally.rows, what="rows", part=batch.position / self._size, story=story))
+        self._journal.write(done=batch.last_row, report_size=self._report.size, tally=tally)
+        detail = f"{tally.added:,} added, {tally.skipped:,} skipped, {tally.refused:,} refused"
+        self._show(
+            ProgressUpdate(count=tally.rows, what="rows", part=batch.position / self._size, detail=detail)
+        )
 
 
-def open_report(book: Journal, *, survey: Survey, wanted: Path | None) -> Report:
+def open_report(journal: Journal, *, survey: Survey, wanted: Path | None) -> Report:
     """The report that the journal knows, or a new file; raises `FileExistsError` rather than overwrite one."""
-    progress = book.progress
+    progress = journal.progress
     if progress.report and Path(progress.report).exists():
         path = Path(progress.report)
         return Report(path, size=min(progress.report_size, path.stat().st_size))
     path = (wanted or _free(survey.path)).absolute()
     if path.exists():
         raise FileExistsError(f"{path} is there already; name another file with --report")
-    book.write(report=str(path), report_size=0)
+    journal.write(report=str(path), report_size=0)
     return Report(path)
 
 

@@ -20,7 +20,7 @@ from typing import IO, Any
 from cli.bulk.csv_format import guarded
 from cli.console import exit_codes
 from cli.console.interactive import stopping
-from cli.console.progress import Mark, gauge
+from cli.console.progress import ProgressUpdate, progress_bar
 from shared.api.client import OutreachClient
 from shared.api.decoding.field_names import LEAD, fold
 from shared.api.http.rate_limit import Priority
@@ -35,7 +35,7 @@ def run(options: Namespace) -> int:
     """Write the file and say on stderr how many leads it holds."""
     form = options.format or SUFFIXES.get(options.file.suffix.lower())
     if form is None:
-        raise exit_codes.Misused(
+        raise exit_codes.WrongUsage(
             f"is {options.file} to be CSV or JSON lines? Say --format csv or --format jsonl"
         )
     if not options.file.absolute().parent.is_dir():
@@ -81,14 +81,14 @@ async def _gather(
     """Every lead as a line of JSON; returns the names of all fields, and the count."""
     titles, count = dict.fromkeys(STANDARD), 0
     pages = client.iter_pages(sequence_id=sequence_id, status=status, priority=Priority.BULK)
-    with gauge() as show:
+    with progress_bar() as show:
         async for page in pages:
             for lead in page.items:
                 record = record_of(lead)
                 titles |= dict.fromkeys(record)
                 gathered.write(json.dumps(record, ensure_ascii=False) + "\n")
             count += len(page.items)
-            show(Mark(count=count))
+            show(ProgressUpdate(count=count))
             if stop.is_set():
                 raise exit_codes.Interrupted("stopped; no file was written")
     return tuple(titles), count

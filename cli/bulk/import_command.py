@@ -15,7 +15,7 @@ from cli.bulk.csv_format import Survey, Unusable, survey
 from cli.bulk.row_counts import Tally
 from cli.bulk.row_reader import Outcome, Reader
 from cli.console import exit_codes
-from cli.console.progress import Mark, gauge
+from cli.console.progress import ProgressUpdate, progress_bar
 
 if TYPE_CHECKING:
     from cli.bulk.batch_sender import Run
@@ -31,7 +31,7 @@ def run(options: Namespace) -> int:
             return _try_out(found, assignments, as_json=options.json)
         return asyncio.run(_import(options, found, assignments))
     except Unclear as fault:
-        raise exit_codes.Misused(str(fault)) from None
+        raise exit_codes.WrongUsage(str(fault)) from None
     except (Unusable, checkpoint.Busy) as fault:
         raise exit_codes.Failed(str(fault)) from None
 
@@ -40,12 +40,12 @@ def _try_out(found: Survey, assignments: Sequence[Assignment], *, as_json: bool)
     """Read every row as an import would; the service is not asked."""
     reader, sendable, refused = Reader(found, assignments), 0, 0
     shown: list[Outcome] = []
-    with gauge() as show:
+    with progress_bar() as show:
         for batch in reader.batches():
             sendable += len(batch.leads)
             refused += len(batch.refusals)
             shown += batch.refusals[: 10 - len(shown)]
-            show(Mark(count=sendable + refused, what="rows", part=batch.position / found.size))
+            show(ProgressUpdate(count=sendable + refused, what="rows", part=batch.position / found.size))
     preview.show_trial(sendable, refused, shown, as_json=as_json)
     return exit_codes.DONE
 
@@ -64,15 +64,15 @@ async def _import(options: Namespace, found: Survey, assignments: Sequence[Assig
         sequence = await named_sequence(client, options.to, command=("import", str(options.file), "--to"))
         target = f"{workspace.base_url} {workspace.name}"
         name = checkpoint.key(found, assignments, workspace=target, sequence=sequence.id)
-        with checkpoint.opened(settings.state_dir / "imports", name) as book, stopping() as stop:
-            report = open_report(book, survey=found, wanted=options.report)
-            with contextlib.closing(report), gauge() as show:
-                run = Run(book, report, Reader(found, assignments), size=found.size, show=show)
+        with checkpoint.opened(settings.state_dir / "imports", name) as journal, stopping() as stop:
+            report = open_report(journal, survey=found, wanted=options.report)
+            with contextlib.closing(report), progress_bar() as show:
+                run = Run(journal, report, Reader(found, assignments), size=found.size, show=show)
                 add = partial(client.add_leads, sequence.id, priority=Priority.BULK)
                 complete = await _told_how_to_go_on(run, run.send(add, stop=stop))
             if not complete:
                 raise exit_codes.Interrupted(_resumable(run.tally))
-            book.close()
+            journal.close()
     preview.show_result(run.tally, sequence=sequence.label, report=str(report.path), as_json=options.json)
     return exit_codes.DONE
 

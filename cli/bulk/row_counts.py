@@ -32,7 +32,7 @@ class Tally:
         return self.added + self.skipped + self.refused + self.unknown
 
     def with_(self, outcomes: Iterable[Outcome]) -> Self:
-        counts = Counter(outcome.word for outcome in outcomes)
+        counts = Counter(outcome.kind for outcome in outcomes)
         return type(self)(**{word: count + counts[word] for word, count in asdict(self).items()})  # type: ignore[index] # the fields are the words
 
 
@@ -78,7 +78,7 @@ class Report:
         return self._file.tell()
 
     def append(self, outcomes: Iterable[Outcome]) -> None:
-        self._write((o.row, guarded(o.email), o.word, guarded(o.reason)) for o in outcomes)
+        self._write((o.row, guarded(o.email), o.kind, guarded(o.reason)) for o in outcomes)
 
     def close(self) -> None:
         self._file.close()

@@ -12,7 +12,7 @@ from typing import BinaryIO, Literal, NamedTuple
 from cli.bulk.columns import Assignment
 from cli.bulk.csv_format import Survey, Unusable, lenient, unguarded
 
-Word = Literal["added", "skipped", "refused", "unknown"]
+OutcomeKind = Literal["added", "skipped", "refused", "unknown"]
 
 BATCH = 1000
 """Leads in one request at most."""
@@ -40,7 +40,7 @@ class Outcome(NamedTuple):
 
     row: int
     email: str
-    word: Word
+    kind: OutcomeKind
     reason: str = ""
 
 

@@ -48,7 +48,7 @@ def bot(options: Namespace) -> int:
 def dashboard(options: Namespace) -> int:
     """The dashboard in front, or with `--once` one snapshot on stdout."""
     if (options.json or options.svg) and not options.once:
-        raise exit_codes.Misused("--json and --svg belong to --once: `outreach dashboard --once --json`")
+        raise exit_codes.WrongUsage("--json and --svg belong to --once: `outreach dashboard --once --json`")
     if options.follow:
         return _follow(options)
     if options.once:
@@ -56,7 +56,7 @@ def dashboard(options: Namespace) -> int:
     if options.web:
         return _serving(_web(options))
     if not attended():
-        raise exit_codes.Misused(NO_TERMINAL)
+        raise exit_codes.WrongUsage(NO_TERMINAL)
     return asyncio.run(_front(options))
 
 
@@ -149,7 +149,7 @@ async def _serve_sandbox(options: Namespace) -> None:
             try:
                 sandbox = await exits.enter_async_context(Sandbox(chosen))
             except ValueError as fault:
-                raise exit_codes.Misused(str(fault)) from None
+                raise exit_codes.WrongUsage(str(fault)) from None
             print(json.dumps(sandbox.announcement), flush=True)
             await _stopped_or_orphaned(stop)
 

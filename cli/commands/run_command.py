@@ -48,7 +48,7 @@ def _quoted(word: str) -> str:
 
 
 async def _answer(invocation: Invocation, options: Namespace) -> Card:
-    from cli.console.progress import Mark, gauge
+    from cli.console.progress import ProgressUpdate, progress_bar
     from cli.console.resources import open_records
     from shared import operations
     from shared.domain.records import Actor
@@ -68,8 +68,8 @@ async def _answer(invocation: Invocation, options: Namespace) -> Card:
             pages_searched=PAGES_SEARCHED,
             settings=settings,
         )
-        with gauge() if invocation.command.name in SEARCHING else contextlib.nullcontext(_unseen) as show:
-            seen = replace(context, progress=lambda count: show(Mark(count=count, what="leads looked at")))
+        with progress_bar() if invocation.command.name in SEARCHING else contextlib.nullcontext(_unseen) as show:
+            seen = replace(context, progress=lambda count: show(ProgressUpdate(count=count, what="leads looked at")))
             card = await operations.run(invocation, seen)
         if not operations.confirming_command(card):
             return card
@@ -82,7 +82,7 @@ def _unseen(_mark: object) -> None:
 
 
 def _ask(card: Card) -> None:
-    """Show what would be done, and go on only after a yes."""
+    """ProgressCallback what would be done, and go on only after a yes."""
     card_output.show(replace(card, buttons=()), stream=sys.stderr)
     print("Go on? [y/N] ", end="", file=sys.stderr, flush=True)
     if not attended() or sys.stdin.readline().strip().lower() not in {"y", "yes"}:

@@ -64,7 +64,7 @@ def _create(book: WebhookFile, workspace: Workspace, settings: Settings, options
     _must_be_writable(book)
     expected = PATH if workspace.name == settings.default_workspace else f"{PATH}/{workspace.name}"
     if not urlsplit(url).path.rstrip("/").endswith(expected):
-        exit_codes.complain(
+        exit_codes.print_error(
             f"note: the bot takes these deliveries at …{expected}, and the address ends otherwise"
         )
     kept = asyncio.run(_subscribe(book, workspace, settings, url=url, events=events))
@@ -97,12 +97,12 @@ async def _subscribe(
 
 def _address(url: str | None) -> str:
     if not url:
-        raise exit_codes.Misused(f"webhooks create needs --url https://YOUR-HOST{PATH}")
+        raise exit_codes.WrongUsage(f"webhooks create needs --url https://YOUR-HOST{PATH}")
     parts = urlsplit(url)
     if not parts.hostname or parts.scheme not in {"http", "https"}:
-        raise exit_codes.Misused(f"“{url}” is no web address; it looks like https://ops.example.com{PATH}")
+        raise exit_codes.WrongUsage(f"“{url}” is no web address; it looks like https://ops.example.com{PATH}")
     if parts.scheme == "http" and parts.hostname not in LOOPBACK:
-        raise exit_codes.Misused("the service delivers to https addresses only")
+        raise exit_codes.WrongUsage("the service delivers to https addresses only")
     return url
 
 
@@ -111,7 +111,7 @@ def _kinds(events: Sequence[str]) -> tuple[str, ...]:
         if event not in EVENT_KINDS:
             near = get_close_matches(event, EVENT_KINDS, n=1)
             hint = f"did you mean {near[0]}?" if near else f"it can be: {', '.join(EVENT_KINDS)}"
-            raise exit_codes.Misused(f"there is no event “{event}”; {hint}")
+            raise exit_codes.WrongUsage(f"there is no event “{event}”; {hint}")
     return tuple(dict.fromkeys(events)) or EVENT_KINDS
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from shared.domain.card import Card
 
-DONE, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
+DONE, FAILED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 
 
 class Failed(Exception):
@@ -31,10 +31,10 @@ class Refused(Exception):
         super().__init__(card.summary)
 
 
-class Misused(Exception):
+class WrongUsage(Exception):
     """The command line or the configuration is wrong; the text says what would be right."""
 
-    code = MISUSED
+    code = WRONG_USAGE
 
 
 class Interrupted(Exception):
@@ -49,7 +49,7 @@ def guard(act: Callable[[], int]) -> int:
         code = act()
         sys.stdout.flush()
     except SystemExit as ending:  # argparse has printed its message
-        return ending.code if isinstance(ending.code, int) else MISUSED
+        return ending.code if isinstance(ending.code, int) else WRONG_USAGE
     except BrokenPipeError:
         return _reader_left()
     except KeyboardInterrupt:
@@ -59,11 +59,11 @@ def guard(act: Callable[[], int]) -> int:
     return code
 
 
-def complain(text: str) -> None:
+def print_error(text: str) -> None:
     print(f"outreach: {text}", file=sys.stderr)
 
 
-def said(fault: OSError) -> str:
+def os_error_text(fault: OSError) -> str:
     return f"{fault.filename}: {fault.strerror}" if fault.filename and fault.strerror else str(fault)
 
 
@@ -77,8 +77,8 @@ def _explain(fault: Exception) -> int:
     """Print what went wrong and return the exit code."""
     if isinstance(fault, ExceptionGroup):  # of tasks that failed together, the first is enough
         return _explain(fault.exceptions[0])
-    if isinstance(fault, Interrupted | Failed | Misused):
-        complain(str(fault))
+    if isinstance(fault, Interrupted | Failed | WrongUsage):
+        print_error(str(fault))
         return fault.code
 
     from cli.console import card_output
@@ -90,10 +90,10 @@ def _explain(fault: Exception) -> int:
 
     if isinstance(fault, UsageError | Refused):
         card_output.show(fault.card, stream=sys.stderr)
-        return MISUSED if isinstance(fault, UsageError) else FAILED
+        return WRONG_USAGE if isinstance(fault, UsageError) else FAILED
     if isinstance(fault, SettingsError | UnknownWorkspace):
-        complain(str(fault))
-        return MISUSED
+        print_error(str(fault))
+        return WRONG_USAGE
     if isinstance(fault, OutreachError | RecordsUnavailable | DatabaseUnusable):
         from shared.operations import error_card
 
@@ -109,7 +109,9 @@ def _report_bug(fault: Exception) -> int:
 
         traceback.print_exception(fault)
     if isinstance(fault, OSError):
-        complain(said(fault))
+        print_error(os_error_text(fault))
         return FAILED
-    complain(f"this should not have happened ({type(fault).__name__}); OUTREACH_LOG_LEVEL=DEBUG shows where")
+    print_error(
+        f"this should not have happened ({type(fault).__name__}); OUTREACH_LOG_LEVEL=DEBUG shows where"
+    )
     return FAILED

@@ -12,32 +12,32 @@ EVERY_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class ProgressUpdate:
     """How far a job is: `part` of the whole as a fraction (None: nobody knows), and how many of `what`."""
 
     count: int
     what: str = "leads"
     part: float | None = None
-    story: str = ""
+    detail: str = ""
 
 
-Show = Callable[[Mark], None]
+ProgressCallback = Callable[[ProgressUpdate], None]
 
 
 @contextlib.contextmanager
-def gauge() -> Iterator[Show]:
-    """What to call with each mark, as fits stderr."""
+def progress_bar() -> Iterator[ProgressCallback]:
+    """What to call with each update, as fits stderr."""
     began = time.monotonic()
     with _bar(began) if sys.stderr.isatty() else _lines(began) as show:
         yield show
 
 
-def line(mark: Mark, *, seconds: float) -> str:
+def line(update: ProgressUpdate, *, seconds: float) -> str:
     """`12,000 leads, 950/s, 0:40 left; 11,900 added`."""
-    parts = [f"{mark.count:,} {mark.what}", f"{mark.count / max(seconds, 0.001):,.0f}/s"]
-    if mark.part:
-        parts.append(f"{clock(seconds * (1 - mark.part) / mark.part)} left")
-    return ", ".join(parts) + (f"; {mark.story}" if mark.story else "")
+    parts = [f"{update.count:,} {update.what}", f"{update.count / max(seconds, 0.001):,.0f}/s"]
+    if update.part:
+        parts.append(f"{clock(seconds * (1 - update.part) / update.part)} left")
+    return ", ".join(parts) + (f"; {update.detail}" if update.detail else "")
 
 
 def clock(seconds: float) -> str:
@@ -48,21 +48,21 @@ def clock(seconds: float) -> str:
 
 
 @contextlib.contextmanager
-def _lines(began: float) -> Iterator[Show]:
+def _lines(began: float) -> Iterator[ProgressCallback]:
     said_at = began
 
-    def show(mark: Mark) -> None:
+    def show(update: ProgressUpdate) -> None:
         nonlocal said_at
         now = time.monotonic()
         if now - said_at >= EVERY_SECONDS:
             said_at = now
-            print(line(mark, seconds=now - began), file=sys.stderr, flush=True)
+            print(line(update, seconds=now - began), file=sys.stderr, flush=True)
 
     yield show
 
 
 @contextlib.contextmanager
-def _bar(began: float) -> Iterator[Show]:
+def _bar(began: float) -> Iterator[ProgressCallback]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
@@ -71,9 +71,9 @@ def _bar(began: float) -> Iterator[Show]:
     with Progress(BarColumn(bar_width=20), story, console=console, transient=True) as progress:
         task = progress.add_task("", total=None)
 
-        def show(mark: Mark) -> None:
-            total = None if mark.part is None else 1.0
-            said = line(mark, seconds=time.monotonic() - began)
-            progress.update(task, total=total, completed=mark.part or 0.0, description=said)
+        def show(update: ProgressUpdate) -> None:
+            total = None if update.part is None else 1.0
+            said = line(update, seconds=time.monotonic() - began)
+            progress.update(task, total=total, completed=update.part or 0.0, description=said)
 
         yield show

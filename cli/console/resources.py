@@ -59,7 +59,7 @@ async def open_records(settings: Settings) -> AsyncIterator[Records]:
 
 def _reason(fault: Exception) -> str:
     if isinstance(fault, OSError):
-        return f"The bot's database cannot be opened: {exit_codes.said(fault)}"
+        return f"The bot's database cannot be opened: {exit_codes.os_error_text(fault)}"
     told = str(getattr(fault, "orig", None) or fault).partition("\n")[0]
     return f"The bot's database cannot be opened: {told}"
 

@@ -13,17 +13,17 @@ class Finding:
 
     check: str
     tone: Tone
-    word: str
+    found: str
     cure: str = ""
 
 
-def good(check: str, word: str) -> Finding:
-    return Finding(check=check, tone=Tone.GOOD, word=word)
+def good(check: str, found: str) -> Finding:
+    return Finding(check=check, tone=Tone.GOOD, found=found)
 
 
-def doubtful(check: str, word: str, *, cure: str) -> Finding:
-    return Finding(check=check, tone=Tone.WARN, word=word, cure=cure)
+def doubtful(check: str, found: str, *, cure: str) -> Finding:
+    return Finding(check=check, tone=Tone.WARN, found=found, cure=cure)
 
 
-def bad(check: str, word: str, *, cure: str) -> Finding:
-    return Finding(check=check, tone=Tone.BAD, word=word, cure=cure)
+def bad(check: str, found: str, *, cure: str) -> Finding:
+    return Finding(check=check, tone=Tone.BAD, found=found, cure=cure)

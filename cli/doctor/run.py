@@ -74,14 +74,14 @@ def _card(findings: Sequence[Finding]) -> Card:
 
 def _line(finding: Finding) -> str:
     cure = f". {finding.cure}" if finding.cure else ""
-    return f"{WORDS[finding.tone]}: {finding.word.rstrip('.')}{cure}"
+    return f"{WORDS[finding.tone]}: {finding.found.rstrip('.')}{cure}"
 
 
 def _data(finding: Finding) -> dict[str, object]:
     return {
         "check": finding.check,
         "status": WORDS[finding.tone],
-        "found": finding.word,
+        "found": finding.found,
         "cure": finding.cure or None,
     }
 
@@ -109,5 +109,5 @@ async def _shapes(options: Namespace) -> Mapping[str, Collection[str]]:
         if failed and not client.shapes:
             raise failed[0]
         for failure in failed:
-            exit_codes.complain(str(failure))
+            exit_codes.print_error(str(failure))
         return client.shapes

@@ -20,7 +20,7 @@ PROGRAM = (sys.executable, "-P", "-m", "outreach_ops")
 
 
 @dataclass(frozen=True)
-class Told:
+class Run:
     """What a run of the program came to."""
 
     code: int
@@ -42,13 +42,13 @@ class Shell:
         self.set = patch.setenv
         self.unset = patch.delenv
 
-    def run(self, *words: str, columns: int | None = None) -> Told:
+    def run(self, *words: str, columns: int | None = None) -> Run:
         """In this process: fast, and just as real behind the file descriptors."""
         self.set("COLUMNS", str(columns or ""))
         self._capsys.readouterr()
         code = main(words)
         told = self._capsys.readouterr()
-        return Told(code, told.out, told.err)
+        return Run(code, told.out, told.err)
 
     def start(self, *words: str, **options: Any) -> subprocess.Popen[str]:
         """In a process of its own, to be stopped, killed or piped."""

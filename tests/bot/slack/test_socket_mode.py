@@ -71,7 +71,7 @@ async def test_commands_come_by_the_socket_and_deliveries_by_http(tmp_path: Path
         told = await until(lambda: while_connected(house))
         assert told["connected_since"] > 0
         assert told["last_message_age"] < 5
-        assert (await diagnosed(house)).word.startswith("heard from")
+        assert (await diagnosed(house)).found.startswith("heard from")
         assert (await house.http.post(f"{house.url}/slack/events")).status == 404
 
 
@@ -80,7 +80,7 @@ async def test_a_connection_that_is_cut_is_built_anew(tmp_path: Path) -> None:
         await house.control("sockets", act="cut")
         assert (await connected(house, times=2))["last_loss"] == "cut"
         assert await answers(house)
-        assert "built anew 1×, last: cut" in (await diagnosed(house)).word
+        assert "built anew 1×, last: cut" in (await diagnosed(house)).found
         await house.say("doctor")
 
         async def said() -> bool:
@@ -108,7 +108,7 @@ async def test_socket_mode_switched_off_while_the_bot_runs_is_said_until_it_is_o
         await until(refused)
         told = await diagnosed(house)
         assert told.tone is Tone.BAD
-        assert told.word.startswith("refused")
+        assert told.found.startswith("refused")
         assert (await house.get("/readyz"))[0] == 200, "deliveries are taken in any case"
         await house.control("sockets", act="enable")
         await connected(house, times=2)

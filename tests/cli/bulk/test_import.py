@@ -166,7 +166,7 @@ async def test_a_lead_that_the_service_refuses_does_not_take_the_others_along() 
 
     leads = candidates("a@b.co", "bad@b.co", "c@b.co", "d@b.co", "bad2@b.co")
     assert await sent([leads], add, lambda _, told: settled.extend(told))
-    assert [o.word for o in settled] == ["added", "refused", "added", "added", "refused"]
+    assert [o.kind for o in settled] == ["added", "refused", "added", "added", "refused"]
 
 
 async def test_a_refused_sequence_fails_the_import_instead_of_every_lead() -> None:
@@ -233,9 +233,9 @@ def candidates(*emails: str) -> list[Candidate]:
 def test_of_two_rows_with_one_address_the_later_is_the_one_skipped() -> None:
     result = AddResult(added=1, skipped=(Skipped(email="A@b.co", reason="duplicate"),))
     told = list(outcomes(candidates("a@b.co", "a@b.co"), result))
-    assert [(o.row, o.word, o.reason) for o in told] == [(2, "added", ""), (3, "skipped", "duplicate")]
+    assert [(o.row, o.kind, o.reason) for o in told] == [(2, "added", ""), (3, "skipped", "duplicate")]
 
 
 def test_a_service_that_does_not_say_whom_it_skipped_makes_the_rows_unknown() -> None:
     result = AddResult(added=1, skipped=(Skipped(reason="duplicate"),))
-    assert {o.word for o in outcomes(candidates("a@b.co", "c@d.co"), result)} == {"unknown"}
+    assert {o.kind for o in outcomes(candidates("a@b.co", "c@d.co"), result)} == {"unknown"}

@@ -27,7 +27,7 @@ PATIENCE = 20
     ("fault", "code", "said"),
     [
         (exit_codes.Failed("no"), 1, "outreach: no"),
-        (exit_codes.Misused("wrong"), 2, "outreach: wrong"),
+        (exit_codes.WrongUsage("wrong"), 2, "outreach: wrong"),
         (exit_codes.Interrupted("stopped"), 130, "outreach: stopped"),
         (KeyboardInterrupt(), 130, ""),
         (BrokenPipeError(), 0, ""),

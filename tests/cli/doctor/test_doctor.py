@@ -16,7 +16,7 @@ from bot.slack.manifest import SCOPES
 from cli.doctor.service import clock
 from cli.doctor.slack import scopes
 from shared.domain.card import Tone
-from tests.cli.conftest import Shell, Told
+from tests.cli.conftest import Run, Shell
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def slack(shell: Shell, sandbox: dict[str, Any]) -> Shell:
     return shell
 
 
-def findings(told: Told) -> dict[str, dict[str, str]]:
+def findings(told: Run) -> dict[str, dict[str, str]]:
     return {finding["check"]: finding for finding in told.data}
 
 
@@ -149,7 +149,7 @@ def test_a_clock_that_is_off_is_told_before_slack_refuses_it(seconds: int, tone:
 def test_missing_scopes_are_named() -> None:
     found = scopes("commands,chat:write")
     assert found.tone is Tone.BAD
-    assert "channels:history" in found.word
+    assert "channels:history" in found.found
     assert scopes(None).tone is Tone.WARN
 
 
@@ -168,6 +168,6 @@ def test_a_scope_that_can_be_spared_is_told_by_what_is_so_without_it(
     missing: str, says: str, cure: str
 ) -> None:
     found = scopes(",".join(scope for scope in SCOPES if scope != missing))
-    assert (found.tone, found.word) == (Tone.WARN, says)
+    assert (found.tone, found.found) == (Tone.WARN, says)
     assert cure in found.cure
     assert ("invite" in found.cure) is (missing == "chat:write.public")
