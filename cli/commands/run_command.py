@@ -68,8 +68,14 @@ async def _answer(invocation: Invocation, options: Namespace) -> Card:
             pages_searched=PAGES_SEARCHED,
             settings=settings,
         )
-        with progress_bar() if invocation.command.name in SEARCHING else contextlib.nullcontext(_unseen) as show:
-            seen = replace(context, progress=lambda count: show(ProgressUpdate(count=count, what="leads looked at")))
+        with (
+            progress_bar()
+            if invocation.command.name in SEARCHING
+            else contextlib.nullcontext(_unseen) as show
+        ):
+            seen = replace(
+                context, progress=lambda count: show(ProgressUpdate(count=count, what="leads looked at"))
+            )
             card = await operations.run(invocation, seen)
         if not operations.confirming_command(card):
             return card
