@@ -34,8 +34,7 @@ from shared.operations import subscription_sources
 from shared.operations.context import CommandContext
 from shared.operations.outcome import show_time
 from shared.operations.sequences import UNDO
-from shared.settings import UnknownWorkspace
-from shared.settings.roles_section import CLAIM
+from shared.settings import CLAIM, UnknownWorkspace
 
 FORMS = ("pause", "subscribe", "add")
 """The commands that can be filled in instead of typed."""

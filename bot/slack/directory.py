@@ -16,7 +16,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.slack.permissions import Organization, Person
 from bot.telemetry import metrics
-from shared.settings.roles_section import MEMBERS
+from shared.settings import MEMBERS
 
 KEPT, BELIEVED = 600.0, 3600.0
 """Seconds for which an answer is used without asking again, and for which it is used where Slack does not answer."""

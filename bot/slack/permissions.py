@@ -14,7 +14,7 @@ from typing import Any
 
 from shared.commands import Command, Role
 from shared.domain.card import Card, Tone
-from shared.settings.roles_section import MEMBERS, Roles
+from shared.settings import MEMBERS, Roles
 
 EVERYBODY = Roles()
 """What holds without any `[roles]`."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from cli.parser.arguments import program_parser
 from cli.parser.shell_commands import PROGRAMS, Program
 from shared.commands import COMMANDS, Command, Face
-from shared.settings import commented_template
+from shared.settings.template import commented_template
 
 EVERYWHERE = {"--help", "--config", "--workspace"}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cli.console import exit_codes
 from cli.console.resources import write_private
-from shared.settings import commented_template
+from shared.settings.template import commented_template
 
 
 def init(options: Namespace) -> int:

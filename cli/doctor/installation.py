@@ -23,7 +23,7 @@ def configuration(config: Path | None) -> tuple[Settings | None, list[Finding]]:
         settings = load(config=config, needs=tuple(Need))
         return settings, list(_privacy(settings))
     except SettingsError as refusal:
-        faults = [bad("Configuration", f"{f.name} {f.problem}", cure=f.cure) for f in refusal.faults]
+        faults = [bad("Configuration", f"{f.name} {f.problem}", cure=f.fix) for f in refusal.problems]
     try:
         return load(config=config), faults
     except SettingsError:

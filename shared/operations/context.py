@@ -65,7 +65,7 @@ async def open_client(
             base_url=workspace.base_url,
             api_key=key,
             pacer=budget,
-            fields=workspace.fields,
+            fields={str(key): paths for key, paths in workspace.fields.items()},
             transport=transport,
         ) as client,
     ):

@@ -1,43 +1,60 @@
-"""Typed settings from the environment and `outreach.toml`; refused with every fault at once (contract, section 3).
+"""Typed settings from the environment and `outreach.toml`; everything missing or wrong is reported at once.
 
 Secrets are `SecretStr` from the first moment, and no message repeats a value that was given.
 """
 
 from __future__ import annotations
 
+import difflib
 import os
+import re
+import tomllib
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 import platformdirs
-from pydantic import SecretStr, ValidationError
-from sqlalchemy.engine import URL
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
-from shared.domain.alert_settings import AlertPolicy, Routing
-from shared.domain.health import DEFAULT as DEFAULT_THRESHOLDS
-from shared.domain.health import Thresholds
-from shared.settings import config_table
-from shared.settings.config_table import BY_NAME, commented_template
-from shared.settings.model import Given, GivenWorkspace, explain
-from shared.settings.roles_section import Roles
-from shared.storage.database import beside, parse_url
+from shared.settings.declarations import FIELDS, VARIABLES, SettingPath, keys_of, table_model
+from shared.settings.model import (
+    APPLICATION,
+    DEFAULT,
+    Roles,
+    Settings,
+    SlackSettings,
+    UnknownWorkspace,
+    Workspace,
+    WorkspaceSection,
+)
+from shared.settings.value_types import CLAIM, MEMBERS
 
 __all__ = [
-    "Fault",
+    "CLAIM",
+    "DEFAULT",
+    "MEMBERS",
     "Need",
+    "Roles",
+    "SettingProblem",
     "Settings",
     "SettingsError",
     "SlackSettings",
     "UnknownWorkspace",
     "Workspace",
-    "commented_template",
     "load",
 ]
 
-DEFAULT = "default"
+FILE_NAME = "outreach.toml"
+PLAIN_WORDS = {
+    "int_parsing": "is not a whole number.",
+    "float_parsing": "is not a number.",
+    "string_type": "is not text; put it into quotes.",
+    "dict_type": "is not a table.",
+    "model_type": "is not a table.",
+}
 
 
 class Need(StrEnum):
@@ -49,95 +66,26 @@ class Need(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
-    """What is wrong with one setting, and what mends it."""
+class SettingProblem:
+    """What is wrong with one setting, and what to do about it."""
 
     name: str
     problem: str
-    cure: str
+    fix: str
 
 
 class SettingsError(Exception):
     """Some settings are missing or wrong."""
 
-    def __init__(self, faults: Collection[Fault]) -> None:
-        self.faults = tuple(faults)
+    def __init__(self, problems: Collection[SettingProblem]) -> None:
+        self.problems = tuple(problems)
         super().__init__(str(self))
 
     def __str__(self) -> str:
-        head = "1 setting needs" if len(self.faults) == 1 else f"{len(self.faults)} settings need"
-        lines = (f"  {fault.name} {fault.problem}\n      {fault.cure}" for fault in self.faults)
+        count = len(self.problems)
+        head = "1 setting needs" if count == 1 else f"{count} settings need"
+        lines = (f"  {one.name} {one.problem}\n      {one.fix}" for one in self.problems)
         return "\n".join([f"{head} attention:", *lines])
-
-
-class UnknownWorkspace(Exception):
-    """There is no such workspace in the settings."""
-
-    def __init__(self, name: str, *, known: Collection[str]) -> None:
-        self.name, self.known = name, tuple(known)
-        super().__init__(f"there is no workspace “{name}”; known: {', '.join(self.known)}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Workspace:
-    """One workspace of the service: where it is, its key, its secrets as far as the settings hold them."""
-
-    name: str
-    base_url: str
-    api_key: SecretStr
-    webhook_secrets: tuple[SecretStr, ...] = ()
-    alert_channel: str | None = None
-    rate: float = 9.5
-    fields: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    thresholds: Thresholds = DEFAULT_THRESHOLDS
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SlackSettings:
-    """How Slack is reached: HTTP with a signing secret, or Socket Mode when there is an app token."""
-
-    bot_token: SecretStr | None = None
-    signing_secret: SecretStr | None = None
-    app_token: SecretStr | None = None
-    api_url: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """Everything that was set; the sections at the end are as the file has them."""
-
-    file: Path | None
-    host: str
-    port: int
-    database: URL
-    state_dir: Path
-    poll_seconds: float
-    log_level: str
-    slack: SlackSettings
-    workspaces: Mapping[str, Workspace]
-    default_workspace: str
-    routes: Routing
-    alert_policy: AlertPolicy
-    roles: Roles
-    dashboard: Mapping[str, Any]
-
-    @property
-    def budget_database(self) -> URL:
-        if self.database.get_backend_name() != "sqlite":
-            return self.database
-        return URL.create("sqlite", database=str(_own_state() / "budget.db"))
-
-    @property
-    def history_database(self) -> URL:
-        return beside(self.database, "history")
-
-    def workspace(self, name: str | None = None) -> Workspace:
-        """The named workspace (case ignored), or the default; raises `UnknownWorkspace`."""
-        wanted = (name or self.default_workspace).casefold()
-        for known, workspace in self.workspaces.items():
-            if known.casefold() == wanted:
-                return workspace
-        raise UnknownWorkspace(name or "", known=self.workspaces)
 
 
 def load(
@@ -146,164 +94,136 @@ def load(
     needs: Collection[Need] = (),
     environ: Mapping[str, str] = os.environ,
 ) -> Settings:
-    """Read environment and file; raises `SettingsError` with every fault at once."""
-    faults: list[Fault] = []
-    file, in_file = _read_file(config, environ=environ, faults=faults)
-    in_environment = config_table.read_environment(environ)
-    faults += _missing(in_file | in_environment, needs=needs)
-    given: Given | None = None
+    """Read environment and file; raises `SettingsError` with everything that is missing or wrong."""
+    file, named_by = _find_file(config, environ=environ)
+    problems: list[SettingProblem] = []
+    given: dict[str, Any] = {}
     try:
-        given = Given.of(environment=in_environment, file=in_file)
+        given = _read_file(file) if file else {}
+    except ValueError as error:
+        fix = "Correct the file, or name another; `outreach init` writes a fresh one."
+        problems.append(
+            SettingProblem(name=named_by or str(file), problem=f"cannot be used: {error}", fix=fix)
+        )
+    from_environment = _add_environment(given, environ)
+    problems += _missing(given, needs=needs)
+    try:
+        settings = Settings.model_validate(given, context=file)
     except ValidationError as error:
-        faults += [Fault(**told) for told in explain(error, environment=in_environment)]
-    if faults or given is None:
-        raise SettingsError(faults)
-    return _settle(given, file=file)
+        details = error.errors(include_input=False)
+        raise SettingsError([*problems, *(_explain(one, from_environment) for one in details)]) from None
+    named = {"OUTREACH_WORKSPACE": settings.default_workspace}
+    named |= {f"{rule.place} workspace": rule.workspace for rule in settings.routes.rules if rule.workspace}
+    fix = f"Name one of: {', '.join(settings.workspaces)}."
+    problems += [
+        SettingProblem(name=place, problem="names an unknown workspace.", fix=fix)
+        for place, name in named.items()
+        if name not in settings.workspaces
+    ]
+    if problems:
+        raise SettingsError(problems)
+    return settings
 
 
-def _read_file(
-    config: Path | None, *, environ: Mapping[str, str], faults: list[Fault]
-) -> tuple[Path | None, dict[str, Any]]:
-    file, named_by = config_table.find_file(config, environ=environ)
-    if file is None:
-        return None, {}
+def _find_file(config: Path | None, *, environ: Mapping[str, str]) -> tuple[Path | None, str]:
+    """The file to read and what named it ("" where it was merely found)."""
+    if config is not None:
+        return config, "--config"
+    if named := environ.get("OUTREACH_CONFIG", "").strip():
+        return Path(named).expanduser(), "OUTREACH_CONFIG"
+    places = (Path(), Path(platformdirs.user_config_dir(APPLICATION, appauthor=False)))
+    return next((place / FILE_NAME for place in places if (place / FILE_NAME).is_file()), None), ""
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    """The file's tables; raises `ValueError` with the line of an error, never its text, which may be a secret."""
     try:
-        return file, config_table.read_file(file)
-    except config_table.FileUnreadable as error:
-        cure = "Mend the file, or name another; `outreach init` writes a fresh one."
-        faults.append(Fault(name=named_by or str(file), problem=f"names a file in vain: {error}", cure=cure))
-        return file, {}
+        document = tomllib.loads(path.read_text("utf-8-sig"))
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror or 'no such file'}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not valid TOML: {error}") from None
+    tables = {key.lower().removeprefix("outreach_"): value for key, value in document.items()}
+    if isinstance(tables.get("slack"), dict):
+        tables["slack"] = {key.lower(): value for key, value in tables["slack"].items()}
+    return tables
 
 
-def _missing(given: Mapping[str, Any], *, needs: Collection[Need]) -> list[Fault]:
-    faults = [_absent(name) for name in _needed_slack(given, needs=needs) if not given.get(name)]
-    per_workspace = [key for need, keys in _WORKSPACE_NEEDS.items() if need in needs for key in keys]
-    for workspace, table in _tables(given).items():
-        inherited = table if workspace == DEFAULT else {"base_url": given.get("base_url"), **table}
-        absent = [key for key in per_workspace if not inherited.get(key)]
-        faults += [_absent(key, workspace=workspace if "workspaces" in given else None) for key in absent]
-    return faults
+def _add_environment(given: dict[str, Any], environ: Mapping[str, str]) -> set[SettingPath]:
+    """Put the variables that are set and not blank over the file; the paths of their settings."""
+    found = {path: environ[name] for path, name in VARIABLES.items() if environ.get(name, "").strip()}
+    for (*tables, key), value in found.items():
+        table = given
+        for name in tables:
+            table = table.setdefault(name, {})
+        if isinstance(table, dict):
+            table[key] = value
+    return set(found)
 
 
-_WORKSPACE_NEEDS = {Need.API: ("base_url", "api_key"), Need.ALERTS: ("alert_channel",)}
+def _missing(given: Mapping[str, Any], *, needs: Collection[Need]) -> list[SettingProblem]:
+    slack = given.get("slack")
+    slack = slack if isinstance(slack, dict) else {}
+    in_slack = ["bot_token"] if slack.get("app_token") else ["bot_token", "signing_secret"]
+    problems = [_absent("slack", key) for key in in_slack if Need.SLACK in needs and not slack.get(key)]
+    needed = ["base_url", "api_key"] if Need.API in needs else []
+    needed += ["alert_channel"] if Need.ALERTS in needs else []
+    for name, table in _workspace_tables(given).items():
+        inherited = table if name == DEFAULT else {"base_url": given.get("base_url"), **table}
+        where = () if name == DEFAULT else ("workspaces", name)
+        problems += [_absent(*where, key) for key in needed if not inherited.get(key)]
+    return problems
 
 
-def _needed_slack(given: Mapping[str, Any], *, needs: Collection[Need]) -> tuple[str, ...]:
-    if Need.SLACK not in needs:
-        return ()
-    socket_mode = bool(given.get("slack_app_token"))
-    return ("slack_bot_token",) if socket_mode else ("slack_bot_token", "slack_signing_secret")
-
-
-def _tables(given: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+def _workspace_tables(given: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """Every workspace's own keys; the settings outside of any table are those of `default`."""
     named = given.get("workspaces")
     pairs = named.items() if isinstance(named, dict) else ()
     tables: dict[str, Mapping[str, Any]] = {name: keys for name, keys in pairs if isinstance(keys, dict)}
     if not tables or DEFAULT in tables or given.get("api_key"):
-        tables[DEFAULT] = {
-            **tables.get(DEFAULT, {}),
-            **{key: given[key] for key in config_table.WORKSPACE_KEYS if given.get(key)},
-        }
+        top = {key: given[key] for key in keys_of(WorkspaceSection) if given.get(key)}
+        tables[DEFAULT] = {**tables.get(DEFAULT, {}), **top}
     return tables
 
 
-def _absent(name: str, *, workspace: str | None = None) -> Fault:
-    setting = BY_NAME[name]
-    place = f"[{setting.table}] {setting.key}" if setting.table else setting.key
-    if workspace not in {None, DEFAULT}:
-        place = f"[workspaces.{workspace}] {setting.key}"
-    example = "" if setting.example.startswith("the ") else f", e.g. {setting.example}"
-    return Fault(
-        name=setting.variable if workspace in {None, DEFAULT} else place,
-        problem="is missing.",
-        cure=f"{setting.meaning} Set it, or {place} in {config_table.FILE_NAME}{example}",
-    )
+def _absent(*path: str) -> SettingProblem:
+    field = FIELDS[path if path in FIELDS else path[-1:]]
+    example = str((field.examples or [""])[0])
+    example = "" if example.startswith("the ") else f", e.g. {example}"
+    fix = f"{field.description} Set it, or {_in_file(path)} in {FILE_NAME}{example}"
+    return SettingProblem(name=VARIABLES.get(path) or _in_file(path), problem="is missing.", fix=fix)
 
 
-def _settle(given: Given, *, file: Path | None) -> Settings:
-    database, state_dir = _places(given.database_url)
-    workspaces = _workspaces(given)
-    default = given.default_workspace or next(iter(workspaces))
-    settings = Settings(
-        file=file,
-        host=given.host,
-        port=given.port,
-        database=database,
-        state_dir=state_dir,
-        poll_seconds=given.poll_seconds,
-        log_level=given.log_level,
-        slack=SlackSettings(
-            bot_token=given.slack_bot_token,
-            signing_secret=given.slack_signing_secret,
-            app_token=given.slack_app_token,
-            api_url=given.slack_api_url,
-        ),
-        workspaces=workspaces,
-        default_workspace=default,
-        routes=given.routes.settled(),
-        alert_policy=given.alerts.settled(),
-        roles=given.roles.settled(),
-        dashboard=given.dashboard.settled(),
-    )
-    return _with_own_names(settings)
+def _in_file(path: SettingPath) -> str:
+    *tables, key = path
+    return f"[{'.'.join(tables)}] {key}" if tables else key
 
 
-def _places(database_url: str | None) -> tuple[URL, Path]:
-    """The database and the folder of the program's other files: beside a SQLite file, else the user's own."""
-    state = _own_state()
-    if database_url is None:
-        return parse_url(f"sqlite:///{state / 'outreach.db'}"), state
-    url = parse_url(database_url)
-    if url.get_backend_name() == "sqlite" and url.database and url.database != ":memory:":
-        return url, Path(url.database).resolve().parent
-    return url, state
+def _explain(details: ErrorDetails, from_environment: Collection[SettingPath]) -> SettingProblem:
+    """Name, problem and fix of one refusal; never the value that was given."""
+    path = tuple(str(part) for part in details["loc"] if part != "[key]")
+    known = next((path[:length] for length in (1, 2) if path[:length] in VARIABLES), ())
+    where, variable = _in_file(path), VARIABLES.get(known, "")
+    name = f"{variable} ({where} in the file)" if variable else f"{where} (in the file)"
+    name = variable if known in from_environment else name
+    if details["type"] in {"extra_forbidden", "literal_error"}:
+        return SettingProblem(name=name, problem="is not a setting.", fix=_suggestion(path, details))
+    context = details.get("ctx", {})
+    refused = f"is refused: {details['msg'][0].lower()}{details['msg'][1:]}."
+    problem = context.get("problem") or PLAIN_WORDS.get(details["type"], refused)
+    field = FIELDS.get(known)
+    meaning = field.description if field else None
+    return SettingProblem(name=name, problem=problem, fix=context.get("fix") or meaning or "Correct it.")
 
 
-def _own_state() -> Path:
-    return Path(platformdirs.user_state_dir(config_table.APPLICATION, appauthor=False))
-
-
-def _workspaces(given: Given) -> dict[str, Workspace]:
-    own = GivenWorkspace(**{key: getattr(given, key) for key in config_table.WORKSPACE_KEYS})
-    tables = dict(given.workspaces)
-    if not tables or DEFAULT in tables or own.api_key is not None:
-        tables = {DEFAULT: tables.pop(DEFAULT, GivenWorkspace()).overlaid(own), **tables}
-    return {name: _workspace(name, table, top=given) for name, table in tables.items()}
-
-
-def _workspace(name: str, table: GivenWorkspace, *, top: Given) -> Workspace:
-    return Workspace(
-        name=name,
-        base_url=table.base_url or top.base_url or "",
-        api_key=table.api_key or SecretStr(""),
-        webhook_secrets=table.webhook_secret,
-        alert_channel=table.alert_channel,
-        rate=table.rate or top.rate or 9.5,
-        fields={str(key): paths for key, paths in (*top.fields.items(), *table.fields.items())},
-        thresholds=Thresholds(healthy=top.thresholds.healthy, bad=top.thresholds.bad),
-    )
-
-
-def _with_own_names(settings: Settings) -> Settings:
-    """The same settings, with every workspace spelled as its table is. Raises `SettingsError`."""
-    faults: list[Fault] = []
-
-    def own(name: str, *, place: str) -> str:
-        try:
-            return settings.workspace(name).name
-        except UnknownWorkspace as error:
-            cure = f"Name one of: {', '.join(error.known)}."
-            faults.append(Fault(name=place, problem="names an unknown workspace.", cure=cure))
-            return name
-
-    default = own(settings.default_workspace, place="OUTREACH_WORKSPACE")
-    rules = [
-        replace(rule, workspace=own(rule.workspace, place=f"{rule.place} workspace"))
-        if rule.workspace
-        else rule
-        for rule in settings.routes.rules
-    ]
-    if faults:
-        raise SettingsError(faults)
-    return replace(settings, default_workspace=default, routes=replace(settings.routes, rules=rules))
+def _suggestion(path: SettingPath, details: ErrorDetails) -> str:
+    """The nearest known key of the same table, or all of them."""
+    known = re.findall(r"'([^']+)'", str(details.get("ctx", {}).get("expected", "")))
+    if not known:
+        model: type[BaseModel] = Settings
+        for part in path[:-1]:
+            field = keys_of(model).get(part)
+            model = (field and table_model(field.annotation)) or model
+        known = list(keys_of(model))
+    near = difflib.get_close_matches(path[-1].lower(), known, n=1)
+    return f"Did you mean {near[0]}?" if near else f"Known here: {', '.join(known)}."

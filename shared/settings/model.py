@@ -1,243 +1,437 @@
-"""What each setting may be, for pydantic, and its refusals in words.
+"""Every setting, declared once: its type, default, meaning, variable and example.
 
-Kept apart from `settings` so that nothing else of the program meets pydantic's models.
+The loader, its messages, `outreach init` and docs/settings.md are made from these models.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from typing import Annotated, Any, Literal, Self
-from urllib.parse import urlsplit
+from dataclasses import replace
+from datetime import timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Self
 
+import platformdirs
 from pydantic import (
-    AfterValidator,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
+    PrivateAttr,
     SecretStr,
-    ValidationError,
+    StrictBool,
+    field_validator,
     model_validator,
 )
-from pydantic_core import ErrorDetails
-from pydantic_settings import (
-    BaseSettings,
-    EnvSettingsSource,
-    InitSettingsSource,
-    NoDecode,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-)
+from pydantic.config import JsonDict
+from sqlalchemy.engine import URL
 
-from shared.settings import config_table
-from shared.settings.alerts_section import Channel, GivenAlerts, GivenRoutes, wrong
-from shared.settings.dashboard_section import GivenDashboard
-from shared.settings.roles_section import GivenRoles
-from shared.storage.database import DatabaseUnusable, parse_url
+from shared.commands.table import Role
+from shared.domain.alert_settings import AlertPolicy, ChannelPolicy, QuietHours, Routing, Rule, SpikeRule
+from shared.domain.health import DEFAULT as DEFAULT_THRESHOLDS
+from shared.domain.health import Thresholds
+from shared.domain.records import Subscription
+from shared.domain.recurrence import parse_time
+from shared.settings import value_types as of
+from shared.storage.database import parse_url, sibling_url
 
-PLAIN_WORDS = {
-    "int_parsing": "is no whole number.",
-    "float_parsing": "is no number.",
-    "string_type": "is no text; put it into quotes.",
-    "dict_type": "is no table.",
-}
-LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+APPLICATION = "outreach-ops"
+DEFAULT = "default"
 
 
-def _base_url(text: str) -> str:
-    url = _web_address(text).rstrip("/")
-    if not url.endswith("/v1"):
-        raise wrong("does not end in /v1.", "Add the version: https://HOST/v1")
-    return url
+class UnknownWorkspace(Exception):
+    """There is no such workspace in the settings."""
+
+    def __init__(self, name: str, *, known: Collection[str]) -> None:
+        self.name, self.known = name, tuple(known)
+        super().__init__(f"there is no workspace “{name}”; known: {', '.join(self.known)}")
 
 
-def _web_address(text: str) -> str:
-    try:
-        parts = urlsplit(text.strip())
-        plausible = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
-    except ValueError:
-        plausible = False
-    if not plausible or re.search(r"\s", text.strip()):
-        raise wrong("is no web address.", "Write it in full: https://HOST/…")
-    if parts.username or parts.password or parts.query or parts.fragment:
-        raise wrong("carries more than an address.", "Leave out any user, password, query or fragment.")
-    return text.strip()
+def setting(default: Any, meaning: str = "", *, example: Any = None, variable: str = "", **rest: Any) -> Any:
+    """A field with what the documentation says of it; for a table of tables the example is a name."""
+    extra: JsonDict = {"variable": variable}
+    return Field(default, description=meaning, examples=[example], json_schema_extra=extra, **rest)
 
 
-def _secret(value: SecretStr) -> SecretStr:
-    text = value.get_secret_value()
-    if not text.isascii() or not text.isprintable() or " " in text or not text:
-        raise wrong("holds a space, a line break or a strange character.", "Copy it again, without any.")
-    return value
+class Section(BaseModel):
+    """A table of the file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
-def _secrets(value: Any) -> Any:
-    return (
-        tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+class WorkspaceSection(Section):
+    """`[workspaces.NAME]`, or what stands outside of any table."""
+
+    base_url: of.BaseUrl = setting(
+        "",
+        "The service's address; it ends in /v1.",
+        variable="OUTREACH_BASE_URL",
+        example="https://api.example.com/v1",
+    )
+    api_key: of.Secret = setting(
+        SecretStr(""),
+        "The bearer key of one workspace, from the account settings.",
+        variable="OUTREACH_API_KEY",
+        example="the key",
+    )
+    webhook_secrets: of.Secrets = setting(
+        (),
+        "The signing secret of deliveries; several, separated by commas, during a change of secret. "
+        "Not needed when `outreach webhooks create` made the subscription: it stores the secret.",
+        alias="webhook_secret",
+        variable="OUTREACH_WEBHOOK_SECRET",
+        example="the secret",
+    )
+    alert_channel: of.Channel | None = setting(
+        None,
+        "The id of the Slack channel for alerts (the channel's details show it at the end).",
+        variable="OUTREACH_ALERT_CHANNEL",
+        example="C0123456789",
+    )
+    rate: of.Rate = setting(
+        9.5,
+        "Requests per second for the key, shared by every process that uses it. The service allows 10 in any "
+        "second; more than 9.5 is not used, because network jitter could push it above 10.",
+        variable="OUTREACH_RATE",
+        example=9.5,
+    )
+    fields: Mapping[of.Resource, Mapping[str, str]] = setting(
+        {},
+        "Where a response keeps a value, when its shape is none of those known (a dotted path).",
+        example={
+            "sequence": {"steps": "cadence.step_count"},
+            "inbox": {"health_score": "metrics.health.value"},
+        },
+    )
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The keys of a workspace that were set."""
+        named = self.model_fields_set & WorkspaceSection.model_fields.keys()
+        return {name: value for name in named if (value := getattr(self, name))}
+
+
+class Workspace(WorkspaceSection):
+    """One workspace of the service: where it is, its key, its secrets as far as the settings have them."""
+
+    model_config = ConfigDict(validate_by_name=True)
+
+    name: str
+    thresholds: Thresholds = DEFAULT_THRESHOLDS
+
+
+class SlackSettings(Section):
+    """`[slack]`: HTTP with a signing secret, or Socket Mode when there is an app token."""
+
+    bot_token: of.Secret | None = setting(
+        None, "The bot's token, from OAuth & Permissions.", variable="SLACK_BOT_TOKEN", example="xoxb-…"
+    )
+    signing_secret: of.Secret | None = setting(
+        None,
+        "The app's signing secret, from Basic Information.",
+        variable="SLACK_SIGNING_SECRET",
+        example="the secret",
+    )
+    app_token: of.Secret | None = setting(
+        None,
+        "When set, Slack is reached by Socket Mode; deliveries still come over HTTP.",
+        variable="SLACK_APP_TOKEN",
+        example="xapp-…",
+    )
+    api_url: of.WebAddress | None = setting(
+        None,
+        "The Web API's base. Default: Slack's.",
+        variable="SLACK_API_URL",
+        example="https://slack.com/api/",
     )
 
 
-def _level(text: str) -> str:
-    if text.upper() not in LEVELS:
-        raise wrong("is no log level.", f"Use one of {', '.join(LEVELS)}.")
-    return text.upper()
+class ThresholdsSection(Section):
+    """`[thresholds]`."""
 
-
-def _database(text: str) -> str:
-    try:
-        parse_url(text)
-    except DatabaseUnusable:
-        cure = "Write sqlite:///PATH or postgresql://USER@HOST/NAME"
-        raise wrong("is no database address.", cure) from None
-    return text
-
-
-def _names(tables: Mapping[str, Any]) -> Mapping[str, Any]:
-    for name in tables:
-        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name):
-            raise wrong("holds a name that @NAME cannot say.", "Use letters, digits, dot, dash, underscore.")
-    if len({name.casefold() for name in tables}) < len(tables):
-        raise wrong("holds names that differ only in case.", "Rename one of these workspaces.")
-    return tables
-
-
-BaseUrl = Annotated[str, AfterValidator(_base_url)]
-Secret = Annotated[SecretStr, AfterValidator(_secret)]
-Secrets = Annotated[tuple[Secret, ...], NoDecode, BeforeValidator(_secrets)]
-Rate = Annotated[float, Field(gt=0, le=10)]
-Fields = Mapping[Literal["sequence", "inbox", "stats", "lead"], Mapping[str, str]]
-
-
-class GivenWorkspace(BaseModel):
-    """One `[workspaces.NAME]` table, or what stands outside of any."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
-
-    base_url: BaseUrl | None = None
-    api_key: Secret | None = None
-    webhook_secret: Secrets = ()
-    alert_channel: Channel | None = None
-    rate: Rate | None = None
-    fields: Fields = {}
-
-    def overlaid(self, top: Self) -> Self:
-        """This table under what `top` sets: the environment wins."""
-        return self.model_copy(
-            update={key: value for key in type(top).model_fields if (value := getattr(top, key))}
-        )
-
-
-class GivenThresholds(BaseModel):
-    """The `[thresholds]` of health."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
-
-    healthy: Annotated[float, Field(ge=0, le=100)] = 80
-    bad: Annotated[float, Field(ge=0, le=100)] = 60
+    healthy: of.Percent = setting(DEFAULT_THRESHOLDS.healthy, example=80)
+    bad: of.Percent = setting(DEFAULT_THRESHOLDS.bad, example=60)
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
         if self.bad > self.healthy:
-            raise wrong("says bad above healthy.", "Let bad be the lower of the two.")
+            raise of.wrong("has bad above healthy.", "Let bad be the lower of the two.")
         return self
 
 
-class Given(BaseSettings):
-    """Every setting as it was given, environment over file."""
+class DashboardSection(Section):
+    """`[dashboard]`. The dashboard reads it leniently while it starts; what is wrong is reported a moment later."""
 
-    model_config = SettingsConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
-
-    base_url: BaseUrl | None = None
-    api_key: Secret | None = None
-    webhook_secret: Secrets = ()
-    alert_channel: Channel | None = None
-    rate: Rate | None = None
-    fields: Fields = {}
-    workspaces: Annotated[dict[str, GivenWorkspace], AfterValidator(_names)] = {}
-    default_workspace: str | None = None
-    database_url: Annotated[str, AfterValidator(_database)] | None = None
-    host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
-    port: Annotated[int, Field(ge=0, le=65535)] = 3000
-    poll_seconds: Annotated[float, Field(ge=0.1, le=86_400)] = 30.0
-    log_level: Annotated[str, AfterValidator(_level)] = "INFO"
-    slack_bot_token: Secret | None = None
-    slack_signing_secret: Secret | None = None
-    slack_app_token: Secret | None = None
-    slack_api_url: Annotated[str, AfterValidator(_web_address)] | None = None
-    routes: GivenRoutes = GivenRoutes()
-    alerts: GivenAlerts = GivenAlerts()
-    roles: GivenRoles = GivenRoles()
-    thresholds: GivenThresholds = GivenThresholds()
-    dashboard: GivenDashboard = GivenDashboard()
-
-    @classmethod
-    def of(cls, *, environment: Mapping[str, str], file: dict[str, Any]) -> Self:
-        """Validate both; raises pydantic's `ValidationError`, which `explain` puts into words."""
-        return cls(environment=environment, file=file)  # type: ignore[call-arg] # read by the sources below
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 # pydantic-settings hands in all four
-        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 # likewise
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """The environment that was handed in (not necessarily this process's), then the file."""
-        assert isinstance(init_settings, InitSettingsSource)
-        assert isinstance(env_settings, EnvSettingsSource)
-        env_settings.env_vars = init_settings.init_kwargs["environment"]
-        return env_settings, InitSettingsSource(settings_cls, init_settings.init_kwargs["file"])
+    theme: of.Theme = setting(of.THEMES[0], example="night")
+    read_only: StrictBool = setting(default=False, example=False)
+    ascii: StrictBool = setting(default=False, example=False)
+    jitter: Annotated[float, Field(ge=0, le=0.5)] = setting(0.1, example=0.1)
+    refresh_at: of.TimeOfDay = setting("", example="04:00")
+    alarm_command: str = setting("", example="notify-send")
+    intervals: Mapping[of.Source, of.Seconds] = setting({}, example={"sequences": 30, "inboxes": 120})
+    keys: Mapping[str, str] = setting({}, example={"faults": "x", "page.hours": "z"})
 
 
-def explain(error: ValidationError, *, environment: Collection[str]) -> list[dict[str, str]]:
-    """Name, problem and cure of each refusal; never the value that was given."""
-    return [_explain(details, environment=environment) for details in error.errors(include_input=False)]
+class RuleSection(Section):
+    """`[[routes.rules]]`."""
 
+    channel: of.Channel = setting(..., example="C0123456789")
+    events: Annotated[tuple[of.EventName, ...], Field(min_length=1)] = setting(
+        ..., example=["reply.interested"]
+    )
+    sequence: str = setting("", example="Q3 founders")
+    inbox: str = setting("", example="mail.example.com")
+    condensed: bool = setting(default=False, example=False)
+    mention: of.Mention = setting("", example="U0123456789")
+    workspace: str = ""
 
-def _explain(details: ErrorDetails, *, environment: Collection[str]) -> dict[str, str]:
-    place = tuple(str(part) for part in details["loc"] if part != "[key]")
-    name = _name_of(place, environment=environment)
-    if details["type"] in {"extra_forbidden", "literal_error"}:
-        return {"name": name, "problem": "is not a setting.", "cure": _suggestion(place)}
-    context = details.get("ctx", {})
-    told = PLAIN_WORDS.get(details["type"], f"is refused: {details['msg'][0].lower()}{details['msg'][1:]}.")
-    problem = context.get("problem") or told
-    setting = config_table.BY_NAME.get(place[0])
-    return {
-        "name": name,
-        "problem": problem,
-        "cure": context.get("cure") or (setting.meaning if setting else "Mend it."),
-    }
-
-
-def _name_of(place: tuple[str, ...], *, environment: Collection[str]) -> str:
-    setting = config_table.BY_NAME.get(place[0])
-    if setting and place[0] in environment:
-        return setting.variable
-    *tables, key = _as_in_file(place)
-    where = f"[{'.'.join(tables)}] {key}" if tables else key
-    return f"{setting.variable} ({where} in the file)" if setting else f"{where} (in the file)"
-
-
-def _as_in_file(place: tuple[str, ...]) -> tuple[str, ...]:
-    table, _, key = place[0].partition("_")
-    return (table, key, *place[1:]) if table == "slack" and key else place
-
-
-def _suggestion(place: tuple[str, ...]) -> str:
-    *tables, key = _as_in_file(place)
-    known: Collection[str] = [setting.key for setting in config_table.SETTINGS if setting.table in tables]
-    if not tables:
-        known = [
-            *(setting.key for setting in config_table.SETTINGS if not setting.table),
-            *config_table.SECTIONS,
+    def rules(self, number: int) -> list[Rule]:
+        """One rule per event; `number` is its place in the file, from 1."""
+        about = self.model_dump(include={"channel", "sequence", "inbox", "condensed"})
+        return [
+            Rule(
+                subscription=Subscription(event=event, **about),
+                mention=self.mention,
+                workspace=self.workspace,
+                place=f"[[routes.rules]] no. {number}",
+            )
+            for event in self.events
         ]
-    elif section := next(
-        (name for name in (".".join(tables), tables[0]) if name in config_table.KEYS_OF), ""
-    ):
-        known = config_table.KEYS_OF[section]
-    near = config_table.nearest(key, known)
-    return f"Did you mean {near}?" if near else f"Known here: {', '.join(known)}."
+
+
+class ChannelSection(Section):
+    """`[routes.channels.ID]`; what is not set is as in `[routes]`."""
+
+    mention: of.Mention | None = setting(None, example="S0123456789")
+    quiet: of.Hours | None = setting(None, example="18:00-09:00")
+    timezone: of.Zone | None = setting(None, example="America/New_York")
+
+
+class RoutesSection(Section):
+    """`[routes]`."""
+
+    fallback: of.Channel | None = setting(None, example="C0123456789")
+    mention: of.Mention = setting("", example="S0123456789")
+    quiet: of.Hours | None = setting(None, example="20:00-08:00")
+    timezone: of.Zone = setting("UTC", example="Europe/Berlin")
+    rules: tuple[RuleSection, ...] = ()
+    channels: dict[of.Channel, ChannelSection] = setting(
+        {},
+        "What is different in one channel: whom an alert mentions, the quiet hours (or off) and their time zone.",
+        example="C0123456789",
+    )
+
+    def channel_policy(self, own: ChannelSection) -> ChannelPolicy:
+        mention = self.mention if own.mention is None else own.mention
+        hours = self.quiet if own.quiet is None else own.quiet
+        return ChannelPolicy(mention=mention, quiet=_quiet(hours, zone=own.timezone or self.timezone))
+
+
+def _quiet(hours: str | None, *, zone: str) -> QuietHours | None:
+    start, _, end = (parse_time(part.strip()) for part in (hours or "").partition("-"))
+    return None if start is None or end is None else QuietHours(start=start, end=end, zone=zone)
+
+
+class AlertsSection(Section):
+    """`[alerts]`."""
+
+    remind_after: of.Duration = setting(timedelta(minutes=5), example="5m")
+    escalate_after: of.Duration = setting(timedelta(minutes=15), example="15m")
+    escalate_to: of.Channel | None = setting(None, example="C0123456789")
+    escalate_mention: of.Mention = setting("", example="here")
+    spike_count: Annotated[int, Field(ge=2, le=100_000)] = setting(10, example=10)
+    spike_window: of.Duration = setting(timedelta(hours=1), example="1h")
+    spike_percent: of.Percent = setting(5, example=5)
+
+
+class Roles(Section):
+    """`[roles]`: ids of users (U…, W…) and user groups (S…), or `members`."""
+
+    admin: frozenset[of.Who] | None = setting(None, example=["U0123456789"])
+    """None: the admins of the Slack workspace."""
+    operator: frozenset[of.Who] = setting(frozenset({of.MEMBERS}), example=["members"])
+    outsiders: frozenset[of.Channel] = setting(
+        frozenset(),
+        "The channels where people of other organizations may read the channel's own workspace. Default: none.",
+        example=["C0123456789"],
+    )
+    commands: dict[of.CommandName, frozenset[of.RoleOrWho]] = setting(
+        {}, "Who may run a command, instead of everybody with its role.", example={"pause": ["S0123456789"]}
+    )
+    channels: dict[of.Channel, Role | frozenset[of.CommandName]] = setting(
+        {},
+        "The most that may be changed in a channel: what a role may do, or exactly these commands.",
+        example={"C0123456789": "operator", "C0987654321": ["claim", "pause"]},
+    )
+
+    @property
+    def groups(self) -> frozenset[str]:
+        named = (self.admin or frozenset()) | self.operator | frozenset().union(*self.commands.values())
+        return frozenset(one for one in named if re.fullmatch(r"S[A-Z0-9]{2,20}", one))
+
+
+class Settings(WorkspaceSection):
+    """Everything that can be set, and what the program makes of it. Keys outside of any table set `default`."""
+
+    database_url: of.DatabaseUrl | None = setting(
+        None,
+        "sqlite:///PATH, or postgresql://USER@HOST/NAME for several bot processes. "
+        "Default: SQLite in your state folder.",
+        variable="OUTREACH_DATABASE_URL",
+        example="sqlite:////var/lib/outreach/outreach.db",
+        repr=False,
+    )
+    host: Annotated[str, Field(min_length=1)] = setting(
+        "127.0.0.1", "The address on which the bot listens.", variable="OUTREACH_HOST", example="127.0.0.1"
+    )
+    port: Annotated[int, Field(ge=0, le=65535)] = setting(
+        3000, "The port on which the bot listens; 0 takes a free one.", variable="OUTREACH_PORT", example=3000
+    )
+    poll_seconds: Annotated[float, Field(ge=0.1, le=86_400)] = setting(
+        30, "The dashboard's base interval, in seconds.", variable="OUTREACH_POLL_SECONDS", example=30
+    )
+    log_level: of.Level = setting(
+        "INFO", "DEBUG, INFO, WARNING, ERROR or CRITICAL.", variable="OUTREACH_LOG_LEVEL", example="INFO"
+    )
+    chosen_workspace: str | None = setting(
+        None,
+        "The workspace that a command without @NAME means, where there are several.",
+        alias="default_workspace",
+        variable="OUTREACH_WORKSPACE",
+        example="acme",
+    )
+    slack: SlackSettings = SlackSettings()
+    workspace_sections: dict[of.WorkspaceName, WorkspaceSection] = setting(
+        {},
+        "Several workspaces: a table each; `@acme` picks one in a command.",
+        alias="workspaces",
+        example="acme",
+    )
+    thresholds: ThresholdsSection = setting(
+        ThresholdsSection(), "From which health score an inbox is healthy, and below which it is bad."
+    )
+    dashboard_section: DashboardSection = setting(
+        DashboardSection(),
+        "The terminal dashboard. Its keys are those of docs/dashboard.md; a page's own begin with “page.”.",
+        alias="dashboard",
+    )
+    routes_section: RoutesSection = setting(
+        RoutesSection(),
+        "Where alerts go besides the alert channel. A mention is the id of a user (U…) or a group (S…), here, or none.",
+        alias="routes",
+    )
+    alerts: AlertsSection = setting(
+        AlertsSection(),
+        "How long an interested reply may wait, and how many bounces or opt-outs at once are a spike.",
+    )
+    roles: Roles = setting(
+        Roles(), "Who may do what in Slack: ids of users (U…) and user groups (S…), or members."
+    )
+    _file: Path | None = PrivateAttr(None)
+
+    @field_validator("workspace_sections")
+    @classmethod
+    def _distinct(cls, sections: dict[str, WorkspaceSection]) -> dict[str, WorkspaceSection]:
+        if len({name.casefold() for name in sections}) < len(sections):
+            raise of.wrong("holds names that differ only in case.", "Rename one of these workspaces.")
+        return sections
+
+    def model_post_init(self, context: Any) -> None:
+        """Remember the file that the settings came from, handed in as the context of validation."""
+        self._file = context
+
+    @property
+    def file(self) -> Path | None:
+        return self._file
+
+    @cached_property
+    def workspaces(self) -> Mapping[str, Workspace]:
+        sections = dict(self.workspace_sections)
+        if not sections or DEFAULT in sections or "api_key" in self.given:
+            sections = {DEFAULT: sections.pop(DEFAULT, WorkspaceSection()), **sections}
+        return {name: self._workspace(name, section) for name, section in sections.items()}
+
+    def _workspace(self, name: str, section: WorkspaceSection) -> Workspace:
+        """A workspace's own keys, under what is set outside of any table for it, or for all."""
+        top, own = self.given, section.given
+        inherited = {key: top[key] for key in ("base_url", "rate") if key in top}
+        thresholds = Thresholds(healthy=self.thresholds.healthy, bad=self.thresholds.bad)
+        values = own | top if name == DEFAULT else inherited | own
+        values["fields"] = {**self.fields, **section.fields}
+        return Workspace(name=name, thresholds=thresholds, **values)
+
+    @property
+    def default_workspace(self) -> str:
+        return self._own_name(self.chosen_workspace or next(iter(self.workspaces)))
+
+    def _own_name(self, name: str) -> str:
+        """A workspace's name as its table spells it; a name that is no workspace's stays as it is."""
+        return next((known for known in self.workspaces if known.casefold() == name.casefold()), name)
+
+    def workspace(self, name: str | None = None) -> Workspace:
+        """The named workspace (case ignored), or the default; raises `UnknownWorkspace`."""
+        found = self.workspaces.get(self._own_name(name) if name else self.default_workspace)
+        if found is None:
+            raise UnknownWorkspace(name or "", known=self.workspaces)
+        return found
+
+    @cached_property
+    def database(self) -> URL:
+        return parse_url(self.database_url or f"sqlite:///{user_state_folder() / 'outreach.db'}")
+
+    @property
+    def state_dir(self) -> Path:
+        """Where the program's other files are: beside a SQLite file, else in the user's state folder."""
+        path = self.database.database
+        if self.database.get_backend_name() == "sqlite" and path and path != ":memory:" and self.database_url:
+            return Path(path).resolve().parent
+        return user_state_folder()
+
+    @property
+    def budget_database(self) -> URL:
+        if self.database.get_backend_name() != "sqlite":
+            return self.database
+        return URL.create("sqlite", database=str(user_state_folder() / "budget.db"))
+
+    @property
+    def history_database(self) -> URL:
+        return sibling_url(self.database, "history")
+
+    @cached_property
+    def routes(self) -> Routing:
+        section = self.routes_section
+        rules = [rule for n, one in enumerate(section.rules, 1) for rule in one.rules(n)]
+        return Routing(
+            fallback=section.fallback,
+            mention=section.mention,
+            quiet=_quiet(section.quiet, zone=section.timezone),
+            zone=section.timezone,
+            rules=tuple(replace(rule, workspace=self._own_name(rule.workspace)) for rule in rules),
+            channels={name: section.channel_policy(own) for name, own in section.channels.items()},
+        )
+
+    @cached_property
+    def alert_policy(self) -> AlertPolicy:
+        alerts = self.alerts
+        spike = SpikeRule(
+            count=alerts.spike_count,
+            window=alerts.spike_window or SpikeRule().window,
+            share=alerts.spike_percent / 100,
+        )
+        return AlertPolicy(
+            remind_after=alerts.remind_after,
+            escalate_after=alerts.escalate_after,
+            escalate_to=alerts.escalate_to,
+            escalate_mention=alerts.escalate_mention,
+            spike=spike,
+        )
+
+    @cached_property
+    def dashboard(self) -> Mapping[str, Any]:
+        """What `[dashboard]` sets, and nothing else."""
+        return self.dashboard_section.model_dump(exclude_unset=True)
+
+
+def user_state_folder() -> Path:
+    return Path(platformdirs.user_state_dir(APPLICATION, appauthor=False))

@@ -41,7 +41,7 @@ def parse_url(text: str) -> URL:
     raise DatabaseUnusable(f"{url.get_backend_name()} is not supported; use sqlite:///PATH or postgresql://…")
 
 
-def beside(url: URL, name: str) -> URL:
+def sibling_url(url: URL, name: str) -> URL:
     """The same PostgreSQL database, or for SQLite a sibling file: `outreach.db` -> `outreach-history.db`."""
     if url.get_backend_name() != "sqlite" or not url.database or url.database == ":memory:":
         return url

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from shared.domain.snapshot import Snapshot
 from shared.history import History
-from shared.storage.database import beside, parse_url
+from shared.storage.database import parse_url, sibling_url
 from tests.bench import tui_month
 from tests.bench.crowd import MANY, Lag, crowd, stirred
 from tests.bench.tui_terminal import dashboard
@@ -62,7 +62,7 @@ def _first_paint() -> Iterator[Row]:
 
 async def _remember(database: str) -> None:
     now = datetime.now(UTC) - timedelta(minutes=5)
-    async with History(beside(parse_url(database), "history")) as history:
+    async with History(sibling_url(parse_url(database), "history")) as history:
         await history.add(replace(account(now=now), workspace="default"), now=now)
 
 

@@ -22,7 +22,7 @@ from shared.api.models import Inbox, Lead, Sequence, StatsRow
 from shared.domain.snapshot import SOURCES, Reading, Snapshot
 from shared.domain.snapshot_json import from_json, to_json, to_text
 from shared.history import History, HistoryUnavailable
-from shared.storage.database import beside, parse_url
+from shared.storage.database import parse_url, sibling_url
 from tests.shared.doubles import NOW
 
 HOUR = timedelta(hours=1)
@@ -45,7 +45,7 @@ def snapshot(at: datetime, *, score: float | None = 90, status: str = "active", 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> URL:
     if request.param == "sqlite":
-        return beside(parse_url(f"sqlite:///{tmp_path}/outreach.db"), "history")
+        return sibling_url(parse_url(f"sqlite:///{tmp_path}/outreach.db"), "history")
     found = parse_url(request.getfixturevalue("postgresql"))
     engine = sa.create_engine(found)
     with engine.begin() as connection:

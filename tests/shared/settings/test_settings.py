@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from pydantic import SecretStr
 
 from shared.domain.health import Thresholds
 from shared.domain.snapshot import SOURCES
-from shared.settings import Need, Settings, SettingsError, UnknownWorkspace, commented_template, load
-from shared.settings.config_table import KEYS_OF, SETTINGS
-from shared.settings.dashboard_section import GivenDashboard
+from shared.settings import Need, Settings, SettingsError, UnknownWorkspace, load
+from shared.settings.declarations import VARIABLES
+from shared.settings.template import commented_template
+from shared.settings.value_types import Source
 
 SECRETS = {
     "OUTREACH_API_KEY": "live_9f8e7d6c",
@@ -54,19 +56,19 @@ def test_the_environment_alone_makes_one_workspace_called_default() -> None:
 
 def test_every_missing_setting_is_named_at_once() -> None:
     error = refusal({}, needs=ALL)
-    assert {fault.name for fault in error.faults} == {
+    assert {fault.name for fault in error.problems} == {
         "OUTREACH_BASE_URL",
         "OUTREACH_API_KEY",
         "OUTREACH_ALERT_CHANNEL",
         "SLACK_BOT_TOKEN",
         "SLACK_SIGNING_SECRET",
     }
-    assert all(fault.name in str(error) and fault.cure in str(error) for fault in error.faults)
+    assert all(fault.name in str(error) and fault.fix in str(error) for fault in error.problems)
 
 
 def test_what_is_missing_and_what_is_wrong_come_together() -> None:
     error = refusal({"OUTREACH_PORT": "many", "OUTREACH_BASE_URL": "https://x.example"}, needs=(Need.API,))
-    assert {fault.name for fault in error.faults} == {
+    assert {fault.name for fault in error.problems} == {
         "OUTREACH_PORT",
         "OUTREACH_BASE_URL",
         "OUTREACH_API_KEY",
@@ -94,7 +96,7 @@ def test_socket_mode_needs_no_signing_secret() -> None:
         pytest.param("OUTREACH_PORT", "65536", "65535", id="port-too-high"),
         pytest.param("OUTREACH_RATE", "11", "10", id="rate-over-the-limit"),
         pytest.param("OUTREACH_RATE", "0", "greater", id="rate-zero"),
-        pytest.param("OUTREACH_POLL_SECONDS", "soon", "is no number", id="no-number"),
+        pytest.param("OUTREACH_POLL_SECONDS", "soon", "is not a number", id="no-number"),
         pytest.param("OUTREACH_LOG_LEVEL", "LOUD", "WARNING", id="level"),
         pytest.param("OUTREACH_DATABASE_URL", "mysql://x/y", "sqlite:///PATH", id="other-database"),
         pytest.param("OUTREACH_DATABASE_URL", "nonsense", "sqlite:///PATH", id="no-database"),
@@ -104,7 +106,7 @@ def test_socket_mode_needs_no_signing_secret() -> None:
 )
 def test_a_wrong_value_is_refused_with_its_cure(variable: str, value: str, says: str) -> None:
     error = refusal(GOOD | {variable: value}, needs=ALL)
-    assert [fault.name for fault in error.faults] == [variable]
+    assert [fault.name for fault in error.problems] == [variable]
     assert says in str(error)
 
 
@@ -112,7 +114,7 @@ def test_no_secret_is_in_a_repr_or_an_error() -> None:
     told = [repr(load(environ=GOOD, needs=ALL)), str(load(environ=GOOD))]
     bad = {name: f"{value} \n" + value for name, value in SECRETS.items()} | {"OUTREACH_PORT": "x"}
     error = refusal(bad | {"OUTREACH_DATABASE_URL": "postgresql://a:sesame@h/d"})
-    told += [str(error), repr(error), repr(error.faults), repr(error.__context__)]
+    told += [str(error), repr(error), repr(error.problems), repr(error.__context__)]
     database = load(environ={"OUTREACH_DATABASE_URL": "postgresql://a:sesame@h/d"})
     told += [repr(database), str(database.database)]
     for text in told:
@@ -144,7 +146,7 @@ def test_the_file_is_searched_in_the_order_of_the_contract(tmp_path: Path) -> No
 
 def test_a_file_that_was_named_must_be_there() -> None:
     error = refusal({"OUTREACH_CONFIG": "nowhere.toml"})
-    assert error.faults[0].name == "OUTREACH_CONFIG"
+    assert error.problems[0].name == "OUTREACH_CONFIG"
     assert "nowhere.toml" in str(error)
 
 
@@ -153,7 +155,7 @@ def test_a_file_that_is_no_toml_is_told_with_line_and_the_rest_is_still_checked(
     error = refusal({"OUTREACH_PORT": "x"})
     assert "line 1" in str(error)
     assert "live_9f8e" not in str(error)
-    assert "OUTREACH_PORT" in {fault.name for fault in error.faults}
+    assert "OUTREACH_PORT" in {fault.name for fault in error.problems}
 
 
 def test_unknown_keys_are_told_with_the_nearest_known(tmp_path: Path) -> None:
@@ -161,7 +163,7 @@ def test_unknown_keys_are_told_with_the_nearest_known(tmp_path: Path) -> None:
         'bas_url = "x"\n[slack]\nbot_tokn = "x"\n[workspaces.a]\napi_kee = "x"\n[fields.inbx]\na = "b"\n'
     )
     error = refusal({})
-    assert {fault.cure for fault in error.faults} == {
+    assert {fault.fix for fault in error.problems} == {
         "Did you mean base_url?",
         "Did you mean bot_token?",
         "Did you mean api_key?",
@@ -219,7 +221,7 @@ def test_a_workspace_is_spelled_as_its_table_wherever_settings_name_it(tmp_path:
 def test_a_rule_for_an_unknown_workspace_is_refused(tmp_path: Path) -> None:
     rule = '[[routes.rules]]\nchannel = "C3"\nevents = ["*"]\nworkspace = "initech"\n'
     (tmp_path / "outreach.toml").write_text(WORKSPACES + rule)
-    (fault,) = refusal({}).faults
+    (fault,) = refusal({}).problems
     assert fault.name == "[[routes.rules]] no. 1 workspace"
     assert "acme, globex" in fault.cure
 
@@ -232,7 +234,7 @@ def test_workspaces_that_differ_only_in_case_are_refused(tmp_path: Path) -> None
 def test_the_fault_of_a_table_names_the_table(tmp_path: Path) -> None:
     (tmp_path / "outreach.toml").write_text('[workspaces.acme]\nrate = "fast"\n')
     error = refusal({}, needs=(Need.API,))
-    assert {fault.name for fault in error.faults} == {
+    assert {fault.name for fault in error.problems} == {
         "[workspaces.acme] base_url",
         "[workspaces.acme] api_key",
         "[workspaces.acme] rate (in the file)",
@@ -269,12 +271,12 @@ today = 0
 
 def test_what_the_dashboard_does_not_know_is_refused_and_the_nearest_named(tmp_path: Path) -> None:
     (tmp_path / "outreach.toml").write_text(DASHBOARD)
-    told = {fault.name.partition(" (")[0]: (fault.problem, fault.cure) for fault in refusal({}).faults}
+    told = {fault.name.partition(" (")[0]: (fault.problem, fault.fix) for fault in refusal({}).problems}
     assert told["[dashboard] theem"] == ("is not a setting.", "Did you mean theme?")
-    assert told["[dashboard] theme"] == ("is no theme.", "Use one of night, day, contrast.")
+    assert told["[dashboard] theme"] == ("is not a theme.", "Use one of night, day, contrast.")
     assert told["[dashboard] refresh_at"][1].startswith("Write it as 04:00")
     assert told["[dashboard.intervals] inboxs"] == ("is not a setting.", "Did you mean inboxes?")
-    assert told["[dashboard.intervals] today"] == ("is no interval.", "Give seconds, from 1 to 86400.")
+    assert told["[dashboard.intervals] today"] == ("is not an interval.", "Give seconds, from 1 to 86400.")
     assert "[dashboard] read_only" in told, "what was to be read only is never silently more"
 
 
@@ -283,14 +285,13 @@ def test_the_dashboard_is_told_what_was_said_and_nothing_else(tmp_path: Path) ->
         '[dashboard]\ntheme = "day"\n[dashboard.intervals]\ninboxes = 60\n'
     )
     assert load(environ={}).dashboard == {"theme": "day", "intervals": {"inboxes": 60}}
-    assert KEYS_OF["dashboard"] == tuple(GivenDashboard.model_fields)
-    assert set(KEYS_OF["dashboard.intervals"]) == {s.grouping or s.name for s in SOURCES.values()}
+    assert set(get_args(Source)) == {s.grouping or s.name for s in SOURCES.values()}
 
 
 def test_the_template_is_toml_names_every_setting_and_works_when_uncommented(tmp_path: Path) -> None:
     template = commented_template()
     assert tomllib.loads(template) == {"slack": {}}
-    assert all(setting.variable in template for setting in SETTINGS)
+    assert all(variable in template for variable in VARIABLES.values())
     lines = [line.removeprefix("# ") for line in template.splitlines() if " = " in line or "[" in line]
     (tmp_path / "outreach.toml").write_text(
         "\n".join(lines).replace("the key", "k").replace("the secret", "s").replace("…", "x")

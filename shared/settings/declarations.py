@@ -1,0 +1,45 @@
+"""What the models declare, by the path of each setting in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, get_args
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from shared.settings.model import Settings
+
+SettingPath = tuple[str, ...]
+
+
+def keys_of(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """The keys that the file may have in a table."""
+    return {field.alias or name: field for name, field in model.model_fields.items()}
+
+
+def table_model(annotation: Any) -> type[BaseModel] | None:
+    """The model of a table, of a table of tables or of an array of tables."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for one in get_args(annotation) if (found := table_model(one))), None)
+
+
+def _declared(model: type[BaseModel], *tables: str) -> Iterator[tuple[SettingPath, FieldInfo]]:
+    for key, field in keys_of(model).items():
+        yield (*tables, key), field
+        if inner := table_model(field.annotation):
+            yield from _declared(inner, *tables, key)
+
+
+def _variable(field: FieldInfo) -> str:
+    extra = field.json_schema_extra
+    return str(extra.get("variable", "")) if isinstance(extra, dict) else ""
+
+
+FIELDS: Mapping[SettingPath, FieldInfo] = dict(_declared(Settings))
+VARIABLES: Mapping[SettingPath, str] = {
+    path: variable
+    for path, field in FIELDS.items()
+    if path[0] != "workspaces" and (variable := _variable(field))
+}

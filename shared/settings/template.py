@@ -1,0 +1,89 @@
+"""The commented `outreach.toml` of `outreach init` and of docs/settings.md, made from the models."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import Any, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from shared.settings.declarations import VARIABLES, SettingPath, keys_of, table_model
+from shared.settings.model import Settings
+
+HEAD = """\
+# Settings of outreach-ops. A variable of the environment wins over its line here.
+# Keep this file private (chmod 600) when it holds keys.
+"""
+
+
+def commented_template() -> str:
+    """An `outreach.toml` with every setting, its meaning and its default, all commented out."""
+    lines = "\n".join([HEAD, *_table(Settings, ())])
+    return re.sub(r"\n{3,}", "\n\n", lines).rstrip() + "\n"
+
+
+def _table(model: type[BaseModel], path: SettingPath, *, brief: bool = False) -> Iterator[str]:
+    """The keys of a table, then the tables in it; `brief`: the keys alone, which were explained before."""
+    tables = {}
+    for key, field in keys_of(model).items():
+        example = (field.examples or [None])[0]
+        if table_model(field.annotation) or isinstance(example, Mapping):
+            tables[key] = field
+        elif example is not None:
+            yield from () if brief else _meaning(field, (*path, key))
+            yield f"# {_assignment(key, example)}"
+            yield from [""] if field.description and not brief else []
+    for key, field in {} if brief else tables.items():
+        yield from ("", *_comment(field.description or ""), *_inner(field, (*path, key)))
+
+
+def _inner(field: FieldInfo, path: SettingPath) -> Iterator[str]:
+    model, example = table_model(field.annotation), (field.examples or [None])[0]
+    if model is None:
+        yield from _example_table(example or {}, path)
+    elif get_origin(field.annotation) is dict:
+        yield f"# [{'.'.join((*path, example))}]"
+        yield from _table(model, path, brief=True)
+    elif get_origin(field.annotation) is tuple:
+        yield f"# [[{'.'.join(path)}]]"
+        yield from _table(model, path)
+    else:
+        # Left as it is where every key has a variable: an empty table changes nothing.
+        live = all((*path, key) in VARIABLES for key in keys_of(model))
+        yield f"[{'.'.join(path)}]\n" if live else f"# [{'.'.join(path)}]"
+        yield from _table(model, path)
+
+
+def _example_table(example: Mapping[str, Any], path: SettingPath) -> Iterator[str]:
+    plain = {key: value for key, value in example.items() if not isinstance(value, Mapping)}
+    if plain:
+        yield f"# [{'.'.join(path)}]"
+        yield from (f"# {_assignment(key, value)}" for key, value in plain.items())
+    for key, value in example.items():
+        if isinstance(value, Mapping):
+            yield from _example_table(value, (*path, key))
+
+
+def _meaning(field: FieldInfo, path: SettingPath) -> Iterator[str]:
+    if not field.description:
+        return
+    variable = f" ({VARIABLES[path]})" if path in VARIABLES else ""
+    default = (
+        f" Default: {field.default}."
+        if isinstance(field.default, str | float | int) and field.default
+        else ""
+    )
+    yield from _comment(f"{field.description}{default}{variable}")
+
+
+def _comment(text: str) -> Iterator[str]:
+    return (f"# {line}" for line in textwrap.wrap(text, 96))
+
+
+def _assignment(key: str, value: Any) -> str:
+    name = key if re.fullmatch(r"[\w-]+", key, re.ASCII) else json.dumps(key)
+    return f"{name} = {json.dumps(value, ensure_ascii=False)}"

@@ -1,0 +1,170 @@
+"""The types of single settings: what a value must look like, and what to write instead where it does not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import time, timedelta
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
+from pydantic_core import PydanticCustomError
+
+from shared.api.models import EVENT_KINDS
+from shared.commands.table import COMMANDS, Role
+from shared.domain.recurrence import find_zone, parse_time
+from shared.storage.database import DatabaseUnusable, parse_url
+from shared.text.tokenize import parse_duration
+
+MEMBERS = "members"
+"""Every full member of the Slack workspace."""
+CLAIM = "claim"
+"""Claiming, snoozing and handling alerts, which is no command of the table."""
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+THEMES = ("night", "day", "contrast")
+
+
+def wrong(problem: str, fix: str) -> PydanticCustomError:
+    return PydanticCustomError("setting", "{problem}", {"problem": problem, "fix": fix})
+
+
+def _check(accepts: Callable[[str], object], problem: str, fix: str) -> AfterValidator:
+    def check(text: str) -> str:
+        if not accepts(text):
+            raise wrong(problem, fix)
+        return text
+
+    return AfterValidator(check)
+
+
+def _one_of(known: tuple[str, ...], problem: str) -> AfterValidator:
+    return _check(known.__contains__, problem, f"Use one of {', '.join(known)}.")
+
+
+def _web_address(text: str) -> str:
+    text = text.strip()
+    try:
+        parts = urlsplit(text)
+        plausible = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        plausible = False
+    if not plausible or re.search(r"\s", text):
+        raise wrong("is not a web address.", "Write it in full: https://HOST/…")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise wrong("has more than an address.", "Leave out any user, password, query or fragment.")
+    return text
+
+
+def _is_secret(text: str) -> bool:
+    return bool(text) and text.isascii() and text.isprintable() and " " not in text
+
+
+def _secret(value: SecretStr) -> SecretStr:
+    if not _is_secret(value.get_secret_value()):
+        raise wrong("has a space, a line break or a strange character in it.", "Copy it again, without any.")
+    return value
+
+
+def _split(value: Any) -> Any:
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+def _is_database(text: str) -> bool:
+    try:
+        parse_url(text)
+    except DatabaseUnusable:
+        return False
+    return True
+
+
+def _duration(value: Any) -> Any:
+    if value in {"off", "never"}:
+        return None
+    found = parse_duration(value) if isinstance(value, str) else value
+    if not isinstance(found, timedelta):
+        raise wrong("is not a duration.", "Write 5m, 1h30m, or off.")
+    return found
+
+
+def _are_quiet_hours(text: str) -> bool:
+    start, _, end = (parse_time(part.strip()) for part in text.partition("-"))
+    return text == "off" or (start is not None and end is not None and start != end)
+
+
+def _is_time_of_day(text: str) -> bool:
+    try:
+        time.fromisoformat(text.strip())
+    except ValueError:
+        return False
+    return True
+
+
+def _seconds(value: float) -> float:
+    if not 1 <= value <= 86_400:
+        raise wrong("is not an interval.", "Give seconds, from 1 to 86400.")
+    return value
+
+
+WebAddress = Annotated[str, AfterValidator(_web_address)]
+BaseUrl = Annotated[
+    WebAddress,
+    AfterValidator(lambda text: text.rstrip("/")),
+    _check(lambda text: text.endswith("/v1"), "does not end in /v1.", "Add the version: https://HOST/v1"),
+]
+Secret = Annotated[SecretStr, AfterValidator(_secret)]
+Secrets = Annotated[tuple[Secret, ...], BeforeValidator(_split)]
+Rate = Annotated[float, Field(gt=0, le=10)]
+Percent = Annotated[float, Field(ge=0, le=100)]
+DatabaseUrl = Annotated[
+    str,
+    _check(_is_database, "is not a database address.", "Write sqlite:///PATH or postgresql://USER@HOST/NAME"),
+]
+Level = Annotated[str, AfterValidator(str.upper), _one_of(LEVELS, "is not a log level.")]
+WorkspaceName = Annotated[
+    str,
+    _check(
+        re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*").fullmatch,
+        "cannot be written as @NAME.",
+        "Use letters, digits, dot, dash, underscore.",
+    ),
+]
+Channel = Annotated[
+    str,
+    _check(
+        re.compile(r"(?!#)\S*").fullmatch,
+        "is not a channel id.",
+        "Use the id, like C0123456789; the channel's details show it at the end.",
+    ),
+]
+Mention = Annotated[
+    str,
+    _check(
+        re.compile(r"[USW][A-Z0-9]{2,20}|here|none|").fullmatch,
+        "mentions nobody.",
+        "Use the id of a user (U…) or a group (S…), here, or none.",
+    ),
+    AfterValidator(lambda text: "" if text == "none" else text),
+]
+Duration = Annotated[timedelta | None, BeforeValidator(_duration)]
+Zone = Annotated[str, _check(find_zone, "is not a time zone.", "Use an IANA name, like Europe/Berlin.")]
+Hours = Annotated[
+    str, _check(_are_quiet_hours, "are not quiet hours.", "Write them like 20:00-08:00, or off.")
+]
+EventName = Annotated[str, _one_of((*EVENT_KINDS, "*"), "is not an event.")]
+_NOBODY = ("names nobody.", "Use ids of users (U…) or user groups (S…), or members.")
+Who = Annotated[str, _check(re.compile(r"[USW][A-Z0-9]{2,20}|members").fullmatch, *_NOBODY)]
+RoleOrWho = Annotated[
+    str, _check(re.compile(rf"[USW][A-Z0-9]{{2,20}}|members|{'|'.join(Role)}").fullmatch, *_NOBODY)
+]
+CommandName = Annotated[str, _one_of((*COMMANDS, CLAIM), "has a name that is not a command.")]
+Theme = Annotated[str, _one_of(THEMES, "is not a theme.")]
+TimeOfDay = Annotated[
+    str,
+    _check(_is_time_of_day, "is not a time of day.", "Write it as 04:00, in the time zone of the screen."),
+]
+Seconds = Annotated[float, AfterValidator(_seconds)]
+Resource = Literal["sequence", "inbox", "stats", "lead"]
+Source = Literal[
+    "sequences", "interested", "inboxes", "today", "previous", "sequence", "inbox", "step", "variant"
+]
