@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from bot.alerts.wording import about, facts_of, footer, lasted, line_of, said_at, when
+from bot.alerts.wording import about, facts_of, footer, line_of, said_at, when
 from shared.domain.card import Button, Card, Fact, Tone
-from shared.domain.reports import show_number
+from shared.text.formats import show_exact_span, show_number
 
 if TYPE_CHECKING:
     from bot.alerts.kinds import Alert
@@ -79,7 +79,7 @@ def _standing(alert: Alert) -> tuple[str, ...]:
 
 
 def _after(alert: Alert, at: datetime) -> str:
-    return lasted(at, since=alert.received_at)
+    return show_exact_span(at - alert.received_at)
 
 
 def _paused(alert: Alert) -> tuple[str, ...]:

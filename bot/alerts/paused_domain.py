@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from bot.alerts.wording import facts_of, footer, lasted, line_of, when
+from bot.alerts.wording import facts_of, footer, line_of, when
 from shared.commands.arguments import clip
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone
-from shared.domain.reports import UNKNOWN, show_number, show_rate
+from shared.text.formats import UNKNOWN, show_exact_span, show_number, show_rate
 
 if TYPE_CHECKING:
     from bot.alerts.kinds import Alert
@@ -103,7 +103,7 @@ def reason(alert: Alert) -> str:
 def _story(alert: Alert) -> tuple[str, ...]:
     now = how_they_are(rows) if (rows := alert.standing.get("inboxes", ())) else ""
     if alert.recovered_at:
-        took = lasted(alert.recovered_at, since=alert.received_at)
+        took = show_exact_span(alert.recovered_at - alert.received_at)
         return tuple(filter(None, (f"It is well again, after {took}.", now)))
     if alert.standing.get("stage") == SENDING:
         return (f"It sends again, with small limits that grow from day to day. {now}".strip(),)

@@ -6,17 +6,18 @@ The service tells of none of it: it is read from the domain's inboxes, and from 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 from bot.alerts import rendering
 from bot.alerts.paused_domain import SENDING, how_they_are
-from bot.alerts.wording import lasted
 from bot.store.alerts.subjects import AlertSubject
 from bot.store.queue.deliveries import PlannedPost
 from shared.api.models import Inbox
 from shared.commands.arguments import clip
 from shared.domain.card import Card, Tone
 from shared.domain.health import Thresholds, verdict
+from shared.text.formats import show_exact_span
 
 RECOVERED = "recovered"
 """The stage of a domain whose inboxes are all active and healthy."""
@@ -71,7 +72,7 @@ def _row(inbox: Inbox, *, tone: Tone, known: Mapping[str, Any] | None, past: Pas
 def note(one: AlertSubject, now: Mapping[str, Any], *, at: float) -> PlannedPost:
     """What the thread and the channel are told of a domain that sends again, or is well again."""
     well = now["stage"] == RECOVERED
-    took = lasted(rendering.moment(at), since=rendering.moment(one.received_at))
+    took = show_exact_span(timedelta(seconds=at - one.received_at))
     card = Card(
         title=f"{clip(one.domain)} {'has recovered' if well else 'sends again'}",
         tone=Tone.GOOD if well else Tone.WARN,

@@ -54,15 +54,3 @@ def line_of(alert: Alert, verb: str, *arguments: str) -> str:
     """A command line whose arguments, whatever they hold, stay one word each."""
     line = join(verb, *arguments)
     return f"{line} @{alert.workspace}" if alert.workspace else line
-
-
-def lasted(until: datetime, *, since: datetime) -> str:
-    """A length of time as a person says it: `40 s`, `3 min`, `2 h 5 min`, `3 days`."""
-    seconds = max(0, int((until - since).total_seconds()))
-    if seconds < 60:
-        return f"{seconds} s"
-    if seconds < 3600:
-        return f"{seconds // 60} min"
-    if seconds < 172_800:
-        return f"{seconds // 3600} h {seconds % 3600 // 60} min".removesuffix(" 0 min")
-    return f"{seconds // 86_400} days"

@@ -10,7 +10,7 @@ from PIL.ImageFont import FreeTypeFont
 
 from bot.blockkit.fonts import Letters
 from shared.domain.card import Chart, Fact
-from shared.domain.reports import show_count, sparkline
+from shared.text.formats import show_count, sparkline
 from shared.text.sanitize import visible
 
 WIDTH, HEIGHT, SCALE = 540, 250, 3

@@ -18,10 +18,10 @@ from shared.commands import COMMANDS, Invocation, render
 from shared.commands.arguments import clip
 from shared.domain.card import Button, Card, Tone
 from shared.domain.records import AuditEntry, RecordsUnavailable
-from shared.domain.reports import show_number
 from shared.operations.context import CommandContext
-from shared.operations.outcome import need_records, show_time
+from shared.operations.outcome import need_records
 from shared.operations.sequences import pause_one, resume_one, sequence_table
+from shared.text.formats import show_number, show_time
 
 ALL, DOMAIN = "all", "domain:"
 CONFIRM_SECONDS, UNDO_SECONDS = 600.0, 7 * 86_400.0

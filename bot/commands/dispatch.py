@@ -32,9 +32,9 @@ from shared.domain.records import Actor, AuditEntry, RecordsUnavailable
 from shared.domain.recurrence import find_zone
 from shared.operations import subscription_sources
 from shared.operations.context import CommandContext
-from shared.operations.outcome import show_time
 from shared.operations.sequences import UNDO
 from shared.settings import CLAIM, UnknownWorkspace
+from shared.text.formats import show_time
 
 FORMS = ("pause", "subscribe", "add")
 """The commands that can be filled in instead of typed."""

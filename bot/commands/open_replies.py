@@ -9,10 +9,10 @@ from bot.commands.dispatch import Answer
 from bot.slack.permissions import Person
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.records import OpenReply
-from shared.domain.reports import show_number, show_span
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
 from shared.operations.replies import LATE_SECONDS
+from shared.text.formats import show_number, show_span
 
 MOST = 15
 

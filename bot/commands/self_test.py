@@ -19,9 +19,9 @@ from shared.api.errors import OutreachError
 from shared.api.http.rate_limit import Priority
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.records import RecordsUnavailable
-from shared.domain.reports import show_span
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
+from shared.text.formats import show_span
 
 PATIENCE = 8.0
 

@@ -17,7 +17,7 @@ from bot.interactions.home_state import ALL, HomeState, Paused, Waiting
 from shared.api.models import Sequence as Campaign
 from shared.domain.card import Button, Card, Tone
 from shared.domain.health import WORST_FIRST, worst
-from shared.domain.reports import show_number, show_span
+from shared.text.formats import show_number, show_span
 from shared.text.sanitize import visible
 from shared.text.tokenize import join
 

@@ -19,9 +19,9 @@ from shared.api.errors import NotFound, OutreachError
 from shared.commands.arguments import clip
 from shared.domain.card import Button, Card, Tone
 from shared.domain.records import AuditEntry
-from shared.domain.reports import show_number
 from shared.operations.context import CommandContext
 from shared.operations.sequences import resume_one
+from shared.text.formats import show_number
 from shared.text.tokenize import join
 
 AT_ONCE = 5

@@ -10,14 +10,14 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import timedelta
 
 from bot.alerts import rendering
-from bot.alerts.wording import about, lasted
+from bot.alerts.wording import about
 from bot.store import Ledger
 from bot.store.alerts.snooze import Due
 from bot.store.queue.deliveries import PlannedPost
 from shared.api.events import Event, read_event
 from shared.domain.alert_settings import AlertPolicy, Routing
 from shared.domain.card import Button, Card, Tone
-from shared.domain.reports import show_number
+from shared.text.formats import show_exact_span, show_number
 
 TOGETHER = 5
 """More than so many in one channel at once are said in one message."""
@@ -128,7 +128,7 @@ def said(due: Due, *, now: float) -> Card:
     """One reply that waits."""
     event = read_event(due.body or b"")
     who = about(event) if isinstance(event, Event) else "A lead"
-    waited = lasted(rendering.moment(now), since=rendering.moment(due.received_at))
+    waited = show_exact_span(timedelta(seconds=now - due.received_at))
     buttons = (Button(label="Claim", command=f"claim {due.alert_id}", tone=Tone.GOOD),)
     if due.what == "back":
         text = f"Snoozed by @{due.by} until now; it waits for somebody to take it."
@@ -143,7 +143,7 @@ def said(due: Due, *, now: float) -> Card:
 def many(ones: Sequence[Due], *, now: float) -> Card:
     """Many that wait, in one message."""
     oldest = min(one.received_at for one in ones)
-    waited = lasted(rendering.moment(now), since=rendering.moment(oldest))
+    waited = show_exact_span(timedelta(seconds=now - oldest))
     names = [event for event in (read_event(one.body or b"") for one in ones) if isinstance(event, Event)]
     shown = ", ".join(about(event) for event in names[:5])
     more = f" and {len(ones) - 5} more" if len(ones) > 5 else ""

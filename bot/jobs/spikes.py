@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from bot.alerts import kinds, rendering
-from bot.alerts.wording import lasted, when
+from bot.alerts.wording import when
 from bot.commands.context import CommandContexts
 from bot.store import Ledger
 from bot.store.alerts.spikes import Spike, Tally
@@ -18,8 +18,9 @@ from bot.store.queue.deliveries import PlannedPost
 from shared.api.models import StatsRow
 from shared.domain.alert_settings import Routing, SpikeRule
 from shared.domain.card import Button, Card, Fact, Tone
-from shared.domain.reports import rate, show_number, show_rate
+from shared.domain.reports import rate
 from shared.domain.snapshot import service_day
+from shared.text.formats import show_exact_span, show_number, show_rate
 from shared.text.tokenize import join
 
 EVERY = 10.0
@@ -169,15 +170,14 @@ def _why(kind: str) -> str:
 
 
 def _span(window: timedelta) -> str:
-    start = datetime(2000, 1, 1, tzinfo=UTC)
-    said = lasted(start + window, since=start)
+    said = show_exact_span(window)
     return "hour" if said == "1 h" else said
 
 
 def over(spike: Spike, *, now: float) -> Card:
     """The card of a spike that has passed."""
     subject = spike.name if spike.scope == "domain" else f"“{spike.name}”"
-    took = lasted(rendering.moment(now), since=rendering.moment(spike.since))
+    took = show_exact_span(timedelta(seconds=now - spike.since))
     return Card(
         title=f"Over: many {NOUNS[spike.kind]}s from {subject}",
         text=(f"It lasted {took}. {kinds.title(spike.kind).capitalize()} are counted quietly again.",),

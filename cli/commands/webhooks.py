@@ -18,10 +18,10 @@ from cli.console.interactive import stopping
 from shared.api.errors import Uncertain
 from shared.api.models import EVENT_KINDS, Subscription
 from shared.domain.card import Card, Column, Fact, Row, Table, Tone
-from shared.domain.reports import show_number
 from shared.operations.context import open_client
 from shared.settings import Need, Settings, Workspace, load
 from shared.storage.webhook_subscriptions import FILE_NAME, WebhookFile, WebhookFileUnreadable
+from shared.text.formats import show_number
 
 PATH = "/webhooks/outreach"
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}

@@ -7,6 +7,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import timedelta
+
+from shared.text.formats import show_clock
 
 EVERY_SECONDS = 5.0
 
@@ -36,15 +39,8 @@ def line(update: ProgressUpdate, *, seconds: float) -> str:
     """`12,000 leads, 950/s, 0:40 left; 11,900 added`."""
     parts = [f"{update.count:,} {update.what}", f"{update.count / max(seconds, 0.001):,.0f}/s"]
     if update.part:
-        parts.append(f"{clock(seconds * (1 - update.part) / update.part)} left")
+        parts.append(f"{show_clock(timedelta(seconds=seconds * (1 - update.part) / update.part))} left")
     return ", ".join(parts) + (f"; {update.detail}" if update.detail else "")
-
-
-def clock(seconds: float) -> str:
-    """`0:40`, `1:02:03`."""
-    minutes, rest = divmod(round(max(0.0, seconds)), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 @contextlib.contextmanager

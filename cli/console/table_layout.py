@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
-from shared.domain import reports
 from shared.domain.card import Column, Table, Tone
+from shared.text import formats
 from shared.text.sanitize import visible
 
 SHORTEST_TEXT, SHORTEST_NAME = 12, 32
@@ -100,7 +100,7 @@ def _column(place: int, column: Column, table: Table) -> _Column:
 
 def _text(cell: Cell, *, decimals: int) -> str:
     if cell is None:
-        return reports.UNKNOWN
+        return formats.UNKNOWN
     return visible(cell) if isinstance(cell, str) else f"{cell:,.{decimals}f}"
 
 
@@ -153,7 +153,7 @@ def _line(row: int, fit: _Fit, look: Look) -> str:
     return _joined(
         fit,
         [
-            reports.bar(cell, width, ascii=look.ascii)
+            formats.bar(cell, width, ascii=look.ascii)
             if column.column.bar and isinstance(cell := column.cells[row], int | float)
             else shortened(column.texts[row], width, ascii_only=look.ascii)
             for column, width in zip(fit.columns, fit.widths, strict=True)

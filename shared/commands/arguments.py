@@ -12,7 +12,8 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from shared.api.models import GROUPINGS, LEAD_STATUSES, SEQUENCE_STATUSES
-from shared.text.tokenize import Word, format_duration, parse_duration, quote
+from shared.text.formats import short_duration
+from shared.text.tokenize import Word, parse_duration, quote
 
 Values = Mapping[str, Any]
 Words = tuple[Word, ...]
@@ -135,7 +136,7 @@ def _write_pause(values: Values) -> list[str]:
     duration, reason = values["duration"], values["reason"]
     return [
         *_write_target(values),
-        *(["for", format_duration(duration)] if duration else []),
+        *(["for", short_duration(duration)] if duration else []),
         *(["reason", quote(reason)] if reason else []),
     ]
 

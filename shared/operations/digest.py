@@ -14,22 +14,14 @@ from shared.api.models import Inbox, StatsRow
 from shared.domain.card import Button, Card, Chart, Fact, Tone
 from shared.domain.health import DomainHealth, roll_up, worst
 from shared.domain.records import ClaimTime, OpenReply
-from shared.domain.reports import (
-    change,
-    rate,
-    show_change,
-    show_days,
-    show_number,
-    show_rate,
-    show_span,
-    totals,
-)
+from shared.domain.reports import change, rate, totals
 from shared.domain.snapshot import service_day
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
 from shared.operations.overview import Part, read_part
 from shared.operations.stats import total_facts
 from shared.settings import DEFAULT
+from shared.text.formats import show_change, show_days, show_number, show_rate, show_span
 
 DAYS = {"day": 1, "week": 7}
 CHARTED = 14

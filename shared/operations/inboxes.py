@@ -10,8 +10,8 @@ from shared.commands import Invocation, join
 from shared.commands.arguments import clip, did_you_mean
 from shared.domain.card import Button, Card, Column, Row, Table, Tone
 from shared.domain.health import DomainHealth, Thresholds, roll_up, verdict, worst
-from shared.domain.reports import show_number
 from shared.operations.context import CommandContext
+from shared.text.formats import show_number
 
 COLUMNS = (
     Column(title="Inbox"),

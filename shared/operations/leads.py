@@ -14,9 +14,9 @@ from shared.commands import CONFIRMED, Invocation, join, with_sequence
 from shared.commands.arguments import clip, did_you_mean
 from shared.commands.resolve import Ambiguous, NoMatch, Resolved, resolve_sequence
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone
-from shared.domain.reports import show_number
 from shared.operations.context import CommandContext
 from shared.operations.outcome import Outcome
+from shared.text.formats import show_number
 
 PAGE = 100
 PAGES_FIRST = 20

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 from shared.api.errors import OutreachError
 from shared.commands import CONFIRMED, Invocation
@@ -68,8 +67,3 @@ async def write_audit(result: str, *, invocation: Invocation, context: CommandCo
 
 def failure(error: OutreachError | RecordsUnavailable) -> str:
     return f"failed: {error}"
-
-
-def show_time(at: datetime, *, now: datetime) -> str:
-    """`16:40 UTC`, with the date when it is another day."""
-    return f"{at:%H:%M} UTC" if at.date() == now.date() else f"{at:%Y-%m-%d %H:%M} UTC"

@@ -17,10 +17,11 @@ from shared.commands import Invocation
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone
 from shared.domain.health import DomainHealth, roll_up, worst
 from shared.domain.records import AlertsSummary, RecordsUnavailable
-from shared.domain.reports import show_count, show_span, totals
+from shared.domain.reports import totals
 from shared.domain.snapshot import service_day
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
+from shared.text.formats import show_count, show_span
 
 T = TypeVar("T")
 ASKED = 3

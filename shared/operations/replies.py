@@ -5,9 +5,9 @@ from __future__ import annotations
 from shared.commands import COMMANDS, Invocation
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone
 from shared.domain.records import Actor
-from shared.domain.reports import show_number, show_span
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
+from shared.text.formats import show_number, show_span
 
 OPEN_COLUMNS = tuple(
     Column(title=title) for title in ("Waiting", "Lead", "Address", "Company", "Sequence", "Message")

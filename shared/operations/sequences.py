@@ -14,9 +14,9 @@ from shared.commands.arguments import clip
 from shared.commands.resolve import Ambiguous, NoMatch, Resolved, resolve_sequence
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone
 from shared.domain.records import RecordsUnavailable, Timer
-from shared.domain.reports import show_number
 from shared.operations.context import CommandContext
-from shared.operations.outcome import NO_RECORDS, Outcome, need_records, refused, show_time
+from shared.operations.outcome import NO_RECORDS, Outcome, need_records, refused
+from shared.text.formats import show_number, show_time
 
 RESUME_TIMER = "resume"
 """The kind of timer that resumes a sequence; its key is the sequence's id."""

@@ -13,9 +13,10 @@ from shared.api.http.rate_limit import Priority
 from shared.api.models import StatsRow
 from shared.commands import Invocation
 from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table
-from shared.domain.reports import change, rate, show_change, show_count, show_days, show_rate, totals
+from shared.domain.reports import change, rate, totals
 from shared.domain.snapshot import DEFAULT_RANGE, service_day
 from shared.operations.context import CommandContext
+from shared.text.formats import show_change, show_count, show_days, show_rate
 
 COLUMNS = (
     Column(title="Group"),

@@ -105,15 +105,6 @@ def parse_duration(text: str) -> timedelta | None:
     return total if timedelta() < total <= LONGEST_DURATION else None
 
 
-def format_duration(span: timedelta) -> str:
-    """`1d12h`, `30m`: what `parse_duration` reads back; whole seconds."""
-    seconds, shown = int(span.total_seconds()), ""
-    for unit, size in (("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)):
-        count, seconds = divmod(seconds, size)
-        shown += f"{count}{unit}" if count else ""
-    return shown or "0s"
-
-
 def from_slack(text: str) -> str:
     """A line as a person typed it, from Slack's escaped form.
 

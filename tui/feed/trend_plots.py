@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from shared.domain import reports
 from shared.domain.card import Fact, Tone
 from shared.domain.health import Thresholds
+from shared.text import formats
 from tui.feed.history_access import Memory
 from tui.model.page_content import Metric
 from tui.theme.plotting import Plot, Range, axis, share_of, spread_out
@@ -72,6 +73,6 @@ class Curves:
             return ()
         for threshold in (self.thresholds.healthy, self.thresholds.bad):
             if known[-1][1] >= threshold and (falls := reports.below_in(known, threshold=threshold)):
-                value = f"in {reports.show_span(falls)}, as it goes"
+                value = f"in {formats.show_span(falls)}, as it goes"
                 return (Fact(label=f"Below {threshold:g}", value=value, tone=Tone.WARN),)
         return ()

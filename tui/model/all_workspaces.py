@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from shared.domain.card import Tone
-from shared.domain.reports import show_count, show_rate
+from shared.text.formats import show_count, show_rate
 from shared.text.sanitize import visible
 from tui.model.board import RANK, Board, Figure
 from tui.model.columns import INBOXES, Column

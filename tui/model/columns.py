@@ -8,7 +8,8 @@ from typing import Any
 
 from shared.domain import reports
 from shared.domain.card import Tone
-from shared.domain.reports import show_count, show_rate
+from shared.text import formats
+from shared.text.formats import show_count, show_rate
 from shared.text.sanitize import visible
 from tui.model.lines import ChangeLine, DomainLine, InboxLine, LeadLine, SequenceLine, StatsLine
 from tui.theme import text_bars
@@ -108,7 +109,7 @@ def _trend(line: InboxLine, width: int, glyphs: Glyphs) -> Sequence[Piece]:
 
 def _spark(values: Sequence[float], glyphs: Glyphs) -> str:
     if not glyphs.ascii:
-        return reports.sparkline(values)
+        return formats.sparkline(values)
     low, high = min(values), max(values)
     return "".join("_.-'"[min(3, int((v - low) / (high - low) * 4))] if high > low else "." for v in values)
 

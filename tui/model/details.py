@@ -9,6 +9,7 @@ from shared.api.models import StatsRow
 from shared.commands import parse
 from shared.domain import reports
 from shared.domain.card import Button, Card, Fact, Tone
+from shared.text import formats
 from shared.text.tokenize import join
 from tui.feed.pending_changes import changes
 from tui.model.board import Board
@@ -54,8 +55,8 @@ def _inbox(line: InboxLine, *, board: Board, changes: Sequence[ChangeLine]) -> C
         Fact(label="Verdict", value=line.verdict.word, tone=line.verdict.tone),
         Fact(label="Health", value=score(inbox.health_score), tone=line.tone),
         Fact(label="Status", value=inbox.status or "unknown"),
-        Fact(label="Daily limit", value=reports.show_count(inbox.daily_limit)),
-        *((Fact(label="Lately", value=reports.sparkline(line.trend)),) if len(line.trend) > 1 else ()),
+        Fact(label="Daily limit", value=formats.show_count(inbox.daily_limit)),
+        *((Fact(label="Lately", value=formats.sparkline(line.trend)),) if len(line.trend) > 1 else ()),
         *(counts(line.stats) if line.stats else ()),
     )
     text = (f"{inbox.domain}: {'; '.join(domain.reasons) or 'all well'}.",) if domain else ()
@@ -78,7 +79,7 @@ def _sequence(line: SequenceLine, *, changes: Sequence[ChangeLine]) -> Card:
     sequence = line.sequence
     facts = (
         Fact(label="Status", value=line.pending or sequence.status or "unknown", tone=line.tone),
-        Fact(label="Steps", value=reports.show_count(sequence.steps)),
+        Fact(label="Steps", value=formats.show_count(sequence.steps)),
         *(counts(line.stats) if line.stats else ()),
     )
     verb = {"active": "Pause", "paused": "Resume"}.get(sequence.status or "")
@@ -112,10 +113,10 @@ def counts(stats: StatsRow) -> tuple[Fact, ...]:
     def said(name: str) -> str:
         value = getattr(stats, name)
         share = reports.rate(value, stats.sends)
-        return reports.show_count(value) + (f"  ({reports.show_rate(share)})" if share is not None else "")
+        return formats.show_count(value) + (f"  ({formats.show_rate(share)})" if share is not None else "")
 
     return (
-        Fact(label="Sent, 30 days", value=reports.show_count(stats.sends)),
+        Fact(label="Sent, 30 days", value=formats.show_count(stats.sends)),
         Fact(label="Replies", value=said("replies")),
         Fact(label="Positive", value=said("positive_replies")),
         Fact(label="Meetings", value=said("meetings")),

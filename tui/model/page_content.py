@@ -11,6 +11,7 @@ from datetime import datetime
 
 from shared.domain import reports
 from shared.domain.card import Card, Fact, Tone
+from shared.text import formats
 from tui.model import details
 from tui.model.board import Board
 from tui.model.columns import DOMAINS, INBOXES, STATS, Column
@@ -122,8 +123,8 @@ def _domains(board: Board) -> Page:
         title="Domains", columns=DOMAINS, lines=lines, source="inboxes", empty="No inboxes are connected."
     )
     facts = (
-        Fact(label="Domains", value=reports.show_count(len(lines))),
-        Fact(label="Inboxes", value=reports.show_count(board.spread.all)),
+        Fact(label="Domains", value=formats.show_count(len(lines))),
+        Fact(label="Inboxes", value=formats.show_count(board.spread.all)),
     )
     card = Card(title="Domains, the worst first", tone=board.headline.tone, facts=facts)
     return Page(name="Domains", card=card, lists=(listing,))
@@ -230,7 +231,7 @@ def _plain(card: Card, *more: str) -> Card:
 
 def _sum(numbers: Iterable[int | None]) -> str:
     known = [number for number in numbers if number is not None]
-    return reports.show_count(sum(known) if known else None)
+    return formats.show_count(sum(known) if known else None)
 
 
 def limit_words(sent: int | None, limit: int | None, *, since: datetime, now: datetime) -> tuple[Fact, ...]:

@@ -13,8 +13,8 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
-from shared.domain import reports
 from shared.domain.card import Card, Column, Fact, Table
+from shared.text import formats
 from shared.text.sanitize import visible, visible_lines
 from tui.theme.palette import NIGHT, TONE_INK, UNICODE, Glyphs, Ink, Palette
 
@@ -88,11 +88,11 @@ def _table(table: Table, palette: Palette, glyphs: Glyphs) -> RenderableType:
 
 def _cell(value: str | float | None, column: Column, palette: Palette, glyphs: Glyphs) -> Text:
     if value is None:
-        return Text(reports.UNKNOWN, style=palette.unknown)
+        return Text(formats.UNKNOWN, style=palette.unknown)
     if isinstance(value, str):
         return Text(visible(value), style=palette.text)
     if column.bar:
-        drawn = reports.bar(value, BAR, ascii=glyphs.ascii)
-        return Text.assemble((drawn, palette.good), (f" {reports.show_rate(value)}", palette.text))
+        drawn = formats.bar(value, BAR, ascii=glyphs.ascii)
+        return Text.assemble((drawn, palette.good), (f" {formats.show_rate(value)}", palette.text))
     whole = isinstance(value, int) or float(value).is_integer()
     return Text(f"{value:,.0f}" if whole else f"{value:,.2f}", style=palette.text)

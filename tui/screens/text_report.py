@@ -10,7 +10,7 @@ from datetime import datetime
 from rich.text import Text
 
 from shared.api.models import GROUPINGS
-from shared.domain.reports import show_change, show_count, show_rate
+from shared.text.formats import show_change, show_count, show_rate
 from shared.text.sanitize import visible
 from tui.model.board import Board
 from tui.model.columns import GAP, LISTS, Column, place

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from shared.domain.reports import UNKNOWN
+from shared.text.formats import UNKNOWN
 
 
 def short_count(number: float | None) -> str:

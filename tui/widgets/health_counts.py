@@ -9,7 +9,7 @@ from rich.segment import Segment
 from textual.strip import Strip
 from textual.widget import Widget
 
-from shared.domain.reports import show_count
+from shared.text.formats import show_count
 from tui.model.board import Spread
 from tui.theme import text_bars
 from tui.theme.error_boundary import Sturdy

@@ -9,7 +9,7 @@ from rich.segment import Segment
 from textual.strip import Strip
 from textual.widget import Widget
 
-from shared.domain.reports import show_change, show_count, show_rate
+from shared.text.formats import show_change, show_count, show_rate
 from tui.model.board import Figure
 from tui.theme import formatting, text_bars
 from tui.theme.error_boundary import Sturdy

@@ -9,12 +9,12 @@ from bot.alerts import kinds
 from bot.alerts.interested import Mark
 from bot.alerts.kinds import Alert
 from bot.alerts.routing import Routes
-from bot.alerts.wording import lasted
 from shared import commands
 from shared.api.events import Event, EventLead
 from shared.api.models import EVENT_KINDS
 from shared.domain.card import Card
 from shared.domain.records import Subscription
+from shared.text.formats import show_exact_span
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 LEAD = EventLead(email="ada@acme.example", first_name="Ada", company="Acme")
@@ -119,4 +119,4 @@ def test_a_subscription_is_met_exactly_and_a_channel_is_told_once() -> None:
     [(-5, "0 s"), (59, "59 s"), (60, "1 min"), (7200, "2 h"), (7500, "2 h 5 min"), (200_000, "2 days")],
 )
 def test_a_length_of_time_is_told_as_people_do(seconds: int, said: str) -> None:
-    assert lasted(NOON + timedelta(seconds=seconds), since=NOON) == said
+    assert show_exact_span(timedelta(seconds=seconds)) == said

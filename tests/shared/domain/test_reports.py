@@ -1,8 +1,8 @@
-"""Rates, comparisons, sparklines, bars and projections; unknown stays unknown."""
+"""Rates, comparisons and projections; unknown stays unknown."""
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -32,33 +32,9 @@ def test_a_total_is_the_sum_or_unknown(values: list[int | None]) -> None:
     assert total == (sum(known) if len(known) == len(values) else None)
 
 
-def test_changes_are_shown_with_an_arrow() -> None:
+def test_a_change_is_a_fraction_of_what_was_before() -> None:
     assert reports.change(112, 100) == pytest.approx(0.12)
-    assert [reports.show_change(x) for x in (0.12, -0.03, 0.001, None)] == ["▲ 12 %", "▼ 3 %", "=", "–"]
     assert [reports.change(1, 0), reports.change(None, 1), reports.change(1, None)] == [None, None, None]
-
-
-def test_sparklines_span_from_lowest_to_highest() -> None:
-    assert reports.sparkline([0, 50, 100]) == "▁▅█"
-    assert reports.sparkline([5, 5]) == "▄▄"
-    assert reports.sparkline([1, None, 2]) == "▁ █"
-    assert reports.sparkline([]) == ""
-
-
-@given(
-    fraction=st.none() | st.floats(allow_nan=False, allow_infinity=False),
-    width=st.integers(-2, 60),
-    plain=st.booleans(),
-)
-def test_a_bar_is_as_wide_as_asked(fraction: float | None, *, width: int, plain: bool) -> None:
-    drawn = reports.bar(fraction, width, ascii=plain)
-    assert len(drawn) == max(width, 0)
-    assert not plain or drawn.isascii()
-
-
-def test_bars() -> None:
-    assert [reports.bar(x, 4) for x in (0.0, 0.5, 1.0, 0.53)] == ["    ", "██  ", "████", "██▏ "]
-    assert reports.bar(0.65, 4, ascii=True) == "### "
 
 
 def test_the_trend_and_when_it_falls_below() -> None:
@@ -85,41 +61,3 @@ def test_the_limit_is_never_reached_in_the_past(sent: int, limit: int, seconds: 
     now = MIDNIGHT + timedelta(seconds=seconds)
     at = reports.limit_reached_at(sent, limit, since=MIDNIGHT, now=now)
     assert at is None or at >= now
-
-
-def test_spans_in_words() -> None:
-    spans = [
-        timedelta(seconds=40),
-        timedelta(minutes=12),
-        timedelta(hours=3),
-        timedelta(days=2),
-        timedelta(-1),
-    ]
-    assert [reports.show_span(span) for span in spans] == ["40 s", "12 min", "3 h", "2 days", "0 s"]
-
-
-def test_numbers_agree_with_their_nouns() -> None:
-    told = [reports.show_number(n, noun) for n, noun in ((1, "inbox"), (2, "inbox"), (0, "paused sequence"))]
-    assert told == ["1 inbox", "2 inboxes", "0 paused sequences"]
-    assert reports.show_number(1200, "interested reply") == "1,200 interested replies"
-
-
-def test_unknown_counts_and_rates_are_a_dash() -> None:
-    assert (reports.show_count(None), reports.show_count(12345), reports.show_rate(0.0421)) == (
-        "–",
-        "12,345",
-        "4.2 %",
-    )
-
-
-@pytest.mark.parametrize(
-    ("first", "last", "said"),
-    [
-        (date(2026, 11, 20), date(2026, 11, 20), "Friday 20 November"),
-        (date(2026, 11, 14), date(2026, 11, 20), "14 to 20 November"),
-        (date(2026, 2, 24), date(2026, 3, 2), "24 February to 2 March"),
-        (date(2025, 12, 30), date(2026, 1, 5), "30 December 2025 to 5 January 2026"),
-    ],
-)
-def test_days_are_told_as_people_do(first: date, last: date, said: str) -> None:
-    assert reports.show_days(first, last) == said

@@ -223,7 +223,7 @@ def test_a_rule_for_an_unknown_workspace_is_refused(tmp_path: Path) -> None:
     (tmp_path / "outreach.toml").write_text(WORKSPACES + rule)
     (fault,) = refusal({}).problems
     assert fault.name == "[[routes.rules]] no. 1 workspace"
-    assert "acme, globex" in fault.cure
+    assert "acme, globex" in fault.fix
 
 
 def test_workspaces_that_differ_only_in_case_are_refused(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shared.text.formats import short_duration
 from shared.text.tokenize import (
     Word,
-    format_duration,
     from_slack,
     join,
     parse_channel,
@@ -107,7 +107,7 @@ def test_durations(text: str, span: timedelta | None) -> None:
 @given(st.integers(min_value=1, max_value=366 * 86_400))
 def test_a_shown_duration_is_read_back(seconds: int) -> None:
     span = timedelta(seconds=seconds)
-    assert parse_duration(format_duration(span)) == span
+    assert parse_duration(short_duration(span)) == span
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,113 @@
+"""Counts, rates, lengths of time, moments and bars as text, for every front end. Pure; unknown is a dash, never zero."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+UNKNOWN = "–"
+
+
+def show_count(value: float | None) -> str:
+    """`12,345`, or a dash."""
+    return UNKNOWN if value is None else f"{value:,.0f}"
+
+
+def show_number(count: int, noun: str) -> str:
+    """`1 inbox`, `12 inboxes`, `3 sequences`: the noun is given in the singular."""
+    plural = {"inbox": "inboxes", "reply": "replies"}.get(noun.rpartition(" ")[2], "")
+    many = noun.removesuffix(noun.rpartition(" ")[2]) + plural if plural else f"{noun}s"
+    return f"{count:,} {noun if count == 1 else many}"
+
+
+def show_rate(fraction: float | None) -> str:
+    """`4.2 %`, or a dash."""
+    return UNKNOWN if fraction is None else f"{fraction * 100:.1f} %"
+
+
+def show_change(fraction: float | None) -> str:
+    """`▲ 12 %`, `▼ 3 %`, `=`, or a dash."""
+    if fraction is None:
+        return UNKNOWN
+    percent = round(abs(fraction) * 100)
+    return f"{'▲' if fraction > 0 else '▼'} {percent} %" if percent else "="
+
+
+def show_span(span: timedelta) -> str:
+    """`40 s`, `12 min`, `3 h`, `2 days`: one unit, rounded."""
+    seconds = max(span.total_seconds(), 0)
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    if seconds < 129_600:
+        return f"{seconds / 3600:.0f} h"
+    return f"{seconds / 86_400:.0f} days"
+
+
+def show_exact_span(span: timedelta) -> str:
+    """`40 s`, `3 min`, `2 h 5 min`, `3 days`: rounded down, hours with their minutes."""
+    seconds = max(int(span.total_seconds()), 0)
+    if seconds < 60:
+        return f"{seconds} s"
+    if seconds < 3600:
+        return f"{seconds // 60} min"
+    if seconds < 172_800:
+        return f"{seconds // 3600} h {seconds % 3600 // 60} min".removesuffix(" 0 min")
+    return f"{seconds // 86_400} days"
+
+
+def short_duration(span: timedelta) -> str:
+    """`1d12h`, `30m`: what `tokenize.parse_duration` reads back; whole seconds."""
+    seconds, shown = int(span.total_seconds()), ""
+    for unit, size in (("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)):
+        count, seconds = divmod(seconds, size)
+        shown += f"{count}{unit}" if count else ""
+    return shown or "0s"
+
+
+def show_clock(span: timedelta) -> str:
+    """A time that runs: `0:40`, `1:02:03`."""
+    minutes, seconds = divmod(round(max(span.total_seconds(), 0)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+
+
+def show_time(at: datetime, *, now: datetime) -> str:
+    """`16:40 UTC`, with the date when it is another day."""
+    return f"{at:%H:%M} UTC" if at.date() == now.date() else f"{at:%Y-%m-%d %H:%M} UTC"
+
+
+def show_days(first: date, last: date) -> str:
+    """`Friday 20 November`, `14 to 20 November`, `24 February to 2 March`; with years where they differ."""
+    if first == last:
+        return f"{last:%A %-d %B}"
+    if first.year != last.year:
+        return f"{first:%-d %B %Y} to {last:%-d %B %Y}"
+    month = "" if first.month == last.month else f"{first: %B}"
+    return f"{first.day}{month} to {last:%-d %B}"
+
+
+def sparkline(values: Sequence[float | None]) -> str:
+    """One character per value, from the lowest to the highest; a blank for what is unknown."""
+    known = [value for value in values if value is not None]
+    low, span = min(known, default=0), max(known, default=0) - min(known, default=0)
+
+    def block(value: float | None) -> str:
+        if value is None:
+            return " "
+        return BLOCKS[round((value - low) / span * (len(BLOCKS) - 1))] if span else BLOCKS[3]
+
+    return "".join(map(block, values))
+
+
+def bar(fraction: float | None, width: int, *, ascii: bool = False) -> str:  # noqa: A002 # the word for it
+    """A bar of `width` characters, in eighths where not `ascii`; blank where unknown."""
+    if fraction is None or width <= 0:
+        return " " * max(width, 0)
+    eighths = round(min(max(fraction, 0.0), 1.0) * width * 8)
+    full, part = divmod(eighths, 8)
+    if ascii:
+        return ("#" * (full + (part >= 4))).ljust(width)
+    return ("█" * full + " ▏▎▍▌▋▊▉"[part].strip()).ljust(width)

@@ -1,0 +1,80 @@
+"""Counts, lengths of time, days, sparklines and bars as text; unknown is a dash."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.text import formats
+
+
+def test_changes_are_shown_with_an_arrow() -> None:
+    assert [formats.show_change(x) for x in (0.12, -0.03, 0.001, None)] == ["▲ 12 %", "▼ 3 %", "=", "–"]
+
+
+def test_sparklines_span_from_lowest_to_highest() -> None:
+    assert formats.sparkline([0, 50, 100]) == "▁▅█"
+    assert formats.sparkline([5, 5]) == "▄▄"
+    assert formats.sparkline([1, None, 2]) == "▁ █"
+    assert formats.sparkline([]) == ""
+
+
+@given(
+    fraction=st.none() | st.floats(allow_nan=False, allow_infinity=False),
+    width=st.integers(-2, 60),
+    plain=st.booleans(),
+)
+def test_a_bar_is_as_wide_as_asked(fraction: float | None, *, width: int, plain: bool) -> None:
+    drawn = formats.bar(fraction, width, ascii=plain)
+    assert len(drawn) == max(width, 0)
+    assert not plain or drawn.isascii()
+
+
+def test_bars() -> None:
+    assert [formats.bar(x, 4) for x in (0.0, 0.5, 1.0, 0.53)] == ["    ", "██  ", "████", "██▏ "]
+    assert formats.bar(0.65, 4, ascii=True) == "### "
+
+
+def test_spans_in_words() -> None:
+    spans = [
+        timedelta(seconds=40),
+        timedelta(minutes=12),
+        timedelta(hours=3),
+        timedelta(days=2),
+        timedelta(-1),
+    ]
+    assert [formats.show_span(span) for span in spans] == ["40 s", "12 min", "3 h", "2 days", "0 s"]
+
+
+def test_numbers_agree_with_their_nouns() -> None:
+    told = [formats.show_number(n, noun) for n, noun in ((1, "inbox"), (2, "inbox"), (0, "paused sequence"))]
+    assert told == ["1 inbox", "2 inboxes", "0 paused sequences"]
+    assert formats.show_number(1200, "interested reply") == "1,200 interested replies"
+
+
+def test_unknown_counts_and_rates_are_a_dash() -> None:
+    assert (formats.show_count(None), formats.show_count(12345), formats.show_rate(0.0421)) == (
+        "–",
+        "12,345",
+        "4.2 %",
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "said"),
+    [
+        (date(2026, 11, 20), date(2026, 11, 20), "Friday 20 November"),
+        (date(2026, 11, 14), date(2026, 11, 20), "14 to 20 November"),
+        (date(2026, 2, 24), date(2026, 3, 2), "24 February to 2 March"),
+        (date(2025, 12, 30), date(2026, 1, 5), "30 December 2025 to 5 January 2026"),
+    ],
+)
+def test_days_are_told_as_people_do(first: date, last: date, said: str) -> None:
+    assert formats.show_days(first, last) == said
+
+
+def test_a_running_time_has_minutes_and_seconds() -> None:
+    assert [formats.show_clock(timedelta(seconds=n)) for n in (40, 3723, -1)] == ["0:40", "1:02:03", "0:00"]
