@@ -1,4 +1,4 @@
-"""Reading a command line, writing it back, and help, from the table of commands (contract, section 2). Pure.
+"""Reading a command line, writing it back, and help, from the table of commands. Pure.
 
 Three faces read it: `/outreach …` in Slack, `outreach …` in a shell, the palette of the dashboard.
 """
@@ -115,7 +115,7 @@ def _without_flags(words: tuple[Word, ...], *, command: Command) -> tuple[tuple[
 def _command(word: Word) -> Command:
     if found := COMMANDS.get(word.text.lower()):
         return found
-    import difflib  # late: only a mistake pays for it (targets row 10)
+    import difflib  # late: only a mistake pays for its import
 
     near = difflib.get_close_matches(word.text.lower()[:40], VERBS, n=2, cutoff=0.55)
     hint = f"Did you mean {' or '.join(near)}?" if near else "`help` lists what there is."

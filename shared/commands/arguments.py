@@ -44,7 +44,7 @@ def clip(text: str, *, length: int = 60) -> str:
 
 def did_you_mean(word: str, known: Collection[str]) -> str:
     """A hint naming the nearest of the known words, or all of them."""
-    import difflib  # late: only a mistake pays for it (targets row 10)
+    import difflib  # late: only a mistake pays for its import
 
     near = difflib.get_close_matches(word.lower()[:40], known, n=1, cutoff=0.5)
     return f"Did you mean {near[0]}?" if near else f"It can be: {', '.join(known)}."

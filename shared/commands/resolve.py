@@ -1,4 +1,4 @@
-"""Which sequence a person means: an id, a whole name, or a beginning that fits only one (contract, section 2). Pure."""
+"""Which sequence a person means: an id, a whole name, or a beginning that fits only one. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands themselves, one entry per verb (contract, section 2). Pure.
+"""The commands themselves, one entry per verb. Pure.
 
 Adding a command is adding an entry here, and its act to `operations`.
 """

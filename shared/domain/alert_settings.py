@@ -10,7 +10,7 @@ from shared.domain.records import Subscription
 from shared.domain.recurrence import find_zone
 
 DEFAULT_EVENTS = ("reply.interested", "domain.paused")
-"""What an alert channel is told of without having subscribed (contract, section 5)."""
+"""What an alert channel is told of without having subscribed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

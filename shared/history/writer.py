@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import secrets
 import zlib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from sys import intern
 from typing import Any
@@ -65,13 +65,15 @@ class Writer:
         known = self._look(connection, workspace)
         moved = _write_samples(connection, workspace, measurements.measures(fresh), known=known, at=at)
         said = measurements.words(fresh, self._thresholds)
-        changed, added = _write_words(connection, workspace, said, known=known, at=at)
-        told = _tell(connection, workspace, changed, labels=measurements.labels(fresh))
+        changed, added = _write_words(
+            connection, workspace, said, known=known, at=at, labels=measurements.labels(fresh)
+        )
+        saved = _save_transitions(connection, workspace, changed)
         if moved or changed or added:
             known.token = _sign(connection, workspace)
         self._keep(connection, snapshot, now=now)
         self._seen |= {(workspace, name): one.read_at for name, one in fresh.items() if one.read_at}
-        return told
+        return saved
 
     def mark_written(self, snapshot: Snapshot) -> None:
         for name, one in measurements.readings(snapshot):
@@ -179,12 +181,29 @@ def _add_series(
 
 
 def _write_words(
-    connection: sa.Connection, workspace: str, said: Mapping[SeriesKey, str], *, known: WriterState, at: int
+    connection: sa.Connection,
+    workspace: str,
+    said: Mapping[SeriesKey, str],
+    *,
+    known: WriterState,
+    at: int,
+    labels: Mapping[str, str],
 ) -> tuple[list[Transition], int]:
     """What changed, and how many things are new."""
     added = [place for place in said if place not in known.words]
     moved = [place for place, word in said.items() if known.words.get(place, word) != word]
-    changed = [_transition(place, before=known.words[place], after=said[place], at=at) for place in moved]
+    changed = [
+        Transition(
+            at=aware(at),
+            kind=kind,
+            key=key,
+            label=labels.get(key, key),
+            field=name,
+            before=known.words[kind, key, name],
+            after=said[kind, key, name],
+        )
+        for kind, key, name in moved
+    ]
     if added:
         connection.execute(sa.insert(states), [_state(workspace, place, said[place]) for place in added])
     for kind, key, name in moved:
@@ -200,34 +219,10 @@ def _state(workspace: str, place: SeriesKey, word: str) -> dict[str, str]:
     return {"workspace": workspace, "kind": kind, "key": key, "field": name, "value": word}
 
 
-def _transition(place: SeriesKey, *, before: str, after: str, at: int) -> Transition:
-    kind, key, name = place
-    return Transition(at=aware(at), kind=kind, key=key, label=key, field=name, before=before, after=after)
-
-
-def _tell(
-    connection: sa.Connection, workspace: str, changed: Iterable[Transition], *, labels: Mapping[str, str]
+def _save_transitions(
+    connection: sa.Connection, workspace: str, changed: Sequence[Transition]
 ) -> tuple[Transition, ...]:
-    told = tuple(
-        Transition(
-            at=one.at,
-            kind=one.kind,
-            key=one.key,
-            label=labels.get(one.key, one.key),
-            field=one.field,
-            before=one.before,
-            after=one.after,
-        )
-        for one in changed
-    )
-    rows = [
-        {
-            "workspace": workspace,
-            "at": int(one.at.timestamp()),
-            **{name: getattr(one, name) for name in ("kind", "key", "label", "field", "before", "after")},
-        }
-        for one in told
-    ]
+    rows = [{**asdict(one), "workspace": workspace, "at": int(one.at.timestamp())} for one in changed]
     if rows:
         connection.execute(sa.insert(transitions), rows)
-    return told
+    return tuple(changed)

@@ -1,4 +1,4 @@
-"""The inboxes, rolled up by domain, the worst first (document, GET /inboxes)."""
+"""The inboxes, rolled up by domain, the worst first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leads: listed, looked up, added, removed (document, GET, POST and DELETE /leads)."""
+"""Leads: listed, looked up, added, removed."""
 
 from __future__ import annotations
 

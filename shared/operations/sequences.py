@@ -1,4 +1,4 @@
-"""The sequences: listed, paused, resumed (document, GET and PATCH /sequences)."""
+"""The sequences: listed, paused, resumed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The counts, their rates, and how they changed (document, GET /stats)."""
+"""The counts, their rates, and how they changed."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Range:
 
     @property
     def ends(self) -> tuple[date, date] | tuple[None, None]:
-        """For the client: both ends or neither (contract, section 6)."""
+        """For the client: both ends or neither."""
         return (self.start, self.end) if self.given else (None, None)
 
 

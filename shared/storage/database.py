@@ -1,4 +1,4 @@
-"""Open one database, SQLite or PostgreSQL, the same way everywhere (house.md, parts to build on).
+"""Open one database, SQLite or PostgreSQL, the same way everywhere.
 
 SQLite: WAL, synchronous=FULL, foreign keys, files 0600, and every write transaction begun IMMEDIATE: a read
 that is upgraded later fails at once with SQLITE_BUSY_SNAPSHOT, whatever the busy timeout. PostgreSQL:

@@ -1,6 +1,6 @@
 """The webhook subscriptions that were made here, with their secrets: one private file beside the state.
 
-The service shows a secret once and can list no subscription (document, POST /webhooks), so what is in this
+The service shows a secret once and can list no subscription, so what is in this
 file is all there is: it is replaced as a whole, synced before `add` returns, and never overwritten unread.
 """
 

@@ -1,6 +1,6 @@
 """Make text from outside safe to show on a terminal: it moves no cursor, styles nothing, hides nothing.
 
-Pure, and light to import; the shell and the dashboard both stand on it (contract, section 5).
+Pure, and light to import; the shell and the dashboard both stand on it.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def values(line: str) -> dict[str, Any]:
     return dict(parse(line).values)
 
 
-def test_the_table_is_that_of_the_contract() -> None:
+def test_the_table_has_every_documented_command() -> None:
     verbs = (
         "help status sequences pause resume inboxes stats leads lead add remove open subscribe unsubscribe"
     )

@@ -130,7 +130,7 @@ def test_the_environment_wins_over_the_file(tmp_path: Path) -> None:
     assert settings.slack.bot_token == SecretStr("xoxb-file")
 
 
-def test_the_file_is_searched_in_the_order_of_the_contract(tmp_path: Path) -> None:
+def test_the_file_is_searched_in_the_documented_order(tmp_path: Path) -> None:
     places = [tmp_path / name for name in ("flag.toml", "variable.toml", "outreach.toml")]
     places.append(tmp_path / "config" / "outreach-ops" / "outreach.toml")
     places[3].parent.mkdir(parents=True)
