@@ -31,7 +31,7 @@ class History:
     def __init__(self, url: URL, *, thresholds: Thresholds = DEFAULT) -> None:
         self._store = Store(url)
         self._writer = writer.Writer(thresholds)
-        self._lane = ThreadPoolExecutor(1, thread_name_prefix="history")
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="history")
         self._pruned_at: datetime | None = None
 
     @property
@@ -45,17 +45,17 @@ class History:
         await self.aclose()
 
     async def aclose(self) -> None:
-        await self._beside(self._store.close)
-        self._lane.shutdown(wait=False)
+        await self._in_thread(self._store.close)
+        self._executor.shutdown(wait=False)
 
-    async def _beside(self, act: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._lane, act)
+    async def _in_thread(self, act: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._executor, act)
 
     async def _read(self, act: Act[T]) -> T:
-        return await self._beside(lambda: self._store.run(act, reads=True))
+        return await self._in_thread(lambda: self._store.run(act, reads=True))
 
     async def _write(self, act: Act[T]) -> T:
-        return await self._beside(lambda: self._store.run(act))
+        return await self._in_thread(lambda: self._store.run(act))
 
     async def add(self, snapshot: Snapshot, *, now: datetime) -> tuple[Transition, ...]:
         """Keep what is new in a snapshot; the transitions that it showed. Old things are thinned out hourly."""

@@ -65,10 +65,11 @@ def open_engine(url: URL, *, pool_size: int = 4) -> sa.Engine:
     return engine
 
 
-def alone(engine: sa.Engine) -> sa.Engine:
+def autocommit(engine: sa.Engine) -> sa.Engine:
     if engine.dialect.name != "sqlite":
         return engine.execution_options(isolation_level="AUTOCOMMIT")
-    return engine.execution_options(alone=True)  # the dialect's own AUTOCOMMIT would undo `_set_up_sqlite`
+    # The dialect's own AUTOCOMMIT would undo `_set_up_sqlite`.
+    return engine.execution_options(autocommit=True)
 
 
 def _keep_private(path: str | None) -> None:
@@ -113,5 +114,5 @@ def _use_wal(connection: Any) -> None:
 
 def _begin_immediate(connection: sa.Connection) -> None:
     options = connection.get_execution_options()
-    if not options.get("alone", False):
+    if not options.get("autocommit", False):
         connection.exec_driver_sql("BEGIN" if options.get("read_only", False) else "BEGIN IMMEDIATE")

@@ -51,7 +51,7 @@ class Store:
     def __init__(self, url: URL, *, clock: Callable[[], float] | None = None) -> None:
         self.is_sqlite = url.get_backend_name() == "sqlite"
         self.engine = database.open_engine(url)
-        self._alone = database.alone(self.engine)
+        self._alone = database.autocommit(self.engine)
         self.clock = clock or SteadyClock()
         self._ask_database = clock is None and not self.is_sqlite
         self._writers = ThreadPoolExecutor(1 if self.is_sqlite else 4, thread_name_prefix="ledger")
