@@ -111,7 +111,8 @@ def test_a_wrong_value_is_refused_with_its_cure(variable: str, value: str, says:
 
 
 def test_no_secret_is_in_a_repr_or_an_error() -> None:
-    told = [repr(load(environ=GOOD, needs=ALL)), str(load(environ=GOOD))]
+    settings = load(environ=GOOD, needs=ALL)
+    told = [repr(settings), str(settings), repr(settings.workspaces)]
     bad = {name: f"{value} \n" + value for name, value in SECRETS.items()} | {"OUTREACH_PORT": "x"}
     error = refusal(bad | {"OUTREACH_DATABASE_URL": "postgresql://a:sesame@h/d"})
     told += [str(error), repr(error), repr(error.problems), repr(error.__context__)]
