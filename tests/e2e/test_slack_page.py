@@ -252,7 +252,7 @@ async def test_escape_closes_a_modal_for_the_bot_too(page: Page, slack: SlackSta
     await expect(page.get_by_test_id("modal")).to_be_visible()
     await page.keyboard.press("Escape")
     await expect(page.get_by_test_id("modal")).to_have_count(0)
-    assert slack.workspace.people.stage.top(seed.ANN.id) is None
+    assert slack.workspace.people.views.top(seed.ANN.id) is None
 
 
 async def test_a_thread_holds_a_conversation_with_the_bot(page: Page) -> None:
@@ -332,7 +332,7 @@ async def test_the_page_finds_back_to_a_stand_in_that_restarted(browser: Browser
     await expect(page.locator(".lost-banner")).to_be_visible()
     async with SlackStandIn(port=port) as second:
         await expect(page.get_by_test_id("status")).to_contain_text("Live", timeout=10_000)
-        second.workspace.people.say(
+        second.workspace.people.post(
             "we are back", user=seed.BEN, channel=second.workspace.world.channel("sales")
         )
         await page.locator("[data-channel=sales]").click()

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from aiohttp import web
 
 from sandbox.slack.control import actions, dials, reports
-from sandbox.slack.people.people import ImpossibleActError
-from sandbox.slack.state.errors import Refusal
-from sandbox.slack.state.faults import UnknownFaultError
+from sandbox.slack.state.errors import InvalidActionError, SlackError
+from sandbox.slack.workspace import Workspace
 
-if TYPE_CHECKING:
-    from sandbox.slack.server import SlackStandIn
-
-Handler = Callable[["SlackStandIn", dict[str, Any]], Awaitable[dict[str, Any]]]
+Handler = Callable[[Workspace, dict[str, Any]], Awaitable[dict[str, Any]]]
 
 READING: dict[str, Handler] = {
     "state": reports.state,
@@ -52,44 +48,36 @@ ACTING: dict[str, Handler] = {
 }
 
 
-def routes(standin: SlackStandIn) -> list[web.RouteDef]:
+def routes(workspace: Workspace) -> list[web.RouteDef]:
     """`GET /control/{what}` and `POST /control/{act}`."""
-    reading = [web.get(f"/control/{name}", _reading(standin, handler)) for name, handler in READING.items()]
-    acting = [web.post(f"/control/{name}", _acting(standin, handler)) for name, handler in ACTING.items()]
+    reading = [web.get(f"/control/{name}", _route(workspace, one)) for name, one in READING.items()]
+    acting = [web.post(f"/control/{name}", _route(workspace, one)) for name, one in ACTING.items()]
     return [*reading, *acting]
 
 
-def _reading(standin: SlackStandIn, handler: Handler) -> Callable[[web.Request], Awaitable[web.Response]]:
+def _route(workspace: Workspace, handler: Handler) -> Callable[[web.Request], Awaitable[web.Response]]:
     async def handle(request: web.Request) -> web.Response:
-        return await _answer(standin, handler, dict(request.query))
-
-    return handle
-
-
-def _acting(standin: SlackStandIn, handler: Handler) -> Callable[[web.Request], Awaitable[web.Response]]:
-    async def handle(request: web.Request) -> web.Response:
-        raw = await request.read()
+        if request.method != "POST":
+            return await _answer(workspace, handler, dict(request.query))
         try:
-            body = json.loads(raw or b"{}")
+            body = json.loads(await request.read() or b"{}")
         except (ValueError, RecursionError):
-            return _refused("body: not JSON")
+            return _error("body: not JSON")
         if not isinstance(body, dict):
-            return _refused("body: not an object")
-        return await _answer(standin, handler, body)
+            return _error("body: not an object")
+        return await _answer(workspace, handler, body)
 
     return handle
 
 
-async def _answer(standin: SlackStandIn, handler: Handler, body: dict[str, Any]) -> web.Response:
+async def _answer(workspace: Workspace, handler: Handler, body: dict[str, Any]) -> web.Response:
     try:
-        return web.json_response({"ok": True, **await handler(standin, body)})
+        return web.json_response({"ok": True, **await handler(workspace, body)})
     except KeyError as error:
-        return _refused(f"missing: {error.args[0]}")
-    except Refusal as refusal:
-        return _refused(refusal.error)
-    except (ImpossibleActError, UnknownFaultError, TypeError, ValueError) as error:
-        return _refused(str(error))
+        return _error(f"missing: {error.args[0]}")
+    except (SlackError, InvalidActionError, TypeError, ValueError) as error:
+        return _error(str(error))
 
 
-def _refused(error: str) -> web.Response:
+def _error(error: str) -> web.Response:
     return web.json_response({"ok": False, "error": error}, status=400)

@@ -4,28 +4,57 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
 
-from sandbox.slack.control import reports
-from sandbox.slack.pages.access import HEADERS
-from sandbox.slack.people.people import ImpossibleActError
-from sandbox.slack.state.feed import Happening
-
-if TYPE_CHECKING:
-    from sandbox.slack.server import SlackStandIn
+from sandbox.slack.state import seed
+from sandbox.slack.state.errors import InvalidActionError
+from sandbox.slack.state.feed import FeedEvent
+from sandbox.slack.state.model import Channel, Json
+from sandbox.slack.workspace import Workspace
 
 FOLDER = Path(__file__).parent / "static"
 _KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-BEAT_SECONDS = 10.0
+HEARTBEAT_SECONDS = 10.0
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+def request_guard(port: int) -> Middleware:
+    """Refuse other host names (a rebound name) and other origins (a page elsewhere that posts here)."""
+    hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
+    origins = {f"http://{host}" for host in hosts}
+
+    @web.middleware
+    async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
+        if request.host not in hosts:
+            return web.json_response({"ok": False, "error": "wrong_host"}, status=421)
+        origin = request.headers.get("Origin")
+        if origin is not None and origin not in origins:
+            return web.json_response({"ok": False, "error": "wrong_origin"}, status=403)
+        response = await handler(request)
+        if not response.prepared:
+            for name, value in HEADERS.items():
+                response.headers.setdefault(name, value)
+        return response
+
+    return guard
 
 
 class Pages:
     """What a browser asks for."""
 
-    def __init__(self, standin: SlackStandIn) -> None:
-        self._standin = standin
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
 
     def routes(self) -> list[web.RouteDef]:
         """Where everything is."""
@@ -48,8 +77,8 @@ class Pages:
     async def state(self, request: web.Request) -> web.StreamResponse:
         """What the page draws, as one person sees it."""
         try:
-            return web.json_response(reports.for_page(self._standin, request.query.get("user", "ann")))
-        except ImpossibleActError as error:
+            return web.json_response(_state(self._workspace, request.query.get("user", "ann")))
+        except InvalidActionError as error:
             return web.json_response({"ok": False, "error": str(error)}, status=400)
 
     async def feed(self, request: web.Request) -> web.StreamResponse:
@@ -60,7 +89,7 @@ class Pages:
         await response.prepare(request)
         await response.write(b"retry: 700\n\n")
         try:
-            async for batch in self._standin.feed.follow(after, beat=BEAT_SECONDS):
+            async for batch in self._workspace.feed.follow(after, heartbeat=HEARTBEAT_SECONDS):
                 await response.write(_frames(batch, user=user))
         except ConnectionError:
             pass  # the page is gone, or reconnects
@@ -71,7 +100,7 @@ def _number(value: str | None) -> int:
     return int(value) if value and value.isdecimal() else 0
 
 
-def _frames(batch: list[Happening] | None, *, user: str) -> bytes:
+def _frames(batch: list[FeedEvent] | None, *, user: str) -> bytes:
     if batch is None:
         return b'event: gap\ndata: {"kind": "gap", "data": {}}\n\n'
     lines = [
@@ -86,3 +115,50 @@ def _file(path: Path) -> web.Response:
     return web.Response(
         text=path.read_text(encoding="utf-8"), content_type=_KINDS[path.suffix], charset="utf-8"
     )
+
+
+def _state(workspace: Workspace, user: str) -> Json:
+    """What the page needs to draw everything but the messages, as `user` sees it."""
+    person = workspace.people.person(user)
+    return {
+        "boot": workspace.boot,
+        "number": workspace.feed.number,
+        "team": {"id": seed.TEAM.id, "name": seed.TEAM.name, "bot_user": seed.BOT.id},
+        "me": person.id,
+        "users": [one.to_slack() for one in workspace.world.users.values()],
+        "groups": [group.to_slack() for group in workspace.world.groups.values()],
+        "channels": [
+            _channel(workspace, channel, person.id)
+            for channel in workspace.world.channels.values()
+            if person.id in channel.members or not (channel.is_private or channel.direct)
+        ],
+        "commands": list(workspace.settings.commands),
+        "shortcuts": list(workspace.settings.shortcuts),
+        "view": workspace.people.views.top(person.id),
+        "depth": len(workspace.world.stacks.get(person.id) or []),
+        "home": workspace.world.views.get(workspace.world.homes.get(person.id, "")),
+        "sockets": len(workspace.sockets.ready),
+        "request_url": workspace.settings.request_url,
+        "summary": {
+            name: value
+            for name, value in workspace.traffic.summary().items()
+            if name in ("acks", "rate_limited")
+        },
+    }
+
+
+def _channel(workspace: Workspace, channel: Channel, user: str) -> Json:
+    until = workspace.world.read_until.get((user, channel.id), "0")
+    unread = 0
+    for message in reversed(channel.messages.values()):
+        if message.ts <= until or unread == 100:
+            break
+        unread += message.in_channel and message.user != user
+    return {
+        **channel.to_slack(viewer=user),
+        "is_member": user in channel.members,
+        "bot_is_member": seed.BOT.id in channel.members,
+        "bot_may_post": not channel.is_private and "chat:write.public" in workspace.settings.scopes,
+        "members": list(channel.members),
+        "unread": unread,
+    }

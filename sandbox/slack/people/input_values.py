@@ -5,23 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from sandbox.slack.state.errors import InvalidActionError
 from sandbox.slack.state.model import Json
 
 _SIMPLE = {
-    "plain_text_input": ("value", "initial_value"),
-    "email_text_input": ("value", "initial_value"),
-    "url_text_input": ("value", "initial_value"),
-    "number_input": ("value", "initial_value"),
-    "datepicker": ("selected_date", "initial_date"),
-    "timepicker": ("selected_time", "initial_time"),
-    "datetimepicker": ("selected_date_time", "initial_date_time"),
-    "users_select": ("selected_user", "initial_user"),
-    "channels_select": ("selected_channel", "initial_channel"),
-    "conversations_select": ("selected_conversation", "initial_conversation"),
-    "multi_users_select": ("selected_users", "initial_users"),
-    "multi_channels_select": ("selected_channels", "initial_channels"),
-    "multi_conversations_select": ("selected_conversations", "initial_conversations"),
+    **dict.fromkeys(
+        ("plain_text_input", "email_text_input", "url_text_input", "number_input"), ("value", "initial_value")
+    ),
+    **{
+        kind: (f"selected_{name}", f"initial_{name}")
+        for kind, name in {
+            "datepicker": "date",
+            "timepicker": "time",
+            "datetimepicker": "date_time",
+            "users_select": "user",
+            "channels_select": "channel",
+            "conversations_select": "conversation",
+            "multi_users_select": "users",
+            "multi_channels_select": "channels",
+            "multi_conversations_select": "conversations",
+        }.items()
+    },
 }
+"""The fields of each element that hold what is chosen, and what is chosen at first."""
 _ONE = {"static_select", "external_select", "radio_buttons", "overflow"}
 _SEVERAL = {"multi_static_select", "multi_external_select", "checkboxes"}
 UNSET: Any = object()
@@ -37,10 +43,13 @@ def elements(blocks: list[Json]) -> Iterator[tuple[Json, Json]]:
                 yield block, element
 
 
-def find(
-    blocks: list[Json], *, action_id: str | None = None, block_id: str | None = None, text: str | None = None
-) -> tuple[Json, Json] | None:
-    """The element with this action id (in this block), or the button with this text."""
+def find(blocks: list[Json], wanted: Json) -> tuple[Json, Json]:
+    """The element with an `action_id` (in the block of a `block_id`), or the button with a `text`.
+
+    Raises:
+        InvalidActionError: there is none; those that there are are listed.
+    """
+    action_id, block_id, text = (wanted.get(name) for name in ("action_id", "block_id", "text"))
     for block, element in elements(blocks):
         if block_id is not None and block["block_id"] != block_id:
             continue
@@ -48,7 +57,8 @@ def find(
             return block, element
         if action_id is None and text is not None and element.get("text", {}).get("text") == text:
             return block, element
-    return None
+    known = [str(one.get("text", {}).get("text", one["action_id"])) for _, one in elements(blocks)]
+    raise InvalidActionError(f"no such element; there are: {', '.join(known) or 'none'}")
 
 
 def options(element: Json) -> list[Json]:

@@ -1,4 +1,4 @@
-"""What the stand-in says when Slack would say no."""
+"""The errors that Slack answers with."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 
-class Refusal(Exception):
+class SlackError(Exception):
     """A request that Slack would answer with `"ok": false`.
 
     `error` is Slack's own word, `messages` go to `response_metadata.messages`, `extra` holds fields beside
@@ -29,7 +29,14 @@ class Refusal(Exception):
 
     def body(self) -> dict[str, Any]:
         """The JSON that Slack answers with."""
-        answer: dict[str, Any] = {"ok": False, "error": self.error, **self.extra}
+        body: dict[str, Any] = {"ok": False, "error": self.error, **self.extra}
         if self.messages:
-            answer["response_metadata"] = {"messages": [f"[ERROR] {line}" for line in self.messages]}
-        return answer
+            body["response_metadata"] = {"messages": [f"[ERROR] {line}" for line in self.messages]}
+        return body
+
+    def headers(self) -> dict[str, str]:
+        return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
+
+
+class InvalidActionError(Exception):
+    """Something that no person could do in Slack: an unknown button, a channel that is not theirs."""

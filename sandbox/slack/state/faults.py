@@ -8,10 +8,6 @@ from typing import Any, Literal, get_args
 Kind = Literal["status", "error", "rate_limited", "delay", "cut", "accept_then_cut", "garbage"]
 
 
-class UnknownFaultError(ValueError):
-    """A fault that the stand-in does not know."""
-
-
 @dataclass(slots=True, kw_only=True)
 class Fault:
     """One kind of trouble for `times` calls (None: for ever), each `seconds` late.
@@ -19,23 +15,29 @@ class Fault:
     `method` is a Web API method, `response_url`, or `*` for all.
     """
 
-    method: str
     kind: Kind
+    method: str = "*"
     status: int = 500
     error: str = "internal_error"
     seconds: float = 0.0
     retry_after: int = 1
     times: int | None = 1
 
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(Kind):
+            raise ValueError(f"kind is one of {', '.join(get_args(Kind))}")
+
+    @property
+    def cuts(self) -> bool:
+        return self.kind in ("cut", "accept_then_cut")
+
     @classmethod
     def from_json(cls, body: dict[str, Any]) -> Fault:
-        """Read `{"method", "kind", ...}`; raises `UnknownFaultError` naming what would have been right."""
-        if body.get("kind") not in get_args(Kind):
-            raise UnknownFaultError(f"kind is one of {', '.join(get_args(Kind))}")
-        known = {name: body[name] for name in cls.__slots__ if name in body}
-        if set(body) - set(known):
-            raise UnknownFaultError(f"unknown fields: {', '.join(sorted(set(body) - set(known)))}")
-        return cls(**{"method": "*", **known})
+        """Read `{"method", "kind", ...}`; raises `ValueError` naming what would have been right."""
+        unknown = set(body) - set(cls.__slots__)
+        if unknown:
+            raise ValueError(f"unknown fields: {', '.join(sorted(unknown))}")
+        return cls(**{"kind": None, **body})
 
 
 @dataclass(slots=True, kw_only=True)

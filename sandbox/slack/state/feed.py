@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Any
 
-_KEPT = 4000
+_MAX_EVENTS = 4000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Happening:
+class FeedEvent:
     """One numbered change; `only_for` names the only person who may see it."""
 
     number: int
@@ -25,14 +25,14 @@ class Feed:
     """A bounded log with any number of followers."""
 
     def __init__(self) -> None:
-        self._log: deque[Happening] = deque(maxlen=_KEPT)
+        self._log: deque[FeedEvent] = deque(maxlen=_MAX_EVENTS)
         self._waiting: set[asyncio.Future[None]] = set()
         self.number = 0
         self.closed = False
 
     def publish(self, kind: str, data: dict[str, Any], *, only_for: str | None = None) -> None:
         self.number += 1
-        self._log.append(Happening(number=self.number, kind=kind, data=data, only_for=only_for))
+        self._log.append(FeedEvent(number=self.number, kind=kind, data=data, only_for=only_for))
         self._wake()
 
     def close(self) -> None:
@@ -66,20 +66,20 @@ class Feed:
                 return condition()
         return True
 
-    def since(self, number: int) -> list[Happening] | None:
+    def since(self, number: int) -> list[FeedEvent] | None:
         """What came after `number`; None when that is no longer known, so everything must be read again."""
         if number > self.number or (self._log and number < self._log[0].number - 1):
             return None
         return [item for item in self._log if item.number > number]
 
-    async def follow(self, after: int, *, beat: float) -> AsyncIterator[list[Happening] | None]:
-        """Batches of changes after `after`; an empty batch every `beat` seconds of silence, None after a gap."""
+    async def follow(self, after: int, *, heartbeat: float) -> AsyncIterator[list[FeedEvent] | None]:
+        """Batches of changes after `after`; an empty batch every `heartbeat` seconds of silence, None after a gap."""
         while not self.closed:
             batch = self.since(after)
             if batch is None:
                 after = self.number
             elif batch:
                 after = batch[-1].number
-            elif await self.changed(timeout=beat):
+            elif await self.changed(timeout=heartbeat):
                 continue
             yield batch

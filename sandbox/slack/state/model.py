@@ -133,6 +133,52 @@ class Message:
     def in_channel(self) -> bool:
         return not self.is_reply or self.broadcast
 
+    def to_slack(self, *, with_metadata: bool = False) -> Json:
+        """A message object as conversations.history returns it."""
+        team = Team()
+        body: Json = {"type": "message", "ts": self.ts, "user": self.user, "text": self.text, "team": team.id}
+        if self.by_app:
+            app = {"bot_id": team.bot_id, "app_id": team.app_id}
+            body |= {**app, "bot_profile": {"id": team.bot_id, "app_id": team.app_id, "name": "Outreach"}}
+        optional = {
+            "subtype": self.subtype,
+            "blocks": self.blocks,
+            "attachments": self.attachments,
+            "files": self.files,
+            "metadata": self.metadata if with_metadata else None,
+            "edited": {"user": self.user, "ts": self.edited_at} if self.edited_at else None,
+            "reactions": [
+                {"name": name, "users": users, "count": len(users)} for name, users in self.reactions.items()
+            ],
+        }
+        body |= {name: value for name, value in optional.items() if value}
+        if self.is_reply:
+            return {**body, "thread_ts": self.thread_ts, "parent_user_id": None}
+        if not self.replies:
+            return body
+        return {
+            **body,
+            "thread_ts": self.ts,
+            "reply_count": len(self.replies),
+            "reply_users": list(self.repliers),
+            "reply_users_count": len(self.repliers),
+            "latest_reply": self.replies[-1],
+            "subscribed": False,
+        }
+
+    def to_json(self) -> Json:
+        """All that is known of a message: for people and for tests, not for the bot."""
+        return {
+            **self.to_slack(with_metadata=True),
+            "channel": self.channel,
+            "ephemeral": self.seen_by is not None,
+            "seen_by": self.seen_by,
+            "in_channel": self.in_channel,
+            "posted_at": self.posted_at,
+            "by_app": self.by_app,
+            "revisions": list(self.revisions),
+        }
+
 
 @dataclass(slots=True, kw_only=True)
 class Channel:
@@ -148,6 +194,11 @@ class Channel:
     created: int = 1_735_689_600
     messages: dict[str, Message] = field(default_factory=dict)
     ephemerals: dict[str, Message] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> str:
+        """The type of conversation, as the Web API names it."""
+        return "im" if self.direct else "private_channel" if self.is_private else "public_channel"
 
     def find(self, ts: str) -> Message | None:
         return self.messages.get(ts) or self.ephemerals.get(ts)

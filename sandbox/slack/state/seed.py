@@ -78,6 +78,27 @@ COMMANDS = (
         "should_escape": False,
     },
 )
+SCOPES = frozenset(
+    [
+        "channels:read",
+        "channels:history",
+        "channels:join",
+        "groups:read",
+        "groups:history",
+        "im:read",
+        "im:history",
+        "im:write",
+        "chat:write",
+        "chat:write.public",
+        "users:read",
+        "usergroups:read",
+        "reactions:write",
+        "files:write",
+        "commands",
+        "app_mentions:read",
+    ]
+)
+"""What the app holds until a manifest asks for less."""
 EVENTS = frozenset(
     {
         "app_home_opened",

@@ -1,13 +1,31 @@
-"""What can be set on a stand-in, at its start or while it runs."""
+"""What can be set on a stand-in, at its start or while it runs: settings, credentials and the time."""
 
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from sandbox.slack.state import seed
-from sandbox.slack.state.scopes import ALL_SCOPES
+
+
+class Clock:
+    """Seconds since 1970; whatever expires (triggers, response addresses, tickets) asks it."""
+
+    def __init__(self, source: Callable[[], float] = time.time) -> None:
+        self._source = source
+        self._ahead = 0.0
+
+    def now(self) -> float:
+        return self._source() + self._ahead
+
+    def advance(self, seconds: float) -> None:
+        """Let `seconds` pass at once; time never runs backwards."""
+        if seconds < 0:
+            raise ValueError("a clock is only advanced")
+        self._ahead += seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -22,12 +40,10 @@ class Credentials:
 
 @dataclass(slots=True, kw_only=True)
 class Settings:
-    """The dials; `None` request address means that the bot is only reached by Socket Mode."""
+    """`None` as request address means that the bot is only reached by Socket Mode."""
 
     request_url: str | None
-    enterprise_id: str = ""
-    """The Enterprise organization that the workspace belongs to, as auth.test tells it."""
-    scopes: frozenset[str] = ALL_SCOPES
+    scopes: frozenset[str] = seed.SCOPES
     revoked: bool = False
     messages_per_second: float = 1.0
     burst: int = 3
@@ -39,3 +55,6 @@ class Settings:
     events: frozenset[str] = seed.EVENTS
     commands: tuple[dict[str, Any], ...] = seed.COMMANDS
     shortcuts: tuple[dict[str, Any], ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self) | {"scopes": sorted(self.scopes), "events": sorted(self.events)}

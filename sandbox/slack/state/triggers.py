@@ -1,16 +1,16 @@
-"""What a person's act leaves in the bot's hands for a while: trigger ids and response addresses."""
+"""What an interaction gives the bot for a while: trigger ids and response addresses."""
 
 from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass, field
 
-from sandbox.slack.state.errors import Refusal
+from sandbox.slack.state.errors import SlackError
 
 TRIGGER_SECONDS = 3.0
 """docs.slack.dev/surfaces/modals: a trigger_id expires three seconds after it is sent, and works once."""
-RESPONSE_SECONDS = 1800.0
-RESPONSE_USES = 5
+RESPONSE_URL_SECONDS = 1800.0
+RESPONSE_URL_USES = 5
 """docs.slack.dev/interactivity/handling-user-interaction: up to five times within 30 minutes."""
 
 
@@ -28,10 +28,10 @@ class Trigger:
 
 
 @dataclass(slots=True, kw_only=True)
-class Reply:
+class ResponseUrl:
     """A response address: where it answers, and how much of it is left.
 
-    `message_ts` is the message that the act was on, None for a slash command or a view.
+    `message_ts` is the message that was acted on, None for a slash command or a view.
     """
 
     id: str
@@ -43,21 +43,21 @@ class Reply:
     uses: int = 0
     answers: list[str] = field(default_factory=list)
 
-    def spend(self, *, now: float) -> None:
-        """Use it once; raises `Refusal` when it is used up or too old."""
-        if now - self.made_at > RESPONSE_SECONDS:
-            raise Refusal("expired_url")
-        if self.uses >= RESPONSE_USES:
-            raise Refusal("used_url")
+    def use(self, *, now: float) -> None:
+        """Use it once; raises `SlackError` when it is used up or too old."""
+        if now - self.made_at > RESPONSE_URL_SECONDS:
+            raise SlackError("expired_url")
+        if self.uses >= RESPONSE_URL_USES:
+            raise SlackError("used_url")
         self.uses += 1
 
 
 @dataclass(slots=True, kw_only=True)
 class Triggers:
-    """All that was handed out."""
+    """All trigger ids and response addresses that were issued."""
 
     triggers: dict[str, Trigger] = field(default_factory=dict)
-    replies: dict[str, Reply] = field(default_factory=dict)
+    response_urls: dict[str, ResponseUrl] = field(default_factory=dict)
 
     def issue(self, *, user: str, channel: str | None, now: float, from_view: bool = False) -> Trigger:
         """Hand out a trigger id."""
@@ -68,18 +68,18 @@ class Triggers:
         return trigger
 
     def redeem(self, name: str, *, now: float) -> Trigger:
-        """Use a trigger; raises `Refusal` for one that is unknown, used or late."""
+        """Use a trigger; raises `SlackError` for one that is unknown, used or late."""
         trigger = self.triggers.get(name)
         if trigger is None:
-            raise Refusal("invalid_trigger_id")
+            raise SlackError("invalid_trigger_id")
         if trigger.used:
-            raise Refusal("exchanged_trigger_id")
+            raise SlackError("exchanged_trigger_id")
         if now - trigger.made_at > TRIGGER_SECONDS:
-            raise Refusal("expired_trigger_id")
+            raise SlackError("expired_trigger_id")
         trigger.used = True
         return trigger
 
-    def open_reply(
+    def issue_response_url(
         self,
         *,
         user: str,
@@ -87,10 +87,10 @@ class Triggers:
         now: float,
         message_ts: str | None = None,
         thread_ts: str | None = None,
-    ) -> Reply:
+    ) -> ResponseUrl:
         """Hand out a response address."""
         name = f"{secrets.randbelow(10**12)}/{secrets.token_urlsafe(18)}"
-        self.replies[name] = reply = Reply(
+        self.response_urls[name] = url = ResponseUrl(
             id=name, user=user, channel=channel, made_at=now, message_ts=message_ts, thread_ts=thread_ts
         )
-        return reply
+        return url

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
+import hmac
 import json
 import time
-from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Self
 from urllib.parse import urlencode
 
 import aiohttp
 
-from sandbox.slack.state.clock import Clock
-from sandbox.slack.state.settings import Credentials, Settings
+from sandbox.slack.state.settings import Clock, Credentials, Settings
 from sandbox.slack.state.traffic import Traffic
-from sandbox.slack.to_bot.signing import signature_headers
 from sandbox.slack.to_bot.sockets import NoConnectionError, Sockets
 
 _FORM = "application/x-www-form-urlencoded"
@@ -24,7 +23,7 @@ _FORM = "application/x-www-form-urlencoded"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ack:
-    """What came back: the body of an acknowledgement, or Slack's word for its absence."""
+    """The body of an acknowledgement, or Slack's error when there is none."""
 
     body: Any
     ms: float
@@ -58,37 +57,25 @@ def _parsed(body: str) -> Any:
         return body
 
 
-class Tasks:
-    """Work that outlives the request that began it; every task has a name and ends with its owner."""
-
-    def __init__(self) -> None:
-        self._running: set[asyncio.Task[None]] = set()
-
-    def start(self, work: Coroutine[Any, Any, None], *, name: str) -> None:
-        """Run `work` until it ends or its owner closes."""
-        task = asyncio.create_task(work, name=name)
-        self._running.add(task)
-        task.add_done_callback(self._running.discard)
-
-    async def close(self) -> None:
-        """Cancel what still runs and wait for it."""
-        running = list(self._running)
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+def signature_headers(body: bytes, *, secret: str, now: float) -> dict[str, str]:
+    """Slack's request signature, version 0 (docs.slack.dev/authentication/verifying-requests-from-slack)."""
+    timestamp = str(int(now))
+    base = b"v0:" + timestamp.encode() + b":" + body
+    digest = hmac.new(secret.encode(), base, hashlib.sha256).hexdigest()
+    return {"X-Slack-Request-Timestamp": timestamp, "X-Slack-Signature": f"v0={digest}"}
 
 
 class Delivery:
-    """Sends to the bot over whichever transport it uses, and writes down how that went."""
+    """Sends to the bot over whichever transport it uses, and records how that went."""
 
     def __init__(
         self,
         *,
-        settings: Callable[[], Settings],
+        settings: Settings,
         credentials: Credentials,
         clock: Clock,
         sockets: Sockets,
-        traffic: Callable[[], Traffic],
+        traffic: Traffic,
     ) -> None:
         self._settings = settings
         self._credentials = credentials
@@ -96,26 +83,35 @@ class Delivery:
         self._sockets = sockets
         self._traffic = traffic
         self._session: aiohttp.ClientSession | None = None
-        self._tasks = Tasks()
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
         self._session = aiohttp.ClientSession(trust_env=False)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._tasks.close()
+        running = list(self._tasks)
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
         if self._session is not None:
             await self._session.close()
 
-    async def ask(
+    async def send(
         self, kind: str, payload: dict[str, Any], *, name: str, attempt: int = 0, reason: str | None = None
     ) -> Ack:
         """Deliver once and wait for the acknowledgement, at most the three seconds that Slack waits."""
-        started = time.perf_counter()
-        over: Callable[..., Awaitable[Ack]] = self._by_socket if self._sockets.ready else self._by_http
+        started, name = time.perf_counter(), name[:120]
         via = "socket" if self._sockets.ready else "http"
-        ack = await over(kind, payload, started=started, attempt=attempt, reason=reason)
-        self._traffic().record(
+        transport = self._by_socket if via == "socket" else self._by_http
+        try:
+            ack = await transport(kind, payload, started=started, attempt=attempt, reason=reason)
+        except TimeoutError:
+            reason = "timeout" if via == "socket" else "http_timeout"
+            ack = Ack(body=None, ms=_since(started), error="operation_timeout", reason=reason)
+        except (NoConnectionError, aiohttp.ClientError, OSError, ValueError):
+            ack = Ack(body=None, ms=_since(started), error="dispatch_failed", reason="connection_failed")
+        self._traffic.record(
             "to_bot",
             name,
             at=self._clock.now(),
@@ -133,40 +129,31 @@ class Delivery:
     async def _by_socket(
         self, kind: str, payload: Any, *, started: float, attempt: int, reason: str | None
     ) -> Ack:
-        seconds = self._settings().ack_seconds
-        try:
-            body = await self._sockets.deliver(kind, payload, seconds=seconds, attempt=attempt, reason=reason)
-        except TimeoutError:
-            return Ack(body=None, ms=_since(started), error="operation_timeout", reason="timeout")
-        except NoConnectionError:
-            return Ack(body=None, ms=_since(started), error="dispatch_failed", reason="connection_failed")
+        seconds = self._settings.ack_seconds
+        body = await self._sockets.deliver(kind, payload, seconds=seconds, attempt=attempt, reason=reason)
         return Ack(body=body, ms=_since(started))
 
     async def _by_http(
         self, kind: str, payload: Any, *, started: float, attempt: int, reason: str | None
     ) -> Ack:
-        url = self._settings().request_url
-        if url is None or self._session is None:
-            return Ack(body=None, ms=_since(started), error="dispatch_failed", reason="connection_failed")
+        if self._settings.request_url is None:
+            raise NoConnectionError
         body, content_type = encoded(kind, payload)
-        headers = signature_headers(body, secret=self._credentials.signing_secret, now=self._clock.now())
-        headers |= {
+        headers = {
             "Content-Type": content_type,
             "User-Agent": "Slackbot 1.0 (+https://api.slack.com/robots)",
         }
         if attempt:
             headers |= {"X-Slack-Retry-Num": str(attempt), "X-Slack-Retry-Reason": reason or "unknown_error"}
-        try:
-            async with asyncio.timeout(self._settings().ack_seconds):
-                return await self._request(url, body, headers, started=started)
-        except TimeoutError:
-            return Ack(body=None, ms=_since(started), error="operation_timeout", reason="http_timeout")
-        except (aiohttp.ClientError, OSError, ValueError):
-            return Ack(body=None, ms=_since(started), error="dispatch_failed", reason="connection_failed")
+        return await self._request(self._settings.request_url, body, headers, started=started)
 
     async def _request(self, url: str, body: bytes, headers: dict[str, str], *, started: float) -> Ack:
         assert self._session is not None
-        async with self._session.post(url, data=body, headers=headers, allow_redirects=False) as response:
+        headers |= signature_headers(body, secret=self._credentials.signing_secret, now=self._clock.now())
+        async with (
+            asyncio.timeout(self._settings.ack_seconds),
+            self._session.post(url, data=body, headers=headers, allow_redirects=False) as response,
+        ):
             text = await response.text(errors="replace")
             good = 200 <= response.status < 300
             return Ack(
@@ -179,16 +166,19 @@ class Delivery:
             )
 
     def event(self, payload: dict[str, Any]) -> None:
+        """Deliver an event in the background, and again until it is acknowledged or the retries are used up."""
         name = f"event {payload['event']['type']}"
-        self._tasks.start(self._deliver_event(payload, name=name), name=name)
+        task = asyncio.create_task(self._deliver_event(payload, name=name), name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _deliver_event(self, payload: dict[str, Any], *, name: str) -> None:
-        ack = await self.ask("events_api", payload, name=name)
-        for attempt, pause in enumerate(self._settings().retry_seconds, start=1):
+        ack = await self.send("events_api", payload, name=name)
+        for attempt, pause in enumerate(self._settings.retry_seconds, start=1):
             if ack.ok or ack.no_retry:
                 return
             await asyncio.sleep(pause)
-            ack = await self.ask("events_api", payload, name=name, attempt=attempt, reason=ack.reason)
+            ack = await self.send("events_api", payload, name=name, attempt=attempt, reason=ack.reason)
 
     async def challenge(self, url: str) -> bool:
         """Whether `url` answers Slack's url_verification."""
@@ -197,14 +187,11 @@ class Delivery:
             "challenge": "sandbox",
             "type": "url_verification",
         }
-        raw = json.dumps(body).encode()
-        headers = signature_headers(raw, secret=self._credentials.signing_secret, now=self._clock.now())
-        headers["Content-Type"] = "application/json"
+        raw, headers = json.dumps(body).encode(), {"Content-Type": "application/json"}
         with contextlib.suppress(aiohttp.ClientError, OSError, ValueError, TimeoutError):
-            async with asyncio.timeout(self._settings().ack_seconds):
-                ack = await self._request(url, raw, headers, started=time.perf_counter())
-                answer = ack.body.get("challenge") if isinstance(ack.body, dict) else ack.body
-                return ack.ok and answer == "sandbox"
+            ack = await self._request(url, raw, headers, started=time.perf_counter())
+            answer = ack.body.get("challenge") if isinstance(ack.body, dict) else ack.body
+            return ack.ok and answer == "sandbox"
         return False
 
 

@@ -1,4 +1,4 @@
-"""What happens in the workspace, told to the app if it asked to be told (docs.slack.dev/reference/events)."""
+"""Events of the workspace, for an app that subscribed to them (docs.slack.dev/reference/events)."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class Events:
         self._delivery.event(payload)
         return True
 
-    def said(self, message: Message, *, channel: Channel) -> None:
-        """A person said something: a mention, or a message where the app listens."""
-        spoken: dict[str, Any] = {
+    def message_posted(self, message: Message, *, channel: Channel) -> None:
+        """A person posted a message: a mention, or a message where the app listens."""
+        fields: dict[str, Any] = {
             "user": message.user,
             "text": message.text,
             "ts": message.ts,
@@ -51,20 +51,21 @@ class Events:
         if speaker.is_bot:
             spoken |= {"bot_id": f"B{message.user[1:]}", "team": speaker.team_id}
         if message.is_reply:
-            spoken["thread_ts"] = str(message.thread_ts)
+            fields["thread_ts"] = str(message.thread_ts)
         if seed.BOT.id not in channel.members:
             return
         if f"<@{seed.BOT.id}>" in message.text and channel.direct is None:
-            self.fire("app_mention", **spoken)
-        if _listened_to(channel) in self._settings.events:
-            self.fire("message", subscribed_only=False, channel_type=_kind(channel), **spoken)
+            self.fire("app_mention", **fields)
+        channel_type, subscription = _MESSAGE_EVENTS[channel.kind]
+        if subscription in self._settings.events:
+            self.fire("message", subscribed_only=False, channel_type=channel_type, **fields)
 
-    def opened_home(self, user: User, *, tab: str, view: dict[str, Any] | None) -> None:
+    def home_opened(self, user: User, *, tab: str, view: dict[str, Any] | None) -> None:
         channel = self._world.direct(user.id).id
         shown: dict[str, Any] = {"view": view} if view else {}
         self.fire("app_home_opened", user=user.id, channel=channel, tab=tab, **shown)
 
-    def joined(self, user: str, *, channel: Channel, inviter: str | None = None) -> None:
+    def member_joined(self, user: str, *, channel: Channel, inviter: str | None = None) -> None:
         """Someone, or the bot, came into a channel."""
         invited: dict[str, Any] = {"inviter": inviter} if inviter else {}
         self.fire(
@@ -76,7 +77,7 @@ class Events:
             **invited,
         )
 
-    def left(self, user: str, *, channel: Channel) -> None:
+    def member_left(self, user: str, *, channel: Channel) -> None:
         """Someone, or the bot, left a channel."""
         if user == seed.BOT.id:
             self.fire("group_left" if channel.is_private else "channel_left", channel=channel.id)
@@ -88,20 +89,20 @@ class Events:
             team=seed.TEAM.id,
         )
 
-    def archived(self, channel: Channel, *, by: str) -> None:
+    def channel_archived(self, channel: Channel, *, by: str) -> None:
         kind = "group" if channel.is_private else "channel"
         verb = "archive" if channel.is_archived else "unarchive"
         self.fire(f"{kind}_{verb}", channel=channel.id, user=by)
 
-    def reacted(self, message: Message, *, name: str, by: str, added: bool) -> None:
+    def reaction_changed(self, message: Message, *, name: str, by: str, added: bool) -> None:
         item = {"type": "message", "channel": message.channel, "ts": message.ts}
         kind = "reaction_added" if added else "reaction_removed"
         self.fire(kind, user=by, reaction=name, item=item, item_user=message.user)
 
 
-def _kind(channel: Channel) -> str:
-    return "im" if channel.direct else "group" if channel.is_private else "channel"
-
-
-def _listened_to(channel: Channel) -> str:
-    return {"im": "message.im", "group": "message.groups", "channel": "message.channels"}[_kind(channel)]
+_MESSAGE_EVENTS = {
+    "im": ("im", "message.im"),
+    "private_channel": ("group", "message.groups"),
+    "public_channel": ("channel", "message.channels"),
+}
+"""The `channel_type` of a message in each type of conversation, and the event that an app subscribes to."""

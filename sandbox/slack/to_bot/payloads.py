@@ -4,32 +4,47 @@ from __future__ import annotations
 
 import re
 import secrets
+from typing import Any
 
 from sandbox.slack.state import seed
 from sandbox.slack.state.model import Channel, Json, Message, User
-from sandbox.slack.state.rendering import to_slack
 
 TEAM = seed.TEAM
 
 
-def _people(user: User) -> Json:
+def _user(user: User) -> Json:
     return {"id": user.id, "username": user.name, "name": user.name, "team_id": user.team_id}
 
 
-def _frame(kind: str, *, user: User, token: str, trigger_id: str | None) -> Json:
-    frame: Json = {
+def interaction(
+    kind: str,
+    *,
+    user: User,
+    token: str,
+    trigger_id: str | None = None,
+    channel: Channel | None = None,
+    **fields: Any,
+) -> Json:
+    """An interaction of a kind, with the fields that the kind has beside the common ones."""
+    payload: Json = {
         "type": kind,
-        "user": _people(user),
+        "user": _user(user),
         "api_app_id": TEAM.app_id,
         "token": token,
         "team": {"id": TEAM.id, "domain": TEAM.domain},
         "enterprise": None,
         "is_enterprise_install": False,
     }
-    return frame if trigger_id is None else {**frame, "trigger_id": trigger_id}
+    if trigger_id is not None:
+        payload["trigger_id"] = trigger_id
+    if channel is not None:
+        payload["channel"] = _channel(channel)
+    if kind in ("shortcut", "message_action"):
+        payload["action_ts"] = f"{secrets.randbelow(10**10)}.000000"
+    return payload | fields
 
 
-def _place(channel: Channel) -> Json:
+def _channel(channel: Channel) -> Json:
     name = "directmessage" if channel.direct else "privategroup" if channel.is_private else channel.name
     return {"id": channel.id, "name": name}
 
@@ -58,7 +73,7 @@ def slash_command(
         "team_id": TEAM.id,
         "team_domain": TEAM.domain,
         "channel_id": channel.id,
-        "channel_name": _place(channel)["name"],
+        "channel_name": _channel(channel)["name"],
         "user_id": user.id,
         "user_name": user.name,
         "command": command,
@@ -70,97 +85,14 @@ def slash_command(
     }
 
 
-def message_actions(
-    action: Json,
-    *,
-    user: User,
-    channel: Channel,
-    message: Message,
-    state: Json,
-    token: str,
-    trigger_id: str,
-    response_url: str,
-) -> Json:
-    """block_actions of an element in a message; an ephemeral one does not show its content."""
-    ephemeral = message.seen_by is not None
+def message_container(message: Message) -> Json:
     container = {
         "type": "message",
         "message_ts": message.ts,
-        "channel_id": channel.id,
-        "is_ephemeral": ephemeral,
+        "channel_id": message.channel,
+        "is_ephemeral": message.seen_by is not None,
     }
-    if message.is_reply:
-        container["thread_ts"] = message.thread_ts
-    frame = _frame("block_actions", user=user, token=token, trigger_id=trigger_id)
-    shown = {} if ephemeral else {"message": to_slack(message)}
-    return {
-        **frame,
-        "container": container,
-        "channel": _place(channel),
-        **shown,
-        "state": state,
-        "response_url": response_url,
-        "actions": [action],
-    }
-
-
-def view_actions(action: Json, *, user: User, view: Json, state: Json, token: str, trigger_id: str) -> Json:
-    """block_actions of an element in a modal or on the Home tab."""
-    return {
-        **_frame("block_actions", user=user, token=token, trigger_id=trigger_id),
-        "container": {"type": "view", "view_id": view["id"]},
-        "view": {**view, "state": state},
-        "actions": [action],
-    }
-
-
-def view_submission(view: Json, *, user: User, state: Json, token: str, trigger_id: str) -> Json:
-    """view_submission with everything that was filled in."""
-    return {
-        **_frame("view_submission", user=user, token=token, trigger_id=trigger_id),
-        "view": {**view, "state": state},
-        "response_urls": [],
-    }
-
-
-def view_closed(view: Json, *, user: User, token: str, cleared: bool) -> Json:
-    frame = _frame("view_closed", user=user, token=token, trigger_id=None)
-    return {**frame, "view": view, "is_cleared": cleared}
-
-
-def suggestion(
-    element: Json, *, block_id: str, value: str, user: User, token: str, container: Json, view: Json | None
-) -> Json:
-    frame = _frame("block_suggestion", user=user, token=token, trigger_id=None)
-    asked = {"action_id": element["action_id"], "block_id": block_id, "value": value, "container": container}
-    return {**frame, **asked, **({"view": view} if view else {})}
-
-
-def global_shortcut(callback_id: str, *, user: User, token: str, trigger_id: str) -> Json:
-    frame = _frame("shortcut", user=user, token=token, trigger_id=trigger_id)
-    return {**frame, "callback_id": callback_id, "action_ts": f"{secrets.randbelow(10**10)}.000000"}
-
-
-def message_shortcut(
-    callback_id: str,
-    *,
-    user: User,
-    channel: Channel,
-    message: Message,
-    token: str,
-    trigger_id: str,
-    response_url: str,
-) -> Json:
-    """message_action: a shortcut from a message's menu."""
-    return {
-        **_frame("message_action", user=user, token=token, trigger_id=trigger_id),
-        "callback_id": callback_id,
-        "channel": _place(channel),
-        "message_ts": message.ts,
-        "message": to_slack(message),
-        "response_url": response_url,
-        "action_ts": f"{secrets.randbelow(10**10)}.000000",
-    }
+    return container | ({"thread_ts": message.thread_ts} if message.is_reply else {})
 
 
 def event_callback(event: Json, *, token: str, now: float) -> Json:

@@ -15,11 +15,11 @@ from typing import Any
 from aiohttp import WSMsgType, web
 
 from sandbox.slack.state import seed
-from sandbox.slack.state.clock import Clock
-from sandbox.slack.state.errors import Refusal
+from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.feed import Feed
+from sandbox.slack.state.settings import Clock
 
-MOST_CONNECTIONS = 10
+MAX_CONNECTIONS = 10
 TICKET_SECONDS = 30.0
 
 
@@ -28,8 +28,8 @@ class NoConnectionError(Exception):
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Link:
-    """One connection; `leaving` since it was told to disconnect, so nothing more is sent there."""
+class Connection:
+    """One connection; `leaving` once it was told to disconnect, so nothing more is sent there."""
 
     number: int
     socket: web.WebSocketResponse
@@ -43,13 +43,13 @@ class Sockets:
 
     clock: Clock
     feed: Feed
-    links: list[Link] = field(default_factory=list)
+    connections: list[Connection] = field(default_factory=list)
     silent: bool = False
     disabled: bool = False
     opened: int = 0
     _tickets: dict[str, float] = field(default_factory=dict)
     _waiting: dict[str, asyncio.Future[Any]] = field(default_factory=dict)
-    _turn: itertools.count[int] = field(default_factory=itertools.count)
+    _next: itertools.count[int] = field(default_factory=itertools.count)
 
     def ticket(self) -> str:
         name = secrets.token_urlsafe(24)
@@ -57,50 +57,50 @@ class Sockets:
         return name
 
     @property
-    def ready(self) -> list[Link]:
-        return [link for link in self.links if not link.leaving]
+    def ready(self) -> list[Connection]:
+        return [connection for connection in self.connections if not connection.leaving]
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
         """The websocket endpoint."""
         issued = self._tickets.pop(request.query.get("ticket", ""), None)
         if issued is None or self.clock.now() - issued > TICKET_SECONDS:
-            return web.json_response(Refusal("invalid_ticket").body(), status=404)
+            return web.json_response(SlackError("invalid_ticket").body(), status=404)
         # Pings are answered here and not by aiohttp, so that a silent Slack can be played.
         socket = web.WebSocketResponse(autoping=False, max_msg_size=4 * 1024 * 1024, timeout=1.0)
         await socket.prepare(request)
         self.opened += 1
-        link = Link(number=self.opened, socket=socket, request=request)
-        if len(self.links) >= MOST_CONNECTIONS:
-            await self._farewell(link, "too_many_websockets")
+        connection = Connection(number=self.opened, socket=socket, request=request)
+        if len(self.connections) >= MAX_CONNECTIONS:
+            await self._send_disconnect(connection, "too_many_websockets")
             await socket.close()
             return socket
-        await self._converse(link)
+        await self._run(connection)
         return socket
 
-    async def _converse(self, link: Link) -> None:
-        self.links.append(link)
-        await self._greet(link)
+    async def _run(self, connection: Connection) -> None:
+        self.connections.append(connection)
+        await self._send_hello(connection)
         self._announce()
         try:
-            async for frame in link.socket:
+            async for frame in connection.socket:
                 if frame.type is WSMsgType.PING and not self.silent:
-                    await link.socket.pong(frame.data)
+                    await connection.socket.pong(frame.data)
                 elif frame.type is WSMsgType.TEXT and not self.silent:
                     self._receive(frame.data)
         finally:
-            self.links.remove(link)
+            self.connections.remove(connection)
             self._announce()
 
-    async def _greet(self, link: Link) -> None:
-        await link.socket.send_json(
+    async def _send_hello(self, connection: Connection) -> None:
+        await connection.socket.send_json(
             {
                 "type": "hello",
-                "num_connections": len(self.links),
+                "num_connections": len(self.connections),
                 "debug_info": {"host": "sandbox", "build_number": 1, "approximate_connection_time": 18060},
                 "connection_info": {"app_id": seed.TEAM.app_id},
             }
         )
-        for other in self.links:
+        for other in self.connections:
             if other.leaving:
                 await other.socket.close()
 
@@ -131,47 +131,47 @@ class Sockets:
         }
         if kind == "events_api":
             envelope |= {"retry_attempt": attempt, "retry_reason": reason or ""}
-        return await self._exchange(ready[next(self._turn) % len(ready)], envelope, seconds=seconds)
+        return await self._exchange(ready[next(self._next) % len(ready)], envelope, seconds=seconds)
 
-    async def _exchange(self, link: Link, envelope: dict[str, Any], *, seconds: float) -> Any:
+    async def _exchange(self, connection: Connection, envelope: dict[str, Any], *, seconds: float) -> Any:
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting[envelope["envelope_id"]] = future
         try:
             if not self.silent:
-                await link.socket.send_json(envelope)
+                await connection.socket.send_json(envelope)
             return await asyncio.wait_for(future, seconds)
         except (ConnectionError, RuntimeError) as error:
             raise NoConnectionError from error
         finally:
             del self._waiting[envelope["envelope_id"]]
 
-    async def _farewell(self, link: Link, reason: str) -> None:
-        await link.socket.send_json(
+    async def _send_disconnect(self, connection: Connection, reason: str) -> None:
+        await connection.socket.send_json(
             {"type": "disconnect", "reason": reason, "debug_info": {"host": "sandbox"}}
         )
 
     async def disconnect(self, reason: str) -> int:
         """Tell every connection to go, as Slack does to refresh them; answers how many there were."""
-        links = self.ready
-        for link in links:
+        connections = self.ready
+        for connection in connections:
             # A warning only announces the disconnect; anything else means it.
-            link.leaving = reason != "warning"
-            await self._farewell(link, reason)
+            connection.leaving = reason != "warning"
+            await self._send_disconnect(connection, reason)
         self._announce()
-        return len(links)
+        return len(connections)
 
     def cut(self) -> int:
         """Break every connection without a word; answers how many there were."""
-        links = list(self.links)
-        for link in links:
-            link.leaving = True
-            if link.request.transport is not None:
-                link.request.transport.abort()
-        return len(links)
+        connections = list(self.connections)
+        for connection in connections:
+            connection.leaving = True
+            if connection.request.transport is not None:
+                connection.request.transport.abort()
+        return len(connections)
 
     async def close(self) -> None:
-        for link in list(self.links):
-            await link.socket.close()
+        for connection in list(self.connections):
+            await connection.socket.close()
 
     def _announce(self) -> None:
         self.feed.publish("sockets", {"open": len(self.ready)})

@@ -1,4 +1,4 @@
-"""One call of the Web API: its arguments, what it may touch, and the table of methods."""
+"""The table of Web API methods, and one call of a method."""
 
 from __future__ import annotations
 
@@ -8,13 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from sandbox.slack.state import scopes, seed
-from sandbox.slack.state.errors import Refusal
+from sandbox.slack.state import seed
+from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.model import Channel, Json
-from sandbox.slack.state.settings import Settings
-from sandbox.slack.to_bot.events import Events
-from sandbox.slack.to_bot.sockets import Sockets
-from sandbox.slack.world.views import Stage
+from sandbox.slack.workspace import Workspace
 from sandbox.slack.world.world import World
 
 T = TypeVar("T")
@@ -22,22 +19,67 @@ _TRUE = {"1", "true", "True"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
-    """The arguments of a call and the state it reads and changes; `origin` is the stand-in's own address."""
+class Method:
+    """A Web API method and what it asks for (docs.slack.dev/reference/methods).
 
+    An `app_level` method takes the app-level token. `scope` is checked before the call, `channel_scope` in the form that the channel's type has. Without a `tier` the
+    method is not limited by calls a minute.
+    """
+
+    run: Callable[[Call], Json]
+    scope: str | None = None
+    channel_scope: str | None = None
+    tier: int | None = None
+    app_level: bool = False
+
+
+METHODS: dict[str, Method] = {}
+
+
+def method(name: str, **details: Any) -> Callable[[Callable[[Call], Json]], Callable[[Call], Json]]:
+    """Enter a function into the table of methods; `details` are the fields of `Method`."""
+
+    def enter(function: Callable[[Call], Json]) -> Callable[[Call], Json]:
+        METHODS[name] = Method(run=function, **details)
+        return function
+
+    return enter
+
+
+def warning(name: str) -> Json:
+    return {"warning": name, "response_metadata": {"warnings": [name]}}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One call of a method: its arguments, and the workspace that it reads and changes."""
+
+    method: Method
     args: Json
-    world: World
-    settings: Settings
-    stage: Stage
-    events: Events
-    sockets: Sockets
-    origin: str
+    workspace: Workspace
+
+    @property
+    def world(self) -> World:
+        return self.workspace.world
+
+    def require_scope(self, scope: str | None) -> None:
+        """Raise `SlackError` (missing_scope) unless the app holds `scope`."""
+        granted = self.workspace.settings.scopes
+        if scope and scope not in granted:
+            raise SlackError("missing_scope", extra={"needed": scope, "provided": ",".join(sorted(granted))})
+
+    def require_channel_scope(self, channel: Channel) -> None:
+        """`channels:history` is `groups:history` in a private channel and `im:history` in a direct message."""
+        family = {"im": "im:", "private_channel": "groups:", "public_channel": "channels:"}[channel.kind]
+        self.require_scope(
+            self.method.channel_scope and self.method.channel_scope.replace("channels:", family)
+        )
 
     def require(self, name: str) -> Any:
-        """An argument that must be there; raises `Refusal` (invalid_arguments)."""
+        """An argument that must be there; raises `SlackError` (invalid_arguments)."""
         value = self.args.get(name)
         if value is None or value == "":
-            raise Refusal(
+            raise SlackError(
                 "invalid_arguments", messages=[f"missing required field: {name} [json-pointer:/{name}]"]
             )
         return value
@@ -46,49 +88,34 @@ class Call:
         value = self.args.get(name)
         return value is True or str(value) in _TRUE
 
-    def limit(self, default: int, *, most: int) -> int:
-        """The page size; raises `Refusal` (invalid_limit)."""
+    def limit(self, default: int, *, max_limit: int) -> int:
+        """The page size; raises `SlackError` (invalid_limit)."""
         value = self.args.get("limit") or default
         if not str(value).isdecimal() or int(value) < 1:
-            raise Refusal("invalid_limit")
-        return min(int(value), most)
+            raise SlackError("invalid_limit")
+        return min(int(value), max_limit)
 
-    def channel(self, *, scope: str | None = None) -> Channel:
+    def channel(self) -> Channel:
         """The conversation of the argument `channel`, as the bot may see it."""
         name = self.args.get("channel")
         if not isinstance(name, str) or not name:
-            raise Refusal("channel_not_found")
+            raise SlackError("channel_not_found")
         found = self.world.bot_channel(name)
-        if scope:
-            scopes.require(scopes.for_channel(scope, found), granted=self.settings.scopes)
+        self.require_channel_scope(found)
         return found
 
-    def own_channel(self, *, scope: str | None = None) -> Channel:
-        """The same, and the bot is in it; raises `Refusal` (not_in_channel)."""
-        found = self.channel(scope=scope)
+    def own_channel(self) -> Channel:
+        """The same, and the bot is in it; raises `SlackError` (not_in_channel)."""
+        found = self.channel()
         if seed.BOT.id not in found.members:
-            raise Refusal("not_in_channel")
+            raise SlackError("not_in_channel")
         return found
 
 
-Method = Callable[[Call], Json]
-METHODS: dict[str, Method] = {}
-
-
-def method(name: str) -> Callable[[Method], Method]:
-    """Enter a function into the table of methods."""
-
-    def enter(function: Method) -> Method:
-        METHODS[name] = function
-        return function
-
-    return enter
-
-
-def page_of(items: Sequence[T], call: Call, *, default: int, most: int) -> tuple[list[T], str]:
-    """One page of `items` and the cursor of the next; raises `Refusal` (invalid_cursor)."""
+def page_of(items: Sequence[T], call: Call, *, default: int, max_limit: int) -> tuple[list[T], str]:
+    """One page of `items` and the cursor of the next; raises `SlackError` (invalid_cursor)."""
     start = _offset(call.args.get("cursor"))
-    limit = call.limit(default, most=most)
+    limit = call.limit(default, max_limit=max_limit)
     chunk = list(items[start : start + limit])
     more = start + limit < len(items)
     return chunk, _cursor(start + limit) if more else ""
@@ -104,7 +131,7 @@ def _offset(cursor: Any) -> int:
     try:
         word, _, offset = base64.b64decode(str(cursor), validate=True).decode().partition(":")
         if word != "next":
-            raise Refusal("invalid_cursor")
+            raise SlackError("invalid_cursor")
         return int(offset)
     except (binascii.Error, UnicodeDecodeError, ValueError) as error:
-        raise Refusal("invalid_cursor") from error
+        raise SlackError("invalid_cursor") from error

@@ -1,102 +1,95 @@
-"""conversations.*: where things are said, who is there, and what was said before."""
+"""conversations.*: channels, their members and their messages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from sandbox.slack.state import scopes, seed
-from sandbox.slack.state.errors import Refusal
+from sandbox.slack.state import seed
+from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.model import Channel, Json, Message
-from sandbox.slack.state.rendering import to_slack
-from sandbox.slack.web_api.calls import Call, method, page_of
+from sandbox.slack.web_api.calls import Call, method, page_of, warning
 
 _KINDS = {"public_channel", "private_channel", "im", "mpim"}
 
 
-def _kind(channel: Channel) -> str:
-    if channel.direct:
-        return "im"
-    return "private_channel" if channel.is_private else "public_channel"
-
-
-@method("conversations.info")
+@method("conversations.info", channel_scope="channels:read", tier=3)
 def info(call: Call) -> Json:
     """One conversation."""
-    channel = call.channel(scope="channels:read")
+    channel = call.channel()
     return {"channel": channel.to_slack(viewer=seed.BOT.id)}
 
 
-@method("conversations.list")
+@method("conversations.list", channel_scope="channels:read", tier=2)
 def listing(call: Call) -> Json:
     """The conversations that the bot may know, by kind."""
     wanted = [kind.strip() for kind in str(call.args.get("types") or "public_channel").split(",")]
     if not set(wanted) <= _KINDS:
-        raise Refusal("invalid_types")
+        raise SlackError("invalid_types")
     found = [
         channel
         for channel in call.world.channels.values()
-        if _kind(channel) in wanted
-        and _known(channel)
+        if channel.kind in wanted
+        and _visible(channel)
         and not (call.flag("exclude_archived") and channel.is_archived)
     ]
     return _channels(call, found)
 
 
-def _known(channel: Channel) -> bool:
+def _visible(channel: Channel) -> bool:
     return not channel.is_private or seed.BOT.id in channel.members
 
 
 def _channels(call: Call, found: list[Channel]) -> Json:
     for channel in found:
-        scopes.require(scopes.for_channel("channels:read", channel), granted=call.settings.scopes)
-    page, cursor = page_of(found, call, default=100, most=1000)
+        call.require_channel_scope(channel)
+    page, cursor = page_of(found, call, default=100, max_limit=1000)
     shown = [channel.to_slack(viewer=seed.BOT.id) for channel in page]
     return {"channels": shown, "response_metadata": {"next_cursor": cursor}}
 
 
-@method("users.conversations")
+@method("users.conversations", scope="channels:read", channel_scope="channels:read", tier=3)
 def of_user(call: Call) -> Json:
     """The conversations of one user."""
     user = str(call.args.get("user") or seed.BOT.id)
     call.world.user(user)
     wanted = str(call.args.get("types") or "public_channel").split(",")
     found = [
-        c for c in call.world.channels.values() if user in c.members and _kind(c) in wanted and _known(c)
+        c for c in call.world.channels.values() if user in c.members and c.kind in wanted and _visible(c)
     ]
     return _channels(call, found)
 
 
-@method("conversations.members")
+@method("conversations.members", channel_scope="channels:read", tier=4)
 def members(call: Call) -> Json:
     """Who is in a conversation."""
-    channel = call.channel(scope="channels:read")
-    page, cursor = page_of(channel.members, call, default=100, most=1000)
+    channel = call.channel()
+    page, cursor = page_of(channel.members, call, default=100, max_limit=1000)
     return {"members": page, "response_metadata": {"next_cursor": cursor}}
 
 
-@method("conversations.history")
+@method("conversations.history", channel_scope="channels:history", tier=3)
 def history(call: Call) -> Json:
-    """What was said in the channel, newest first; replies stay in their threads."""
-    channel = call.own_channel(scope="channels:history")
+    """The messages of a channel, newest first; replies stay in their threads."""
+    channel = call.own_channel()
     newest_first = (message for message in reversed(channel.messages.values()) if message.in_channel)
     return _messages(call, newest_first)
 
 
-@method("conversations.replies")
+@method("conversations.replies", channel_scope="channels:history", tier=3)
 def replies(call: Call) -> Json:
     """A thread; every page begins with its first message."""
-    channel = call.own_channel(scope="channels:history")
+    channel = call.own_channel()
     parent = channel.messages.get(str(call.require("ts")))
     if parent is None:
-        raise Refusal("thread_not_found")
+        raise SlackError("thread_not_found")
     root = channel.messages.get(parent.thread_ts or "") or parent
     answer = _messages(call, [channel.messages[ts] for ts in root.replies])
-    answer["messages"].insert(0, to_slack(root, with_metadata=call.flag("include_all_metadata")))
+    answer["messages"].insert(0, root.to_slack(with_metadata=call.flag("include_all_metadata")))
     return answer
 
 
 def _messages(call: Call, messages: Iterable[Message]) -> Json:
-    limit = call.limit(100, most=999)
+    limit = call.limit(100, max_limit=999)
     found: list[Message] = []
     more = False
     for message in _between(call, messages):
@@ -104,18 +97,18 @@ def _messages(call: Call, messages: Iterable[Message]) -> Json:
             more = True
             break
         found.append(message)
-    shown = [to_slack(message, with_metadata=call.flag("include_all_metadata")) for message in found]
+    shown = [message.to_slack(with_metadata=call.flag("include_all_metadata")) for message in found]
     cursor = f"after:{found[-1].ts}" if more else ""
     return {"messages": shown, "has_more": more, "pin_count": 0, "response_metadata": {"next_cursor": cursor}}
 
 
 def _between(call: Call, messages: Iterable[Message]) -> Iterator[Message]:
-    oldest, latest = _moment(call, "oldest"), _moment(call, "latest")
+    oldest, latest = _timestamp(call, "oldest"), _timestamp(call, "latest")
     inclusive = call.flag("inclusive")
-    waiting_for = _last_seen(call)
+    skip_to = _cursor_ts(call)
     for message in messages:
-        if waiting_for is not None:
-            waiting_for = None if message.ts == waiting_for else waiting_for
+        if skip_to is not None:
+            skip_to = None if message.ts == skip_to else skip_to
             continue
         at = float(message.ts)
         late = latest is not None and (at > latest or (at == latest and not inclusive))
@@ -124,52 +117,47 @@ def _between(call: Call, messages: Iterable[Message]) -> Iterator[Message]:
             yield message
 
 
-def _last_seen(call: Call) -> str | None:
+def _cursor_ts(call: Call) -> str | None:
     cursor = str(call.args.get("cursor") or "")
     if not cursor:
         return None
     word, _, ts = cursor.partition(":")
     if word != "after" or not ts:
-        raise Refusal("invalid_cursor")
+        raise SlackError("invalid_cursor")
     return ts
 
 
-def _moment(call: Call, name: str) -> float | None:
+def _timestamp(call: Call, name: str) -> float | None:
     value = call.args.get(name)
     if value in (None, ""):
         return None
     try:
         return float(str(value))
     except ValueError as error:
-        raise Refusal(f"invalid_ts_{name}") from error
+        raise SlackError(f"invalid_ts_{name}") from error
 
 
-@method("conversations.join")
+@method("conversations.join", scope="channels:join", tier=3)
 def join(call: Call) -> Json:
     """Enter a public channel."""
     channel = call.channel()
     if channel.is_archived:
-        raise Refusal("is_archived")
+        raise SlackError("is_archived")
     if channel.is_private or channel.direct:
-        raise Refusal("method_not_supported_for_channel_type")
+        raise SlackError("method_not_supported_for_channel_type")
     if seed.BOT.id in channel.members:
-        shown = channel.to_slack(viewer=seed.BOT.id)
-        return {
-            "channel": shown,
-            "warning": "already_in_channel",
-            "response_metadata": {"warnings": ["already_in_channel"]},
-        }
+        return {"channel": channel.to_slack(viewer=seed.BOT.id), **warning("already_in_channel")}
     channel.members.append(seed.BOT.id)
-    call.world.feed.publish("channels", {})
-    call.events.joined(seed.BOT.id, channel=channel)
+    call.workspace.feed.publish("channels", {})
+    call.workspace.events.member_joined(seed.BOT.id, channel=channel)
     return {"channel": channel.to_slack(viewer=seed.BOT.id)}
 
 
-@method("conversations.open")
+@method("conversations.open", scope="im:write", tier=3)
 def open_direct(call: Call) -> Json:
     """Open the direct message with a person."""
     users = [name for name in str(call.require("users")).split(",") if name]
     if len(users) != 1:
-        raise Refusal("not_enough_users" if not users else "method_not_supported_for_channel_type")
+        raise SlackError("not_enough_users" if not users else "method_not_supported_for_channel_type")
     channel = call.world.direct(users[0])
     return {"channel": {"id": channel.id}, "no_op": False, "already_open": False}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sandbox.slack.state import seed
-from sandbox.slack.state.errors import Refusal
+from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.model import Json
 from sandbox.slack.web_api.calls import Call, method, page_of
 
@@ -16,8 +16,7 @@ def auth_test(call: Call) -> Json:
     """
     enterprise = call.settings.enterprise_id
     return {
-        **({"enterprise_id": enterprise} if enterprise else {}),
-        "url": f"{call.origin}/",
+        "url": f"{call.workspace.origin}/",
         "team": seed.TEAM.name,
         "user": seed.BOT.name,
         "team_id": seed.TEAM.id,
@@ -28,36 +27,36 @@ def auth_test(call: Call) -> Json:
     }
 
 
-@method("apps.connections.open")
+@method("apps.connections.open", tier=1, app_level=True)
 def connections_open(call: Call) -> Json:
     """A Socket Mode address that works once, for half a minute."""
-    if call.sockets.disabled:
-        raise Refusal("link_disabled")
-    address = call.origin.replace("http://", "ws://")
-    return {"url": f"{address}/link?ticket={call.sockets.ticket()}&app_id={seed.TEAM.app_id}"}
+    if call.workspace.sockets.disabled:
+        raise SlackError("link_disabled")
+    address = call.workspace.origin.replace("http://", "ws://")
+    return {"url": f"{address}/link?ticket={call.workspace.sockets.ticket()}&app_id={seed.TEAM.app_id}"}
 
 
-@method("users.info")
+@method("users.info", scope="users:read", tier=4)
 def users_info(call: Call) -> Json:
     """One user."""
     user = call.world.users.get(str(call.require("user")))
     if user is None:
-        raise Refusal("user_not_found")
+        raise SlackError("user_not_found")
     return {"user": user.to_slack()}
 
 
-@method("users.list")
+@method("users.list", scope="users:read", tier=2)
 def users_list(call: Call) -> Json:
     """All users."""
-    page, cursor = page_of(list(call.world.users.values()), call, default=100, most=1000)
+    page, cursor = page_of(list(call.world.users.values()), call, default=100, max_limit=1000)
     return {
         "members": [user.to_slack() for user in page],
-        "cache_ts": int(call.world.clock.now()),
+        "cache_ts": int(call.workspace.clock.now()),
         "response_metadata": {"next_cursor": cursor},
     }
 
 
-@method("usergroups.list")
+@method("usergroups.list", scope="usergroups:read", tier=2)
 def usergroups_list(call: Call) -> Json:
     """All user groups."""
     shown = [group.to_slack() for group in call.world.groups.values()]
@@ -66,10 +65,10 @@ def usergroups_list(call: Call) -> Json:
     return {"usergroups": shown}
 
 
-@method("usergroups.users.list")
+@method("usergroups.users.list", scope="usergroups:read", tier=2)
 def usergroup_users(call: Call) -> Json:
     """The members of a user group."""
     group = call.world.groups.get(str(call.require("usergroup")))
     if group is None:
-        raise Refusal("no_such_subteam")
+        raise SlackError("no_such_subteam")
     return {"users": list(group.users)}

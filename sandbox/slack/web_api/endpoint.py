@@ -1,4 +1,4 @@
-"""The Web API's front: reads a call as slack_sdk sends it, checks the token, meets faults, answers as Slack does."""
+"""The Web API's front: reads a call as slack_sdk sends it, checks the token, applies faults, answers as Slack does."""
 
 from __future__ import annotations
 
@@ -6,47 +6,36 @@ import asyncio
 import hmac
 import json
 import time
-from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 from aiohttp import web
 
-from sandbox.slack.state import scopes
-from sandbox.slack.state.errors import Refusal
+from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.faults import Fault
 from sandbox.slack.state.model import Json
-from sandbox.slack.state.settings import Credentials
 from sandbox.slack.web_api import chat, conversations, directory, files, surfaces
-from sandbox.slack.web_api.calls import METHODS
-from sandbox.slack.web_api.workspace import Workspace
+from sandbox.slack.web_api.calls import METHODS, Call, Method
+from sandbox.slack.workspace import Workspace
 
 FAMILIES = (chat, conversations, directory, files, surfaces)
+"""The modules of methods; importing them fills the table."""
 _NESTED = {"blocks", "attachments", "view", "metadata", "files"}
-_APP_METHODS = {"apps.connections.open"}
-
-
-class InvalidJsonError(Exception):
-    """A body that says it is JSON and is none."""
 
 
 async def arguments(request: web.Request) -> Json:
-    """The arguments of a call, from the query, a form or JSON; raises `InvalidJsonError`."""
+    """The arguments of a call, from the query, a form or JSON; raises `SlackError` (invalid_json)."""
     args: Json = dict(request.query)
     if request.content_type == "application/json":
         raw = await request.read()
-        body = _json(raw) if raw else {}
+        try:
+            body = json.loads(raw or b"{}")
+        except (ValueError, RecursionError) as error:
+            raise SlackError("invalid_json") from error
         if not isinstance(body, dict):
-            raise InvalidJsonError
+            raise SlackError("invalid_json")
         return {**args, **body}
     args |= {name: value for name, value in (await request.post()).items() if isinstance(value, str)}
     return {name: _nested(name, value) for name, value in args.items()}
-
-
-def _json(raw: bytes) -> Any:
-    try:
-        return json.loads(raw)
-    except (ValueError, RecursionError) as error:
-        raise InvalidJsonError from error
 
 
 def _nested(name: str, value: str) -> Any:
@@ -54,138 +43,110 @@ def _nested(name: str, value: str) -> Any:
     if name not in _NESTED or not value:
         return value
     try:
-        return _json(value.encode())
-    except InvalidJsonError:
+        return json.loads(value)
+    except (ValueError, RecursionError):
         return value
 
 
-def _token(request: web.Request, args: Json) -> str:
-    header = request.headers.get("Authorization", "")
-    return header[7:].strip() if header.startswith("Bearer ") else str(args.get("token") or "")
+def abort(request: web.Request) -> web.StreamResponse:
+    """Break the connection; the response that aiohttp wants is never sent."""
+    if request.transport is not None:
+        request.transport.abort()
+    return web.Response(status=500)
 
 
 class Endpoint:
     """`POST` or `GET /api/{method}`."""
 
-    def __init__(self, workspace: Callable[[], Workspace], credentials: Credentials) -> None:
+    def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._credentials = credentials
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """One call: what a fault asks for, the method itself, and the record of both."""
         started = time.perf_counter()
         name = request.match_info["method"]
-        space = self._workspace()
         args: Json = {}
-        status, body, headers = 200, cast("Json | str", {}), dict[str, str]()
-        fault = space.faults.take(name)
+        status, headers = 200, dict[str, str]()
+        fault = self._workspace.faults.take(name)
         try:
             args = await arguments(request)
-            if fault is not None:
-                await self._suffer(fault, request)
-            body = self._carry_out(name, args, request, space)
-        except InvalidJsonError:
-            body = Refusal("invalid_json").body()
-        except Refusal as refusal:
-            status, body, headers = _refused(refusal)
-        except _TroubleError as trouble:
-            status, body = trouble.status, trouble.body
-        cut = fault is not None and fault.kind in ("cut", "accept_then_cut")
-        self._record(name, args, body, status=None if cut else status, started=started, space=space)
+            replaced = await _apply(fault)
+            body = self._run(name, args, request) if replaced is None else replaced
+        except SlackError as error:
+            body, headers = error.body(), error.headers()
+            status = 429 if headers else 200
+        if isinstance(body, web.Response):
+            status = body.status
+        cut = fault is not None and fault.cuts
+        self._record(name, args, body, status=None if cut else status, started=started)
         if cut:
-            return _severed(request)
-        headers["X-OAuth-Scopes"] = ",".join(sorted(space.settings.scopes))
-        return _answer(body, status=status, headers=headers)
+            return abort(request)
+        response = body if isinstance(body, web.Response) else web.json_response(body, status=status)
+        response.headers.update(headers)
+        response.headers["X-OAuth-Scopes"] = ",".join(sorted(self._workspace.settings.scopes))
+        return response
 
-    def _carry_out(self, name: str, args: Json, request: web.Request, space: Workspace) -> Json:
-        self._authorise(name, _token(request, args), space)
-        function = METHODS.get(name)
-        if function is None:
-            raise Refusal("unknown_method", extra={"req_method": name})
-        scopes.require(_scope(name), granted=space.settings.scopes)
-        call = space.call(args)
-        space.buckets.take_call(name, factor=space.settings.tier_factor, now=space.world.clock.now())
-        if name == "chat.postMessage":
-            chat.paced(space.buckets, call)
-        return {"ok": True, **function(call)}
+    def _run(self, name: str, args: Json, request: web.Request) -> Json:
+        method, settings = METHODS.get(name), self._workspace.settings
+        self._check_token(method, request, args)
+        if method is None:
+            raise SlackError("unknown_method", extra={"req_method": name})
+        call = Call(method=method, args=args, workspace=self._workspace)
+        call.require_scope(method.scope)
+        self._workspace.rate_limiter.take_call(
+            name, tier=method.tier, factor=settings.tier_factor, now=self._workspace.clock.now()
+        )
+        return {"ok": True, **method.run(call)}
 
-    def _authorise(self, name: str, token: str, space: Workspace) -> None:
+    def _check_token(self, method: Method | None, request: web.Request, args: Json) -> None:
+        header = request.headers.get("Authorization", "")
+        token = header[7:].strip() if header.startswith("Bearer ") else str(args.get("token") or "")
         if not token:
-            raise Refusal("not_authed")
-        app_level = name in _APP_METHODS
-        right = self._credentials.app_token if app_level else self._credentials.bot_token
-        if app_level and token == self._credentials.bot_token:
-            raise Refusal("not_allowed_token_type")
+            raise SlackError("not_authed")
+        credentials = self._workspace.credentials
+        app_level = method is not None and method.app_level
+        right = credentials.app_token if app_level else credentials.bot_token
+        if app_level and token == credentials.bot_token:
+            raise SlackError("not_allowed_token_type")
         if not hmac.compare_digest(token.encode(), right.encode()):
-            raise Refusal("invalid_auth")
-        if space.settings.revoked and not app_level:
-            raise Refusal("token_revoked")
-
-    async def _suffer(self, fault: Fault, request: web.Request) -> None:
-        """What a fault does before the method runs; a delay alone lets it run afterwards."""
-        await asyncio.sleep(fault.seconds)
-        if fault.kind == "error":
-            raise Refusal(fault.error)
-        if fault.kind == "rate_limited":
-            raise Refusal("ratelimited", retry_after=fault.retry_after)
-        if fault.kind == "status":
-            raise _TroubleError(fault.status, f"<html><body><h1>{fault.status}</h1></body></html>")
-        if fault.kind == "garbage":
-            raise _TroubleError(200, '{"ok": true, "ts": "17')
-        if fault.kind == "cut":
-            raise _TroubleError(0, "")
+            raise SlackError("invalid_auth")
+        if self._workspace.settings.revoked and not app_level:
+            raise SlackError("token_revoked")
 
     def _record(
-        self, name: str, args: Json, body: Json | str, *, status: int | None, started: float, space: Workspace
+        self, name: str, args: Json, body: Json | web.Response, *, status: int | None, started: float
     ) -> None:
-        good = isinstance(body, dict) and body.get("ok") is True and status == 200
+        answer = body if isinstance(body, dict) else body.text
+        ok = isinstance(body, dict) and body.get("ok") is True and status == 200
         error = body.get("error") if isinstance(body, dict) else None
-        space.traffic.record(
+        self._workspace.traffic.record(
             "web_api",
             name,
-            at=space.world.clock.now(),
+            at=self._workspace.clock.now(),
             ms=(time.perf_counter() - started) * 1000,
-            ok=good,
+            ok=ok,
             status=status,
-            error=None if good else (error or ("cut" if status is None else f"http_{status}")),
+            error=None if ok else (error or ("cut" if status is None else f"http_{status}")),
             request=args,
-            answer=body,
+            answer=answer,
         )
 
 
-class _TroubleError(Exception):
-    """A fault that answers with something else than Slack's JSON."""
-
-    def __init__(self, status: int, body: str) -> None:
-        super().__init__(status)
-        self.status = status
-        self.body = body
-
-
-def _scope(name: str) -> str | None:
-    """The scope that is asked for before the channel is known; the conversation methods look for themselves."""
-    per_channel = name.startswith("conversations.") and name not in (
-        "conversations.join",
-        "conversations.open",
-    )
-    return None if per_channel else scopes.NEEDED[name]
-
-
-def _refused(refusal: Refusal) -> tuple[int, Json, dict[str, str]]:
-    if refusal.retry_after is None:
-        return 200, refusal.body(), {}
-    return 429, refusal.body(), {"Retry-After": str(refusal.retry_after)}
-
-
-def _answer(body: Json | str, *, status: int, headers: dict[str, str]) -> web.Response:
-    if isinstance(body, str):
-        kind = "application/json" if status == 200 else "text/html"
-        return web.Response(text=body, status=status, content_type=kind, headers=headers)
-    return web.json_response(body, status=status, headers=headers)
-
-
-def _severed(request: web.Request) -> web.StreamResponse:
-    """Break the connection; the response that aiohttp wants is never sent."""
-    if request.transport is not None:
-        request.transport.abort()
-    return web.Response(status=500)
+async def _apply(fault: Fault | None) -> web.Response | None:
+    """What a fault answers instead of the method; None lets the method run, after the delay."""
+    if fault is None:
+        return None
+    await asyncio.sleep(fault.seconds)
+    match fault.kind:
+        case "error":
+            raise SlackError(fault.error)
+        case "rate_limited":
+            raise SlackError("ratelimited", retry_after=fault.retry_after)
+        case "status":
+            page = f"<html><body><h1>{fault.status}</h1></body></html>"
+            return web.Response(text=page, status=fault.status, content_type="text/html")
+        case "garbage":
+            return web.Response(text='{"ok": true, "ts": "17', content_type="application/json")
+        case "cut":
+            return web.Response()
+    return None

@@ -7,25 +7,25 @@ import secrets
 from typing import Any
 
 from sandbox.slack.state import seed
-from sandbox.slack.state.errors import Refusal
+from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.model import Channel, Json
 from sandbox.slack.web_api.calls import Call, method
 from sandbox.slack.world.world import World
 
-MOST_BYTES = 50 * 1024 * 1024
+MAX_BYTES = 50 * 1024 * 1024
 
 
-@method("files.getUploadURLExternal")
+@method("files.getUploadURLExternal", scope="files:write", tier=4)
 def upload_url(call: Call) -> Json:
     """Where to send the bytes of a file."""
     name, length = str(call.require("filename")), str(call.require("length"))
     if not length.isdecimal() or int(length) < 1:
-        raise Refusal("invalid_arguments", messages=["must be a positive integer [json-pointer:/length]"])
-    if int(length) > MOST_BYTES:
-        raise Refusal("file_upload_size_restricted")
+        raise SlackError("invalid_arguments", messages=["must be a positive integer [json-pointer:/length]"])
+    if int(length) > MAX_BYTES:
+        raise SlackError("file_upload_size_restricted")
     known = register(call.world, name, size=int(length))
     return {
-        "upload_url": f"{call.origin}/upload/{known['id']}/{known['key']}",
+        "upload_url": f"{call.workspace.origin}/upload/{known['id']}/{known['key']}",
         "file_id": known["id"],
     }
 
@@ -38,12 +38,12 @@ def register(world: World, name: str, *, size: int) -> Json:
     return known
 
 
-@method("files.completeUploadExternal")
+@method("files.completeUploadExternal", scope="files:write", tier=4)
 def complete(call: Call) -> Json:
     """Finish uploads and share them."""
     entries = call.require("files")
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise Refusal("invalid_arguments", messages=["must be an array [json-pointer:/files]"])
+        raise SlackError("invalid_arguments", messages=["must be an array [json-pointer:/files]"])
     files = [_finished(call, entry) for entry in entries]
     names = str(call.args.get("channel_id") or call.args.get("channels") or "")
     for name in [part for part in names.split(",") if part]:
@@ -54,11 +54,11 @@ def complete(call: Call) -> Json:
 def _finished(call: Call, entry: Json) -> Json:
     known = call.world.files.get(str(entry.get("id")))
     if known is None or known["id"] not in call.world.contents:
-        raise Refusal("file_not_found")
-    return described(known, origin=call.origin, title=entry.get("title"))
+        raise SlackError("file_not_found")
+    return file_object(known, origin=call.workspace.origin, title=entry.get("title"))
 
 
-def described(known: Json, *, origin: str, title: str | None = None) -> Json:
+def file_object(known: Json, *, origin: str, title: str | None = None) -> Json:
     """A file that has been uploaded, as Slack describes it."""
     address = f"{origin}/files/{known['id']}/{known['key']}"
     return {
@@ -76,9 +76,9 @@ def described(known: Json, *, origin: str, title: str | None = None) -> Json:
 
 def _share(call: Call, channel: Channel, files: list[Json]) -> None:
     if channel.is_archived:
-        raise Refusal("is_archived")
+        raise SlackError("is_archived")
     if seed.BOT.id not in channel.members:
-        raise Refusal("not_in_channel")
+        raise SlackError("not_in_channel")
     details: dict[str, Any] = {
         "files": files,
         "by_app": True,

@@ -1,11 +1,11 @@
-"""views.* and reactions.*: modals, Home tabs, and what the bot puts under a message."""
+"""views.* and reactions.*: modals, Home tabs and the bot's reactions."""
 
 from __future__ import annotations
 
 import re
 
 from sandbox.slack.state import seed
-from sandbox.slack.state.errors import Refusal
+from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.model import Json, Message
 from sandbox.slack.state.triggers import Trigger
 from sandbox.slack.web_api.calls import Call, method
@@ -15,83 +15,81 @@ _EMOJI = re.compile(r"[a-z0-9_+'-]{1,100}(::skin-tone-[2-6])?")
 
 
 def _trigger(call: Call) -> Trigger:
-    name = call.args.get("trigger_id") or call.args.get("interactivity_pointer")
-    if not name:
-        raise Refusal(
-            "invalid_arguments", messages=["missing required field: trigger_id [json-pointer:/trigger_id]"]
-        )
-    return call.world.triggers.redeem(str(name), now=call.world.clock.now())
+    name = call.args.get("interactivity_pointer") or call.require("trigger_id")
+    return call.world.triggers.redeem(str(name), now=call.workspace.clock.now())
 
 
-@method("views.open")
+@method("views.open", tier=4)
 def views_open(call: Call) -> Json:
     """Open a modal for whoever acted."""
     # A view that Slack would not show leaves the trigger to be used again.
     checked(call.require("view"), kind="modal")
     trigger = _trigger(call)
-    view = call.stage.open(trigger.user, call.args["view"])
+    view = call.workspace.people.views.open(trigger.user, call.args["view"])
     trigger.opened = view["id"]
     return {"view": view}
 
 
-@method("views.push")
+@method("views.push", tier=4)
 def views_push(call: Call) -> Json:
     """Put a modal over the one in front."""
     checked(call.require("view"), kind="modal")
     trigger = _trigger(call)
-    view = call.stage.push(trigger.user, call.args["view"])
+    view = call.workspace.people.views.push(trigger.user, call.args["view"])
     trigger.opened = view["id"]
     return {"view": view}
 
 
-@method("views.update")
+@method("views.update", tier=4)
 def views_update(call: Call) -> Json:
     """Exchange a view that is open."""
-    found = call.stage.find(view_id=call.args.get("view_id"), external_id=call.args.get("external_id"))
+    found = call.workspace.people.views.find(
+        view_id=call.args.get("view_id"), external_id=call.args.get("external_id")
+    )
     if call.args.get("hash") and call.args["hash"] != found["hash"]:
-        raise Refusal("hash_conflict")
-    return {"view": call.stage.update(found, call.require("view"))}
+        raise SlackError("hash_conflict")
+    return {"view": call.workspace.people.views.update(found, call.require("view"))}
 
 
-@method("views.publish")
+@method("views.publish", tier=4)
 def views_publish(call: Call) -> Json:
     """Set a person's Home tab."""
     user = call.world.users.get(str(call.require("user_id")))
     if user is None or user.is_bot:
-        raise Refusal("invalid_arguments", messages=["user not found [json-pointer:/user_id]"])
+        raise SlackError("invalid_arguments", messages=["user not found [json-pointer:/user_id]"])
     old = call.world.views.get(call.world.homes.get(user.id, ""))
     if call.args.get("hash") and (old is None or call.args["hash"] != old["hash"]):
-        raise Refusal("hash_conflict")
-    return {"view": call.stage.publish(user.id, call.require("view"))}
+        raise SlackError("hash_conflict")
+    return {"view": call.workspace.people.views.publish(user.id, call.require("view"))}
 
 
 def _target(call: Call) -> tuple[Message, str]:
     name = str(call.require("name")).strip(":")
     if not _EMOJI.fullmatch(name):
-        raise Refusal("invalid_name")
+        raise SlackError("invalid_name")
     channel = call.own_channel()
     if channel.is_archived:
-        raise Refusal("is_archived")
+        raise SlackError("is_archived")
     return call.world.message(channel, call.require("timestamp")), name
 
 
-@method("reactions.add")
+@method("reactions.add", scope="reactions:write", tier=3)
 def reactions_add(call: Call) -> Json:
     """React as the bot."""
     message, name = _target(call)
     if seed.BOT.id in message.reactions.get(name, []):
-        raise Refusal("already_reacted")
+        raise SlackError("already_reacted")
     message.reactions.setdefault(name, []).append(seed.BOT.id)
     call.world.announce(message, kind="message_changed")
     return {}
 
 
-@method("reactions.remove")
+@method("reactions.remove", scope="reactions:write", tier=2)
 def reactions_remove(call: Call) -> Json:
-    """Take the bot's reaction back."""
+    """Remove the bot's reaction."""
     message, name = _target(call)
     if seed.BOT.id not in message.reactions.get(name, []):
-        raise Refusal("no_reaction")
+        raise SlackError("no_reaction")
     message.reactions[name].remove(seed.BOT.id)
     if not message.reactions[name]:
         del message.reactions[name]

@@ -1,18 +1,19 @@
-"""The addresses that Slack hands out: to answer through, to upload to, to look at a file."""
+"""The addresses that Slack issues: `response_url`s, uploads and files."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import time
-from collections.abc import Callable
 from typing import Any
 
 from aiohttp import BodyPartReader, web
 
-from sandbox.slack.state.errors import Refusal
+from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.faults import Fault
-from sandbox.slack.web_api.workspace import Workspace
+from sandbox.slack.state.model import Json
+from sandbox.slack.web_api.endpoint import abort
+from sandbox.slack.workspace import Workspace
 
 _PICTURES = {
     ".png": "image/png",
@@ -27,27 +28,25 @@ _STATUS = {"expired_url": 404, "used_url": 404, "ratelimited": 429}
 class Transfers:
     """Requests whose address is their permission."""
 
-    def __init__(self, workspace: Callable[[], Workspace]) -> None:
+    def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
 
-    async def answer(self, request: web.Request) -> web.StreamResponse:
+    async def respond(self, request: web.Request) -> web.StreamResponse:
         """`POST` to a response_url."""
         started = time.perf_counter()
-        space = self._workspace()
-        fault = space.faults.take("response_url")
+        fault = self._workspace.faults.take("response_url")
         body: Any = None
         headers: dict[str, str] = {}
         try:
             body = await _payload(request)
-            status, answer = await self._answered(request, body, fault)
-        except Refusal as refusal:
-            status, answer = _STATUS.get(refusal.error, 400), json.dumps(refusal.body())
-            if refusal.retry_after is not None:
-                headers["Retry-After"] = str(refusal.retry_after)
-        space.traffic.record(
+            status, answer = await self._post(request, body, fault)
+        except SlackError as error:
+            status, answer = _STATUS.get(error.error, 400), json.dumps(error.body())
+            headers = error.headers()
+        self._workspace.traffic.record(
             "response_url",
             "response_url",
-            at=space.world.clock.now(),
+            at=self._workspace.clock.now(),
             ms=(time.perf_counter() - started) * 1000,
             ok=status == 200,
             status=status,
@@ -55,53 +54,53 @@ class Transfers:
             request=body,
             answer=answer,
         )
-        if _cuts(fault) and request.transport is not None:
-            request.transport.abort()
+        if fault is not None and fault.cuts:
+            return abort(request)
         return web.Response(status=status, text=answer, headers=headers)
 
-    async def _answered(self, request: web.Request, body: Any, fault: Fault | None) -> tuple[int, str]:
+    async def _post(self, request: web.Request, body: Any, fault: Fault | None) -> tuple[int, str]:
         """Status and text, after what a fault asks for; a connection that is cut at once answers nothing."""
         if fault is not None:
             await asyncio.sleep(fault.seconds)
             if fault.kind in ("status", "cut"):
                 return fault.status, "fault"
-        space = self._workspace()
+        workspace = self._workspace
         name = f"{request.match_info['number']}/{request.match_info['key']}"
-        rate, burst = space.settings.answers_per_second, space.settings.answers_burst
-        channel = space.replies.channel_of(name)
-        space.buckets.take(f"answers in {channel}", rate=rate, burst=burst, now=space.world.clock.now())
-        space.replies.receive(name, body)
+        workspace.rate_limiter.take(
+            f"answers in {workspace.response_urls.channel_of(name)}",
+            rate=workspace.settings.answers_per_second,
+            burst=workspace.settings.answers_burst,
+            now=workspace.clock.now(),
+        )
+        workspace.response_urls.receive(name, body)
         return 200, "ok"
+
+    def _file(self, request: web.Request) -> Json | None:
+        known = self._workspace.world.files.get(request.match_info["file"])
+        return known if known and known["key"] == request.match_info["key"] else None
 
     async def upload(self, request: web.Request) -> web.StreamResponse:
         """`POST` the bytes of a file, raw or as a form."""
-        world = self._workspace().world
-        known = world.files.get(request.match_info["file"])
-        if known is None or known["key"] != request.match_info["key"]:
+        known = self._file(request)
+        if known is None:
             return web.Response(status=404, text="unknown upload")
         data = await _bytes(request)
         if len(data) != known["size"]:
             return web.Response(status=400, text="length mismatch")
-        world.contents[known["id"]] = data
+        self._workspace.world.contents[known["id"]] = data
         return web.Response(text=f"OK - {len(data)}")
 
     async def download(self, request: web.Request) -> web.StreamResponse:
         """A file; only plain pictures are shown in place, everything else is saved."""
-        world = self._workspace().world
-        known = world.files.get(request.match_info["file"])
-        if known is None or known["key"] != request.match_info["key"] or known["id"] not in world.contents:
+        known, contents = self._file(request), self._workspace.world.contents
+        if known is None or known["id"] not in contents:
             return web.Response(status=404, text="unknown file")
-        suffix = f".{known['name'].rpartition('.')[2].lower()}"
-        picture = _PICTURES.get(suffix)
+        picture = _PICTURES.get(f".{known['name'].rpartition('.')[2].lower()}")
         headers = {"Content-Security-Policy": "sandbox; default-src 'none'"}
         if picture is None:
             headers["Content-Disposition"] = "attachment"
         kind = picture or "application/octet-stream"
-        return web.Response(body=world.contents[known["id"]], content_type=kind, headers=headers)
-
-
-def _cuts(fault: Fault | None) -> bool:
-    return fault is not None and fault.kind in ("cut", "accept_then_cut")
+        return web.Response(body=contents[known["id"]], content_type=kind, headers=headers)
 
 
 async def _payload(request: web.Request) -> Any:
@@ -109,7 +108,7 @@ async def _payload(request: web.Request) -> Any:
     try:
         return json.loads(raw)
     except (ValueError, RecursionError) as error:
-        raise Refusal("invalid_payload") from error
+        raise SlackError("invalid_payload") from error
 
 
 async def _bytes(request: web.Request) -> bytes:

@@ -1,4 +1,4 @@
-"""Checks on what an app wants to say, shared by the Web API and the response addresses."""
+"""Checks on the content of messages, shared by the Web API and the response addresses."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox.slack.blockkit.blocks import MOST_CHARACTERS, problems, total_size
-from sandbox.slack.state.errors import Refusal
+from sandbox.slack.blockkit.blocks import MAX_CHARACTERS, problems, total_size
+from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.model import Json
 
-MOST_TEXT = 40_000
-MOST_METADATA = 8_000
-MOST_ATTACHMENTS = 100
+MAX_TEXT = 40_000
+MAX_METADATA = 8_000
+MAX_ATTACHMENTS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """What a message says, found to be acceptable."""
+    """The checked content of a message."""
 
     text: str
     blocks: list[Json]
@@ -26,17 +26,17 @@ class Content:
 
 
 def content(args: dict[str, Any]) -> Content:
-    """Read text, blocks, attachments and metadata; raises `Refusal` as Slack would."""
+    """Read text, blocks, attachments and metadata; raises `SlackError` as Slack would."""
     text = args.get("text")
     if text is not None and not isinstance(text, str):
-        raise Refusal("invalid_arguments", messages=["text must be a string [json-pointer:/text]"])
+        raise SlackError("invalid_arguments", messages=["text must be a string [json-pointer:/text]"])
     blocks = checked_blocks(args.get("blocks")) or _markdown(args)
     attachments = _attachments(args.get("attachments"))
     if not text and not blocks and not attachments:
-        raise Refusal("no_text")
+        raise SlackError("no_text")
     return Content(
         # Slack truncates beyond 40,000 characters instead of refusing.
-        text=(text or "")[:MOST_TEXT],
+        text=(text or "")[:MAX_TEXT],
         blocks=blocks,
         attachments=attachments,
         metadata=checked_metadata(args.get("metadata")),
@@ -49,21 +49,21 @@ def _markdown(args: dict[str, Any]) -> list[Json]:
     if not source:
         return []
     if args.get("text"):
-        raise Refusal("markdown_text_conflict")
+        raise SlackError("markdown_text_conflict")
     return checked_blocks([{"type": "markdown", "text": source}])
 
 
 def checked_blocks(blocks: Any) -> list[Json]:
-    """The blocks of a message; raises `Refusal` (invalid_blocks_format, invalid_blocks, msg_blocks_too_long)."""
+    """The blocks of a message; raises `SlackError` (invalid_blocks_format, invalid_blocks, msg_blocks_too_long)."""
     if blocks is None or blocks == "":
         return []
     if not isinstance(blocks, list):
-        raise Refusal("invalid_blocks_format")
-    found = problems(blocks)
-    if found:
-        raise Refusal("invalid_blocks", messages=found, extra={"errors": found})
-    if total_size(blocks) > MOST_CHARACTERS:
-        raise Refusal("msg_blocks_too_long")
+        raise SlackError("invalid_blocks_format")
+    errors = problems(blocks)
+    if errors:
+        raise SlackError("invalid_blocks", messages=errors, extra={"errors": errors})
+    if total_size(blocks) > MAX_CHARACTERS:
+        raise SlackError("msg_blocks_too_long")
     return blocks
 
 
@@ -71,9 +71,9 @@ def _attachments(attachments: Any) -> list[Json]:
     if not attachments:
         return []
     if not isinstance(attachments, list) or not all(isinstance(one, dict) for one in attachments):
-        raise Refusal("invalid_attachments")
-    if len(attachments) > MOST_ATTACHMENTS:
-        raise Refusal("too_many_attachments")
+        raise SlackError("invalid_attachments")
+    if len(attachments) > MAX_ATTACHMENTS:
+        raise SlackError("too_many_attachments")
     return [
         {**one, **({"blocks": checked_blocks(one["blocks"])} if "blocks" in one else {})}
         for one in attachments
@@ -81,14 +81,14 @@ def _attachments(attachments: Any) -> list[Json]:
 
 
 def checked_metadata(metadata: Any) -> Json | None:
-    """The metadata of a message; raises `Refusal` (invalid_metadata_format, metadata_too_large)."""
+    """The metadata of a message; raises `SlackError` (invalid_metadata_format, metadata_too_large)."""
     if metadata is None or metadata == "":
         return None
     if not isinstance(metadata, dict):
-        raise Refusal("invalid_metadata_format")
+        raise SlackError("invalid_metadata_format")
     kind, payload = metadata.get("event_type"), metadata.get("event_payload")
     if not isinstance(kind, str) or not kind or not isinstance(payload, dict):
-        raise Refusal("invalid_metadata_format")
-    if len(json.dumps(payload, ensure_ascii=False).encode()) > MOST_METADATA:
-        raise Refusal("metadata_too_large")
+        raise SlackError("invalid_metadata_format")
+    if len(json.dumps(payload, ensure_ascii=False).encode()) > MAX_METADATA:
+        raise SlackError("metadata_too_large")
     return {"event_type": kind, "event_payload": payload}

@@ -9,45 +9,43 @@ from sandbox.slack.blockkit.blocks import problems
 from sandbox.slack.blockkit.elements import plain
 from sandbox.slack.blockkit.rules import Rule, anything, boolean, problem, shape, string
 from sandbox.slack.state import seed
-from sandbox.slack.state.errors import Refusal
+from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.model import Json
 from sandbox.slack.world.world import World, with_ids
 
-DEEPEST = 3
-MOST_VIEW_BYTES = 250_000
+MAX_DEPTH = 3
+MAX_VIEW_BYTES = 250_000
 
-_common: dict[str, Rule] = {
-    "private_metadata": string(most=3000),
-    "callback_id": string(most=255),
-    "external_id": string(most=255),
-}
-_MODAL = shape(
-    {"title": plain(24), "blocks": anything},
-    {
-        **_common,
-        "submit": plain(24),
-        "close": plain(24),
-        "clear_on_close": boolean,
-        "notify_on_close": boolean,
-        "submit_disabled": boolean,
-    },
-)
-_HOME = shape({"blocks": anything}, {**_common, "title": plain(24), "submit": plain(24), "close": plain(24)})
+
+def _view(required: dict[str, Rule], /, **optional: Rule) -> Rule:
+    return shape(
+        {**required, "blocks": anything},
+        private_metadata=string(3000),
+        callback_id=string(255),
+        external_id=string(255),
+        submit=plain(24),
+        close=plain(24),
+        **optional,
+    )
+
+
+_MODAL = _view({"title": plain(24)}, clear_on_close=boolean, notify_on_close=boolean, submit_disabled=boolean)
+_HOME = _view({}, title=plain(24))
 
 
 def checked(view: Any, *, kind: str) -> Json:
-    """`view` if Slack would take it; raises `Refusal` (invalid_arguments, view_too_large)."""
+    """`view` if Slack would take it; raises `SlackError` (invalid_arguments, view_too_large)."""
     if not isinstance(view, dict):
-        raise Refusal("invalid_arguments", messages=["must be an object [json-pointer:/view]"])
-    found = _faults(view, kind=kind)
+        raise SlackError("invalid_arguments", messages=["must be an object [json-pointer:/view]"])
+    found = _problems(view, kind=kind)
     if found:
-        raise Refusal("invalid_arguments", messages=found, extra={"errors": found})
-    if len(str(view)) > MOST_VIEW_BYTES:
-        raise Refusal("view_too_large")
+        raise SlackError("invalid_arguments", messages=found, extra={"errors": found})
+    if len(str(view)) > MAX_VIEW_BYTES:
+        raise SlackError("view_too_large")
     return view
 
 
-def _faults(view: Json, *, kind: str) -> list[str]:
+def _problems(view: Json, *, kind: str) -> list[str]:
     if view.get("type") != kind:
         return [problem(f"must be {kind}", "/view/type")]
     found = list((_MODAL if kind == "modal" else _HOME)(view, "/view"))
@@ -87,7 +85,7 @@ def stored(view: Json, *, name: str | None = None) -> Json:
     }
 
 
-class Stage:
+class Views:
     """The views in front of people."""
 
     def __init__(self, world: World) -> None:
@@ -101,19 +99,19 @@ class Stage:
     def open(self, user: str, view: Any) -> Json:
         """Show a new modal instead of any that is open."""
         fresh = stored(checked(view, kind="modal"))
-        self._refuse_known(fresh)
+        self._require_new_external_id(fresh)
         self._drop(user)
         return self._show(user, fresh)
 
     def push(self, user: str, view: Any) -> Json:
-        """Show a modal over the one in front; raises `Refusal` (push_limit_reached) over three."""
+        """Show a modal over the one in front; raises `SlackError` (push_limit_reached) over three."""
         stack = self._world.stacks.get(user) or []
         if not stack:
-            raise Refusal("not_found")
-        if len(stack) >= DEEPEST:
-            raise Refusal("push_limit_reached")
+            raise SlackError("not_found")
+        if len(stack) >= MAX_DEPTH:
+            raise SlackError("push_limit_reached")
         fresh = stored(checked(view, kind="modal"))
-        self._refuse_known(fresh)
+        self._require_new_external_id(fresh)
         fresh |= {"root_view_id": stack[0], "previous_view_id": stack[-1]}
         return self._show(user, fresh)
 
@@ -123,17 +121,17 @@ class Stage:
         self._announce(user)
         return view
 
-    def _refuse_known(self, view: Json) -> None:
+    def _require_new_external_id(self, view: Json) -> None:
         name = view["external_id"]
         if name and any(other["external_id"] == name for other in self._world.views.values()):
-            raise Refusal("duplicate_external_id")
+            raise SlackError("duplicate_external_id")
 
     def find(self, *, view_id: Any = None, external_id: Any = None) -> Json:
-        """A view by its own or the app's id; raises `Refusal` (not_found)."""
+        """A view by its own or the app's id; raises `SlackError` (not_found)."""
         for view in self._world.views.values():
             if view["id"] == view_id or (external_id and view["external_id"] == external_id):
                 return view
-        raise Refusal("not_found")
+        raise SlackError("not_found")
 
     def update(self, old: Json, view: Any) -> Json:
         """Exchange a view in its place, keeping its id and what was typed into the blocks that stay."""

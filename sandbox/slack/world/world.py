@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sandbox.slack.state import seed
-from sandbox.slack.state.clock import Clock
-from sandbox.slack.state.errors import Refusal
+from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.feed import Feed
 from sandbox.slack.state.model import Channel, Group, Json, Message, User
-from sandbox.slack.state.rendering import shown
+from sandbox.slack.state.settings import Clock
 from sandbox.slack.state.triggers import Triggers
 
 
@@ -23,14 +22,14 @@ def with_ids(blocks: list[Json]) -> list[Json]:
 def _with_id(block: Json) -> Json:
     filled = {**block, "block_id": block.get("block_id") or secrets.token_urlsafe(4)}
     if block["type"] in ("actions", "context"):
-        filled["elements"] = [_acting(element) for element in block["elements"]]
+        filled["elements"] = [_with_action_id(element) for element in block["elements"]]
     for name in ("accessory", "element"):
         if isinstance(block.get(name), dict):
-            filled[name] = _acting(block[name])
+            filled[name] = _with_action_id(block[name])
     return filled
 
 
-def _acting(element: Json) -> Json:
+def _with_action_id(element: Json) -> Json:
     if element["type"] in ("image", "mrkdwn", "plain_text"):
         return element
     return {**element, "action_id": element.get("action_id") or secrets.token_urlsafe(4)}
@@ -60,21 +59,21 @@ class World:
         return f"{self.last_micro // 1_000_000}.{self.last_micro % 1_000_000:06d}"
 
     def user(self, name: str) -> User:
-        """Someone by id or by name; raises `Refusal` (user_not_found)."""
+        """Someone by id or by name; raises `SlackError` (user_not_found)."""
         found = self.users.get(name) or next(
             (user for user in self.users.values() if user.name == name.lstrip("@")), None
         )
         if found is None:
-            raise Refusal("user_not_found")
+            raise SlackError("user_not_found")
         return found
 
     def channel(self, name: str) -> Channel:
-        """A conversation by id or by name, seen from above; raises `Refusal` (channel_not_found)."""
+        """A conversation by id or by name, seen from above; raises `SlackError` (channel_not_found)."""
         found = self.channels.get(name) or next(
             (channel for channel in self.channels.values() if channel.name == name.lstrip("#")), None
         )
         if found is None:
-            raise Refusal("channel_not_found")
+            raise SlackError("channel_not_found")
         return found
 
     def bot_channel(self, name: str) -> Channel:
@@ -83,14 +82,14 @@ class World:
             return self.direct(name)
         channel = self.channel(name)
         if channel.is_private and seed.BOT.id not in channel.members:
-            raise Refusal("channel_not_found")
+            raise SlackError("channel_not_found")
         return channel
 
     def direct(self, user: str) -> Channel:
         """The direct message between the bot and `user`, opened if need be."""
         person = self.user(user)
         if person.is_bot:
-            raise Refusal("cannot_dm_bot")
+            raise SlackError("cannot_dm_bot")
         name = f"D0{person.id[2:]}"
         if name not in self.channels:
             self.channels[name] = Channel(
@@ -100,10 +99,10 @@ class World:
         return self.channels[name]
 
     def message(self, channel: Channel, ts: Any) -> Message:
-        """A message that is there for everybody; raises `Refusal` (message_not_found)."""
+        """A message that is there for everybody; raises `SlackError` (message_not_found)."""
         found = channel.messages.get(str(ts))
         if found is None:
-            raise Refusal("message_not_found")
+            raise SlackError("message_not_found")
         return found
 
     def post(self, channel: Channel, *, user: str, text: str, **details: Any) -> Message:
@@ -114,12 +113,12 @@ class World:
             ts=ts, channel=channel.id, user=user, text=text, posted_at=self.clock.now(), **details
         )
         (channel.messages if message.seen_by is None else channel.ephemerals)[ts] = message
-        self._join_thread(channel, message)
+        self._add_to_thread(channel, message)
         self._count_alert(message)
         self.announce(message)
         return message
 
-    def _join_thread(self, channel: Channel, message: Message) -> None:
+    def _add_to_thread(self, channel: Channel, message: Message) -> None:
         parent = channel.messages.get(message.thread_ts or "")
         if parent is None or message.seen_by is not None or not message.is_reply:
             return
@@ -165,4 +164,4 @@ class World:
         self.feed.publish("message_deleted", gone, only_for=message.seen_by)
 
     def announce(self, message: Message, *, kind: str = "message") -> None:
-        self.feed.publish(kind, shown(message), only_for=message.seen_by)
+        self.feed.publish(kind, message.to_json(), only_for=message.seen_by)

@@ -217,7 +217,7 @@ async def test_a_form_sent_after_an_hour_does_what_it_says(house: House, remote:
     await click(house, answer, "Fill in a form", user=seed.BEN.id)
     held = house.slack.workspace.world.triggers  # what Slack hands out with a click ends within half an hour
     held.triggers.clear()
-    held.replies.clear()
+    held.response_urls.clear()
     person = {"user": seed.BEN.id}
     offered = (await house.control("options", view=True, action_id="sequence", value="Q3", **person))[
         "options"
@@ -290,10 +290,10 @@ async def test_an_answer_whose_address_takes_nothing_any_more_is_given_directly(
     clicking = asyncio.ensure_future(click(house, message, "Pause sequence", user=seed.BEN.id, wait=0))
 
     async def handed_out() -> bool:
-        return bool(house.slack.workspace.world.triggers.replies)
+        return bool(house.slack.workspace.world.triggers.response_urls)
 
     await until(handed_out)
-    for reply in house.slack.workspace.world.triggers.replies.values():
+    for reply in house.slack.workspace.world.triggers.response_urls.values():
         reply.uses = 5
     await clicking
 
@@ -301,4 +301,4 @@ async def test_an_answer_whose_address_takes_nothing_any_more_is_given_directly(
         return any(f"{NAME} is paused" in m["text"] for m in await house.messages())
 
     await until(said)
-    assert [reply.uses for reply in house.slack.workspace.world.triggers.replies.values()] == [5]
+    assert [reply.uses for reply in house.slack.workspace.world.triggers.response_urls.values()] == [5]

@@ -138,7 +138,7 @@ async def test_a_connection_that_slack_wants_refreshed_is_replaced_without_leavi
             assert await answers(house)
 
         async def one() -> bool:
-            return len(house.slack.sockets.links) == 1
+            return len(house.slack.sockets.connections) == 1
 
         await until(one)
 

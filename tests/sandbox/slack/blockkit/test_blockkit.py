@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.slack.blockkit.blocks import MOST_CHARACTERS, problems, total_size
-from sandbox.slack.state.errors import Refusal
+from sandbox.slack.blockkit.blocks import MAX_CHARACTERS, problems, total_size
+from sandbox.slack.state.errors import SlackError
 from sandbox.slack.world.message_checks import checked_blocks
 from tests.sandbox.slack.driver import Json, actions, asked, button, mrkdwn, option, plain, section
 
@@ -121,15 +121,15 @@ def test_a_modal_takes_twice_as_many_blocks() -> None:
 @given(st.integers(min_value=1, max_value=4), st.integers(min_value=-60, max_value=60))
 def test_the_total_decides_at_thirteen_thousand_two_hundred(parts: int, off: int) -> None:
     blocks = [section("x" * 2900) for _ in range(parts)]
-    left = MOST_CHARACTERS + off - total_size(blocks)
+    left = MAX_CHARACTERS + off - total_size(blocks)
     while left > 3000:
         blocks.append(section("y" * min(2900, left - 400)))
-        left = MOST_CHARACTERS + off - total_size(blocks)
+        left = MAX_CHARACTERS + off - total_size(blocks)
     frame = total_size([*blocks, section("z")]) - total_size(blocks) - 1
     blocks.append(section("z" * max(1, left - frame)))
-    too_long = total_size(blocks) > MOST_CHARACTERS
+    too_long = total_size(blocks) > MAX_CHARACTERS
     if too_long:
-        with pytest.raises(Refusal) as caught:
+        with pytest.raises(SlackError) as caught:
             checked_blocks(blocks)
         assert caught.value.error == "msg_blocks_too_long"
     else:

@@ -78,8 +78,8 @@ async def test_an_acknowledged_event_does_not_come_again(
         envelope = await socket.receive_json()
         await socket.send_str("nonsense that is not JSON")
         await socket.send_str(json.dumps({"envelope_id": envelope["envelope_id"]}))
-        assert await slack.feed.until(lambda: len(slack.workspace.traffic.acks) == 1, timeout=3)
-        assert slack.workspace.traffic.redelivered == 0
+        assert await slack.feed.until(lambda: len(slack.workspace.traffic.counts.acks) == 1, timeout=3)
+        assert slack.workspace.traffic.counts.redelivered == 0
 
 
 async def test_a_ticket_opens_once(

@@ -9,48 +9,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox.slack.state import scopes, seed
-from sandbox.slack.state.clock import Clock
-from sandbox.slack.state.errors import Refusal
-from sandbox.slack.state.feed import Feed
-from sandbox.slack.state.rate_limits import TIERS, Buckets
-from sandbox.slack.state.settings import Credentials, Settings
-from sandbox.slack.to_bot.delivery import Delivery
-from sandbox.slack.to_bot.sockets import Sockets
-from sandbox.slack.web_api.calls import METHODS
+from sandbox.slack.state import seed
+from sandbox.slack.state.errors import SlackError
+from sandbox.slack.state.rate_limits import CALLS_PER_MINUTE, RateLimiter
+from sandbox.slack.state.settings import Clock, Credentials, Settings
+from sandbox.slack.web_api.calls import METHODS, Call
 from sandbox.slack.web_api.endpoint import FAMILIES
-from sandbox.slack.web_api.workspace import Workspace, furnish
+from sandbox.slack.workspace import Workspace
 from tests.sandbox.slack.driver import Json, modal, section
 
-
-def workspace() -> Workspace:
-    """One without a server, whose app listens to no events."""
-    chosen = Settings(request_url=None, events=frozenset())
-    clock, feed, credentials = Clock(), Feed(), Credentials()
-    sockets = Sockets(clock=clock, feed=feed)
-    space: list[Workspace] = []
-    delivery = Delivery(
-        settings=lambda: chosen,
-        credentials=credentials,
-        clock=clock,
-        sockets=sockets,
-        traffic=lambda: space[0].traffic,
-    )
-    space.append(
-        furnish(
-            settings=chosen,
-            credentials=credentials,
-            clock=clock,
-            feed=feed,
-            sockets=sockets,
-            delivery=delivery,
-            origin="http://127.0.0.1:1",
-        )
-    )
-    return space[0]
-
-
-SPACE = workspace()
+# One without a server, whose app listens to no events.
+SPACE = Workspace(
+    settings=Settings(request_url=None, events=frozenset(), messages_per_second=0),
+    credentials=Credentials(),
+    clock=Clock(),
+    origin="http://127.0.0.1:1",
+)
 POSTED = SPACE.world.post(SPACE.world.channel(seed.ALERTS), user=seed.BOT.id, text="x", by_app=True).ts
 LIKELY = [
     seed.ALERTS,
@@ -100,8 +74,12 @@ NAMES = [
 ]
 
 
-def test_every_method_is_in_the_table_with_its_scope() -> None:
-    assert set(METHODS) == set(scopes.NEEDED)
+def test_the_app_is_granted_every_scope_that_the_methods_ask_for() -> None:
+    needed = {scope for one in METHODS.values() for scope in (one.scope, one.channel_scope) if scope}
+    assert needed <= seed.SCOPES
+    assert {"channels:read", "channels:history", "chat:write", "reactions:write", "im:write"} <= needed
+    assert METHODS["apps.connections.open"].app_level
+    assert len(METHODS) == 27
     assert len(FAMILIES) == 5
 
 
@@ -110,8 +88,8 @@ def test_every_method_is_in_the_table_with_its_scope() -> None:
 @given(args=st.dictionaries(st.sampled_from(NAMES), ANYTHING, max_size=6))
 def test_any_arguments_are_answered_or_refused(name: str, args: Json) -> None:
     answer: Any = None
-    with contextlib.suppress(Refusal):
-        answer = METHODS[name](SPACE.call(args))
+    with contextlib.suppress(SlackError):
+        answer = METHODS[name].run(Call(method=METHODS[name], args=args, workspace=SPACE))
     assert answer is None or isinstance(answer, dict)
 
 
@@ -120,12 +98,12 @@ def test_any_arguments_are_answered_or_refused(name: str, args: Json) -> None:
     st.integers(min_value=1, max_value=5),
 )
 def test_no_second_holds_more_than_the_burst_and_one(gaps: list[float], burst: int) -> None:
-    buckets = Buckets()
+    limiter = RateLimiter()
     now, taken = 0.0, list[float]()
     for gap in gaps:
         now += gap
-        with contextlib.suppress(Refusal):
-            buckets.take("C", rate=1.0, burst=burst, now=now)
+        with contextlib.suppress(SlackError):
+            limiter.take("C", rate=1.0, burst=burst, now=now)
             taken.append(now)
     for start in taken:
         assert sum(start <= at < start + 1 for at in taken) <= burst + 1
@@ -133,18 +111,19 @@ def test_no_second_holds_more_than_the_burst_and_one(gaps: list[float], burst: i
 
 @given(st.floats(min_value=0.1, max_value=50), st.integers(min_value=1, max_value=5))
 def test_who_waits_as_long_as_told_is_let_through(rate: float, burst: int) -> None:
-    buckets = Buckets()
+    limiter = RateLimiter()
     now, refused = 0.0, 0
     for _ in range(burst * 3):
         try:
-            buckets.take("C", rate=rate, burst=burst, now=now)
-        except Refusal as refusal:
+            limiter.take("C", rate=rate, burst=burst, now=now)
+        except SlackError as refusal:
             refused += 1
             now += refusal.retry_after or 0
-            buckets.take("C", rate=rate, burst=burst, now=now)
+            limiter.take("C", rate=rate, burst=burst, now=now)
     assert refused
 
 
-def test_every_tier_is_of_a_method_that_there_is() -> None:
-    assert set(TIERS) <= set(METHODS)
-    assert set(METHODS) - set(TIERS) == {"auth.test", "chat.postMessage", "chat.getPermalink"}
+def test_every_method_but_three_has_a_tier() -> None:
+    assert {one.tier for one in METHODS.values()} <= {None, *CALLS_PER_MINUTE}
+    untiered = {name for name, one in METHODS.items() if one.tier is None}
+    assert untiered == {"auth.test", "chat.postMessage", "chat.getPermalink"}
