@@ -17,17 +17,14 @@ from sandbox.service.base.storage import Storage
 from sandbox.service.campaign import scenarios, simulation
 from sandbox.service.campaign.simulation import Simulation
 from sandbox.service.control import inspection
-from sandbox.service.control.dials import Dials
-from sandbox.service.control.routes import create_control
-from sandbox.service.seed.account import Founding, found
-from sandbox.service.v1.faults import Faults
-from sandbox.service.v1.gate import Gate, Keys
-from sandbox.service.v1.rate_limits import Limiter
-from sandbox.service.v1.request_counts import Meter
-from sandbox.service.v1.routes import Ledger, create_api
+from sandbox.service.control.routes import Control, create_control
+from sandbox.service.seed.account import SeedOptions, seed_account
+from sandbox.service.v1.request_guard import RequestGuard
+from sandbox.service.v1.routes import create_api
+from sandbox.service.v1.state import ApiState
 from sandbox.service.webhooks import delivery_queue
 from sandbox.service.webhooks.allowed_urls import is_loopback
-from sandbox.service.webhooks.sender import TIMEOUT, Courier
+from sandbox.service.webhooks.sender import TIMEOUT, DeliverySender
 
 _TICK = 0.25
 
@@ -64,16 +61,23 @@ class Service:
             raise ValueError(f"The speed must be a number from 0 (frozen) to 1000000, not {speed!r}.")
         self._port = port
         self._founded = time.time() if now is None else now
-        self._founding = Founding(seed=seed, scenario=scenario, speed=speed, now=self._founded)
+        self._options = SeedOptions(seed=seed, scenario=scenario, speed=speed, now=self._founded)
         self._clock = Clock(real=time.time(), virtual=self._founded, speed=speed)
         self._storage = Storage(database)
-        self._ledger = Ledger(self._storage, now=self.now)
-        self._keys, self._faults, self._meter = Keys(), Faults(), Meter()
-        self._limiter = Limiter(self._storage)
-        self._courier = Courier(self._storage, now=self.now, timeout=timeout)
+        self.state = ApiState(self._storage, now=self.now)
+        self._sender = DeliverySender(self._storage, now=self.now, timeout=timeout)
         self._simulation = Simulation(self._storage)
         self._exits = contextlib.AsyncExitStack()
-        self.app: ASGIApp = self._compose(seed)
+        control = Control(
+            state=self.state,
+            sender=self._sender,
+            clock=self._read_clock,
+            set_clock=self._set_clock,
+            seed=seed,
+        )
+        api, fast_reads = create_api(self.state)
+        guard = RequestGuard(fast_reads, self.state)
+        self.app: ASGIApp = _Router(api=api, guard=guard, control=create_control(control))
         self.origin = ""
         self.api_keys: dict[str, str] = {}
 
@@ -89,28 +93,6 @@ class Service:
     def now(self) -> float:
         return self._clock.at(time.time())
 
-    def _compose(self, seed: int) -> ASGIApp:
-        api, swift = create_api(self._ledger)
-        gate = Gate(
-            swift,
-            keys=self._keys,
-            limiter=self._limiter,
-            faults=self._faults,
-            meter=self._meter,
-        )
-        dials = Dials(
-            ledger=self._ledger,
-            keys=self._keys,
-            limiter=self._limiter,
-            faults=self._faults,
-            meter=self._meter,
-            courier=self._courier,
-            clock=self._read_clock,
-            set_clock=self._set_clock,
-            seed=seed,
-        )
-        return _Front(api=api, gate=gate, control=create_control(dials))
-
     async def __aenter__(self) -> Self:
         async with contextlib.AsyncExitStack() as exits:
             await self._open(exits)
@@ -125,22 +107,22 @@ class Service:
         exits.callback(listener.close)
         exits.push_async_callback(self._storage.close)
         await self._storage.open()
-        await self._storage.write_slowly(lambda connection: found(connection, self._founding))
-        await self._take_over()
+        await self._storage.write_in_thread(lambda connection: seed_account(connection, self._options))
+        await self._restore()
         self.origin = await exits.enter_async_context(serving(self.app, listener, name="sandbox-service"))
-        await exits.enter_async_context(_running(self._live(), name="sandbox-simulation"))
-        await exits.enter_async_context(_running(self._courier.run(), name="sandbox-courier"))
+        await exits.enter_async_context(_running(self._run_simulation(), name="sandbox-simulation"))
+        await exits.enter_async_context(_running(self._sender.run(), name="sandbox-sender"))
 
-    async def _take_over(self) -> None:
+    async def _restore(self) -> None:
         """Carry an older book on: its clock goes on from where it stood, or from the real now if that is later."""
         names = await self._storage.read(inspection.key_names)
-        self._keys.workspaces = await self._storage.read(simulation.live_keys)
-        self.api_keys = {name: key for key, name in names.items() if key in self._keys.workspaces}
+        self.state.keys = await self._storage.read(simulation.live_keys)
+        self.api_keys = {name: key for key, name in names.items() if key in self.state.keys}
         clock = await self._storage.read(simulation.clock_of)
         if not self._storage.shared:
             await self._storage.write(delivery_queue.release)
             until = await self._storage.read(simulation.simulated_until)
-            clock = Clock(real=time.time(), virtual=max(until, self._founded), speed=self._founding.speed)
+            clock = Clock(real=time.time(), virtual=max(until, self._founded), speed=self._options.speed)
             await self._storage.write(lambda connection: simulation.set_clock(connection, clock))
         self._clock = clock
 
@@ -155,42 +137,42 @@ class Service:
         self._clock = clock
         while not await self._simulation.advance(clock):  # noqa: ASYNC110 -- another process is at it
             await asyncio.sleep(_TICK / 10)
-        self._courier.wake()
+        self._sender.wake()
 
-    async def _live(self) -> None:
+    async def _run_simulation(self) -> None:
         while True:
             if self._storage.shared:
-                self._keys.workspaces = await self._storage.read(simulation.live_keys)
+                self.state.keys = await self._storage.read(simulation.live_keys)
             await self._simulation.advance(await self._read_clock())
-            self._courier.wake()
+            self._sender.wake()
             await asyncio.sleep(_TICK)
 
 
-_ELSEWHERE = Response("The control API answers this machine alone.\n", status_code=403)
+_FORBIDDEN = Response("The control API answers this machine alone.\n", status_code=403)
 
 
-def at_home(scope: Scope) -> bool:
+def is_local(scope: Scope) -> bool:
     named = [value.decode("latin-1") for name, value in scope["headers"] if name in {b"host", b"origin"}]
     hosts = [urlsplit(value if "//" in value else f"//{value}").hostname for value in named]
     return all(is_loopback(host or "") for host in hosts)
 
 
-class _Front:
+class _Router:
     """One port for the API, its documentation and the control API."""
 
-    def __init__(self, *, api: ASGIApp, gate: ASGIApp, control: ASGIApp) -> None:
+    def __init__(self, *, api: ASGIApp, guard: ASGIApp, control: ASGIApp) -> None:
         self._api = api
-        self._gate = gate
+        self._guard = guard
         self._control = control
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             path = scope["path"]
             if path.startswith("/v1/") or path == "/v1":
-                await self._gate(scope, receive, send)
+                await self._guard(scope, receive, send)
                 return
             if path.startswith("/control"):
-                await (self._control if at_home(scope) else _ELSEWHERE)(scope, receive, send)
+                await (self._control if is_local(scope) else _FORBIDDEN)(scope, receive, send)
                 return
         await self._api(scope, receive, send)
 

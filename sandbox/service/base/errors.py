@@ -8,7 +8,7 @@ from typing import Any
 from starlette.responses import Response
 
 
-class Refusal(Exception):
+class ApiError(Exception):
     """The request cannot be carried out."""
 
     status = 400
@@ -23,25 +23,25 @@ class Refusal(Exception):
         super().__init__(self.message)
 
 
-class BadRequest(Refusal):
+class BadRequest(ApiError):
     """A field is missing or invalid."""
 
 
-class Unauthorized(Refusal):
+class Unauthorized(ApiError):
     """The API key is missing or revoked."""
 
     status = 401
     code = "unauthorized"
 
 
-class NotFound(Refusal):
+class NotFound(ApiError):
     """The resource does not exist in this workspace."""
 
     status = 404
     code = "not_found"
 
 
-class RateLimited(Refusal):
+class RateLimited(ApiError):
     """Too many requests: 10 per second per key are allowed."""
 
     status = 429
@@ -67,14 +67,14 @@ class ReadyJson(Response):
     media_type = "application/json"
 
 
-def response_of(refusal: Refusal) -> Json:
-    """The refusal as an HTTP response."""
+def response_of(error: ApiError) -> Json:
+    """The error as an HTTP response."""
     return error_response(
-        refusal.status,
-        code=refusal.code,
-        message=refusal.message,
-        field=refusal.field,
-        retry_after=refusal.retry_after,
+        error.status,
+        code=error.code,
+        message=error.message,
+        field=error.field,
+        retry_after=error.retry_after,
     )
 
 

@@ -145,7 +145,7 @@ responses = Table(
     Column("due_at", Float(53), nullable=False, index=True),
 )
 
-tallies = Table(
+daily_counts = Table(
     "tallies",
     metadata,
     Column("workspace_pk", Number, nullable=False),

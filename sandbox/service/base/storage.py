@@ -39,7 +39,7 @@ class Storage:
         self.shared = self._engine.dialect.name == "postgresql"
         self._threads: concurrent.futures.ThreadPoolExecutor | None = None
         self._connection: Connection | None = None
-        self._still = asyncio.Lock()
+        self._write_lock = asyncio.Lock()
 
     async def open(self) -> None:
         """Connect, and create the tables that are missing.
@@ -81,14 +81,14 @@ class Storage:
             return work(self._connection)
         return await self._in_thread(work)
 
-    async def read_in_turns(self, work: Callable[[Connection], Iterator[list[T]]]) -> list[T]:
+    async def read_in_batches(self, work: Callable[[Connection], Iterator[list[T]]]) -> list[T]:
         """Read much: between two parts the loop serves others, but nobody writes, so that the parts fit together."""
         if self._connection is None:
             return await self._in_thread(
                 lambda connection: [row for part in work(connection) for row in part]
             )
         found: list[T] = []
-        async with self._still:
+        async with self._write_lock:
             for part in work(self._connection):
                 if found:
                     await asyncio.sleep(0)
@@ -98,12 +98,12 @@ class Storage:
     async def write(self, work: Work[T]) -> T:
         """Run statements as one transaction: all of them hold, or none does."""
         if self._connection is not None:
-            async with self._still:
+            async with self._write_lock:
                 with _transaction(self._connection):
                     return work(self._connection)
         return await self._in_thread(work)
 
-    async def write_slowly(self, work: Work[T]) -> T:
+    async def write_in_thread(self, work: Work[T]) -> T:
         """Write for seconds rather than microseconds, in a thread; nothing else may use the book meanwhile."""
         if self._connection is None:
             return await self._in_thread(work)

@@ -25,7 +25,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class InboxState:
     """What the daily review leaves an inbox with."""
 
     health: float
@@ -55,10 +55,12 @@ def reason_to_pause(record: Record) -> str | None:
     return None
 
 
-def rested(full_limit: int, *, health: float) -> Standing:
-    return Standing(health=health, daily_limit=max(5, full_limit // 5), status="warming")
+def rested(full_limit: int, *, health: float) -> InboxState:
+    return InboxState(health=health, daily_limit=max(5, full_limit // 5), status="warming")
 
 
-def warmed(daily_limit: int, full_limit: int, *, health: float) -> Standing:
+def warmed(daily_limit: int, full_limit: int, *, health: float) -> InboxState:
     raised = daily_limit if health < 55.0 else min(full_limit, daily_limit + max(3, full_limit // 5))
-    return Standing(health=health, daily_limit=raised, status="active" if raised >= full_limit else "warming")
+    return InboxState(
+        health=health, daily_limit=raised, status="active" if raised >= full_limit else "warming"
+    )

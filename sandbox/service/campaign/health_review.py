@@ -9,12 +9,11 @@ from typing import Any
 from sqlalchemy import Connection, Row, bindparam, func, select, update
 
 from sandbox.service.base.clock import day_of
-from sandbox.service.base.schema import domains, inboxes, sequences, tallies
+from sandbox.service.base.schema import daily_counts, domains, inboxes, sequences
 from sandbox.service.campaign import deliverability
-from sandbox.service.campaign.deliverability import Record, Standing
+from sandbox.service.campaign.deliverability import InboxState, Record
 from sandbox.service.campaign.rules import Window, next_slot
 from sandbox.service.webhooks import payloads
-from sandbox.service.webhooks.publisher import publish
 
 NEVER = 1e12
 _RECENT_DAYS = 5
@@ -36,28 +35,30 @@ _WITH_WINDOWS = select(inboxes, sequences.c.opens, sequences.c.closes, sequences
 
 def _sums() -> tuple[Any, ...]:
     names = ("sends", "replies", "bounces", "complaints")
-    return tuple(func.coalesce(func.sum(tallies.c[name]), 0).label(name) for name in names)
+    return tuple(func.coalesce(func.sum(daily_counts.c[name]), 0).label(name) for name in names)
 
 
 _BY_INBOX = (
-    select(tallies.c.group_key, *_sums())
-    .where(tallies.c.grouping == "inbox", tallies.c.day.between(bindparam("first"), bindparam("last")))
-    .group_by(tallies.c.group_key)
+    select(daily_counts.c.group_key, *_sums())
+    .where(
+        daily_counts.c.grouping == "inbox", daily_counts.c.day.between(bindparam("first"), bindparam("last"))
+    )
+    .group_by(daily_counts.c.group_key)
 )
 _OF_DOMAIN = (
     select(*_sums())
-    .select_from(tallies)
-    .join(inboxes, inboxes.c.pk == tallies.c.group_key)
+    .select_from(daily_counts)
+    .join(inboxes, inboxes.c.pk == daily_counts.c.group_key)
     .where(
-        tallies.c.workspace_pk == bindparam("workspace"),
-        tallies.c.grouping == "inbox",
-        tallies.c.day.between(bindparam("first"), bindparam("last")),
+        daily_counts.c.workspace_pk == bindparam("workspace"),
+        daily_counts.c.grouping == "inbox",
+        daily_counts.c.day.between(bindparam("first"), bindparam("last")),
         inboxes.c.domain_pk == bindparam("domain"),
     )
 )
 
 
-def review(connection: Connection, *, seed: int, at: float) -> None:
+def review_inboxes(connection: Connection, *, seed: int, at: float) -> None:
     """The daily review at the start of a UTC day: scores follow the last days, warm-up raises limits."""
     day = day_of(at)
     records = _records(connection, first=day - _RECENT_DAYS, last=day - 1)
@@ -89,24 +90,23 @@ def _record(row: Row[Any]) -> Record:
 def _reviewed(inbox: Row[Any], record: Record, *, seed: int, at: float) -> dict[str, Any]:
     score = deliverability.health_tomorrow(inbox.health, record, key=(seed, inbox.pk, day_of(at)))
     if inbox.status != "warming":
-        return _row(inbox, Standing(health=score, daily_limit=inbox.daily_limit, status=inbox.status))
-    standing = deliverability.warmed(inbox.daily_limit, inbox.full_limit, health=score)
-    return _row(inbox, standing, slot=_first_slot(inbox, standing, seed=seed, at=at))
+        return _row(inbox, InboxState(health=score, daily_limit=inbox.daily_limit, status=inbox.status))
+    state = deliverability.warmed(inbox.daily_limit, inbox.full_limit, health=score)
+    return _row(inbox, state, slot=_first_slot(inbox, state, seed=seed, at=at))
 
 
-def _row(inbox: Row[Any], standing: Standing, *, slot: float | None = None) -> dict[str, Any]:
+def _row(inbox: Row[Any], state: InboxState, *, slot: float | None = None) -> dict[str, Any]:
     return {
         "inbox": inbox.pk,
-        "score": standing.health,
-        "cap": standing.daily_limit,
-        "now_is": standing.status,
+        "score": state.health,
+        "cap": state.daily_limit,
+        "now_is": state.status,
         "slot": inbox.next_slot_at if slot is None else slot,
     }
 
 
-def _first_slot(inbox: Row[Any], standing: Standing, *, seed: int, at: float) -> float:
-    window = Window(opens=inbox.opens, closes=inbox.closes, weekdays=inbox.weekdays)
-    return next_slot(window, limit=standing.daily_limit, after=at, key=(seed, inbox.pk))
+def _first_slot(inbox: Row[Any], state: InboxState, *, seed: int, at: float) -> float:
+    return next_slot(Window.of(inbox), limit=state.daily_limit, after=at, key=(seed, inbox.pk))
 
 
 def _declare_healthy(connection: Connection) -> None:
@@ -119,7 +119,7 @@ def _declare_healthy(connection: Connection) -> None:
     )
 
 
-def watch(connection: Connection, suspects: Iterable[int], *, at: float) -> None:
+def pause_unhealthy_domains(connection: Connection, suspects: Iterable[int], *, at: float) -> None:
     """Pause each of these domains whose last two days deserve it (document: domain.paused)."""
     for pk in sorted(suspects):
         domain = connection.execute(select(domains).where(domains.c.pk == pk)).one()
@@ -151,10 +151,10 @@ def pause_domain(connection: Connection, domain: Row[Any], *, at: float, reason:
         rate=record.rate(record.bounces if reason == "bounce_rate" else record.complaints),
         inboxes=sorted(row.email for row in resting),
     )
-    publish(connection, payload, workspace=domain.workspace_pk, at=at)
+    payloads.publish(connection, payload, workspace=domain.workspace_pk, at=at)
 
 
-def wake(connection: Connection, *, seed: int, at: float) -> None:
+def wake_rested_domains(connection: Connection, *, seed: int, at: float) -> None:
     """Let domains that have rested long enough warm up."""
     rested = connection.execute(
         select(domains).where(domains.c.state == "paused", domains.c.until <= at)
@@ -168,5 +168,5 @@ def wake(connection: Connection, *, seed: int, at: float) -> None:
 
 
 def _rested(inbox: Row[Any], *, seed: int, at: float) -> dict[str, Any]:
-    standing = deliverability.rested(inbox.full_limit, health=inbox.health)
-    return _row(inbox, standing, slot=_first_slot(inbox, standing, seed=seed, at=at))
+    state = deliverability.rested(inbox.full_limit, health=inbox.health)
+    return _row(inbox, state, slot=_first_slot(inbox, state, seed=seed, at=at))

@@ -11,9 +11,8 @@ from sandbox.service.base.clock import DAY, date_of, day_of
 from sandbox.service.base.schema import blocklist, inboxes, leads, responses, sequences
 from sandbox.service.base.storage import upsert
 from sandbox.service.campaign import reply_texts, rules
-from sandbox.service.campaign.daily_counts import Cell, TallySheet
+from sandbox.service.campaign.daily_counts import Cell, CountBuffer
 from sandbox.service.webhooks import payloads
-from sandbox.service.webhooks.publisher import publish
 
 KINDS_OF: dict[str, tuple[str, ...]] = {
     "interested": ("lead.replied", "reply.interested"),
@@ -65,15 +64,21 @@ class Response:
     overrides: dict[str, Any] = field(default_factory=dict)
 
 
-def settle(connection: Connection, response: Response, *, seed: int, at: float, sheet: TallySheet) -> bool:
+def apply_response(
+    connection: Connection, response: Response, *, seed: int, at: float, buffer: CountBuffer
+) -> bool:
     """Let a response take effect; False when its lead has been removed or is past it."""
     lead = connection.execute(_CONTEXT, {"lead": response.lead, "inbox": response.inbox}).first()
     if lead is None or not _possible(response.kind, lead.status):
         return False
-    _count(response, lead, seed=seed, at=at, sheet=sheet)
+    _count(response, lead, seed=seed, at=at, buffer=buffer)
     _change_lead(connection, response, lead, seed=seed, at=at)
-    for payload in _payloads(response, lead, seed=seed, at=at):
-        publish(connection, payload, workspace=lead.workspace_pk, at=at)
+    extra = _details(response, lead, seed=seed, at=at)
+    for kind in KINDS_OF[response.kind]:
+        payload = payloads.lead_payload(
+            kind, lead=lead, sequence=lead.sequence, step=response.step, inbox=lead.inbox, **extra
+        )
+        payloads.publish(connection, payload | response.overrides, workspace=lead.workspace_pk, at=at)
     return True
 
 
@@ -83,11 +88,11 @@ def _possible(kind: str, status: str) -> bool:
     return status == "active" or (kind == "bounce_hard" and status == "completed")
 
 
-def _count(response: Response, lead: Any, *, seed: int, at: float, sheet: TallySheet) -> None:
+def _count(response: Response, lead: Any, *, seed: int, at: float, buffer: CountBuffer) -> None:
     variant = rules.variant_of(seed=seed, lead=response.lead, step=response.step)
     cell = Cell(lead.workspace_pk, day_of(at), lead.sequence_pk, response.step, variant, response.inbox)
     for what in rules.COUNTED[response.kind]:
-        sheet.count(cell, what)
+        buffer.count(cell, what)
 
 
 def _change_lead(connection: Connection, response: Response, lead: Any, *, seed: int, at: float) -> None:
@@ -134,31 +139,33 @@ def expect(connection: Connection, response: Response, *, kind: str, due_at: flo
     )
 
 
-def _payloads(response: Response, lead: Any, *, seed: int, at: float) -> list[dict[str, Any]]:
-    details = _details(response, lead, seed=seed, at=at)
-    return [
-        payloads.lead_payload(
-            kind, lead=lead, sequence=lead.sequence, step=response.step, inbox=lead.inbox, **details
-        )
-        | response.overrides
-        for kind in KINDS_OF[response.kind]
-    ]
-
-
 def _details(response: Response, lead: Any, *, seed: int, at: float) -> dict[str, Any]:
-    if response.kind.startswith("bounce"):
-        return {"bounce_type": response.kind.removeprefix("bounce_")}
-    if response.kind not in {"interested", "reply", "ooo", "unsubscribe"}:
-        return {}
     away = rules.days_away(seed=seed, lead=lead.pk, step=response.step)
-    returns = date_of(at + away * DAY).isoformat()
-    text = response.text or reply_texts.reply_text(
+    return details(
         response.kind,
+        text=response.text,
+        returns=date_of(at + away * DAY).isoformat(),
         key=(seed, lead.pk, response.step),
-        me=lead.inbox.partition("@")[0].rstrip("0123456789").capitalize(),
+        inbox=lead.inbox,
+        lead=lead,
+    )
+
+
+def details(
+    kind: str, *, text: str | None, returns: str, key: object, inbox: str, lead: Any
+) -> dict[str, Any]:
+    """What the payload of a response says beside the lead: `reply`, `return_date` or `bounce_type`."""
+    if kind.startswith("bounce"):
+        return {"bounce_type": kind.removeprefix("bounce_")}
+    if kind not in {"interested", "reply", "ooo", "unsubscribe"}:
+        return {}
+    reply = text or reply_texts.reply_text(
+        kind,
+        key=key,
+        me=inbox.partition("@")[0].rstrip("0123456789").capitalize(),
         first=lead.first_name,
         last=lead.last_name,
         company=lead.company,
         date=returns,
     )
-    return {"reply": text} | ({"return_date": returns} if response.kind == "ooo" else {})
+    return {"reply": reply} | ({"return_date": returns} if kind == "ooo" else {})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from sandbox.service.base.clock import DAY, HOUR, MINUTE
 from sandbox.service.base.seeded_random import between, roll, two_rolls
@@ -22,13 +23,18 @@ class Window:
     closes: int
     weekdays: int
 
+    @classmethod
+    def of(cls, sequence: Any) -> Window:
+        """The window of a sequence's row or plan."""
+        return cls(opens=sequence.opens, closes=sequence.closes, weekdays=sequence.weekdays)
+
     def on(self, day: int) -> bool:
         """Whether a UTC day is a sending day; 1970-01-01 was a Thursday."""
         return bool(self.weekdays >> (day + 3) % 7 & 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Climate:
+class Conditions:
     """What a scenario does to the odds just now: factors on the rates of bounces, replies and complaints."""
 
     bounces: float = 1.0
@@ -36,7 +42,7 @@ class Climate:
     complaints: float = 1.0
 
 
-CALM = Climate()
+NORMAL = Conditions()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,11 +104,13 @@ def outcome(
     day: int,
     health: float,
     appeal: float,
-    climate: Climate = CALM,
+    conditions: Conditions = NORMAL,
 ) -> Outcome:
     """What comes of sending a step's variant to a lead, on that day, from an inbox of that health."""
     what, when = two_rolls(seed, "outcome", lead, step, variant, day)
-    for kind, share in _shares(step=step, variant=variant, health=health, appeal=appeal, climate=climate):
+    for kind, share in _shares(
+        step=step, variant=variant, health=health, appeal=appeal, conditions=conditions
+    ):
         if what < share:
             return Outcome(kind=kind, delay=_delay(kind, when))
         what -= share
@@ -111,21 +119,21 @@ def outcome(
 
 @lru_cache(maxsize=8_192)
 def _shares(
-    *, step: int, variant: int, health: float, appeal: float, climate: Climate
+    *, step: int, variant: int, health: float, appeal: float, conditions: Conditions
 ) -> tuple[tuple[str, float], ...]:
     """How likely each kind is. Poor health lands in spam: fewer replies, more bounces and complaints."""
-    reach = min(1.1, max(0.15, (health - 15.0) / 72.0)) * climate.replies
+    reach = min(1.1, max(0.15, (health - 15.0) / 72.0)) * conditions.replies
     ill = max(1.0, 1.0 + (82.0 - health) / 28.0)
     freshness = 0.86 ** (step - 1)
     keen = appeal * (1.0 + 0.22 * variant) * freshness * reach
     return (
-        ("bounce_hard", min(0.5, 0.0085 * ill * climate.bounces * (1.0 if step == 1 else 0.35))),
-        ("bounce_soft", min(0.2, 0.0055 * ill * climate.bounces)),
+        ("bounce_hard", min(0.5, 0.0085 * ill * conditions.bounces * (1.0 if step == 1 else 0.35))),
+        ("bounce_soft", min(0.2, 0.0055 * ill * conditions.bounces)),
         ("interested", min(0.25, 0.031 * keen)),
         ("reply", min(0.3, 0.037 * keen)),
         ("ooo", 0.017 * reach),
         ("unsubscribe", 0.0045),
-        ("complaint", min(0.05, 0.00035 * ill * climate.complaints)),
+        ("complaint", min(0.05, 0.00035 * ill * conditions.complaints)),
     )
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 from sandbox.service.base.clock import day_of
 from sandbox.service.base.schema import inboxes, leads, responses, sequences
 from sandbox.service.campaign import rules
-from sandbox.service.campaign.daily_counts import Cell, TallySheet
+from sandbox.service.campaign.daily_counts import Cell, CountBuffer
 from sandbox.service.campaign.rules import Window
 from sandbox.service.campaign.scenarios import Scenario
 
@@ -61,7 +61,7 @@ class Round:
     seed: int
     scenario: Scenario
     founded_at: float
-    sheet: TallySheet
+    buffer: CountBuffer
     taken: set[int] = field(default_factory=set)
     sent: list[dict[str, Any]] = field(default_factory=list)
     expected: list[dict[str, Any]] = field(default_factory=list)
@@ -80,7 +80,7 @@ class Round:
                 connection.execute(statement, rows)
 
     def _use_slots(self, connection: Connection, inbox: Any, *, until: float) -> None:
-        window = Window(opens=inbox.opens, closes=inbox.closes, weekdays=inbox.weekdays)
+        window = Window.of(inbox)
         slots, slot = [], inbox.next_slot_at
         while slot <= until:
             slots.append(slot)
@@ -106,7 +106,7 @@ class Round:
         step = lead.step + 1
         variant = rules.variant_of(seed=self.seed, lead=lead.pk, step=step)
         cell = Cell(inbox.workspace_pk, day_of(at), inbox.sequence_pk, step, variant, inbox.pk)
-        self.sheet.count(cell, "sends")
+        self.buffer.count(cell, "sends")
         result = rules.outcome(
             seed=self.seed,
             lead=lead.pk,
@@ -115,7 +115,7 @@ class Round:
             day=cell.day,
             health=inbox.health,
             appeal=inbox.appeal,
-            climate=self.scenario.climate(at - self.founded_at, domain=inbox.domain_pk),
+            conditions=self.scenario.conditions(at - self.founded_at, domain=inbox.domain_pk),
         )
         due = None
         if result.kind != "silence":

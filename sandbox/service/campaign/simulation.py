@@ -13,9 +13,9 @@ from sandbox.service.base.clock import DAY, HOUR, Clock
 from sandbox.service.base.schema import api_keys, domains, inboxes, leads, responses, sequences, world
 from sandbox.service.base.storage import Storage
 from sandbox.service.campaign import health_review, scenarios, triggered_events
-from sandbox.service.campaign.daily_counts import TallySheet
+from sandbox.service.campaign.daily_counts import CountBuffer
 from sandbox.service.campaign.pruning import prune
-from sandbox.service.campaign.responses import Response, settle
+from sandbox.service.campaign.responses import Response, apply_response
 from sandbox.service.campaign.rows import fresh_lead
 from sandbox.service.campaign.sending import Round
 
@@ -23,7 +23,7 @@ QUANTUM = 60.0
 _SLICE_SECONDS = 0.008
 
 _WORLD = select(world).with_for_update(skip_locked=True)
-_SIMULATED = update(world).values(simulated_until=bindparam("until"), acts_done=bindparam("acts"))
+_SIMULATED = update(world).values(simulated_until=bindparam("until"), acts_done=bindparam("done"))
 _NEXT = select(
     *(
         select(func.min(column)).scalar_subquery()
@@ -73,13 +73,13 @@ def _slice(connection: Connection, *, until: float) -> bool | None:
     if state is None:
         return None
     ends = time.monotonic() + _SLICE_SECONDS
-    at, acts = state.simulated_until, state.acts_done
+    at, done = state.simulated_until, state.acts_done
     scenario = scenarios.load(state.scenario)
     while at + QUANTUM <= until and time.monotonic() < ends:
-        start = _skip_idle(connection, scenario=scenario, state=state, acts=acts, at=at, until=until)
+        start = _skip_idle(connection, scenario=scenario, state=state, done=done, at=at, until=until)
         at = start + QUANTUM if start + QUANTUM <= until else start
-        acts = _quantum(connection, scenario=scenario, state=state, acts=acts, start=start, end=at)
-    connection.execute(_SIMULATED, {"until": at, "acts": acts})
+        done = _quantum(connection, scenario=scenario, state=state, done=done, start=start, end=at)
+    connection.execute(_SIMULATED, {"until": at, "done": done})
     return bool(at + QUANTUM <= until)
 
 
@@ -88,14 +88,14 @@ def _skip_idle(
     *,
     scenario: scenarios.Scenario,
     state: Row[Any],
-    acts: int,
+    done: int,
     at: float,
     until: float,
 ) -> float:
     """Pass over quanta in which nothing is due; hours and days are never passed over."""
     due = [*connection.execute(_NEXT).one(), until, (at // HOUR + 1) * HOUR]
-    if acts < len(scenario.acts):
-        due.append(state.founded_at + scenario.acts[acts].at)
+    if done < len(scenario.events):
+        due.append(state.founded_at + scenario.events[done].at)
     idle = min(moment for moment in due if moment is not None) - at
     # A quantum ends with its last moment: what is due on the stroke belongs to the one before it.
     return float(at + max(0, math.ceil(idle / QUANTUM) - 1) * QUANTUM)
@@ -106,34 +106,34 @@ def _quantum(
     *,
     scenario: scenarios.Scenario,
     state: Row[Any],
-    acts: int,
+    done: int,
     start: float,
     end: float,
 ) -> int:
-    """Everything that happens in one quantum, in a fixed order; how many acts are done by then."""
-    sheet, hurt = TallySheet(), set[int]()
+    """Everything that happens in one quantum, in a fixed order; how many scheduled events are done by then."""
+    buffer, harmed = CountBuffer(), set[int]()
     if start // DAY != end // DAY:
-        health_review.review(connection, seed=state.seed, at=end // DAY * DAY)
+        health_review.review_inboxes(connection, seed=state.seed, at=end // DAY * DAY)
         prune(connection, at=end)
     if start // HOUR != end // HOUR and scenario.account == "believable":
         _refill_queues(connection, seed=state.seed, at=end)
-    health_review.wake(connection, seed=state.seed, at=end)
-    Round(seed=state.seed, scenario=scenario, founded_at=state.founded_at, sheet=sheet).run(
+    health_review.wake_rested_domains(connection, seed=state.seed, at=end)
+    Round(seed=state.seed, scenario=scenario, founded_at=state.founded_at, buffer=buffer).run(
         connection, until=end
     )
-    hurt |= _settle_due(connection, seed=state.seed, until=end, sheet=sheet)
-    while acts < len(scenario.acts) and state.founded_at + scenario.acts[acts].at <= end:
-        hurt |= triggered_events.perform(
-            connection, scenario.acts[acts], seed=state.seed, at=end, sheet=sheet
+    harmed |= _apply_due_responses(connection, seed=state.seed, until=end, buffer=buffer)
+    while done < len(scenario.events) and state.founded_at + scenario.events[done].at <= end:
+        harmed |= triggered_events.run_scheduled_event(
+            connection, scenario.events[done], seed=state.seed, at=end, buffer=buffer
         )
-        acts += 1
-    sheet.save(connection)
-    health_review.watch(connection, hurt, at=end)
-    return acts
+        done += 1
+    buffer.save(connection)
+    health_review.pause_unhealthy_domains(connection, harmed, at=end)
+    return done
 
 
-def _settle_due(connection: Connection, *, seed: int, until: float, sheet: TallySheet) -> set[int]:
-    """Let the responses that are due show; the domains that bounces or complaints have hurt."""
+def _apply_due_responses(connection: Connection, *, seed: int, until: float, buffer: CountBuffer) -> set[int]:
+    """Let the responses that are due show; the domains that bounces or complaints have harmed."""
     due = connection.execute(_DUE, {"until": until}).all()
     if not due:
         return set()
@@ -141,7 +141,7 @@ def _settle_due(connection: Connection, *, seed: int, until: float, sheet: Tally
     harmful = set()
     for row in due:
         response = Response(lead=row.lead_pk, inbox=row.inbox_pk, step=row.step, kind=row.kind)
-        settle(connection, response, seed=seed, at=row.due_at, sheet=sheet)
+        apply_response(connection, response, seed=seed, at=row.due_at, buffer=buffer)
         if row.kind in {"bounce_hard", "bounce_soft", "complaint"}:
             harmful.add(row.inbox_pk)
     found = (

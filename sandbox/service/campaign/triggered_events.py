@@ -1,4 +1,4 @@
-"""Make something happen: a scenario's acts and the control API's events on demand go through the campaign's own rules."""
+"""Make something happen: a scenario's events and the control API's events on demand go through the campaign's own rules."""
 
 from __future__ import annotations
 
@@ -10,17 +10,15 @@ from sqlalchemy import Connection, bindparam, func, select
 from sandbox.service.base.errors import NotFound
 from sandbox.service.base.schema import domains, inboxes, leads, sequences
 from sandbox.service.base.seeded_random import roll
-from sandbox.service.campaign.daily_counts import TallySheet
+from sandbox.service.campaign.daily_counts import CountBuffer
 from sandbox.service.campaign.deliverability import Record
 from sandbox.service.campaign.health_review import pause_domain
-from sandbox.service.campaign.people_names import Person, person
-from sandbox.service.campaign.reply_texts import reply_text
-from sandbox.service.campaign.responses import Response, settle
-from sandbox.service.campaign.scenarios import Act
-from sandbox.service.webhooks.payloads import lead_payload
-from sandbox.service.webhooks.publisher import publish
+from sandbox.service.campaign.people_names import person
+from sandbox.service.campaign.responses import Response, apply_response, details
+from sandbox.service.campaign.scenarios import ScheduledEvent
+from sandbox.service.webhooks.payloads import lead_payload, publish
 
-ACTS = {"interested": "interested", "replies": "reply", "bounces": "bounce_hard"}
+SCHEDULED_RESPONSES = {"interested": "interested", "replies": "reply", "bounces": "bounce_hard"}
 RESPONSES = {
     "lead.replied": "reply",
     "reply.interested": "interested",
@@ -47,13 +45,18 @@ _OF_SEQUENCE = _REACHED.where(leads.c.sequence_pk == bindparam("sequence"))
 _OF_LEAD = _REACHED.where(leads.c.pk == bindparam("start"))
 
 
-def perform(connection: Connection, act: Act, *, seed: int, at: float, sheet: TallySheet) -> set[int]:
-    """Carry out a scenario's act in the first workspace; the domains that it may have hurt."""
-    reached = choose(connection, workspace=1, count=act.count, key=(seed, act), domain=act.domain or None)
+def run_scheduled_event(
+    connection: Connection, event: ScheduledEvent, *, seed: int, at: float, buffer: CountBuffer
+) -> set[int]:
+    """Carry out a scenario's event in the first workspace; the domains that it may have harmed."""
+    key = (seed, event.at, event.kind, event.domain, event.count)
+    reached = choose(connection, workspace=1, count=event.count, key=key, domain=event.domain or None)
     for lead in reached:
-        response = Response(lead=lead.pk, inbox=lead.inbox_pk, step=lead.step, kind=ACTS[act.kind])
-        settle(connection, response, seed=seed, at=at, sheet=sheet)
-    return {lead.domain_pk for lead in reached} if act.kind == "bounces" else set()
+        response = Response(
+            lead=lead.pk, inbox=lead.inbox_pk, step=lead.step, kind=SCHEDULED_RESPONSES[event.kind]
+        )
+        apply_response(connection, response, seed=seed, at=at, buffer=buffer)
+    return {lead.domain_pk for lead in reached} if event.kind == "bounces" else set()
 
 
 def choose(
@@ -85,7 +88,7 @@ def choose(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class EventRequest:
     """An event on demand: of which kind, how often, about whom, and what its payload shall say otherwise.
 
     Many events are granted in several goes; `first` is how many went before.
@@ -101,95 +104,87 @@ class Wish:
     overrides: dict[str, Any] = field(default_factory=dict)
 
 
-def grant(connection: Connection, wish: Wish, *, workspace: int, seed: int, at: float) -> int:
-    """Let an event happen; how many times it did. Leads that run out are replaced by passers-by.
+def trigger(connection: Connection, request: EventRequest, *, workspace: int, seed: int, at: float) -> int:
+    """Let an event happen; how many times it did. Leads that run out are replaced by strangers.
 
     Raises:
         NotFound: there is no such lead, sequence or domain, or nothing in the workspace to send from.
     """
-    if wish.kind == "domain.paused":
-        return _pause_domains(connection, wish, workspace=workspace, at=at)
-    sheet = TallySheet()
-    reached = _reached(connection, wish, workspace=workspace, seed=seed, at=at)
+    if request.kind == "domain.paused":
+        return _pause_domains(connection, request, workspace=workspace, at=at)
+    buffer = CountBuffer()
+    reached = _reached(connection, request, workspace=workspace, seed=seed, at=at)
     for lead in reached:
         response = Response(
             lead=lead.pk,
             inbox=lead.inbox_pk,
             step=lead.step,
-            kind=RESPONSES[wish.kind],
-            text=wish.text,
-            overrides=wish.overrides,
+            kind=RESPONSES[request.kind],
+            text=request.text,
+            overrides=request.overrides,
         )
-        settle(connection, response, seed=seed, at=at, sheet=sheet)
-    sheet.save(connection)
-    missing = 0 if wish.lead is not None else wish.count - len(reached)
+        apply_response(connection, response, seed=seed, at=at, buffer=buffer)
+    buffer.save(connection)
+    missing = 0 if request.lead is not None else request.count - len(reached)
     for number in range(missing):
-        payload = _passer_by(connection, wish, workspace=workspace, key=(seed, at, wish.first + number))
+        payload = _payload_of_a_stranger(
+            connection, request, workspace=workspace, key=(seed, at, request.first + number)
+        )
         publish(connection, payload, workspace=workspace, at=at)
     return len(reached) + missing
 
 
-def _reached(connection: Connection, wish: Wish, *, workspace: int, seed: int, at: float) -> list[Any]:
-    if wish.lead is None:
-        key = (seed, at, wish.kind, wish.first)
-        return choose(connection, workspace=workspace, count=wish.count, key=key, sequence=wish.sequence)
-    lead = the_lead(connection, workspace=workspace, lead=wish.lead)
-    if lead is None or lead.pk != wish.lead:
+def _reached(
+    connection: Connection, request: EventRequest, *, workspace: int, seed: int, at: float
+) -> list[Any]:
+    if request.lead is None:
+        key = (seed, at, request.kind, request.first)
+        return choose(
+            connection, workspace=workspace, count=request.count, key=key, sequence=request.sequence
+        )
+    where = {"workspace": workspace, "count": 1, "start": request.lead}
+    lead = connection.execute(_OF_LEAD, where).first()
+    if lead is None:
         raise NotFound("There is no such lead that has been written to and has not answered.")
     return [lead]
 
 
-def _passer_by(
-    connection: Connection, wish: Wish, *, workspace: int, key: tuple[object, ...]
+def _payload_of_a_stranger(
+    connection: Connection, request: EventRequest, *, workspace: int, key: tuple[object, ...]
 ) -> dict[str, Any]:
     """An event about somebody who is no lead: the account stays as it is."""
     statement = select(sequences.c.name, inboxes.c.email).join(
         inboxes, inboxes.c.sequence_pk == sequences.c.pk
     )
     statement = statement.where(sequences.c.workspace_pk == workspace).order_by(inboxes.c.pk).limit(1)
-    if wish.sequence is not None:
-        statement = statement.where(sequences.c.pk == wish.sequence)
+    if request.sequence is not None:
+        statement = statement.where(sequences.c.pk == request.sequence)
     home = connection.execute(statement).first()
     if home is None:
         raise NotFound("The workspace has no sequence with an inbox that could get an answer.")
     someone = person(*key)
-    details = _details(wish, someone, key=key, me=home.email)
-    payload = lead_payload(wish.kind, lead=someone, sequence=home.name, step=1, inbox=home.email, **details)
-    return payload | wish.overrides
-
-
-def _details(wish: Wish, someone: Person, *, key: object, me: str) -> dict[str, Any]:
-    kind = RESPONSES[wish.kind]
-    if kind == "bounce_hard":
-        return {"bounce_type": "hard"}
-    if kind == "completed":
-        return {}
-    text = wish.text or reply_text(
-        kind,
+    extra = details(
+        RESPONSES[request.kind],
+        text=request.text,
+        returns="2030-01-07",
         key=key,
-        me=me.partition("@")[0].rstrip("0123456789").capitalize(),
-        first=someone.first_name,
-        last=someone.last_name,
-        company=someone.company,
-        date="2030-01-07",
+        inbox=home.email,
+        lead=someone,
     )
-    return {"reply": text} | ({"return_date": "2030-01-07"} if kind == "ooo" else {})
+    payload = lead_payload(request.kind, lead=someone, sequence=home.name, step=1, inbox=home.email, **extra)
+    return payload | request.overrides
 
 
-def _pause_domains(connection: Connection, wish: Wish, *, workspace: int, at: float) -> int:
+def _pause_domains(connection: Connection, request: EventRequest, *, workspace: int, at: float) -> int:
     statement = (
         select(domains).where(domains.c.workspace_pk == workspace).order_by(domains.c.state == "paused")
     )
-    if wish.domain is not None:
-        statement = statement.where(domains.c.pk == wish.domain)
-    found = connection.execute(statement.order_by(domains.c.pk).limit(wish.count)).all()
+    if request.domain is not None:
+        statement = statement.where(domains.c.pk == request.domain)
+    found = connection.execute(statement.order_by(domains.c.pk).limit(request.count)).all()
     if not found:
         raise NotFound("There is no such domain in this workspace.")
     for domain in found:
         record = Record(sends=100, bounces=8, complaints=1)
         pause_domain(connection, domain, at=at, reason="bounce_rate", record=record)
     return len(found)
-
-
-def the_lead(connection: Connection, *, workspace: int, lead: int) -> Any:
-    return connection.execute(_OF_LEAD, {"workspace": workspace, "count": 1, "start": lead}).first()

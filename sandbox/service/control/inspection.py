@@ -1,12 +1,13 @@
-"""What the control API looks up and changes in the book."""
+"""What the control API looks up and changes in the store."""
 
 from __future__ import annotations
 
 import json
 import secrets
+from collections import Counter
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, Table, func, insert, select, update
 
 from sandbox.service.base import schema
 from sandbox.service.base.clock import stamp
@@ -62,15 +63,6 @@ def key_names(connection: Connection) -> dict[str, str]:
     return {row.key: row.name for row in rows}
 
 
-def by_name(worst: dict[str, int], names: dict[str, str]) -> dict[str, int]:
-    """The busiest second of each workspace: of the busier of its keys."""
-    found: dict[str, int] = {}
-    for key, count in worst.items():
-        name = names.get(key, "?")
-        found[name] = max(count, found.get(name, 0))
-    return found
-
-
 def deliveries_by_state(connection: Connection) -> dict[str, Any]:
     """How many deliveries there are in each state, of each kind, and how many attempts were made."""
     rows = connection.execute(
@@ -78,43 +70,29 @@ def deliveries_by_state(connection: Connection) -> dict[str, Any]:
         .join(events, events.c.pk == deliveries.c.event_pk)
         .group_by(events.c.kind, deliveries.c.state)
     ).all()
-    states, kinds = dict.fromkeys(("pending", "delivered", "failed"), 0), dict[str, int]()
+    states, kinds = Counter({"pending": 0, "delivered": 0, "failed": 0}), Counter[str]()
     for row in rows:
         states[row.state] += row.number
-        kinds[row.kind] = kinds.get(row.kind, 0) + row.number
+        kinds[row.kind] += row.number
     made = connection.execute(select(func.count()).select_from(attempts)).scalar_one()
-    return {"by_state": states, "by_kind": dict(sorted(kinds.items())), "attempts": made}
+    return {"by_state": dict(states), "by_kind": dict(sorted(kinds.items())), "attempts": made}
 
 
-def workspace_number(connection: Connection, name: str) -> int:
-    """The row of a workspace.
-
-    Raises:
-        BadRequest: there is none of that name.
-    """
-    found = connection.execute(select(workspaces.c.pk).where(workspaces.c.name == name)).scalar()
-    if found is None:
-        raise BadRequest(f"There is no workspace {name!r}.", field="workspace")
-    return int(found)
-
-
-def domain_number(connection: Connection, name: str | None) -> int | None:
-    """The row of a domain.
+def number_of(connection: Connection, table: Table, name: str, *, field: str) -> int:
+    """The row of the workspace or domain of a name.
 
     Raises:
         BadRequest: there is none of that name.
     """
-    if name is None:
-        return None
-    found = connection.execute(select(domains.c.pk).where(domains.c.name == name)).scalar()
+    found = connection.execute(select(table.c.pk).where(table.c.name == name)).scalar()
     if found is None:
-        raise BadRequest(f"There is no domain {name!r}.", field="domain")
+        raise BadRequest(f"There is no {field} {name!r}.", field=field)
     return int(found)
 
 
 def history(connection: Connection, *, email: str, workspace: str) -> list[dict[str, Any]]:
     """What ever happened to an address."""
-    number = workspace_number(connection, workspace)
+    number = number_of(connection, workspaces, workspace, field="workspace")
     rows = connection.execute(
         select(events).where(events.c.email == email, events.c.workspace_pk == number).order_by(events.c.pk)
     )
@@ -123,7 +101,7 @@ def history(connection: Connection, *, email: str, workspace: str) -> list[dict[
 
 def change_key(connection: Connection, *, workspace: str, revoke: str | None) -> dict[str, Any]:
     """Revoke a key, or issue a new one."""
-    number = workspace_number(connection, workspace)
+    number = number_of(connection, workspaces, workspace, field="workspace")
     if revoke is not None:
         where = (api_keys.c.key == revoke) & (api_keys.c.workspace_pk == number)
         if not connection.execute(update(api_keys).where(where).values(revoked=True)).rowcount:
@@ -184,19 +162,11 @@ def list_deliveries(
 
 def list_attempts(connection: Connection, delivery: int) -> list[dict[str, Any]]:
     """The attempts of a delivery, in order."""
+    columns = (attempts.c[name] for name in ("number", "at", "status", "error", "seconds"))
     rows = connection.execute(
-        select(attempts).where(attempts.c.delivery_pk == delivery).order_by(attempts.c.pk)
-    )
-    return [
-        {
-            "number": row.number,
-            "at": stamp(row.at),
-            "status": row.status,
-            "error": row.error,
-            "seconds": round(row.seconds, 4),
-        }
-        for row in rows
-    ]
+        select(*columns).where(attempts.c.delivery_pk == delivery).order_by(attempts.c.pk)
+    ).mappings()
+    return [{**row, "at": stamp(row["at"]), "seconds": round(row["seconds"], 4)} for row in rows]
 
 
 def replay(connection: Connection, delivery: int, *, now: float) -> bool:

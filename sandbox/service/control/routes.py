@@ -4,35 +4,94 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, FastAPI, Query
+from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection
 from starlette.requests import Request
 from starlette.responses import Response
 
-from sandbox.service.base.clock import stamp
-from sandbox.service.base.errors import BadRequest, NotFound, Refusal, response_of
+from sandbox.service.base.clock import Clock, stamp
+from sandbox.service.base.errors import ApiError, BadRequest, NotFound, response_of
 from sandbox.service.base.ids import decode
+from sandbox.service.base.schema import domains, workspaces
 from sandbox.service.campaign import simulation
-from sandbox.service.campaign.triggered_events import Wish, grant
+from sandbox.service.campaign.triggered_events import EventRequest, trigger
 from sandbox.service.control import inspection
-from sandbox.service.control.dials import Dials, EventWish, KeyChange, LimiterChange, TimeChange
 from sandbox.service.v1.dialect import Dialect
-from sandbox.service.v1.docs_page import add_manual
+from sandbox.service.v1.docs_page import add_docs_page
 from sandbox.service.v1.faults import Fault
 from sandbox.service.v1.schemas import EventKind
+from sandbox.service.v1.state import ApiState
+from sandbox.service.webhooks.sender import DeliverySender
 
 _DESCRIPTION = """Dials for tests and rehearsals. They stand outside of `/v1` and ask for no key: the sandbox listens on
 loopback alone. Dials other than time, events and keys hold for the process that is asked, not for others on its database."""
 
 
-# So many events are written in one go; between two of them the loop serves others.
+# So many events are written in one transaction; between two of them the loop serves others.
 _AT_ONCE = 100
 
 
-def create_control(dials: Dials) -> FastAPI:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Control:
+    """What the control API changes."""
+
+    state: ApiState
+    sender: DeliverySender
+    clock: Callable[[], Awaitable[Clock]]
+    set_clock: Callable[[Clock], Awaitable[None]]
+    seed: int
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class TimeChange(_Body):
+    """How the service's time goes on."""
+
+    advance: float = Field(default=0.0, ge=0.0, le=400 * 86_400.0, description="Seconds to jump ahead.")
+    speed: float | None = Field(
+        default=None, ge=0.0, le=1_000_000.0, description="Service seconds per real second."
+    )
+
+
+class EventBody(_Body):
+    """An event on demand."""
+
+    workspace: str = "acme"
+    kind: EventKind
+    count: int = Field(default=1, ge=1, le=100_000)
+    sequence: str | None = Field(default=None, description="Identifier of the sequence that it shall befall.")
+    lead: str | None = Field(
+        default=None, description="Identifier of the lead; it must be active and written to."
+    )
+    domain: str | None = Field(default=None, description="Name of the domain to pause.")
+    reply: str | None = Field(default=None, max_length=1_000_000, description="The reply's text.")
+    payload: dict[str, Any] = Field(
+        default_factory=dict, description="Laid over the payload, member by member."
+    )
+
+
+class LimiterChange(_Body):
+    """The form of the rate limit."""
+
+    form: Literal["fixed", "sliding", "bucket", "off"]
+
+
+class KeyChange(_Body):
+    """A key to issue or to revoke."""
+
+    workspace: str = "acme"
+    revoke: str | None = Field(default=None, description="Revoke this key; without it a new one is issued.")
+
+
+def create_control(control: Control) -> FastAPI:
     """The control API as an application of its own, with its own `/control/docs`."""
     app = FastAPI(
         title="Sandbox control",
@@ -43,93 +102,79 @@ def create_control(dials: Dials) -> FastAPI:
         redoc_url=None,
     )
     router = APIRouter(prefix="/control")
-    _add_state_routes(router, dials)
-    _add_event_routes(router, dials)
-    _add_dial_routes(router, dials)
-    _add_delivery_routes(router, dials)
+    _add_state_routes(router, control)
+    _add_event_routes(router, control)
+    _add_dial_routes(router, control)
+    _add_delivery_routes(router, control)
     app.include_router(router)
-    add_manual(app, "/control/docs")
-    app.add_exception_handler(Refusal, _refused)
+    add_docs_page(app, "/control/docs")
+    app.add_exception_handler(ApiError, _refused)
     return app
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, Refusal)
+    assert isinstance(error, ApiError)
     return response_of(error)
 
 
-def _add_state_routes(router: APIRouter, dials: Dials) -> None:
+def _add_state_routes(router: APIRouter, control: Control) -> None:
     @router.get("")
     async def index() -> dict[str, str]:
         """What there is."""
-        return {
-            "docs": "/control/docs",
-            "state": "/control/state",
-            "time": "/control/time",
-            "events": "/control/events",
-            "faults": "/control/faults",
-            "limiter": "/control/limiter",
-            "dialect": "/control/dialect",
-            "keys": "/control/keys",
-            "subscriptions": "/control/subscriptions",
-            "deliveries": "/control/deliveries",
-            "history": "/control/history",
-            "summary": "/control/summary",
-            "reset": "/control/reset",
-        }
+        names = "docs state time events faults limiter dialect keys subscriptions deliveries history summary reset"
+        return {name: f"/control/{name}" for name in names.split()}
 
     @router.get("/state")
     async def state() -> dict[str, Any]:
-        """The account's size, the clock and the dials."""
-        found = await dials.ledger.storage.read(inspection.state)
+        """The account's size, the clock and the control."""
+        found = await control.state.storage.read(inspection.state)
         return found | {
-            "time": await _time(dials),
-            "limiter": dials.limiter.form,
-            "dialect": dials.ledger.dialect.model_dump(),
-            "faults": dials.faults.listed(),
+            "time": await _time(control),
+            "limiter": control.state.limiter.form,
+            "dialect": control.state.dialect.model_dump(),
+            "faults": control.state.faults.listed(),
         }
 
     @router.get("/summary")
     async def summary() -> dict[str, Any]:
         """Requests, refusals, the busiest second of each workspace's key, deliveries by state and by kind."""
-        meter = dials.meter.summary()
-        names = await dials.ledger.storage.read(inspection.key_names)
-        meter["worst_second"] = inspection.by_name(meter["worst_second"], names)
-        return meter | {"deliveries": await dials.ledger.storage.read(inspection.deliveries_by_state)}
+        names = await control.state.storage.read(inspection.key_names)
+        deliveries = await control.state.storage.read(inspection.deliveries_by_state)
+        return {**control.state.request_counts.summary(names), "deliveries": deliveries}
 
     @router.get("/time")
     async def read_time() -> dict[str, Any]:
         """The service's time and its speed."""
-        return await _time(dials)
+        return await _time(control)
 
     @router.post("/time")
     async def change_time(change: TimeChange) -> dict[str, Any]:
         """Jump ahead, or run at another speed (0 freezes); answers when the account has caught up."""
         real = time.time()
-        clock = (await dials.clock()).moved(change.advance, real=real)
+        clock = (await control.clock()).moved(change.advance, real=real)
         if change.speed is not None:
             clock = clock.paced(change.speed, real=real)
-        await dials.set_clock(clock)
-        return await _time(dials)
+        await control.set_clock(clock)
+        return await _time(control)
 
 
-async def _time(dials: Dials) -> dict[str, Any]:
-    clock = await dials.clock()
+async def _time(control: Control) -> dict[str, Any]:
+    clock = await control.clock()
     now = clock.at(time.time())
     return {"now": stamp(now), "epoch": now, "speed": clock.speed}
 
 
-def _add_event_routes(router: APIRouter, dials: Dials) -> None:
-    storage = dials.ledger.storage
+def _add_event_routes(router: APIRouter, control: Control) -> None:
+    storage = control.state.storage
 
     @router.post("/events", status_code=201)
-    async def make_happen(wish: EventWish) -> dict[str, int]:
+    async def make_happen(request: EventBody) -> dict[str, int]:
         """Let an event happen by the campaign's rules: status, counts and deliveries follow."""
-        await dials.clock()  # another process may have moved it on
+        await control.clock()  # another process may have moved it on
         made = 0
-        while made < wish.count:
-            go = await storage.write(partial(_grant, wish=wish, first=made, dials=dials))
-            dials.courier.wake()
+        while made < request.count:
+            go = await storage.write(partial(_trigger, request=request, first=made, control=control))
+            control.sender.wake()
             made += go
             if go < _AT_ONCE:
                 break
@@ -148,22 +193,28 @@ def _add_event_routes(router: APIRouter, dials: Dials) -> None:
         }
 
 
-def _grant(connection: Connection, *, wish: EventWish, first: int, dials: Dials) -> int:
-    return grant(
+def _trigger(connection: Connection, *, request: EventBody, first: int, control: Control) -> int:
+    workspace = inspection.number_of(connection, workspaces, request.workspace, field="workspace")
+    domain = (
+        request.domain
+        if request.domain is None
+        else inspection.number_of(connection, domains, request.domain, field="domain")
+    )
+    return trigger(
         connection,
-        Wish(
-            kind=wish.kind,
-            count=min(_AT_ONCE, wish.count - first),
+        EventRequest(
+            kind=request.kind,
+            count=min(_AT_ONCE, request.count - first),
             first=first,
-            sequence=_number("sq", wish.sequence),
-            lead=_number("ld", wish.lead),
-            domain=inspection.domain_number(connection, wish.domain),
-            text=wish.reply,
-            overrides=wish.payload,
+            sequence=_number("sq", request.sequence),
+            lead=_number("ld", request.lead),
+            domain=domain,
+            text=request.reply,
+            overrides=request.payload,
         ),
-        workspace=inspection.workspace_number(connection, wish.workspace),
-        seed=dials.seed,
-        at=dials.ledger.now(),
+        workspace=workspace,
+        seed=control.seed,
+        at=control.state.now(),
     )
 
 
@@ -178,57 +229,54 @@ def _number(prefix: str, text: str | None) -> int | None:
     return number
 
 
-def _add_dial_routes(router: APIRouter, dials: Dials) -> None:
+def _add_dial_routes(router: APIRouter, control: Control) -> None:
     @router.get("/faults")
     async def list_faults() -> dict[str, Any]:
         """The faults that have not been used up."""
-        return {"data": dials.faults.listed()}
+        return {"data": control.state.faults.listed()}
 
     @router.post("/faults", status_code=201)
     async def add_fault(fault: Fault) -> dict[str, Any]:
         """Set a fault."""
-        dials.faults.add(fault)
-        return {"data": dials.faults.listed()}
+        control.state.faults.add(fault)
+        return {"data": control.state.faults.listed()}
 
     @router.delete("/faults")
     async def clear_faults() -> dict[str, Any]:
         """All is well again."""
-        dials.faults.clear()
+        control.state.faults.clear()
         return {"data": []}
 
     @router.put("/limiter")
     async def change_limiter(change: LimiterChange) -> LimiterChange:
         """Another form of the limit, or none."""
-        dials.limiter.change(change.form)
+        control.state.limiter.change(change.form)
         return change
 
     @router.put("/dialect")
     async def change_dialect(dialect: Dialect) -> Dialect:
         """Speak differently; what is left out of the body goes back to the default."""
-        dials.ledger.dialect = dialect
+        control.state.dialect = dialect
         return dialect
 
     @router.post("/keys", status_code=201)
     async def change_keys(change: KeyChange) -> dict[str, Any]:
         """Issue a key for a workspace, or revoke one."""
-        made = await dials.ledger.storage.write(
+        made = await control.state.storage.write(
             lambda it: inspection.change_key(it, workspace=change.workspace, revoke=change.revoke)
         )
-        dials.keys.workspaces = await dials.ledger.storage.read(simulation.live_keys)
+        control.state.keys = await control.state.storage.read(simulation.live_keys)
         return made
 
     @router.post("/reset")
     async def reset() -> dict[str, str]:
         """Dials back to their defaults and counts to zero; the account stays."""
-        dials.faults.clear()
-        dials.meter.reset()
-        dials.limiter.change("sliding")
-        dials.ledger.dialect = Dialect()
+        control.state.reset()
         return {"status": "reset"}
 
 
-def _add_delivery_routes(router: APIRouter, dials: Dials) -> None:
-    storage = dials.ledger.storage
+def _add_delivery_routes(router: APIRouter, control: Control) -> None:
+    storage = control.state.storage
 
     @router.get("/subscriptions")
     async def list_subscriptions(workspace: str | None = None) -> dict[str, Any]:
@@ -257,10 +305,10 @@ def _add_delivery_routes(router: APIRouter, dials: Dials) -> None:
     @router.post("/deliveries/{id}/replay")
     async def replay(id: str) -> dict[str, Any]:  # noqa: A002 -- reads as the others do
         """Send a delivery again, byte for byte, whatever became of it."""
-        number, now = _delivery(id), dials.ledger.now()
+        number, now = _delivery(id), control.state.now()
         if not await storage.write(lambda it: inspection.replay(it, number, now=now)):
             raise NotFound("There is no such delivery.")
-        dials.courier.wake()
+        control.sender.wake()
         return {"id": id, "state": "pending"}
 
 

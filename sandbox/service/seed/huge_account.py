@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import BigInteger, Column, Connection, MetaData, Table, Text, func, insert, select, text
 
+from sandbox.service.base import schema
 from sandbox.service.base.clock import day_of
-from sandbox.service.base.schema import LEAD_INDEXES, inboxes, tallies
+from sandbox.service.base.schema import LEAD_INDEXES, daily_counts, inboxes
 from sandbox.service.campaign import rows
-from sandbox.service.campaign.account_plans import ACME, DomainPlan, SequencePlan
+from sandbox.service.campaign.account_plans import ACME, SequencePlan
+from sandbox.service.campaign.daily_counts import COUNTS
 from sandbox.service.campaign.people_names import FIRST, LAST, plain
 from sandbox.service.campaign.rules import Window, next_slot
 
@@ -18,7 +21,6 @@ LEADS = 1_000_000
 INBOXES = 10_000
 DOMAINS = 500
 _DAYS = 64
-_AT_ONCE = 2_000
 
 # Shares of the four steps and of the two variants; what rounding leaves falls to the last.
 _STEPS = (0.40, 0.33, 0.20, 0.07)
@@ -53,7 +55,7 @@ SELECT i + 1, :workspace, :first_sequence + place,
        :now - (:leads - i) * 3.0
 FROM dice LEFT JOIN given ON given.number = f LEFT JOIN family ON family.number = l
 """
-_TALLIES = """
+_INBOX_COUNTS = """
 WITH RECURSIVE d(day) AS (SELECT :today - :days UNION ALL SELECT day + 1 FROM d WHERE day < :today),
 sent AS (
     SELECT d.day, inboxes.pk, daily_limit AS sends, (inboxes.pk * 31 + d.day * 17) % 7 AS luck
@@ -63,7 +65,7 @@ INSERT INTO tallies (workspace_pk, "grouping", day, group_key,
                      sends, replies, positive_replies, meetings, bounces, complaints)
 SELECT :workspace, 'inbox', day, pk, sends, luck / 2, luck / 4, luck / 6, luck / 5, 0 FROM sent
 """
-_SEQUENCE_TALLIES = """
+_SEQUENCE_COUNTS = """
 INSERT INTO tallies (workspace_pk, "grouping", day, group_key,
                      sends, replies, positive_replies, meetings, bounces, complaints)
 SELECT :workspace, 'sequence', day, sequence_pk,
@@ -71,16 +73,22 @@ SELECT :workspace, 'sequence', day, sequence_pk,
 FROM tallies JOIN inboxes ON inboxes.pk = group_key
 WHERE tallies.workspace_pk = :workspace AND "grouping" = 'inbox' GROUP BY day, sequence_pk
 """
-_COUNTS = ("sends", "replies", "positive_replies", "meetings", "bounces", "complaints")
 
 
-def found_huge(connection: Connection, *, workspace: int, seed: int, now: float) -> None:
+def seed_huge_account(connection: Connection, *, workspace: int, seed: int, now: float) -> None:
     """10,000 inboxes on 500 domains, a million leads, nine weeks of counts that add up in every grouping."""
     plans = ACME.sequences
-    sequences = [rows.insert_sequence(connection, plan, workspace=workspace) for plan in plans]
+    sequences = [
+        rows.insert_one(connection, schema.sequences, workspace_pk=workspace, **asdict(plan))
+        for plan in plans
+    ]
     homes = [
-        rows.insert_domain(
-            connection, DomainPlan(name=f"acme-{number + 1}.example", health=90), workspace=workspace
+        rows.insert_one(
+            connection,
+            schema.domains,
+            workspace_pk=workspace,
+            name=f"acme-{number + 1}.example",
+            state="healthy",
         )
         for number in range(DOMAINS)
     ]
@@ -92,9 +100,9 @@ def found_huge(connection: Connection, *, workspace: int, seed: int, now: float)
     ).scalar()
     _insert_leads(connection, first=(sequences[0], first_inbox), workspace=workspace, seed=seed, now=now)
     # Bound beforehand, parameters have types, which PostgreSQL asks for.
-    connection.execute(text(_TALLIES).bindparams(workspace=workspace, today=day_of(now) - 1, days=_DAYS))
-    connection.execute(text(_SEQUENCE_TALLIES).bindparams(workspace=workspace))
-    connection.execute(insert(tallies), list(_split_days(connection, workspace=workspace)))
+    connection.execute(text(_INBOX_COUNTS).bindparams(workspace=workspace, today=day_of(now) - 1, days=_DAYS))
+    connection.execute(text(_SEQUENCE_COUNTS).bindparams(workspace=workspace))
+    connection.execute(insert(daily_counts), list(_split_days(connection, workspace=workspace)))
 
 
 def _insert_inboxes(
@@ -118,7 +126,7 @@ def _insert_inboxes(
             "full_limit": 30 + number % 5 * 5,
             "status": "active",
             "next_slot_at": next_slot(
-                _window(plans[number % len(plans)]),
+                Window.of(plans[number % len(plans)]),
                 limit=30 + number % 5 * 5,
                 after=now,
                 key=(seed, number + 1),
@@ -126,12 +134,7 @@ def _insert_inboxes(
         }
         for number in range(INBOXES)
     ]
-    for start in range(0, INBOXES, _AT_ONCE):
-        connection.execute(insert(inboxes), made[start : start + _AT_ONCE])
-
-
-def _window(plan: SequencePlan) -> Window:
-    return Window(opens=plan.opens, closes=plan.closes, weekdays=plan.weekdays)
+    rows.insert_all(connection, inboxes, made)
 
 
 def _insert_leads(
@@ -140,8 +143,8 @@ def _insert_leads(
     """One statement for a million rows; the indexes are built afterwards, from what is there."""
     for index in LEAD_INDEXES:
         index.drop(connection)
-    _lay_out(connection, _GIVEN, FIRST)
-    _lay_out(connection, _FAMILY, LAST)
+    _fill_names(connection, _GIVEN, FIRST)
+    _fill_names(connection, _FAMILY, LAST)
     connection.execute(
         text(_LEADS).bindparams(
             leads=LEADS,
@@ -162,7 +165,7 @@ def _insert_leads(
         index.create(connection)
 
 
-def _lay_out(connection: Connection, table: Table, names: Sequence[str]) -> None:
+def _fill_names(connection: Connection, table: Table, names: Sequence[str]) -> None:
     table.create(connection)
     rows = [{"number": number, "name": name, "plain": plain(name)} for number, name in enumerate(names)]
     connection.execute(insert(table), rows)
@@ -170,20 +173,20 @@ def _lay_out(connection: Connection, table: Table, names: Sequence[str]) -> None
 
 def _split_days(connection: Connection, *, workspace: int) -> Iterator[dict[str, Any]]:
     """The counts by step and by variant: each day's totals, divided."""
-    sums = (func.sum(tallies.c[name]).label(name) for name in _COUNTS)
-    days = select(tallies.c.day, *sums).where(
-        tallies.c.workspace_pk == workspace, tallies.c.grouping == "sequence"
+    sums = (func.sum(daily_counts.c[name]).label(name) for name in COUNTS)
+    days = select(daily_counts.c.day, *sums).where(
+        daily_counts.c.workspace_pk == workspace, daily_counts.c.grouping == "sequence"
     )
-    for day in connection.execute(days.group_by(tallies.c.day)).mappings().all():
+    for day in connection.execute(days.group_by(daily_counts.c.day)).mappings().all():
         for grouping, shares, first in (("step", _STEPS, 1), ("variant", _VARIANTS, 0)):
-            parts = {name: _divide(int(day[name]), shares) for name in _COUNTS}
+            parts = {name: _divide(int(day[name]), shares) for name in COUNTS}
             for place in range(len(shares)):
                 yield {
                     "workspace_pk": workspace,
                     "grouping": grouping,
                     "day": day["day"],
                     "group_key": first + place,
-                } | {name: parts[name][place] for name in _COUNTS}
+                } | {name: parts[name][place] for name in COUNTS}
 
 
 def _divide(total: int, shares: Sequence[float]) -> list[int]:

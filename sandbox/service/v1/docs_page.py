@@ -24,75 +24,52 @@ summary { cursor: pointer; color: var(--soft); } small { color: var(--soft); }
 _POLICY = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
 
 
-def add_manual(app: FastAPI, path: str) -> None:
+def add_docs_page(app: FastAPI, path: str) -> None:
     """Serve the page of an application at `path`."""
 
-    async def manual(request: Request) -> Response:
+    async def docs_page(request: Request) -> Response:
         return HTMLResponse(page(app.openapi(), source=str(app.openapi_url)), headers=_POLICY)
 
-    app.add_route(path, manual, include_in_schema=False)
+    app.add_route(path, docs_page, include_in_schema=False)
 
 
 def page(spec: dict[str, Any], *, source: str) -> str:
     """The whole page."""
-    info = spec["info"]
-    operations = "".join(
-        _operation(path, method, one)
+    title, description = (html.escape(spec["info"].get(name, "")) for name in ("title", "description"))
+    operations = [
+        f"<section><h2><b>{method.upper()}</b><code>{html.escape(path)}</code></h2>"
+        f"<p>{html.escape(one.get('description') or one.get('summary', ''))}</p><table>{''.join(_rows(one))}</table></section>"
         for path, methods in spec["paths"].items()
         for method, one in methods.items()
-    )
-    schemas = spec.get("components", {}).get("schemas", {})
-    shapes = "".join(_shape(name, schema) for name, schema in schemas.items())
-    title, told = html.escape(info["title"]), html.escape(info.get("description", ""))
+    ]
+    shapes = [
+        f'<details id="{html.escape(name)}"><summary>{html.escape(name)}</summary>'
+        f"<pre>{html.escape(json.dumps(schema, indent=2))}</pre></details>"
+        for name, schema in spec.get("components", {}).get("schemas", {}).items()
+    ]
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
-        f'<h1>{title}</h1><p>{told}</p><p><small>For machines: <a href="{html.escape(source)}">'
-        f"{html.escape(source)}</a></small></p>{operations}<h2>Shapes</h2>{shapes}</html>"
+        f'<h1>{title}</h1><p>{description}</p><p><small>For machines: <a href="{html.escape(source)}">'
+        f"{html.escape(source)}</a></small></p>{''.join(operations)}<h2>Shapes</h2>{''.join(shapes)}</html>"
     )
 
 
-def _operation(path: str, method: str, one: dict[str, Any]) -> str:
-    return (
-        f"<section><h2><b>{method.upper()}</b><code>{html.escape(path)}</code></h2>"
-        f"<p>{html.escape(one.get('description') or one.get('summary', ''))}</p>"
-        f"{_table(_parameters(one))}{_table(_bodies(one))}{_table(_answers(one))}</section>"
-    )
-
-
-def _table(rows: Iterator[tuple[str, str, str]]) -> str:
-    cells = ["".join(f"<td>{cell}</td>" for cell in row) for row in rows]
-    return f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>" if cells else ""
-
-
-def _parameters(one: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    for parameter in one.get("parameters", ()):
-        where = f"{parameter['in']}{', required' if parameter.get('required') else ''}"
-        told = html.escape(parameter.get("description", ""))
-        yield f"<code>{parameter['name']}</code><br><small>{where}</small>", _said(parameter["schema"]), told
-
-
-def _bodies(one: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    for kind, content in one.get("requestBody", {}).get("content", {}).items():
-        yield "body", _said(content.get("schema", {})), f"<small>{html.escape(kind)}</small>"
-
-
-def _answers(one: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    for status, answer in sorted(one.get("responses", {}).items()):
+def _rows(operation: dict[str, Any]) -> Iterator[str]:
+    """The parameters, bodies and answers of an operation, a table row each."""
+    for one in operation.get("parameters", ()):
+        where = f"{one['in']}{', required' if one.get('required') else ''}"
+        yield _row(one["name"], one["schema"], f"{where}. {one.get('description', '')}")
+    for kind, body in operation.get("requestBody", {}).get("content", {}).items():
+        yield _row("body", body.get("schema", {}), kind)
+    for status, answer in sorted(operation.get("responses", {}).items()):
         content: dict[str, Any] = next(iter(answer.get("content", {}).values()), {})
-        yield status, _said(content.get("schema", {})), html.escape(answer["description"])
+        yield _row(status, content.get("schema", {}), answer["description"])
 
 
-def _said(schema: dict[str, Any]) -> str:
-    """A shape in a few words: a link to a named one, or its JSON."""
-    name = schema.get("$ref", "").rpartition("/")[2]
-    if name:
-        return f'<a href="#{html.escape(name)}">{html.escape(name)}</a>'
+def _row(name: str, schema: dict[str, Any], note: str) -> str:
+    """A shape is a link to a named one, or its JSON."""
+    reference = html.escape(schema.get("$ref", "").rpartition("/")[2])
     kept = {key: value for key, value in schema.items() if key not in {"title", "description"}}
-    return f"<code>{html.escape(json.dumps(kept))}</code>" if kept else ""
-
-
-def _shape(name: str, schema: dict[str, Any]) -> str:
-    text = html.escape(json.dumps(schema, indent=2))
-    return (
-        f'<details id="{html.escape(name)}"><summary>{html.escape(name)}</summary><pre>{text}</pre></details>'
-    )
+    inline = f"<code>{html.escape(json.dumps(kept))}</code>" if kept else ""
+    shape = f'<a href="#{reference}">{reference}</a>' if reference else inline
+    return f"<tr><td><code>{html.escape(name)}</code></td><td>{shape}</td><td>{html.escape(note)}</td></tr>"

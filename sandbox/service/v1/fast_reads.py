@@ -20,29 +20,29 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from sandbox.service.base.errors import Refusal, invalid, response_of
+from sandbox.service.base.errors import ApiError, invalid, response_of
 
 Endpoint = Callable[..., Awaitable[Response]]
 
 
 # A poller's answers are small; whoever lists ten thousand inboxes is answered anew.
-_KEPT = 128
-_KEPT_BYTES = 65_536
+_MAX_CACHED = 128
+_MAX_CACHED_BYTES = 65_536
 
 
-class Swift:
+class FastReads:
     """Answers GETs of some routes, functions of `(request)` or `(request, query)`, and leaves the rest to `app`.
 
-    What was answered is answered again as long as `edition` says the same; None means that nobody can tell.
+    What was answered is answered again as long as `version` says the same; None means that nobody can tell.
     """
 
     def __init__(
-        self, app: ASGIApp, *, routes: Iterable[BaseRoute], edition: Callable[[], object | None]
+        self, app: ASGIApp, *, routes: Iterable[BaseRoute], version: Callable[[], object | None]
     ) -> None:
         self._app = app
-        self._edition = edition
-        self._kept: dict[object, Response] = {}
-        self._kept_of: object | None = None
+        self._version = version
+        self._cached: dict[object, Response] = {}
+        self._cached_version: object | None = None
         self._answers: dict[str, tuple[Endpoint, type[BaseModel] | None]] = {
             route.path: (route.endpoint, get_type_hints(route.endpoint).get("query"))
             for route in routes
@@ -55,22 +55,24 @@ class Swift:
         if found is None:
             await self._app(scope, receive, send)
         else:
-            await (await self._remembered(scope, *found))(scope, receive, send)
+            await (await self._answer_cached(scope, *found))(scope, receive, send)
 
-    async def _remembered(self, scope: Scope, endpoint: Endpoint, model: type[BaseModel] | None) -> Response:
-        edition = self._edition()
-        if edition is None:
+    async def _answer_cached(
+        self, scope: Scope, endpoint: Endpoint, model: type[BaseModel] | None
+    ) -> Response:
+        version = self._version()
+        if version is None:
             return await _answer(Request(scope), endpoint, model)
-        if edition != self._kept_of:
-            self._kept, self._kept_of = {}, edition
+        if version != self._cached_version:
+            self._cached, self._cached_version = {}, version
         asked = (scope["workspace"], scope["path"], scope["query_string"])
-        known = self._kept.get(asked)
+        known = self._cached.get(asked)
         if known is not None:
             return known
         response = await _answer(Request(scope), endpoint, model)
-        small = len(self._kept) < _KEPT and len(response.body) <= _KEPT_BYTES
-        if small and response.status_code == 200 and edition == self._edition():
-            self._kept[asked] = response
+        small = len(self._cached) < _MAX_CACHED and len(response.body) <= _MAX_CACHED_BYTES
+        if small and response.status_code == 200 and version == self._version():
+            self._cached[asked] = response
         return response
 
 
@@ -80,8 +82,8 @@ async def _answer(request: Request, endpoint: Endpoint, model: type[BaseModel] |
     except ValidationError as error:
         first = error.errors(include_context=False)[0]
         return invalid(first["msg"], ("query", *first["loc"]))
-    except Refusal as refusal:
-        return response_of(refusal)
+    except ApiError as error:
+        return response_of(error)
 
 
 def _query(request: Request, model: type[BaseModel]) -> BaseModel:

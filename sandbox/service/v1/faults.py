@@ -73,7 +73,7 @@ class Faults:
         return None
 
 
-async def befall(fault: Fault, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+async def respond_with_fault(fault: Fault, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
     """Serve one request with a fault."""
     await asyncio.sleep(fault.delay)
     harmless = fault.status is None and fault.body is None and not fault.cut

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from sqlalchemy import Connection, select
 
@@ -91,13 +91,3 @@ def _spend(
 def retry_after(wait: float) -> int:
     """Whole seconds for the header, never too few (document: Limits)."""
     return max(1, math.ceil(wait))
-
-
-def worst_second(moments: Sequence[float]) -> int:
-    """The most moments that lie within any one second; `moments` ascend."""
-    worst = start = 0
-    for end, moment in enumerate(moments):
-        while moment - moments[start] >= WINDOW:
-            start += 1
-        worst = max(worst, end - start + 1)
-    return worst

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, FastAPI, Path, Query, Request, Security
@@ -12,15 +11,13 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
-from sandbox.service.base.clock import day_number, day_of
-from sandbox.service.base.errors import Json, Refusal, error_response, invalid, response_of
-from sandbox.service.base.storage import Storage
+from sandbox.service.base.clock import day_number
+from sandbox.service.base.errors import ApiError, Json, error_response, invalid, response_of
 from sandbox.service.v1 import leads, resources, schemas
-from sandbox.service.v1.dialect import Dialect
-from sandbox.service.v1.docs_page import add_manual
-from sandbox.service.v1.fast_reads import Swift
-from sandbox.service.v1.gate import endpoint_of
-from sandbox.service.v1.running_totals import Totals
+from sandbox.service.v1.docs_page import add_docs_page
+from sandbox.service.v1.fast_reads import FastReads
+from sandbox.service.v1.request_guard import endpoint_of
+from sandbox.service.v1.state import ApiState
 from sandbox.service.webhooks.allowed_urls import check_url
 
 _REFUSALS: dict[int | str, dict[str, Any]] = {
@@ -43,21 +40,6 @@ one plain dialect, described here; the control API (`/control/docs`) turns the d
 LeadId = Annotated[str, Path(min_length=1, max_length=200)]
 
 
-class Ledger:
-    """What the routes need: the book, the time and the dialect."""
-
-    def __init__(self, storage: Storage, *, now: Callable[[], float]) -> None:
-        self.storage = storage
-        self.now = now
-        self.dialect = Dialect()
-        self.totals = Totals()
-
-    def edition(self) -> object | None:
-        """What another answer than before would come of; None when other processes write the book, too."""
-        changes = self.storage.changes()
-        return None if changes is None else (changes, day_of(self.now()), self.dialect)
-
-
 class _Exact(FastAPI):
     """An application whose OpenAPI document leaves out the 422 that FastAPI adds and this API never answers."""
 
@@ -72,7 +54,7 @@ class _Exact(FastAPI):
         return spec
 
 
-def create_api(ledger: Ledger) -> tuple[FastAPI, ASGIApp]:
+def create_api(state: ApiState) -> tuple[FastAPI, ASGIApp]:
     """The API with its documentation, and the same with a short way to the reads.
 
     Requests to `/v1` carry `scope["workspace"]`, which the gate has put there.
@@ -92,24 +74,24 @@ def create_api(ledger: Ledger) -> tuple[FastAPI, ASGIApp]:
         "dependencies": [Security(HTTPBearer(auto_error=False))],
     }
     readings, changes = APIRouter(**common), APIRouter(**common)
-    _add_lead_readings(readings, ledger)
-    _add_other_readings(readings, ledger)
-    _add_lead_changes(changes, ledger)
-    _add_other_changes(changes, ledger)
+    _add_lead_readings(readings, state)
+    _add_other_readings(readings, state)
+    _add_lead_changes(changes, state)
+    _add_other_changes(changes, state)
     app.include_router(readings)
     app.include_router(changes)
-    add_manual(app, "/docs")
-    app.add_exception_handler(Refusal, _refused)
+    add_docs_page(app, "/docs")
+    app.add_exception_handler(ApiError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _unrouted)
-    return app, Swift(app, routes=readings.routes, edition=ledger.edition)
+    return app, FastReads(app, routes=readings.routes, version=state.version)
 
 
-def _add_lead_readings(router: APIRouter, ledger: Ledger) -> None:
+def _add_lead_readings(router: APIRouter, state: ApiState) -> None:
     @router.get("/leads", response_model=schemas.LeadPage, responses=_MISSING, tags=["leads"])
     async def list_leads(request: Request, query: Annotated[schemas.LeadQuery, Query()]) -> Response:
         """List leads, newest first, paginated by cursor."""
-        page = await ledger.storage.read(
+        page = await state.storage.read(
             lambda connection: leads.list_leads(
                 connection,
                 workspace=request.scope["workspace"],
@@ -119,20 +101,20 @@ def _add_lead_readings(router: APIRouter, ledger: Ledger) -> None:
                 cursor=query.cursor,
             )
         )
-        return ledger.dialect.page(page.leads, cursor=page.cursor, asked=query.cursor)
+        return state.dialect.page(page.leads, cursor=page.cursor, asked=query.cursor)
 
 
-def _add_lead_changes(router: APIRouter, ledger: Ledger) -> None:
+def _add_lead_changes(router: APIRouter, state: ApiState) -> None:
     @router.post("/leads", status_code=201, response_model=schemas.Added, responses=_MISSING, tags=["leads"])
     async def add_leads(request: Request, body: schemas.NewLeads) -> Response:
         """Add up to 1,000 leads to a sequence; duplicates and blocklisted addresses are skipped and reported."""
-        added = await ledger.storage.write(
+        added = await state.storage.write(
             lambda connection: leads.add_leads(
                 connection,
                 workspace=request.scope["workspace"],
                 sequence_id=body.sequence_id,
                 new=body.leads,
-                now=ledger.now(),
+                now=state.now(),
             )
         )
         return Json(added, status_code=201)
@@ -141,14 +123,14 @@ def _add_lead_changes(router: APIRouter, ledger: Ledger) -> None:
     async def remove_lead(request: Request, id: LeadId) -> Response:  # noqa: A002 -- the document's parameter
         """Remove the lead from all sequences; its reply history is kept."""
         workspace = request.scope["workspace"]
-        return ledger.dialect.done(
-            await ledger.storage.write(
+        return state.dialect.done(
+            await state.storage.write(
                 lambda connection: leads.remove_lead(connection, id, workspace=workspace)
             )
         )
 
 
-def _add_other_changes(router: APIRouter, ledger: Ledger) -> None:
+def _add_other_changes(router: APIRouter, state: ApiState) -> None:
     @router.patch("/sequences/{id}", response_model=schemas.Sequence, responses=_MISSING, tags=["sequences"])
     async def change_sequence(
         request: Request,
@@ -157,8 +139,8 @@ def _add_other_changes(router: APIRouter, ledger: Ledger) -> None:
     ) -> Response:
         """Pause or resume a sequence."""
         workspace = request.scope["workspace"]
-        return ledger.dialect.done(
-            await ledger.storage.write(
+        return state.dialect.done(
+            await state.storage.write(
                 lambda it: resources.change_sequence(it, id, workspace=workspace, status=body.status)
             )
         )
@@ -167,36 +149,38 @@ def _add_other_changes(router: APIRouter, ledger: Ledger) -> None:
     async def subscribe(request: Request, body: schemas.NewSubscription) -> Response:
         """Subscribe an HTTPS endpoint to one or more events; the secret is shown once."""
         url, workspace = check_url(body.url), request.scope["workspace"]
-        made = await ledger.storage.write(
+        made = await state.storage.write(
             lambda it: resources.subscribe(
-                it, workspace=workspace, url=url, events=list(body.events), now=ledger.now()
+                it, workspace=workspace, url=url, events=list(body.events), now=state.now()
             )
         )
         return Json(made, status_code=201)
 
 
-def _add_other_readings(router: APIRouter, ledger: Ledger) -> None:
+def _add_other_readings(router: APIRouter, state: ApiState) -> None:
     @router.get("/sequences", response_model=schemas.Sequences, tags=["sequences"])
     async def list_sequences(request: Request) -> Response:
         """List the sequences of the workspace with their status and step count."""
         workspace = request.scope["workspace"]
-        items = await ledger.storage.read(lambda it: resources.list_sequences(it, workspace=workspace))
-        return ledger.dialect.listing("sequences", items)
+        items = await state.storage.read(lambda it: resources.list_sequences(it, workspace=workspace))
+        return state.dialect.listing("sequences", items)
 
     @router.get("/inboxes", response_model=schemas.Inboxes, tags=["inboxes"])
     async def list_inboxes(request: Request) -> Response:
         """List connected inboxes with health score, daily limit and status."""
         workspace = request.scope["workspace"]
-        items = await ledger.storage.read_in_turns(lambda it: resources.list_inboxes(it, workspace=workspace))
-        return ledger.dialect.listing("inboxes", items)
+        items = await state.storage.read_in_batches(
+            lambda it: resources.list_inboxes(it, workspace=workspace)
+        )
+        return state.dialect.listing("inboxes", items)
 
     @router.get("/stats", response_model=schemas.Stats, tags=["stats"])
     async def read_stats(request: Request, query: Annotated[schemas.StatsQuery, Query()]) -> Response:
         """Count sends, replies, positive replies and meetings; the last 30 days when both ends are omitted."""
-        first, last = resources.date_range(query.start, query.end, now=ledger.now())
+        first, last = resources.date_range(query.start, query.end, now=state.now())
         workspace = request.scope["workspace"]
-        items = await ledger.storage.read_in_turns(
-            lambda it: ledger.totals.read(
+        items = await state.storage.read_in_batches(
+            lambda it: state.totals.read(
                 it,
                 workspace=workspace,
                 grouping=query.group_by,
@@ -204,11 +188,11 @@ def _add_other_readings(router: APIRouter, ledger: Ledger) -> None:
                 last=day_number(last),
             )
         )
-        return ledger.dialect.listing("stats", items)
+        return state.dialect.listing("stats", items)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, Refusal)
+    assert isinstance(error, ApiError)
     return response_of(error)
 
 

@@ -14,32 +14,37 @@ from sqlalchemy import Column, Connection, Table, bindparam, select
 
 from sandbox.service.base import ids
 from sandbox.service.base.clock import day_of
-from sandbox.service.base.schema import inboxes, sequences, tallies, world
+from sandbox.service.base.schema import daily_counts, inboxes, sequences, world
 from sandbox.service.base.storage import changes_through
 from sandbox.service.campaign.rules import VARIANTS
 from sandbox.service.v1.fast_reads import Statement
 
-_SHOWN = (tallies.c.sends, tallies.c.replies, tallies.c.positive_replies, tallies.c.meetings)
+_SHOWN = (
+    daily_counts.c.sends,
+    daily_counts.c.replies,
+    daily_counts.c.positive_replies,
+    daily_counts.c.meetings,
+)
 _WIDTH = len(_SHOWN)
 # So many groups are read between two looks at the event loop: a few milliseconds of them.
 _AT_ONCE = 64
 _NO_END = (1 << 53) - 1
 
 _OF_GROUPING = (
-    tallies.c.workspace_pk == bindparam("workspace"),
-    tallies.c.grouping == bindparam("grouping"),
+    daily_counts.c.workspace_pk == bindparam("workspace"),
+    daily_counts.c.grouping == bindparam("grouping"),
 )
 _DAYS = Statement(
-    select(tallies.c.group_key, tallies.c.day, *_SHOWN)
-    .where(*_OF_GROUPING, tallies.c.group_key.between(bindparam("low"), bindparam("high")))
-    .where(tallies.c.day >= bindparam("since"))
-    .order_by(tallies.c.day)
+    select(daily_counts.c.group_key, daily_counts.c.day, *_SHOWN)
+    .where(*_OF_GROUPING, daily_counts.c.group_key.between(bindparam("low"), bindparam("high")))
+    .where(daily_counts.c.day >= bindparam("since"))
+    .order_by(daily_counts.c.day)
 )
 _BY_NUMBER = Statement(
-    select(tallies.c.group_key, tallies.c.group_key)
+    select(daily_counts.c.group_key, daily_counts.c.group_key)
     .distinct()
-    .where(*_OF_GROUPING, tallies.c.group_key >= bindparam("low"))
-    .order_by(tallies.c.group_key)
+    .where(*_OF_GROUPING, daily_counts.c.group_key >= bindparam("low"))
+    .order_by(daily_counts.c.group_key)
     .limit(_AT_ONCE)
 )
 _SIMULATED = Statement(select(world.c.simulated_until))
@@ -77,7 +82,7 @@ class Block:
     totals: Sequence[array[int]] = ()
     settled: int = 0
     """The first day whose counts may still change."""
-    edition: int | None = None
+    version: int | None = None
 
     def texts(self, *, first: int, last: int) -> list[str]:
         """The counts of those days, both included, as JSON texts; a group that counted nothing is left out."""
@@ -124,13 +129,13 @@ class Totals:
         self, connection: Connection, *, workspace: int, grouping: str, first: int, last: int
     ) -> Iterator[list[str]]:
         """Counts by group over whole UTC days, both ends included, as JSON texts in turns (document: GET /stats)."""
-        edition, low = changes_through(connection), 0
+        version, low = changes_through(connection), 0
         while low <= _NO_END:
             key = (workspace, grouping, low)
             block = self._blocks.get(key)
-            if block is None or edition is None or block.edition != edition:
+            if block is None or version is None or block.version != version:
                 current = _current(connection, block, workspace=workspace, grouping=grouping, low=low)
-                block = self._blocks[key] = replace(current, edition=edition)
+                block = self._blocks[key] = replace(current, version=version)
             yield block.texts(first=first, last=last)
             low = block.high + 1
 

@@ -1,4 +1,7 @@
-"""The post office's book: which deliveries are due, who has claimed them, and what came of each attempt."""
+"""The delivery queue: which deliveries are due, who has claimed them, and the outcome of each attempt.
+
+A failed delivery is tried again five times over 24 hours, with growing gaps.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,21 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 
+from sandbox.service.base.clock import DAY, HOUR, MINUTE
 from sandbox.service.base.schema import attempts, deliveries, events, subscriptions
-from sandbox.service.webhooks.retry_schedule import retry_at
+from sandbox.service.base.seeded_random import between, roll
 
 LEASE = 60.0
+RETRIES = 5
+_GAPS = (MINUTE, 10 * MINUTE, HOUR, 5 * HOUR)
+_JITTER = 0.1
 
 _READY = (
     (deliveries.c.state == "pending")
     & (deliveries.c.next_at <= bindparam("now"))
     & (deliveries.c.lease_until <= bindparam("real"))
 )
-_LANES = select(subscriptions.c.pk).where(
+_SUBSCRIPTIONS_DUE = select(subscriptions.c.pk).where(
     select(deliveries.c.pk).where(deliveries.c.subscription_pk == subscriptions.c.pk, _READY).exists()
 )
 _CLAIM = (
@@ -37,7 +44,7 @@ _CLAIM = (
 )
 _BODIES = (
     select(
-        deliveries.c.pk,
+        deliveries.c.pk.label("delivery"),
         deliveries.c.attempts,
         deliveries.c.first_at,
         events.c.body,
@@ -92,7 +99,7 @@ class Attempt:
 
 
 def subscriptions_due(connection: Connection, *, now: float, real: float) -> list[int]:
-    return list(connection.execute(_LANES, {"now": now, "real": real}).scalars())
+    return list(connection.execute(_SUBSCRIPTIONS_DUE, {"now": now, "real": real}).scalars())
 
 
 def claim(connection: Connection, subscription: int, *, now: float, real: float, room: int) -> list[Due]:
@@ -101,18 +108,7 @@ def claim(connection: Connection, subscription: int, *, now: float, real: float,
     claimed = list(connection.execute(_CLAIM, where).scalars())
     if not claimed:
         return []
-    return [_due(row) for row in connection.execute(_BODIES, {"claimed": claimed})]
-
-
-def _due(row: Any) -> Due:
-    return Due(
-        delivery=row.pk,
-        url=row.url,
-        secret=row.secret,
-        body=row.body,
-        attempts=row.attempts,
-        first_at=row.first_at,
-    )
+    return [Due(**row) for row in connection.execute(_BODIES, {"claimed": claimed}).mappings()]
 
 
 def record(connection: Connection, made: list[Attempt]) -> None:
@@ -147,3 +143,21 @@ def _outcome_row(attempt: Attempt) -> dict[str, Any]:
 
 def release(connection: Connection) -> None:
     connection.execute(update(deliveries).where(deliveries.c.lease_until > 0).values(lease_until=0.0))
+
+
+def retry_at(first_at: float, attempts: int, *, key: object) -> float | None:
+    """When the next attempt is due after so many; None when they are used up.
+
+    The plan hangs on the first attempt, so a late attempt does not push the others out of the 24 hours. Each gap is up
+    to a tenth longer or shorter than its nominal length, the last one ends within the day.
+    """
+    if attempts > RETRIES:
+        return None
+    elapsed = sum(
+        gap * between(1 - _JITTER, 1 + _JITTER, roll("retry", key, number))
+        for number, gap in enumerate(_GAPS[:attempts], start=1)
+    )
+    if attempts == RETRIES:
+        rest = DAY - elapsed
+        elapsed += rest * between(1 - _JITTER, 1.0, roll("retry", key, RETRIES))
+    return first_at + elapsed

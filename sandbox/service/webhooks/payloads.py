@@ -1,19 +1,18 @@
-"""The JSON bodies of deliveries: reply.interested to the letter of the document, the other kinds as its kin."""
+"""Events: their JSON bodies, and a delivery for every subscription that lists their kind."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-KINDS = (
-    "lead.replied",
-    "reply.interested",
-    "reply.ooo",
-    "lead.bounced",
-    "lead.unsubscribed",
-    "sequence.completed",
-    "domain.paused",
+from sqlalchemy import Connection, bindparam, insert, select
+
+from sandbox.service.base.schema import deliveries, events, subscriptions
+
+_SUBSCRIBED = select(subscriptions.c.pk, subscriptions.c.events).where(
+    subscriptions.c.workspace_pk == bindparam("workspace")
 )
+_EVENT = insert(events).returning(events.c.pk)
 
 _BOUNCES = {
     "hard": "550 5.1.1 The email account that you tried to reach does not exist.",
@@ -60,3 +59,26 @@ def domain_payload(*, domain: str, reason: str, rate: float, inboxes: list[str])
 def encode(payload: dict[str, Any]) -> bytes:
     """The bytes that are stored, signed and sent, the same at every attempt."""
     return json.dumps(payload, ensure_ascii=False, separators=(", ", ": ")).encode("utf-8", "replace")
+
+
+def publish(connection: Connection, payload: dict[str, Any], *, workspace: int, at: float) -> int:
+    """Record an event and queue its deliveries; how many there are (document: Events)."""
+    kind, email = payload["event"], payload.get("lead", {}).get("email")
+    row = {
+        "workspace_pk": workspace,
+        "kind": kind,
+        "email": email,
+        "at": at,
+        "body": encode(payload),
+    }
+    event = connection.execute(_EVENT, row).scalar_one()
+    listening = [
+        one.pk
+        for one in connection.execute(_SUBSCRIBED, {"workspace": workspace})
+        if kind in one.events.split()
+    ]
+    if listening:
+        common = {"event_pk": event, "state": "pending", "attempts": 0, "lease_until": 0.0}
+        common |= {"first_at": at, "next_at": at}
+        connection.execute(insert(deliveries), [common | {"subscription_pk": one} for one in listening])
+    return len(listening)

@@ -1,4 +1,4 @@
-"""Carry deliveries: each subscriber has a lane of its own, so one that is slow or dead holds up nobody else."""
+"""Send deliveries: each subscriber has a worker of its own, so one that is slow or dead delays no other."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _POLL = 0.25
 _ANSWER_READ = 16_384
 
 
-class Courier:
+class DeliverySender:
     """Sends what is due by the service's clock, signs it, and writes each attempt down.
 
     Args:
@@ -39,14 +39,14 @@ class Courier:
         self._storage = storage
         self._now = now
         self._timeout = aiohttp.ClientTimeout(total=timeout)
-        self._lanes: dict[int, asyncio.Task[None]] = {}
+        self._workers: dict[int, asyncio.Task[None]] = {}
         self._woken = asyncio.Event()
 
     def wake(self) -> None:
         self._woken.set()
 
     async def run(self) -> None:
-        """Carry until cancelled; lanes that are under way are then cancelled and drained."""
+        """Carry until cancelled; workers that are under way are then cancelled and drained."""
         connector = aiohttp.TCPConnector(
             limit=0, resolver=PublicResolver(ThreadedResolver()), ttl_dns_cache=60
         )
@@ -55,10 +55,10 @@ class Courier:
         ) as session:
             try:
                 while True:
-                    await self._open_lanes(session)
+                    await self._start_workers(session)
                     await self._pause()
             finally:
-                await self._close_lanes()
+                await self._stop_workers()
 
     async def _pause(self) -> None:
         try:
@@ -68,28 +68,28 @@ class Courier:
             return
         self._woken.clear()
 
-    async def _open_lanes(self, session: aiohttp.ClientSession) -> None:
+    async def _start_workers(self, session: aiohttp.ClientSession) -> None:
         now = self._now()
         waiting = await self._storage.read(
             lambda it: delivery_queue.subscriptions_due(it, now=now, real=time.time())
         )
         for subscription in waiting:
-            if subscription not in self._lanes:
-                lane = asyncio.create_task(
+            if subscription not in self._workers:
+                worker = asyncio.create_task(
                     self._work(session, subscription), name=f"deliveries-{subscription}"
                 )
-                self._lanes[subscription] = lane
-                lane.add_done_callback(partial(self._lane_done, subscription))
+                self._workers[subscription] = worker
+                worker.add_done_callback(partial(self._worker_done, subscription))
 
-    def _lane_done(self, subscription: int, lane: asyncio.Task[None]) -> None:
-        del self._lanes[subscription]
+    def _worker_done(self, subscription: int, worker: asyncio.Task[None]) -> None:
+        del self._workers[subscription]
         self.wake()
 
-    async def _close_lanes(self) -> None:
-        lanes = list(self._lanes.values())
-        for lane in lanes:
-            lane.cancel()
-        await asyncio.gather(*lanes, return_exceptions=True)
+    async def _stop_workers(self) -> None:
+        workers = list(self._workers.values())
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
 
     async def _work(self, session: aiohttp.ClientSession, subscription: int) -> None:
         """Carry one subscriber's deliveries until none is due."""

@@ -47,7 +47,7 @@ def patience() -> float:
 
 @pytest.fixture
 async def service(copy: Callable[[], str], patience: float) -> AsyncIterator[Service]:
-    """The service on a believable account, its time standing still, its limiter off."""
+    """The service on a believable account, its time state still, its limiter off."""
     async with Service(database=copy(), speed=0, timeout=patience, now=FOUNDED) as running:
         async with httpx.AsyncClient() as client:
             await client.put(f"{running.control_url}/limiter", json={"form": "off"})

@@ -22,7 +22,7 @@ from sandbox.service.campaign import rules, scenarios
 from sandbox.service.campaign.deliverability import Record, health_tomorrow, reason_to_pause, rested, warmed
 from sandbox.service.campaign.people_names import person
 from sandbox.service.campaign.reply_texts import reply_text
-from sandbox.service.campaign.rules import Climate, Window
+from sandbox.service.campaign.rules import Conditions, Window
 from tests.sandbox.service.conftest import client_of
 
 OFFICE = Window(opens=9, closes=17, weekdays=0b0011111)
@@ -72,7 +72,7 @@ def test_health_step_variant_and_weather_matter() -> None:
     assert outcomes(8_000, health=40.0)["bounce_hard"] > usual["bounce_hard"] * 1.5
     assert outcomes(8_000, step=4)["interested"] < usual["interested"]
     assert outcomes(30_000, variant=1)["interested"] > outcomes(30_000)["interested"]
-    assert outcomes(8_000, climate=Climate(bounces=10.0))["bounce_hard"] > usual["bounce_hard"] * 5
+    assert outcomes(8_000, conditions=Conditions(bounces=10.0))["bounce_hard"] > usual["bounce_hard"] * 5
 
 
 @given(st.floats(5, 100), st.integers(0, 300), st.integers(0, 40), st.integers(0, 5), st.integers())
@@ -98,13 +98,13 @@ def test_a_domain_is_paused_when_it_deserves_it() -> None:
 
 
 def test_warm_up_raises_the_limit_until_the_inbox_is_active_again() -> None:
-    standing = rested(40, health=70)
-    limits = [standing.daily_limit]
-    while standing.status == "warming":
-        standing = warmed(standing.daily_limit, 40, health=70)
-        limits.append(standing.daily_limit)
+    state = rested(40, health=70)
+    limits = [state.daily_limit]
+    while state.status == "warming":
+        state = warmed(state.daily_limit, 40, health=70)
+        limits.append(state.daily_limit)
     assert limits == sorted(limits)
-    assert (limits[0], limits[-1], standing.status) == (8, 40, "active")
+    assert (limits[0], limits[-1], state.status) == (8, 40, "active")
     assert warmed(8, 40, health=30).daily_limit == 8
 
 
@@ -131,7 +131,7 @@ def test_an_id_is_read_back_by_its_own_prefix_alone(number: int, prefix: str) ->
 @pytest.mark.parametrize("name", scenarios.NAMES)
 def test_every_scenario_can_be_read(name: str) -> None:
     scenario = scenarios.load(name)
-    assert [act.at for act in scenario.acts] == sorted(act.at for act in scenario.acts)
+    assert [event.at for event in scenario.events] == sorted(event.at for event in scenario.events)
 
 
 @pytest.mark.e2e

@@ -18,7 +18,7 @@ from tests.sandbox.service.conftest import client_of
 TUESDAY = dt.datetime(2026, 3, 3, 10, 17, 23, tzinfo=dt.UTC).timestamp()
 STEP = 2 * HOUR
 BOUGHT = ["useacme.example", "getacme.example", "helloacme.example", "acme-mail.example"]
-"""The domains from which the bought list goes out, in the order in which they are hurt."""
+"""The domains from which the bought list goes out, in the order in which they are harmed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

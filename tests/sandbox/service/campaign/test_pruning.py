@@ -25,7 +25,7 @@ async def test_old_deliveries_are_forgotten_and_the_reply_history_is_kept(
     await until(lambda: _all_but_one_delivered(control))
     replied = (await deliveries(control, kind="reply.interested"))[0]
     email = httpx.Response(200, text=replied["body"]).json()["lead"]["email"]
-    write, at = service._storage.write, service.now() + 31 * DAY
+    write, at = service.state.storage.write, service.now() + 31 * DAY
     await write(partial(prune, at=service.now() + 29 * DAY, least=0))
     await write(partial(prune, at=at, least=100))
     assert len(await deliveries(control)) == len(KINDS) + 2

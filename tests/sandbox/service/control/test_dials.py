@@ -11,10 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.service import Service
-from sandbox.service.v1.rate_limits import FORMS, RATE, Spent, bucket, retry_after, sliding, worst_second
+from sandbox.service.v1.rate_limits import FORMS, RATE, Spent, bucket, retry_after, sliding
 from tests.sandbox.service.conftest import client_of
 
 ALWAYS = {"data", "next_cursor", "id", "email", "status", "first_name", "last_name", "company"}
+
+
+def worst_second(moments: list[float]) -> int:
+    """The most moments that lie within any one second; `moments` ascend."""
+    worst = start = 0
+    for end, moment in enumerate(moments):
+        while moment - moments[start] >= 1.0:
+            start += 1
+        worst = max(worst, end - start + 1)
+    return worst
 
 
 @pytest.mark.parametrize("form", ["fixed", "sliding", "bucket"])
@@ -186,8 +196,13 @@ async def test_events_on_demand_say_what_they_are_told(
     api: httpx.AsyncClient, control: httpx.AsyncClient, copy: Callable[[], str]
 ) -> None:
     sequence = (await api.get("/sequences")).json()["data"][1]
-    wish = {"kind": "reply.interested", "sequence": sequence["id"], "payload": {"step": 99}, "reply": "=1+1"}
-    assert (await control.post("/events", json=wish)).json() == {"events": 1}
+    request = {
+        "kind": "reply.interested",
+        "sequence": sequence["id"],
+        "payload": {"step": 99},
+        "reply": "=1+1",
+    }
+    assert (await control.post("/events", json=request)).json() == {"events": 1}
     interested = (
         await api.get("/leads", params={"status": "interested", "sequence_id": sequence["id"]})
     ).json()["data"]
@@ -207,8 +222,8 @@ async def test_wishes_that_cannot_be_granted_say_why(control: httpx.AsyncClient)
         ({"kind": "reply.interested", "sequence": "7"}, 400),
         ({"kind": "reply.unknown"}, 422),
     ]
-    for wish, status in wrong:
-        assert (await control.post("/events", json=wish)).status_code == status
+    for request, status in wrong:
+        assert (await control.post("/events", json=request)).status_code == status
 
 
 async def test_the_index_names_what_there_is(service: Service, control: httpx.AsyncClient) -> None:

@@ -9,7 +9,7 @@ from itertools import product
 import httpx
 
 from sandbox.service import Service
-from sandbox.service.v1.gate import BODY_LIMIT
+from sandbox.service.v1.request_guard import BODY_LIMIT
 
 WRONG_BODIES = [
     b"",

@@ -41,7 +41,7 @@ def running(founded: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
     async def serve() -> None:
         async with service:
-            service._limiter.change("off")
+            service.state.limiter.change("off")
             done = asyncio.Event()
             loop = asyncio.get_running_loop()
             stop.append(lambda: loop.call_soon_threadsafe(done.set))

@@ -16,12 +16,12 @@ from sqlalchemy import Connection, create_engine, func, insert, select, update
 
 from sandbox.service import Service
 from sandbox.service.base.clock import DAY, date_of
-from sandbox.service.base.schema import inboxes, leads, metadata, sequences, tallies, world
+from sandbox.service.base.schema import daily_counts, inboxes, leads, metadata, sequences, world
 from sandbox.service.base.storage import Storage
-from sandbox.service.campaign.daily_counts import GROUPINGS, Cell, TallySheet
+from sandbox.service.campaign.daily_counts import GROUPINGS, Cell, CountBuffer
 from sandbox.service.campaign.rules import VARIANTS
-from sandbox.service.v1.routes import Ledger
 from sandbox.service.v1.running_totals import Totals
+from sandbox.service.v1.state import ApiState
 from tests.sandbox.service.conftest import client_of
 
 MONDAY = 20_003
@@ -66,16 +66,20 @@ def read(totals: Totals, connection: Connection, *, grouping: str, first: int, l
 
 def summed(connection: Connection, *, grouping: str, first: int, last: int) -> list[list[int]]:
     """The same, by the database's own sums."""
-    sums = [func.sum(tallies.c[name]) for name in SHOWN]
-    statement = select(*sums).where(tallies.c.grouping == grouping, tallies.c.day.between(first, last))
-    found = connection.execute(statement.group_by(tallies.c.group_key).order_by(tallies.c.group_key))
+    sums = [func.sum(daily_counts.c[name]) for name in SHOWN]
+    statement = select(*sums).where(
+        daily_counts.c.grouping == grouping, daily_counts.c.day.between(first, last)
+    )
+    found = connection.execute(
+        statement.group_by(daily_counts.c.group_key).order_by(daily_counts.c.group_key)
+    )
     return [list(row) for row in found if any(row)]
 
 
 def count(connection: Connection, *, day: int, what: str, cell: tuple[int, int, int, int]) -> None:
-    sheet = TallySheet()
-    sheet.count(Cell(1, day, *cell), what)
-    sheet.save(connection)
+    buffer = CountBuffer()
+    buffer.count(Cell(1, day, *cell), what)
+    buffer.save(connection)
 
 
 cells = st.tuples(
@@ -134,13 +138,13 @@ async def test_what_was_asked_before_is_answered_anew_after_every_change(
 
 async def test_midnight_is_a_change_though_nothing_happens() -> None:
     now = [MONDAY * DAY + 5.0]
-    ledger = Ledger(Storage(None), now=lambda: now[0])
-    await ledger.storage.open()
+    state = ApiState(Storage(None), now=lambda: now[0])
+    await state.storage.open()
     editions = []
     for moment in (MONDAY * DAY + 5.0, (MONDAY + 1) * DAY - 1.0, (MONDAY + 1) * DAY):
         now[0] = moment
-        editions.append(ledger.edition())
-    await ledger.storage.close()
+        editions.append(state.version())
+    await state.storage.close()
     assert editions[0] == editions[1] != editions[2]
 
 
@@ -165,7 +169,7 @@ async def test_the_huge_account_has_a_million_leads_and_counts_that_add_up(
         Service(database=database, scenario="huge", speed=0) as service,
         client_of(service, "acme") as api,
     ):
-        service._limiter.change("off")
+        service.state.limiter.change("off")
         assert len((await api.get("/inboxes")).json()["data"]) == 10_000
         totals = []
         for grouping in GROUPINGS:
@@ -176,7 +180,7 @@ async def test_the_huge_account_has_a_million_leads_and_counts_that_add_up(
         newest = (await api.get("/leads", params={"limit": 100})).json()["data"]
         created = [lead["created_at"] for lead in newest]
         assert created == sorted(created, reverse=True)
-        assert await service._storage.read(_leads_of_acme) == 1_000_000
+        assert await service.state.storage.read(_leads_of_acme) == 1_000_000
 
 
 def _leads_of_acme(connection: Connection) -> int:

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from sandbox.service.base.clock import DAY
 from sandbox.service.base.errors import BadRequest
 from sandbox.service.webhooks.allowed_urls import check_url
-from sandbox.service.webhooks.retry_schedule import RETRIES, retry_at
+from sandbox.service.webhooks.delivery_queue import RETRIES, retry_at
 from sandbox.service.webhooks.sender import PublicResolver
 from tests.sandbox.service.subscriber import Receiver
 from tests.sandbox.service.waiting import until
@@ -44,8 +44,8 @@ async def subscribe(api: httpx.AsyncClient, url: str, *kinds: str) -> str:
     return str(response.json()["secret"])
 
 
-async def happen(control: httpx.AsyncClient, kind: str, **wish: Any) -> None:
-    response = await control.post("/events", json={"kind": kind} | wish)
+async def happen(control: httpx.AsyncClient, kind: str, **request: Any) -> None:
+    response = await control.post("/events", json={"kind": kind} | request)
     assert response.status_code == 201, response.text
 
 
@@ -252,9 +252,9 @@ def test_https_to_public_hosts_and_http_to_loopback_are_taken(url: str) -> None:
     ],
 )
 def test_every_other_address_is_refused(url: str) -> None:
-    with pytest.raises(BadRequest) as refusal:
+    with pytest.raises(BadRequest) as error:
         check_url(url)
-    assert refusal.value.field == "url"
+    assert error.value.field == "url"
 
 
 async def test_a_refused_address_is_400_and_names_the_url(api: httpx.AsyncClient) -> None:

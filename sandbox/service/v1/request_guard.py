@@ -1,4 +1,4 @@
-"""The door of `/v1`: key, rate, faults and body size are settled here, before any route is looked at."""
+"""The guard of `/v1`: key, rate, faults and body size are checked before any route is looked at."""
 
 from __future__ import annotations
 
@@ -6,39 +6,20 @@ import time
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sandbox.service.base.errors import BadRequest, RateLimited, Refusal, Unauthorized, response_of
-from sandbox.service.v1.faults import Faults, befall
-from sandbox.service.v1.rate_limits import Limiter, retry_after
-from sandbox.service.v1.request_counts import Meter
+from sandbox.service.base.errors import ApiError, BadRequest, RateLimited, Unauthorized, response_of
+from sandbox.service.v1.faults import respond_with_fault
+from sandbox.service.v1.rate_limits import retry_after
+from sandbox.service.v1.state import ApiState
 
 BODY_LIMIT = 8 * 1024 * 1024
 
 
-class Keys:
-    """The live API keys, each with its workspace (document: Authentication)."""
-
-    def __init__(self) -> None:
-        self.workspaces: dict[str, int] = {}
-
-    def workspace_of(self, scope: Scope) -> tuple[str, int] | None:
-        """The request's key and its workspace; None for a missing, unknown or revoked key."""
-        for name, value in scope["headers"]:
-            if name == b"authorization":
-                scheme, _, key = value.decode("latin-1").partition(" ")
-                found = self.workspaces.get(key.strip()) if scheme.lower() == "bearer" else None
-                return None if found is None else (key.strip(), found)
-        return None
-
-
-class Gate:
+class RequestGuard:
     """An ASGI application around the API's own."""
 
-    def __init__(self, app: ASGIApp, *, keys: Keys, limiter: Limiter, faults: Faults, meter: Meter) -> None:
+    def __init__(self, app: ASGIApp, state: ApiState) -> None:
         self._app = app
-        self._keys = keys
-        self._limiter = limiter
-        self._faults = faults
-        self._meter = meter
+        self._state = state
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -46,35 +27,44 @@ class Gate:
 
         async def metered(message: Message) -> None:
             if message["type"] == "http.response.start":
-                self._meter.answered(endpoint, message["status"])
+                self._state.request_counts.answered(endpoint, message["status"])
             await send(message)
 
         try:
             await self._admit(scope)
-        except Refusal as refusal:
-            await response_of(refusal)(scope, receive, metered)
+        except ApiError as error:
+            await response_of(error)(scope, receive, metered)
             return
-        fault = self._faults.take(endpoint)
+        fault = self._state.faults.take(endpoint)
         if fault is None:
             await self._app(scope, bounded(receive), metered)
         else:
-            self._meter.answered(endpoint, fault.status or 0)
-            await befall(fault, self._app, scope, bounded(receive), send)
+            self._state.request_counts.answered(endpoint, fault.status or 0)
+            await respond_with_fault(fault, self._app, scope, bounded(receive), send)
 
     async def _admit(self, scope: Scope) -> None:
         """Refuse what has no key, what comes too fast and what is too large; remember whose request it is."""
-        caller = self._keys.workspace_of(scope)
+        caller = self._caller(scope)
         if caller is None:
             raise Unauthorized
         key, workspace = caller
         now = time.time()
-        self._meter.arrived(key, now=now)
-        wait = await self._limiter.admit(key, now=now)
+        self._state.request_counts.arrived(key, now=now)
+        wait = await self._state.limiter.admit(key, now=now)
         if wait is not None:
             raise RateLimited(retry_after=retry_after(wait))
         if _length(scope) > BODY_LIMIT:
             raise BadRequest(f"The body is larger than {BODY_LIMIT} bytes.", field="body")
         scope["workspace"] = workspace
+
+    def _caller(self, scope: Scope) -> tuple[str, int] | None:
+        """The request's key and its workspace; None for a missing, unknown or revoked key."""
+        for name, value in scope["headers"]:
+            if name == b"authorization":
+                scheme, _, key = value.decode("latin-1").partition(" ")
+                found = self._state.keys.get(key.strip()) if scheme.lower() == "bearer" else None
+                return None if found is None else (key.strip(), found)
+        return None
 
 
 def endpoint_of(scope: Scope) -> str:
