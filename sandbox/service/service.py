@@ -1,4 +1,4 @@
-"""The outreach service as a whole: one port, one book, and two tasks that keep the account and its deliveries alive."""
+"""The outreach service as a whole: one port, one store, and two tasks that keep the account and its deliveries alive."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Service:
 
     Args:
         port: 0 takes a free one.
-        database: None, `sqlite:///PATH` or `postgresql://…`; a book that has an account is carried on.
+        database: None, `sqlite:///PATH` or `postgresql://…`; a store that has an account is carried on.
         seed: of the account and of everything that happens in it.
         speed: service seconds per real second; 0 is frozen.
         scenario: one of `scenarios.NAMES`.
         timeout: real seconds that a subscriber has to answer a delivery.
-        now: the real time at which the account is founded, for tests; the real now when None.
+        now: the real time at which the account is created, for tests; the real now when None.
 
     Raises:
         ValueError: an option has a value that cannot be; the sentence names what would be right.
@@ -60,9 +60,9 @@ class Service:
         if not 0.0 <= speed <= 1_000_000.0:
             raise ValueError(f"The speed must be a number from 0 (frozen) to 1000000, not {speed!r}.")
         self._port = port
-        self._founded = time.time() if now is None else now
-        self._options = SeedOptions(seed=seed, scenario=scenario, speed=speed, now=self._founded)
-        self._clock = Clock(real=time.time(), virtual=self._founded, speed=speed)
+        self._created_at = time.time() if now is None else now
+        self._options = SeedOptions(seed=seed, scenario=scenario, speed=speed, now=self._created_at)
+        self._clock = Clock(real=time.time(), virtual=self._created_at, speed=speed)
         self._storage = Storage(database)
         self.state = ApiState(self._storage, now=self.now)
         self._sender = DeliverySender(self._storage, now=self.now, timeout=timeout)
@@ -114,7 +114,7 @@ class Service:
         await exits.enter_async_context(_running(self._sender.run(), name="sandbox-sender"))
 
     async def _restore(self) -> None:
-        """Carry an older book on: its clock goes on from where it stood, or from the real now if that is later."""
+        """Carry an older store on: its clock goes on from where it stood, or from the real now if that is later."""
         names = await self._storage.read(inspection.key_names)
         self.state.keys = await self._storage.read(simulation.live_keys)
         self.api_keys = {name: key for key, name in names.items() if key in self.state.keys}
@@ -122,7 +122,7 @@ class Service:
         if not self._storage.shared:
             await self._storage.write(delivery_queue.release)
             until = await self._storage.read(simulation.simulated_until)
-            clock = Clock(real=time.time(), virtual=max(until, self._founded), speed=self._options.speed)
+            clock = Clock(real=time.time(), virtual=max(until, self._created_at), speed=self._options.speed)
             await self._storage.write(lambda connection: simulation.set_clock(connection, clock))
         self._clock = clock
 

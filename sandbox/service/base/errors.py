@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from starlette.requests import Request
 from starlette.responses import Response
 
 
@@ -104,3 +105,9 @@ def field_of(location: tuple[int | str, ...]) -> str:
         path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part
     # The body itself is wrong: no JSON (the location is then an offset) or no object.
     return path if path and not path.startswith("[") else "body"
+
+
+async def refuse(request: Request, error: Exception) -> Response:
+    """The exception handler for `ApiError`."""
+    assert isinstance(error, ApiError)
+    return response_of(error)

@@ -1,4 +1,4 @@
-"""The tables: one account book for the API, the simulation and the deliveries, on SQLite or PostgreSQL alike."""
+"""The tables: one store for the API, the simulation and the deliveries, on SQLite or PostgreSQL alike."""
 
 from __future__ import annotations
 

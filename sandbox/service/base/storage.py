@@ -1,4 +1,4 @@
-"""Where the account book is kept: one SQLite connection on the event loop, or a pool of PostgreSQL ones in threads."""
+"""The store: one SQLite connection on the event loop, or a pool of PostgreSQL ones in threads."""
 
 from __future__ import annotations
 
@@ -48,21 +48,17 @@ class Storage:
             ValueError: the database cannot be opened, or another process has the file.
         """
         try:
-            await self._connect()
+            if self.shared:
+                self._threads = concurrent.futures.ThreadPoolExecutor(
+                    _THREADS, thread_name_prefix="sandbox-database"
+                )
+            else:
+                self._connection = self._engine.connect()
+            await self.write(schema.metadata.create_all)
         except OperationalError as error:
-            said = str(error.orig).strip().partition("\n")[0]
-            raise ValueError(
-                _CLOSED if "locked" in said else f"The database cannot be opened: {said}"
-            ) from error
-
-    async def _connect(self) -> None:
-        if self.shared:
-            self._threads = concurrent.futures.ThreadPoolExecutor(
-                _THREADS, thread_name_prefix="sandbox-database"
-            )
-        else:
-            self._connection = self._engine.connect()
-        await self.write(schema.metadata.create_all)
+            reason = str(error.orig).strip().partition("\n")[0]
+            message = _CLOSED if "locked" in reason else f"The database cannot be opened: {reason}"
+            raise ValueError(message) from error
 
     async def close(self) -> None:
         """Let go of every connection."""
@@ -73,7 +69,7 @@ class Storage:
         self._engine.dispose()
 
     def changes(self) -> int | None:
-        """A number that every change makes another; None where other processes change the book, too."""
+        """A number that every change makes another; None where other processes change the store, too."""
         return None if self._connection is None else changes_through(self._connection)
 
     async def read(self, work: Work[T]) -> T:
@@ -104,7 +100,7 @@ class Storage:
         return await self._in_thread(work)
 
     async def write_in_thread(self, work: Work[T]) -> T:
-        """Write for seconds rather than microseconds, in a thread; nothing else may use the book meanwhile."""
+        """Write for seconds rather than microseconds, in a thread; nothing else may use the store meanwhile."""
         if self._connection is None:
             return await self._in_thread(work)
         connection = self._connection
@@ -132,7 +128,7 @@ class Storage:
 
 
 def changes_through(connection: Connection) -> int | None:
-    """How many rows have been changed through a connection that alone changes the book; None if others do, too."""
+    """How many rows have been changed through a connection that alone changes the store; None if others do, too."""
     driver = connection.connection.driver_connection
     return driver.total_changes if isinstance(driver, sqlite3.Connection) else None
 

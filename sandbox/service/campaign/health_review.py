@@ -1,8 +1,7 @@
-"""Keep an eye on deliverability: the daily review of every inbox, and the automatic pause of a domain."""
+"""Deliverability: the daily review of every inbox, and the automatic pause of a domain."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
@@ -18,7 +17,7 @@ from sandbox.service.webhooks import payloads
 NEVER = 1e12
 _RECENT_DAYS = 5
 
-_STAND = (
+_CHANGE = (
     update(inboxes)
     .where(inboxes.c.pk == bindparam("inbox"))
     .values(
@@ -61,47 +60,36 @@ _OF_DOMAIN = (
 def review_inboxes(connection: Connection, *, seed: int, at: float) -> None:
     """The daily review at the start of a UTC day: scores follow the last days, warm-up raises limits."""
     day = day_of(at)
-    records = _records(connection, first=day - _RECENT_DAYS, last=day - 1)
-    rows = [
-        _reviewed(inbox, records[inbox.pk], seed=seed, at=at)
-        for inbox in connection.execute(_WITH_WINDOWS.order_by(inboxes.c.pk)).all()
-    ]
-    if rows:
-        connection.execute(_STAND, rows)
+    days = {"first": day - _RECENT_DAYS, "last": day - 1}
+    records = {row.group_key: _record(row) for row in connection.execute(_BY_INBOX, days)}
+    changes = []
+    for inbox in connection.execute(_WITH_WINDOWS.order_by(inboxes.c.pk)).all():
+        record = records.get(inbox.pk, Record())
+        health = deliverability.health_tomorrow(inbox.health, record, key=(seed, inbox.pk, day))
+        if inbox.status == "warming":
+            state = deliverability.warmed(inbox.daily_limit, inbox.full_limit, health=health)
+            slot = _first_slot(inbox, state, seed=seed, at=at)
+        else:
+            state = InboxState(health=health, daily_limit=inbox.daily_limit, status=inbox.status)
+            slot = inbox.next_slot_at
+        changes.append(_change(inbox, state, slot=slot))
+    if changes:
+        connection.execute(_CHANGE, changes)
     _declare_healthy(connection)
 
 
-def _records(connection: Connection, *, first: int, last: int) -> dict[int, Record]:
-    found: dict[int, Record] = defaultdict(Record)
-    for row in connection.execute(_BY_INBOX, {"first": first, "last": last}):
-        found[row.group_key] = _record(row)
-    return found
-
-
 def _record(row: Row[Any]) -> Record:
-    return Record(
-        sends=int(row.sends),
-        replies=int(row.replies),
-        bounces=int(row.bounces),
-        complaints=int(row.complaints),
-    )
+    names = ("sends", "replies", "bounces", "complaints")
+    return Record(**{name: int(getattr(row, name)) for name in names})
 
 
-def _reviewed(inbox: Row[Any], record: Record, *, seed: int, at: float) -> dict[str, Any]:
-    score = deliverability.health_tomorrow(inbox.health, record, key=(seed, inbox.pk, day_of(at)))
-    if inbox.status != "warming":
-        return _row(inbox, InboxState(health=score, daily_limit=inbox.daily_limit, status=inbox.status))
-    state = deliverability.warmed(inbox.daily_limit, inbox.full_limit, health=score)
-    return _row(inbox, state, slot=_first_slot(inbox, state, seed=seed, at=at))
-
-
-def _row(inbox: Row[Any], state: InboxState, *, slot: float | None = None) -> dict[str, Any]:
+def _change(inbox: Row[Any], state: InboxState, *, slot: float) -> dict[str, Any]:
     return {
         "inbox": inbox.pk,
         "score": state.health,
         "cap": state.daily_limit,
         "now_is": state.status,
-        "slot": inbox.next_slot_at if slot is None else slot,
+        "slot": slot,
     }
 
 
@@ -123,7 +111,7 @@ def pause_unhealthy_domains(connection: Connection, suspects: Iterable[int], *, 
     """Pause each of these domains whose last two days deserve it (document: domain.paused)."""
     for pk in sorted(suspects):
         domain = connection.execute(select(domains).where(domains.c.pk == pk)).one()
-        if domain.state != "healthy":  # who is warming up is watched by hand already
+        if domain.state != "healthy":  # a domain that is warming up is watched by people already
             continue
         where = {"workspace": domain.workspace_pk, "domain": pk, "first": day_of(at) - 1, "last": day_of(at)}
         record = _record(connection.execute(_OF_DOMAIN, where).one())
@@ -133,7 +121,7 @@ def pause_unhealthy_domains(connection: Connection, suspects: Iterable[int], *, 
 
 
 def pause_domain(connection: Connection, domain: Row[Any], *, at: float, reason: str, record: Record) -> None:
-    """Auto-pause: the domain's inboxes rest, and whoever subscribed is told."""
+    """Auto-pause: the domain's inboxes rest, and subscribers are notified."""
     connection.execute(
         update(domains)
         .where(domains.c.pk == domain.pk)
@@ -163,10 +151,8 @@ def wake_rested_domains(connection: Connection, *, seed: int, at: float) -> None
         connection.execute(
             update(domains).where(domains.c.pk == domain.pk).values(state="warming", until=None)
         )
-        woken = connection.execute(_WITH_WINDOWS.where(inboxes.c.domain_pk == domain.pk)).all()
-        connection.execute(_STAND, [_rested(inbox, seed=seed, at=at) for inbox in woken])
-
-
-def _rested(inbox: Row[Any], *, seed: int, at: float) -> dict[str, Any]:
-    state = deliverability.rested(inbox.full_limit, health=inbox.health)
-    return _row(inbox, state, slot=_first_slot(inbox, state, seed=seed, at=at))
+        changes = []
+        for inbox in connection.execute(_WITH_WINDOWS.where(inboxes.c.domain_pk == domain.pk)).all():
+            state = deliverability.rested(inbox.full_limit, health=inbox.health)
+            changes.append(_change(inbox, state, slot=_first_slot(inbox, state, seed=seed, at=at)))
+        connection.execute(_CHANGE, changes)

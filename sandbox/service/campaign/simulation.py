@@ -7,19 +7,33 @@ import math
 import time
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
 
 from sandbox.service.base.clock import DAY, HOUR, Clock
-from sandbox.service.base.schema import api_keys, domains, inboxes, leads, responses, sequences, world
+from sandbox.service.base.schema import (
+    api_keys,
+    attempts,
+    deliveries,
+    domains,
+    events,
+    inboxes,
+    leads,
+    responses,
+    sequences,
+    world,
+)
 from sandbox.service.base.storage import Storage
 from sandbox.service.campaign import health_review, scenarios, triggered_events
 from sandbox.service.campaign.daily_counts import CountBuffer
-from sandbox.service.campaign.pruning import prune
 from sandbox.service.campaign.responses import Response, apply_response
 from sandbox.service.campaign.rows import fresh_lead
 from sandbox.service.campaign.sending import Round
 
 QUANTUM = 60.0
+KEPT_DAYS = 30
+KEPT_DELIVERIES = 10_000
+REPLIES = ("lead.replied", "reply.interested", "reply.ooo")
+"""The reply history, which is kept for ever (document: DELETE /leads/{id})."""
 _SLICE_SECONDS = 0.008
 
 _WORLD = select(world).with_for_update(skip_locked=True)
@@ -185,3 +199,17 @@ def live_keys(connection: Connection) -> dict[str, int]:
 
 def simulated_until(connection: Connection) -> float:
     return float(connection.execute(select(world.c.simulated_until)).scalar_one())
+
+
+def prune(connection: Connection, *, at: float, least: int = KEPT_DELIVERIES) -> None:
+    """Once a day, forget what is older than `KEPT_DAYS`; of deliveries the newest `least` stay whatever their age."""
+    before = at - KEPT_DAYS * DAY
+    newest = connection.execute(select(func.max(deliveries.c.pk))).scalar() or 0
+    settled = (deliveries.c.state != "pending", deliveries.c.first_at < before)
+    old = select(deliveries.c.pk).where(*settled, deliveries.c.pk <= newest - least)
+    connection.execute(delete(attempts).where(attempts.c.delivery_pk.in_(old)))
+    connection.execute(delete(deliveries).where(deliveries.c.pk.in_(old)))
+    carried = select(deliveries.c.event_pk)
+    connection.execute(
+        delete(events).where(events.c.kind.not_in(REPLIES), events.c.at < before, events.c.pk.not_in(carried))
+    )

@@ -12,11 +12,9 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, FastAPI, Query
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection
-from starlette.requests import Request
-from starlette.responses import Response
 
 from sandbox.service.base.clock import Clock, stamp
-from sandbox.service.base.errors import ApiError, BadRequest, NotFound, response_of
+from sandbox.service.base.errors import ApiError, BadRequest, NotFound, refuse
 from sandbox.service.base.ids import decode
 from sandbox.service.base.schema import domains, workspaces
 from sandbox.service.campaign import simulation
@@ -29,8 +27,8 @@ from sandbox.service.v1.schemas import EventKind
 from sandbox.service.v1.state import ApiState
 from sandbox.service.webhooks.sender import DeliverySender
 
-_DESCRIPTION = """Dials for tests and rehearsals. They stand outside of `/v1` and ask for no key: the sandbox listens on
-loopback alone. Dials other than time, events and keys hold for the process that is asked, not for others on its database."""
+_DESCRIPTION = """Settings for tests and demos. They are outside of `/v1` and ask for no key: the sandbox listens on
+loopback alone. Settings other than time, events and keys hold for the process that is asked, not for others on its database."""
 
 
 # So many events are written in one transaction; between two of them the loop serves others.
@@ -104,17 +102,12 @@ def create_control(control: Control) -> FastAPI:
     router = APIRouter(prefix="/control")
     _add_state_routes(router, control)
     _add_event_routes(router, control)
-    _add_dial_routes(router, control)
+    _add_setting_routes(router, control)
     _add_delivery_routes(router, control)
     app.include_router(router)
     add_docs_page(app, "/control/docs")
-    app.add_exception_handler(ApiError, _refused)
+    app.add_exception_handler(ApiError, refuse)
     return app
-
-
-async def _refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, ApiError)
-    return response_of(error)
 
 
 def _add_state_routes(router: APIRouter, control: Control) -> None:
@@ -126,7 +119,7 @@ def _add_state_routes(router: APIRouter, control: Control) -> None:
 
     @router.get("/state")
     async def state() -> dict[str, Any]:
-        """The account's size, the clock and the control."""
+        """The account's size, the clock and the settings."""
         found = await control.state.storage.read(inspection.state)
         return found | {
             "time": await _time(control),
@@ -168,7 +161,7 @@ def _add_event_routes(router: APIRouter, control: Control) -> None:
     storage = control.state.storage
 
     @router.post("/events", status_code=201)
-    async def make_happen(request: EventBody) -> dict[str, int]:
+    async def trigger_events(request: EventBody) -> dict[str, int]:
         """Let an event happen by the campaign's rules: status, counts and deliveries follow."""
         await control.clock()  # another process may have moved it on
         made = 0
@@ -229,7 +222,7 @@ def _number(prefix: str, text: str | None) -> int | None:
     return number
 
 
-def _add_dial_routes(router: APIRouter, control: Control) -> None:
+def _add_setting_routes(router: APIRouter, control: Control) -> None:
     @router.get("/faults")
     async def list_faults() -> dict[str, Any]:
         """The faults that have not been used up."""
@@ -243,7 +236,7 @@ def _add_dial_routes(router: APIRouter, control: Control) -> None:
 
     @router.delete("/faults")
     async def clear_faults() -> dict[str, Any]:
-        """All is well again."""
+        """Clear all faults."""
         control.state.faults.clear()
         return {"data": []}
 
@@ -270,7 +263,7 @@ def _add_dial_routes(router: APIRouter, control: Control) -> None:
 
     @router.post("/reset")
     async def reset() -> dict[str, str]:
-        """Dials back to their defaults and counts to zero; the account stays."""
+        """Settings back to their defaults and counts to zero; the account stays."""
         control.state.reset()
         return {"status": "reset"}
 

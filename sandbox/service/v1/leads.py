@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import lru_cache
 from json.encoder import encode_basestring_ascii as quoted
 from typing import Any
@@ -50,14 +49,6 @@ _PAGES = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
-    """Some leads as JSON texts, newest first, and where the next page begins."""
-
-    leads: list[str]
-    cursor: str | None
-
-
 def list_leads(
     connection: Connection,
     *,
@@ -66,8 +57,8 @@ def list_leads(
     status: str | None,
     limit: int,
     cursor: str | None,
-) -> Page:
-    """A page of leads (document: GET /leads).
+) -> tuple[list[str], str | None]:
+    """A page of leads as JSON texts, newest first, and where the next page begins (document: GET /leads).
 
     Raises:
         NotFound: the sequence is not in this workspace.
@@ -80,10 +71,8 @@ def list_leads(
     if status is not None:
         where["status"] = status
     rows = _PAGES[sequence_id is not None, status is not None].rows(connection, **where)
-    return Page(
-        leads=[_shown(tuple(row)) for row in rows[:limit]],
-        cursor=ids.encode("cu", rows[limit - 1][0]) if len(rows) > limit else None,
-    )
+    following = ids.encode("cu", rows[limit - 1][0]) if len(rows) > limit else None
+    return [_shown(tuple(row)) for row in rows[:limit]], following
 
 
 def _before(cursor: str | None) -> int:
@@ -135,7 +124,8 @@ def add_leads(
     # One writer at a time in a workspace, so that numbers become visible in order and no page misses a lead.
     connection.execute(select(workspaces.c.pk).where(workspaces.c.pk == workspace).with_for_update())
     emails = [lead.email.lower() for lead in new]
-    reasons = dict.fromkeys(_present(connection, sequence=sequence, emails=emails), "duplicate")
+    present = _found(connection, leads.c.email, set(emails), leads.c.sequence_pk == sequence)
+    reasons = dict.fromkeys(present, "duplicate")
     reasons |= dict.fromkeys(_blocked(connection, workspace=workspace, emails=emails), "blocklisted")
     common = {"workspace_pk": workspace, "sequence_pk": sequence, "created_at": now, "due_at": now}
     rows, skipped = [], []
@@ -170,27 +160,19 @@ def _own_fields(lead: NewLead, *, place: int) -> dict[str, Any]:
 
 def _blocked(connection: Connection, *, workspace: int, emails: list[str]) -> set[str]:
     """Those of the addresses that are on the blocklist themselves or by their domain."""
-    wanted = sorted({*emails, *(email.partition("@")[2] for email in emails)})
-    listed = select(blocklist.c.entry).where(blocklist.c.workspace_pk == workspace)
-    found = _found(connection, listed, blocklist.c.entry, wanted)
-    return {email for email in emails if email in found or email.partition("@")[2] in found}
-
-
-def _present(connection: Connection, *, sequence: int, emails: list[str]) -> set[str]:
-    return _found(
-        connection,
-        select(leads.c.email).where(leads.c.sequence_pk == sequence),
-        leads.c.email,
-        sorted(set(emails)),
+    domains = {email: email.partition("@")[2] for email in emails}
+    found = _found(
+        connection, blocklist.c.entry, {*domains, *domains.values()}, blocklist.c.workspace_pk == workspace
     )
+    return {email for email, domain in domains.items() if {email, domain} & found}
 
 
-def _found(connection: Connection, statement: Select[Any], column: Any, wanted: list[str]) -> set[str]:
-    found: set[str] = set()
-    for start in range(0, len(wanted), _AT_ONCE):
-        found.update(
-            connection.execute(statement.where(column.in_(wanted[start : start + _AT_ONCE]))).scalars()
-        )
+def _found(connection: Connection, column: Any, wanted: set[str], where: Any) -> set[str]:
+    """Those of the values that a column has."""
+    found, values = set[str](), sorted(wanted)
+    for start in range(0, len(values), _AT_ONCE):
+        some = select(column).where(where, column.in_(values[start : start + _AT_ONCE]))
+        found.update(connection.execute(some).scalars())
     return found
 
 

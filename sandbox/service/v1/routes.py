@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from sandbox.service.base.clock import day_number
-from sandbox.service.base.errors import ApiError, Json, error_response, invalid, response_of
+from sandbox.service.base.errors import ApiError, Json, error_response, invalid, refuse
 from sandbox.service.v1 import leads, resources, schemas
 from sandbox.service.v1.docs_page import add_docs_page
 from sandbox.service.v1.fast_reads import FastReads
@@ -81,7 +81,7 @@ def create_api(state: ApiState) -> tuple[FastAPI, ASGIApp]:
     app.include_router(readings)
     app.include_router(changes)
     add_docs_page(app, "/docs")
-    app.add_exception_handler(ApiError, _refused)
+    app.add_exception_handler(ApiError, refuse)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _unrouted)
     return app, FastReads(app, routes=readings.routes, version=state.version)
@@ -91,17 +91,12 @@ def _add_lead_readings(router: APIRouter, state: ApiState) -> None:
     @router.get("/leads", response_model=schemas.LeadPage, responses=_MISSING, tags=["leads"])
     async def list_leads(request: Request, query: Annotated[schemas.LeadQuery, Query()]) -> Response:
         """List leads, newest first, paginated by cursor."""
-        page = await state.storage.read(
+        items, cursor = await state.storage.read(
             lambda connection: leads.list_leads(
-                connection,
-                workspace=request.scope["workspace"],
-                sequence_id=query.sequence_id,
-                status=query.status,
-                limit=query.limit,
-                cursor=query.cursor,
+                connection, workspace=request.scope["workspace"], **query.model_dump()
             )
         )
-        return state.dialect.page(page.leads, cursor=page.cursor, asked=query.cursor)
+        return state.dialect.page(items, cursor=cursor, asked=query.cursor)
 
 
 def _add_lead_changes(router: APIRouter, state: ApiState) -> None:
@@ -189,11 +184,6 @@ def _add_other_readings(router: APIRouter, state: ApiState) -> None:
             )
         )
         return state.dialect.listing("stats", items)
-
-
-async def _refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, ApiError)
-    return response_of(error)
 
 
 async def _invalid(request: Request, error: Exception) -> Response:

@@ -6,7 +6,6 @@ A failed delivery is tried again five times over 24 hours, with growing gaps.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 
@@ -112,33 +111,28 @@ def claim(connection: Connection, subscription: int, *, now: float, real: float,
 
 
 def record(connection: Connection, made: list[Attempt]) -> None:
-    connection.execute(insert(attempts), [_attempt_row(attempt) for attempt in made])
-    connection.execute(_RECORD, [_outcome_row(attempt) for attempt in made])
-
-
-def _attempt_row(attempt: Attempt) -> dict[str, Any]:
-    return {
-        "delivery_pk": attempt.due.delivery,
-        "number": attempt.due.attempts + 1,
-        "at": attempt.at,
-        "real": attempt.real,
-        "status": attempt.status,
-        "error": attempt.error,
-        "seconds": attempt.seconds,
-    }
-
-
-def _outcome_row(attempt: Attempt) -> dict[str, Any]:
-    number, again = attempt.due.attempts + 1, None
-    if not attempt.delivered:
-        again = retry_at(attempt.due.first_at, number, key=attempt.due.delivery)
-    state = "delivered" if attempt.delivered else "failed" if again is None else "pending"
-    return {
-        "delivery": attempt.due.delivery,
-        "now_is": state,
-        "made": number,
-        "again_at": again if again is not None else attempt.at,
-    }
+    """Write attempts down, and when each delivery is due again."""
+    rows, outcomes = [], []
+    for attempt in made:
+        due, number, again = attempt.due, attempt.due.attempts + 1, None
+        if not attempt.delivered:
+            again = retry_at(due.first_at, number, key=due.delivery)
+        state = "delivered" if attempt.delivered else "failed" if again is None else "pending"
+        rows.append(
+            {
+                "delivery_pk": due.delivery,
+                "number": number,
+                "at": attempt.at,
+                "real": attempt.real,
+                "status": attempt.status,
+                "error": attempt.error,
+                "seconds": attempt.seconds,
+            }
+        )
+        next_at = attempt.at if again is None else again
+        outcomes.append({"delivery": due.delivery, "now_is": state, "made": number, "again_at": next_at})
+    connection.execute(insert(attempts), rows)
+    connection.execute(_RECORD, outcomes)
 
 
 def release(connection: Connection) -> None:

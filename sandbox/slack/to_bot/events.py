@@ -66,28 +66,20 @@ class Events:
         self.fire("app_home_opened", user=user.id, channel=channel, tab=tab, **shown)
 
     def member_joined(self, user: str, *, channel: Channel, inviter: str | None = None) -> None:
-        """Someone, or the bot, came into a channel."""
-        invited: dict[str, Any] = {"inviter": inviter} if inviter else {}
-        self.fire(
-            "member_joined_channel",
-            user=user,
-            channel=channel.id,
-            channel_type="G" if channel.is_private else "C",
-            team=seed.TEAM.id,
-            **invited,
+        """Someone, or the bot, joined a channel."""
+        self._member_changed(
+            "member_joined_channel", user, channel, **({"inviter": inviter} if inviter else {})
         )
 
     def member_left(self, user: str, *, channel: Channel) -> None:
         """Someone, or the bot, left a channel."""
         if user == seed.BOT.id:
             self.fire("group_left" if channel.is_private else "channel_left", channel=channel.id)
-        self.fire(
-            "member_left_channel",
-            user=user,
-            channel=channel.id,
-            channel_type="G" if channel.is_private else "C",
-            team=seed.TEAM.id,
-        )
+        self._member_changed("member_left_channel", user, channel)
+
+    def _member_changed(self, kind: str, user: str, channel: Channel, **fields: Any) -> None:
+        channel_type = "G" if channel.is_private else "C"
+        self.fire(kind, user=user, channel=channel.id, channel_type=channel_type, team=seed.TEAM.id, **fields)
 
     def channel_archived(self, channel: Channel, *, by: str) -> None:
         kind = "group" if channel.is_private else "channel"
