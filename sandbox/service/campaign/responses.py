@@ -29,14 +29,7 @@ KINDS_OF: dict[str, tuple[str, ...]] = {
 
 _CONTEXT = (
     select(
-        leads.c.pk,
-        leads.c.workspace_pk,
-        leads.c.sequence_pk,
-        leads.c.email,
-        leads.c.first_name,
-        leads.c.last_name,
-        leads.c.company,
-        leads.c.status,
+        leads,
         sequences.c.name.label("sequence"),
         sequences.c.steps,
         inboxes.c.email.label("inbox"),

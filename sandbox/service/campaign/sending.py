@@ -16,14 +16,7 @@ from sandbox.service.campaign.scenarios import Scenario
 
 _DUE_INBOXES = (
     select(
-        inboxes.c.pk,
-        inboxes.c.workspace_pk,
-        inboxes.c.domain_pk,
-        inboxes.c.sequence_pk,
-        inboxes.c.health,
-        inboxes.c.daily_limit,
-        inboxes.c.next_slot_at,
-        inboxes.c.status,
+        inboxes,
         sequences.c.status.label("sequence_status"),
         sequences.c.steps,
         sequences.c.opens,

@@ -23,33 +23,10 @@ SYNONYMS = {
     "sequence_id": "campaign_id",
     "created_at": "created",
 }
-_FIXED = set(
-    [
-        "id",
-        "email",
-        "status",
-        "data",
-        "next_cursor",
-        "added",
-        "skipped",
-        "secret",
-        "first_name",
-        "last_name",
-        "company",
-    ]
-)
-_OPTIONAL = set(
-    [
-        "steps",
-        "health_score",
-        "daily_limit",
-        "meetings",
-        "positive_replies",
-        "created_at",
-        "sequence_id",
-        "step",
-    ]
-)
+_FIXED = {"id", "email", "status", "data", "next_cursor", "added", "skipped", "secret"}
+_FIXED |= {"first_name", "last_name", "company"}
+_OPTIONAL = {"steps", "health_score", "daily_limit", "meetings", "positive_replies"}
+_OPTIONAL |= {"created_at", "sequence_id", "step"}
 
 
 class Dialect(BaseModel):

@@ -73,86 +73,34 @@ def create_api(state: ApiState) -> tuple[FastAPI, ASGIApp]:
         "responses": _REFUSALS,
         "dependencies": [Security(HTTPBearer(auto_error=False))],
     }
-    readings, changes = APIRouter(**common), APIRouter(**common)
-    _add_lead_readings(readings, state)
-    _add_other_readings(readings, state)
-    _add_lead_changes(changes, state)
-    _add_other_changes(changes, state)
-    app.include_router(readings)
+    reads, changes = APIRouter(**common), APIRouter(**common)
+    _add_reads(reads, state)
+    _add_changes(changes, state)
+    app.include_router(reads)
     app.include_router(changes)
     add_docs_page(app, "/docs")
     app.add_exception_handler(ApiError, refuse)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _unrouted)
-    return app, FastReads(app, routes=readings.routes, version=state.version)
+    return app, FastReads(app, routes=reads.routes, version=state.version)
 
 
-def _add_lead_readings(router: APIRouter, state: ApiState) -> None:
+def _add_reads(router: APIRouter, state: ApiState) -> None:
     @router.get("/leads", response_model=schemas.LeadPage, responses=_MISSING, tags=["leads"])
     async def list_leads(request: Request, query: Annotated[schemas.LeadQuery, Query()]) -> Response:
         """List leads, newest first, paginated by cursor."""
         items, cursor = await state.storage.read(
             lambda connection: leads.list_leads(
-                connection, workspace=request.scope["workspace"], **query.model_dump()
+                connection,
+                workspace=request.scope["workspace"],
+                sequence_id=query.sequence_id,
+                status=query.status,
+                limit=query.limit,
+                cursor=query.cursor,
             )
         )
         return state.dialect.page(items, cursor=cursor, asked=query.cursor)
 
-
-def _add_lead_changes(router: APIRouter, state: ApiState) -> None:
-    @router.post("/leads", status_code=201, response_model=schemas.Added, responses=_MISSING, tags=["leads"])
-    async def add_leads(request: Request, body: schemas.NewLeads) -> Response:
-        """Add up to 1,000 leads to a sequence; duplicates and blocklisted addresses are skipped and reported."""
-        added = await state.storage.write(
-            lambda connection: leads.add_leads(
-                connection,
-                workspace=request.scope["workspace"],
-                sequence_id=body.sequence_id,
-                new=body.leads,
-                now=state.now(),
-            )
-        )
-        return Json(added, status_code=201)
-
-    @router.delete("/leads/{id}", response_model=schemas.Removed, responses=_MISSING, tags=["leads"])
-    async def remove_lead(request: Request, id: LeadId) -> Response:  # noqa: A002 -- the document's parameter
-        """Remove the lead from all sequences; its reply history is kept."""
-        workspace = request.scope["workspace"]
-        return state.dialect.done(
-            await state.storage.write(
-                lambda connection: leads.remove_lead(connection, id, workspace=workspace)
-            )
-        )
-
-
-def _add_other_changes(router: APIRouter, state: ApiState) -> None:
-    @router.patch("/sequences/{id}", response_model=schemas.Sequence, responses=_MISSING, tags=["sequences"])
-    async def change_sequence(
-        request: Request,
-        id: LeadId,  # noqa: A002 -- the document's parameter
-        body: schemas.SequenceChange,
-    ) -> Response:
-        """Pause or resume a sequence."""
-        workspace = request.scope["workspace"]
-        return state.dialect.done(
-            await state.storage.write(
-                lambda it: resources.change_sequence(it, id, workspace=workspace, status=body.status)
-            )
-        )
-
-    @router.post("/webhooks", status_code=201, response_model=schemas.Subscribed, tags=["webhooks"])
-    async def subscribe(request: Request, body: schemas.NewSubscription) -> Response:
-        """Subscribe an HTTPS endpoint to one or more events; the secret is shown once."""
-        url, workspace = check_url(body.url), request.scope["workspace"]
-        made = await state.storage.write(
-            lambda it: resources.subscribe(
-                it, workspace=workspace, url=url, events=list(body.events), now=state.now()
-            )
-        )
-        return Json(made, status_code=201)
-
-
-def _add_other_readings(router: APIRouter, state: ApiState) -> None:
     @router.get("/sequences", response_model=schemas.Sequences, tags=["sequences"])
     async def list_sequences(request: Request) -> Response:
         """List the sequences of the workspace with their status and step count."""
@@ -184,6 +132,57 @@ def _add_other_readings(router: APIRouter, state: ApiState) -> None:
             )
         )
         return state.dialect.listing("stats", items)
+
+
+def _add_changes(router: APIRouter, state: ApiState) -> None:
+    @router.post("/leads", status_code=201, response_model=schemas.Added, responses=_MISSING, tags=["leads"])
+    async def add_leads(request: Request, body: schemas.NewLeads) -> Response:
+        """Add up to 1,000 leads to a sequence; duplicates and blocklisted addresses are skipped and reported."""
+        added = await state.storage.write(
+            lambda connection: leads.add_leads(
+                connection,
+                workspace=request.scope["workspace"],
+                sequence_id=body.sequence_id,
+                new=body.leads,
+                now=state.now(),
+            )
+        )
+        return Json(added, status_code=201)
+
+    @router.delete("/leads/{id}", response_model=schemas.Removed, responses=_MISSING, tags=["leads"])
+    async def remove_lead(request: Request, id: LeadId) -> Response:  # noqa: A002 -- the document's parameter
+        """Remove the lead from all sequences; its reply history is kept."""
+        workspace = request.scope["workspace"]
+        return state.dialect.done(
+            await state.storage.write(
+                lambda connection: leads.remove_lead(connection, id, workspace=workspace)
+            )
+        )
+
+    @router.patch("/sequences/{id}", response_model=schemas.Sequence, responses=_MISSING, tags=["sequences"])
+    async def change_sequence(
+        request: Request,
+        id: LeadId,  # noqa: A002 -- the document's parameter
+        body: schemas.SequenceChange,
+    ) -> Response:
+        """Pause or resume a sequence."""
+        workspace = request.scope["workspace"]
+        return state.dialect.done(
+            await state.storage.write(
+                lambda it: resources.change_sequence(it, id, workspace=workspace, status=body.status)
+            )
+        )
+
+    @router.post("/webhooks", status_code=201, response_model=schemas.Subscribed, tags=["webhooks"])
+    async def subscribe(request: Request, body: schemas.NewSubscription) -> Response:
+        """Subscribe an HTTPS endpoint to one or more events; the secret is shown once."""
+        url, workspace = check_url(body.url), request.scope["workspace"]
+        made = await state.storage.write(
+            lambda it: resources.subscribe(
+                it, workspace=workspace, url=url, events=list(body.events), now=state.now()
+            )
+        )
+        return Json(made, status_code=201)
 
 
 async def _invalid(request: Request, error: Exception) -> Response:

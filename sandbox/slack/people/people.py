@@ -60,20 +60,19 @@ class People:
     def issue_trigger(
         self, user: User, channel: Channel | None = None, *, from_view: bool = False
     ) -> Trigger:
-        now = self.world.clock.now()
-        place = channel.id if channel else None
-        return self.world.triggers.issue(user=user.id, channel=place, now=now, from_view=from_view)
+        place, now = channel.id if channel else None, self.world.clock.now()
+        return self.world.triggers.issue(
+            Trigger(user=user.id, channel=place, made_at=now, from_view=from_view)
+        )
 
     def _issue_response_url(
         self, user: User, channel: Channel, message: Message | None = None
     ) -> tuple[ResponseUrl, str]:
-        issued = self.world.triggers.issue_response_url(
-            user=user.id,
-            channel=channel.id,
-            now=self.world.clock.now(),
-            message_ts=message.ts if message else None,
-            thread_ts=message.thread_ts if message and message.is_reply else None,
-        )
+        issued = ResponseUrl(user=user.id, channel=channel.id, made_at=self.world.clock.now())
+        if message is not None:
+            issued.message_ts = message.ts
+            issued.thread_ts = message.thread_ts if message.is_reply else None
+        self.world.triggers.issue_response_url(issued)
         return issued, self._response_urls.address(issued)
 
     async def interact(self, kind: str, *, user: User, name: str, **fields: Any) -> Ack:
@@ -122,10 +121,8 @@ class People:
         """Act on an element of a message; `element` says which, and what was chosen."""
         channel = self.world.channels[message.channel]
         action, state = self._action(message.blocks, element)
-        trigger, (_, response_url) = (
-            self.issue_trigger(user, channel),
-            self._issue_response_url(user, channel, message),
-        )
+        trigger = self.issue_trigger(user, channel)
+        _, response_url = self._issue_response_url(user, channel, message)
         ack = await self.interact(
             "block_actions",
             user=user,

@@ -14,13 +14,21 @@ RESPONSE_URL_USES = 5
 """docs.slack.dev/interactivity/handling-user-interaction: up to five times within 30 minutes."""
 
 
+def _trigger_id() -> str:
+    return f"{secrets.randbelow(10**12)}.{secrets.randbelow(10**12)}.{secrets.token_hex(16)}"
+
+
+def _response_url_id() -> str:
+    return f"{secrets.randbelow(10**12)}/{secrets.token_urlsafe(18)}"
+
+
 @dataclass(slots=True, kw_only=True)
 class Trigger:
     """The right to open one view for one person."""
 
-    id: str
+    id: str = field(default_factory=_trigger_id)
     user: str
-    channel: str | None
+    channel: str | None = None
     made_at: float
     from_view: bool = False
     used: bool = False
@@ -34,7 +42,7 @@ class ResponseUrl:
     `message_ts` is the message that was acted on, None for a slash command or a view.
     """
 
-    id: str
+    id: str = field(default_factory=_response_url_id)
     user: str
     channel: str
     made_at: float
@@ -59,13 +67,13 @@ class Triggers:
     triggers: dict[str, Trigger] = field(default_factory=dict)
     response_urls: dict[str, ResponseUrl] = field(default_factory=dict)
 
-    def issue(self, *, user: str, channel: str | None, now: float, from_view: bool = False) -> Trigger:
-        """Hand out a trigger id."""
-        name = f"{secrets.randbelow(10**12)}.{secrets.randbelow(10**12)}.{secrets.token_hex(16)}"
-        self.triggers[name] = trigger = Trigger(
-            id=name, user=user, channel=channel, made_at=now, from_view=from_view
-        )
+    def issue(self, trigger: Trigger) -> Trigger:
+        self.triggers[trigger.id] = trigger
         return trigger
+
+    def issue_response_url(self, url: ResponseUrl) -> ResponseUrl:
+        self.response_urls[url.id] = url
+        return url
 
     def redeem(self, name: str, *, now: float) -> Trigger:
         """Use a trigger; raises `SlackError` for one that is unknown, used or late."""
@@ -78,19 +86,3 @@ class Triggers:
             raise SlackError("expired_trigger_id")
         trigger.used = True
         return trigger
-
-    def issue_response_url(
-        self,
-        *,
-        user: str,
-        channel: str,
-        now: float,
-        message_ts: str | None = None,
-        thread_ts: str | None = None,
-    ) -> ResponseUrl:
-        """Hand out a response address."""
-        name = f"{secrets.randbelow(10**12)}/{secrets.token_urlsafe(18)}"
-        self.response_urls[name] = url = ResponseUrl(
-            id=name, user=user, channel=channel, made_at=now, message_ts=message_ts, thread_ts=thread_ts
-        )
-        return url

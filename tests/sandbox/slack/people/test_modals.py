@@ -12,6 +12,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from sandbox.slack.server import SlackStandIn
 from sandbox.slack.state import seed
+from sandbox.slack.state.triggers import Trigger
 from tests.sandbox.slack.driver import Json, Person, actions, asked, button, modal, option, plain, section
 
 WHY = asked("why", {"type": "plain_text_input", "action_id": "text", "min_length": 3})
@@ -128,7 +129,7 @@ async def test_a_trigger_works_once_and_three_seconds(
     await person.do("command", text="/outreach open", wait=3)
     with pytest.raises(SlackApiError, match="exchanged_trigger_id"):
         await client.views_open(trigger_id=used[0], view=modal(WHY))
-    late = slack.workspace.world.triggers.issue(user=seed.ANN.id, channel=None, now=slack.clock.now())
+    late = slack.workspace.world.triggers.issue(Trigger(user=seed.ANN.id, made_at=slack.clock.now()))
     await person.do("clock", advance=3.1)
     with pytest.raises(SlackApiError, match="expired_trigger_id"):
         await client.views_open(trigger_id=late.id, view=modal(WHY))
