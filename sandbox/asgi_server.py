@@ -12,15 +12,15 @@ from starlette.types import ASGIApp
 
 
 class _Embedded(uvicorn.Server):
-    """A server whose process belongs to somebody else: it takes no signals, and leaves at once when told to."""
+    """A server inside another process: it takes no signals, and stops at once when asked to."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
-        self._leaving = asyncio.Event()
+        self._stopping = asyncio.Event()
 
-    def leave(self) -> None:
+    def stop(self) -> None:
         self.should_exit = True
-        self._leaving.set()
+        self._stopping.set()
 
     async def main_loop(self) -> None:
         """Ten ticks a second, as the base class has them."""
@@ -29,7 +29,7 @@ class _Embedded(uvicorn.Server):
             counter = (counter + 1) % 864_000
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(0.1):
-                    await self._leaving.wait()
+                    await self._stopping.wait()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Let what is under way end, as the base class does, but leave as soon as it has: not a tenth of a second later."""
@@ -84,6 +84,6 @@ async def serving(app: ASGIApp, listener: socket.socket, *, name: str) -> AsyncI
             await asyncio.sleep(0.005)
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     finally:
-        server.leave()
+        server.stop()
         await asyncio.gather(task, return_exceptions=True)
         listener.close()

@@ -12,7 +12,7 @@ from sandbox.service.base.schema import daily_counts, domains, inboxes, sequence
 from sandbox.service.campaign import deliverability
 from sandbox.service.campaign.deliverability import InboxState, Record
 from sandbox.service.campaign.rules import Window, next_slot
-from sandbox.service.webhooks import payloads
+from sandbox.service.webhooks import events as webhook_events
 
 NEVER = 1e12
 _RECENT_DAYS = 5
@@ -133,13 +133,13 @@ def pause_domain(connection: Connection, domain: Row[Any], *, at: float, reason:
         .values(status="resting", next_slot_at=NEVER)
         .returning(inboxes.c.email)
     )
-    payload = payloads.domain_payload(
+    payload = webhook_events.domain_payload(
         domain=domain.name,
         reason=reason,
         rate=record.rate(record.bounces if reason == "bounce_rate" else record.complaints),
         inboxes=sorted(row.email for row in resting),
     )
-    payloads.publish(connection, payload, workspace=domain.workspace_pk, at=at)
+    webhook_events.publish(connection, payload, workspace=domain.workspace_pk, at=at)
 
 
 def wake_rested_domains(connection: Connection, *, seed: int, at: float) -> None:

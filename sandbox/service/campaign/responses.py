@@ -12,7 +12,7 @@ from sandbox.service.base.schema import blocklist, inboxes, leads, responses, se
 from sandbox.service.base.storage import upsert
 from sandbox.service.campaign import reply_texts, rules
 from sandbox.service.campaign.daily_counts import Cell, CountBuffer
-from sandbox.service.webhooks import payloads
+from sandbox.service.webhooks import events as webhook_events
 
 KINDS_OF: dict[str, tuple[str, ...]] = {
     "interested": ("lead.replied", "reply.interested"),
@@ -68,10 +68,10 @@ def apply_response(
     _change_lead(connection, response, lead, seed=seed, at=at)
     extra = _details(response, lead, seed=seed, at=at)
     for kind in KINDS_OF[response.kind]:
-        payload = payloads.lead_payload(
+        payload = webhook_events.lead_payload(
             kind, lead=lead, sequence=lead.sequence, step=response.step, inbox=lead.inbox, **extra
         )
-        payloads.publish(connection, payload | response.overrides, workspace=lead.workspace_pk, at=at)
+        webhook_events.publish(connection, payload | response.overrides, workspace=lead.workspace_pk, at=at)
     return True
 
 

@@ -125,12 +125,12 @@ def _shares(
     reach = min(1.1, max(0.15, (health - 15.0) / 72.0)) * conditions.replies
     ill = max(1.0, 1.0 + (82.0 - health) / 28.0)
     freshness = 0.86 ** (step - 1)
-    keen = appeal * (1.0 + 0.22 * variant) * freshness * reach
+    interest = appeal * (1.0 + 0.22 * variant) * freshness * reach
     return (
         ("bounce_hard", min(0.5, 0.0085 * ill * conditions.bounces * (1.0 if step == 1 else 0.35))),
         ("bounce_soft", min(0.2, 0.0055 * ill * conditions.bounces)),
-        ("interested", min(0.25, 0.031 * keen)),
-        ("reply", min(0.3, 0.037 * keen)),
+        ("interested", min(0.25, 0.031 * interest)),
+        ("reply", min(0.3, 0.037 * interest)),
         ("ooo", 0.017 * reach),
         ("unsubscribe", 0.0045),
         ("complaint", min(0.05, 0.00035 * ill * conditions.complaints)),

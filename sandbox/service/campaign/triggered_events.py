@@ -16,7 +16,7 @@ from sandbox.service.campaign.health_review import pause_domain
 from sandbox.service.campaign.people_names import person
 from sandbox.service.campaign.responses import Response, apply_response, details
 from sandbox.service.campaign.scenarios import ScheduledEvent
-from sandbox.service.webhooks.payloads import lead_payload, publish
+from sandbox.service.webhooks.events import lead_payload, publish
 
 SCHEDULED_RESPONSES = {"interested": "interested", "replies": "reply", "bounces": "bounce_hard"}
 RESPONSES = {

@@ -65,7 +65,9 @@ class EventBody(_Body):
     workspace: str = "acme"
     kind: EventKind
     count: int = Field(default=1, ge=1, le=100_000)
-    sequence: str | None = Field(default=None, description="Identifier of the sequence that it shall befall.")
+    sequence: str | None = Field(
+        default=None, description="Identifier of the sequence that it shall happen to."
+    )
     lead: str | None = Field(
         default=None, description="Identifier of the lead; it must be active and written to."
     )

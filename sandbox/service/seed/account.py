@@ -135,7 +135,8 @@ def _keep_leads(
 ) -> None:
     """Keep who is still under way and the last of those who are through; the counts know all that ever were."""
     kept = sorted(
-        _kept(prehistory.histories, room=plan.leads - plan.queue), key=lambda history: history.created_at
+        _leads_to_keep(prehistory.histories, room=plan.leads - plan.queue),
+        key=lambda history: history.created_at,
     )
     first = (connection.execute(select(func.max(schema.leads.c.pk))).scalar() or 0) + 1
     numbers = {history.serial: first + place for place, history in enumerate(kept)}
@@ -173,7 +174,7 @@ def _queued(
     ]
 
 
-def _kept(histories: list[LeadHistory], *, room: int) -> list[LeadHistory]:
+def _leads_to_keep(histories: list[LeadHistory], *, room: int) -> list[LeadHistory]:
     under_way = [history for history in histories if history.status == "active"]
     through = sorted((one for one in histories if one.status != "active"), key=lambda one: -one.settled_at)
     return [*under_way, *through[: max(0, room - len(under_way))]]

@@ -1,4 +1,4 @@
-"""How the service speaks where the document shows no shape: one plain default, and dials to every other guess."""
+"""How the service answers where the document shows no shape: one plain default, and settings for every other guess."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _OPTIONAL |= {"created_at", "sequence_id", "step"}
 
 
 class Dialect(BaseModel):
-    """Dials for all that the document marks `not shown`; what it does show stays as it is."""
+    """Settings for all that the document marks `not shown`; what it does show stays as it is."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -56,12 +56,12 @@ class Dialect(BaseModel):
         """The answer with a list whose envelope is not shown; `items` are JSON texts, one each."""
         if self == _PLAIN:
             return ReadyJson(f'{{"data":[{",".join(items)}]}}')
-        spoken = self._spell_all(items)
+        spelled = self._spell_all(items)
         if self.envelope == "bare":
-            return Json(spoken)
+            return Json(spelled)
         if self.envelope == "named":
-            return Json({name: spoken})
-        return Json({"data": {name: spoken}} if self.envelope == "nested" else {"data": spoken})
+            return Json({name: spelled})
+        return Json({"data": {name: spelled}} if self.envelope == "nested" else {"data": spelled})
 
     def page(self, items: list[str], *, cursor: str | None, asked: str | None) -> Response:
         """The answer of GET /leads, whose envelope is shown; the last page's cursor is not."""
@@ -84,12 +84,12 @@ class Dialect(BaseModel):
         return [self.spell(json.loads(item)) for item in items]
 
     def spell(self, item: dict[str, Any]) -> dict[str, Any]:
-        """An object, spelt as the dials say."""
+        """An object, spelt as the settings say."""
         if self == _PLAIN:
             return item
         kept = {key: value for key, value in item.items() if not (self.missing and key in _OPTIONAL)}
-        spoken = {self._key(key): self._value(value) for key, value in kept.items()}
-        return spoken | {"x_region": "eu-1", "links": {"self": None}} if self.extra else spoken
+        spelled = {self._key(key): self._value(value) for key, value in kept.items()}
+        return spelled | {"x_region": "eu-1", "links": {"self": None}} if self.extra else spelled
 
     def _key(self, key: str) -> str:
         if self.naming == "synonym":

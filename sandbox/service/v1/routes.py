@@ -35,7 +35,7 @@ _ALLOWED = {
     "/webhooks": "POST",
 }
 _DESCRIPTION = """The outreach service's REST API, as a sandbox. What the public document leaves unshown is answered in
-one plain dialect, described here; the control API (`/control/docs`) turns the dials to others."""
+one plain dialect, described here; the control API (`/control/docs`) changes it."""
 
 LeadId = Annotated[str, Path(min_length=1, max_length=200)]
 
@@ -57,7 +57,7 @@ class _Exact(FastAPI):
 def create_api(state: ApiState) -> tuple[FastAPI, ASGIApp]:
     """The API with its documentation, and the same with a short way to the reads.
 
-    Requests to `/v1` carry `scope["workspace"]`, which the gate has put there.
+    Requests to `/v1` carry `scope["workspace"]`, which the request guard has put there.
     """
     app = _Exact(
         title="Outreach Service REST API (sandbox)",

@@ -1,4 +1,4 @@
-"""The shapes of `/v1`, said once for checking requests and for the OpenAPI document."""
+"""The shapes of `/v1`, declared once for checking requests and for the OpenAPI document."""
 
 from __future__ import annotations
 

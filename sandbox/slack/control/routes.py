@@ -8,7 +8,7 @@ from typing import Any
 
 from aiohttp import web
 
-from sandbox.slack.control import actions, dials, reports
+from sandbox.slack.control import actions, administration, reports
 from sandbox.slack.state.errors import InvalidActionError, SlackError
 from sandbox.slack.workspace import Workspace
 
@@ -32,19 +32,18 @@ ACTING: dict[str, Handler] = {
     "view/close": actions.close_view,
     "home/open": actions.open_home,
     "read": actions.read,
-    "reset": dials.reset,
-    "request_url": dials.request_url,
-    "settings": dials.change_settings,
-    "manifest": dials.manifest,
-    "faults": dials.faults,
-    "clock": dials.clock,
-    "sockets": dials.sockets,
-    "token": dials.token,
-    "scopes": dials.scopes,
-    "channel": dials.channel,
-    "members": dials.members,
-    "user": dials.user,
-    "event": dials.event,
+    "reset": administration.reset,
+    "request_url": administration.request_url,
+    "settings": administration.change_settings,
+    "manifest": administration.manifest,
+    "faults": administration.faults,
+    "clock": administration.clock,
+    "sockets": administration.sockets,
+    "token": administration.token,
+    "scopes": administration.scopes,
+    "channel": administration.channel,
+    "members": administration.members,
+    "event": administration.event,
 }
 
 

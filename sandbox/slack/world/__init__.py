@@ -1,1 +1,1 @@
-"""Who and what is in the workspace, and what was said."""
+"""Users, channels, messages and views of the workspace, and the checks on them."""

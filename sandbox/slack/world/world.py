@@ -1,4 +1,4 @@
-"""The state of the stand-in: who and what is in the workspace, what was said, which views are open."""
+"""The state of the stand-in: users, channels, messages and open views."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ class World:
             self.alerts.update(map(str, several if isinstance(several, list) else [payload["alert_id"]]))
 
     def change(self, message: Message, **fields: Any) -> None:
-        """Change a message in place, keeping what it said before."""
+        """Change a message in place, keeping its earlier content."""
         message.revisions.append(
             {
                 "at": self.clock.now(),

@@ -1,4 +1,4 @@
-"""The control API's dials: settings, faults, time, sockets, membership, tokens, events."""
+"""What the platform does, for the control API: settings, faults, time, sockets, membership, tokens, events."""
 
 from __future__ import annotations
 
@@ -85,21 +85,21 @@ async def clock(workspace: Workspace, body: Body) -> Json:
 
 async def sockets(workspace: Workspace, body: Body) -> Json:
     """`{act}`: cut, refresh, warn, silence, speak, disable, enable."""
-    act, links = str(body["act"]), workspace.sockets
+    act, sockets = str(body["act"]), workspace.sockets
     if act == "cut":
-        return {"connections": links.cut()}
+        return {"connections": sockets.cut()}
     if act in ("refresh", "warn"):
         reason = "refresh_requested" if act == "refresh" else "warning"
-        return {"connections": await links.disconnect(reason)}
+        return {"connections": await sockets.disconnect(reason)}
     if act in ("silence", "speak"):
-        links.silent = act == "silence"
+        sockets.silent = act == "silence"
     elif act in ("disable", "enable"):
-        links.disabled = act == "disable"
-        if links.disabled:
-            await links.disconnect("link_disabled")
+        sockets.disabled = act == "disable"
+        if sockets.disabled:
+            await sockets.disconnect("link_disabled")
     else:
         raise InvalidActionError("act is one of cut, refresh, warn, silence, speak, disable, enable")
-    return {"connections": len(links.ready)}
+    return {"connections": len(sockets.ready)}
 
 
 async def token(workspace: Workspace, body: Body) -> Json:
