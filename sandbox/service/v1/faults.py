@@ -17,6 +17,7 @@ NONSENSE: dict[str, tuple[str, bytes]] = {
     "half": ("application/json", b'{"data": [{"id": "ld_'),
     "empty": ("application/json", b""),
 }
+_CODES = {400: "bad_request", 401: "unauthorized", 404: "not_found", 429: "rate_limited"}
 
 
 class Fault(BaseModel):
@@ -81,7 +82,7 @@ async def respond_with_fault(fault: Fault, app: ASGIApp, scope: Scope, receive: 
         await app(scope, receive, send)
         return
     if fault.executed:
-        await app(scope, receive, _into_the_void)
+        await app(scope, receive, _discard)
     if fault.cut:
         await cut(receive, send)
     else:
@@ -94,17 +95,11 @@ def _answer(fault: Fault) -> Response:
     if fault.body is not None:
         media_type, content = NONSENSE[fault.body]
         return Response(content, status_code=status, media_type=media_type, headers=headers)
-    message = "A fault was set for this endpoint."
-    return Json({"error": {"code": _code(status), "message": message}}, status_code=status, headers=headers)
+    code, message = _CODES.get(status, "server_error"), "A fault was set for this endpoint."
+    return Json({"error": {"code": code, "message": message}}, status_code=status, headers=headers)
 
 
-def _code(status: int) -> str:
-    return {400: "bad_request", 401: "unauthorized", 404: "not_found", 429: "rate_limited"}.get(
-        status, "server_error"
-    )
-
-
-async def _into_the_void(message: Message) -> None:
+async def _discard(message: Message) -> None:
     """An answer that nobody gets."""
 
 

@@ -12,10 +12,6 @@ from sandbox.slack.state.model import Channel, Json, Message, User
 TEAM = seed.TEAM
 
 
-def _user(user: User) -> Json:
-    return {"id": user.id, "username": user.name, "name": user.name, "team_id": user.team_id}
-
-
 def interaction(
     kind: str,
     *,
@@ -28,7 +24,7 @@ def interaction(
     """An interaction of a kind, with the fields that the kind has beside the common ones."""
     payload: Json = {
         "type": kind,
-        "user": _user(user),
+        "user": {"id": user.id, "username": user.name, "name": user.name, "team_id": user.team_id},
         "api_app_id": TEAM.app_id,
         "token": token,
         "team": {"id": TEAM.id, "domain": TEAM.domain},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import mimetypes
 import time
 from typing import Any
 
@@ -15,13 +16,7 @@ from sandbox.slack.state.model import Json
 from sandbox.slack.web_api.endpoint import abort
 from sandbox.slack.workspace import Workspace
 
-_PICTURES = {
-    ".png": "image/png",
-    ".jpg": "image/jpeg",
-    ".jpeg": "image/jpeg",
-    ".gif": "image/gif",
-    ".webp": "image/webp",
-}
+_PICTURES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
 _STATUS = {"expired_url": 404, "used_url": 404, "ratelimited": 429}
 
 
@@ -95,11 +90,10 @@ class Transfers:
         known, contents = self._file(request), self._workspace.world.contents
         if known is None or known["id"] not in contents:
             return web.Response(status=404, text="unknown file")
-        picture = _PICTURES.get(f".{known['name'].rpartition('.')[2].lower()}")
+        kind, encoding = mimetypes.guess_type(known["name"], strict=False)
         headers = {"Content-Security-Policy": "sandbox; default-src 'none'"}
-        if picture is None:
-            headers["Content-Disposition"] = "attachment"
-        kind = picture or "application/octet-stream"
+        if kind not in _PICTURES or encoding is not None:
+            kind, headers["Content-Disposition"] = "application/octet-stream", "attachment"
         return web.Response(body=contents[known["id"]], content_type=kind, headers=headers)
 
 
