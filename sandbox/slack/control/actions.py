@@ -93,8 +93,9 @@ async def command(workspace: Workspace, body: Body) -> Json:
 
 
 async def message(workspace: Workspace, body: Body) -> Json:
-    """`{text, user, channel, thread_ts, wait}`: post a message."""
-    user = _user(workspace, body)
+    """`{text, user, channel, thread_ts, wait}`: post a message; another app's bot can, too."""
+    bot = workspace.world.users.get(str(body.get("user")))
+    user = bot if bot and bot.is_bot and bot.id != seed.BOT.id else _user(workspace, body)
     channel = _channel(workspace, body, user)
     since = workspace.feed.number
     posted = workspace.people.post(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 from sandbox.slack.state import seed
 from sandbox.slack.state.errors import InvalidActionError
 from sandbox.slack.state.faults import Fault
-from sandbox.slack.state.model import Json
+from sandbox.slack.state.model import Json, User
 from sandbox.slack.workspace import Workspace
 
 Body = dict[str, Any]
@@ -33,6 +33,7 @@ async def request_url(workspace: Workspace, body: Body) -> Json:
 
 _SETTINGS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("messages_per_second", "answers_per_second", "tier_factor", "ack_seconds"), float),
+    "enterprise_id": str,
     **dict.fromkeys(("burst", "answers_burst"), int),
     **dict.fromkeys(("commands", "shortcuts"), tuple),
     "retry_seconds": lambda value: tuple(float(one) for one in value),
@@ -146,6 +147,20 @@ async def members(workspace: Workspace, body: Body) -> Json:
             workspace.events.member_left(leaving, channel=found)
     workspace.feed.publish("channels", {})
     return {"members": list(found.members)}
+
+
+async def user(workspace: Workspace, body: Body) -> Json:
+    """`{user, ...}`: change a user, or add one; any field of a user."""
+    known = {field.name for field in fields(User)} - {"id"}
+    changed = {name: value for name, value in body.items() if name != "user"}
+    if unknown := set(changed) - known:
+        raise InvalidActionError(
+            f"unknown: {', '.join(sorted(unknown))}; there are: {', '.join(sorted(known))}"
+        )
+    users, name = workspace.world.users, str(body["user"])
+    users[name] = replace(users.get(name) or User(id=name, name=name.lower(), real_name=name), **changed)
+    workspace.feed.publish("settings", {})
+    return {"user": users[name].to_slack()}
 
 
 async def event(workspace: Workspace, body: Body) -> Json:

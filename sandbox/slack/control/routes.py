@@ -43,6 +43,7 @@ ACTING: dict[str, Handler] = {
     "scopes": administration.scopes,
     "channel": administration.channel,
     "members": administration.members,
+    "user": administration.user,
     "event": administration.event,
 }
 

@@ -43,6 +43,8 @@ class Settings:
     """`None` as request address means that the bot is only reached by Socket Mode."""
 
     request_url: str | None
+    enterprise_id: str = ""
+    """The Enterprise organization that the workspace belongs to, as auth.test returns it."""
     scopes: frozenset[str] = seed.SCOPES
     revoked: bool = False
     messages_per_second: float = 1.0

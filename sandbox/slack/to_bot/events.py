@@ -49,7 +49,7 @@ class Events:
         }
         speaker = self._world.users[message.user]
         if speaker.is_bot:
-            spoken |= {"bot_id": f"B{message.user[1:]}", "team": speaker.team_id}
+            fields |= {"bot_id": f"B{message.user[1:]}", "team": speaker.team_id}
         if message.is_reply:
             fields["thread_ts"] = str(message.thread_ts)
         if seed.BOT.id not in channel.members:

@@ -14,8 +14,9 @@ def auth_test(call: Call) -> Json:
 
     https://docs.slack.dev/reference/methods/auth.test
     """
-    enterprise = call.settings.enterprise_id
+    enterprise = call.workspace.settings.enterprise_id
     return {
+        **({"enterprise_id": enterprise} if enterprise else {}),
         "url": f"{call.workspace.origin}/",
         "team": seed.TEAM.name,
         "user": seed.BOT.name,
