@@ -26,7 +26,7 @@ from tui.feed.tick import Tick, intervals
 from tui.model.board import Board, compose
 from tui.model.changes import between
 from tui.model.lines import ChangeLine
-from tui.system.gc_tuning import calm
+from tui.system.gc_tuning import tuned_gc
 
 Row = tuple[str, float, str, str, bool]
 
@@ -94,7 +94,7 @@ async def _many() -> list[Row]:
         upcoming = [snapshot]
         for _ in range(SECONDS):
             upcoming.append(stirred(upcoming[-1], dice))
-        with calm():
+        with tuned_gc():
             idle = await _idle()
             block, share = await _ticks(app, upcoming, board)
         rewrite = await _rewrite(app)
@@ -127,7 +127,7 @@ async def _ticks(app: DashboardApp, upcoming: list[Snapshot], board: Board) -> t
     lag.worst = 0.0
     began, cpu = time.perf_counter(), time.process_time()
     for number, snapshot in enumerate(upcoming[1:], start=1):
-        board, changed = await asyncio.to_thread(_work_out, before, snapshot, board)
+        board, changed = await asyncio.to_thread(_compose_board, before, snapshot, board)
         before = snapshot
         app.post_message(app.Ticked(Tick(snapshot=snapshot, board=board, changes=changed, beats=number)))
         await asyncio.sleep(max(0.0, began + number - time.perf_counter()))
@@ -139,7 +139,7 @@ async def _ticks(app: DashboardApp, upcoming: list[Snapshot], board: Board) -> t
     return max(blocks), share
 
 
-def _work_out(before: Snapshot, after: Snapshot, board: Board) -> tuple[Board, tuple[ChangeLine, ...]]:
+def _compose_board(before: Snapshot, after: Snapshot, board: Board) -> tuple[Board, tuple[ChangeLine, ...]]:
     made = compose(after, intervals=intervals(30), before=board)
     return made, between(before, after, at=datetime.now(UTC))
 

@@ -29,11 +29,11 @@ from shared.storage.database import parse_url
 from tests.bench.crowd import Lag, crowd
 from tests.bench.tui_terminal import dashboard
 from tui.app.dashboard import DashboardApp
-from tui.feed.history_access import Memory
+from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Poller
-from tui.feed.startup import BEHIND
+from tui.feed.startup import LATE_IMPORTS
 from tui.feed.tick import Tick
-from tui.system.gc_tuning import calm
+from tui.system.gc_tuning import tuned_gc
 
 DAYS = 30
 SECONDS = 36.0
@@ -131,12 +131,12 @@ class Dashboard:
                     base_url=f"http://127.0.0.1:{port}/v1", api_key="live_bench", pacer=LocalBudget()
                 )
             )
-            memory = Memory(await stack.enter_async_context(_history(folder)), workspace="acme")
+            history = HistoryAccess(await stack.enter_async_context(_history(folder)), workspace="acme")
             await stack.enter_async_context(self._app.run_test(size=(200, 50)))
-            stack.enter_context(calm())
-            poller = Poller(client=client, workspace="acme", poll_seconds=1, now=self._now, memory=memory)
+            stack.enter_context(tuned_gc())
+            poller = Poller(client=client, workspace="acme", poll_seconds=1, now=self._now, history=history)
             stack.push_async_callback(poller.aclose)
-            poller.start(self._deliver, past=await memory.recall(now=self._now()))
+            poller.start(self._deliver, past=await history.recall(now=self._now()))
             await asyncio.sleep(self._seconds / 10)
             widgets = self._widgets()
             await self._watch()
@@ -168,7 +168,7 @@ class Dashboard:
 
 
 if __name__ == "__main__":
-    for name in BEHIND:
+    for name in LATE_IMPORTS:
         importlib.import_module(name)  # as the real one does; settings are not needed here, but weigh as much
     logging.disable(logging.ERROR)  # time that flies is told as a clock that is set
     place, number, long = sys.argv[1:]

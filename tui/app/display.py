@@ -18,22 +18,22 @@ from textual.worker import Worker, WorkerState
 
 from shared.domain.health import DEFAULT, Thresholds
 from shared.text.sanitize import visible
-from tui.feed.history_access import Memory
-from tui.feed.pending_changes import Hands, Proof
+from tui.feed.history_access import HistoryAccess
+from tui.feed.pending_changes import Confirmation, PendingChanges
 from tui.feed.replay import Replay
 from tui.feed.tick import Tick
-from tui.feed.workspace_state import Feed, Station
+from tui.feed.workspace_state import Feed, WorkspaceState
 from tui.model import alarms
 from tui.model.all_workspaces import workspace_line
 from tui.model.board import unread
-from tui.screens.all_workspaces import EverythingScreen
+from tui.screens.all_workspaces import AllWorkspacesScreen
 from tui.screens.board import BoardScreen
-from tui.screens.detail_page import PageScreen
+from tui.screens.detail_page import DetailScreen
 from tui.screens.wall import WallScreen
-from tui.system.own_errors import Faults, OwnFault
-from tui.system.self_restart import CODE as RENEW
-from tui.system.self_restart import Resumed, is_due
-from tui.theme.error_boundary import Sturdy
+from tui.system.own_errors import ErrorLog, OwnError
+from tui.system.self_restart import CODE as RESTART
+from tui.system.self_restart import RestartState, is_due
+from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import PALETTES, UNICODE, Glyphs, theme
 
 logger = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class ShowingApp(Sturdy, App[int]):
+class ShowingApp(ErrorBoundary, App[int]):
     """What is seen: boards as they come, the wall, alarms, other moments; `feed` and `hands` may be missing."""
 
     CSS_PATH: ClassVar[Path] = Path(__file__).parents[1] / "theme" / "app.tcss"
@@ -62,43 +62,49 @@ class ShowingApp(Sturdy, App[int]):
         """A new board, and whose; the first workspace's where nothing is said."""
 
         tick: Tick
-        station: Station | None = None
+        state: WorkspaceState | None = None
 
     def __init__(
         self,
         *,
         workspace: str,
         feed: Feed | None = None,
-        hands: Hands | None = None,
+        pending_changes: PendingChanges | None = None,
         now: Callable[[], datetime] = utc_now,
         notice: str = "",
         glyphs: Glyphs = UNICODE,
-        memory: Memory | None = None,
+        history: HistoryAccess | None = None,
         wall: bool = False,
         folder: Path | None = None,
         thresholds: Thresholds = DEFAULT,
-        others: Sequence[Station] = (),
-        faults: Faults | None = None,
+        others: Sequence[WorkspaceState] = (),
+        faults: ErrorLog | None = None,
     ) -> None:
         super().__init__()
         self.now = now
-        self.here = Station(workspace=workspace, feed=feed, hands=hands, memory=memory, thresholds=thresholds)
-        self.stations = (self.here, *others)
+        self.here = WorkspaceState(
+            workspace=workspace,
+            feed=feed,
+            pending_changes=pending_changes,
+            history=history,
+            thresholds=thresholds,
+        )
+        self.states = (self.here, *others)
         self._glyphs = glyphs
         self._wall_first = wall
         self._folder = folder
         self._faults = faults
-        self._own_fault: OwnFault | None = None
+        self._own_fault: OwnError | None = None
         self._seen = ""
         self._replay: Replay | None = None
         self.remapped: Mapping[str, Mapping[str, str]] = {}
         self._alarms: tuple[str, ...] = ()
         self.alarmed: Callable[[Sequence[str]], object] = lambda _: None
         """Told of each alarm as it goes off."""
-        self.renew_at: time | None = None
-        self.resumes: Resumed | None = None
+        self.restart_at: time | None = None
+        self.restart_state: RestartState | None = None
         """What the next process is to begin with, once this one ends for its sake."""
-        self.took_over = False
+        self.continues = False
         """Whether the process before left its picture on the terminal."""
         self._began = now()
         self._day_theme = THEMES[0]
@@ -115,42 +121,40 @@ class ShowingApp(Sturdy, App[int]):
         if self._wall_first:
             self._begin_on_the_wall()
         self.set_interval(1.0, self._second, name="clock")
-        for number, station in enumerate(self.stations):
-            self.set_timer(number * STAGGER, partial(self._start, station)) if number else self._start(
-                station
-            )
+        for number, state in enumerate(self.states):
+            self.set_timer(number * STAGGER, partial(self._start, state)) if number else self._start(state)
 
-    def _start(self, station: Station) -> None:
-        if station.feed:
-            station.feed.start(lambda tick: self.post_message(self.Ticked(tick, station)))
+    def _start(self, state: WorkspaceState) -> None:
+        if state.feed:
+            state.feed.start(lambda tick: self.post_message(self.Ticked(tick, state)))
 
     async def on_unmount(self) -> None:
-        for station in self.stations:
-            if station.feed:
-                await station.feed.aclose()
+        for state in self.states:
+            if state.feed:
+                await state.feed.aclose()
 
     # -- ticks in --------------------------------------------------------------------------------------
 
     @on(Ticked)
     def _ticked(self, message: Ticked) -> None:
-        tick, station = message.tick, message.station or self.stations[0]
-        self._raise_alarms(tick, station)
-        station.take(tick)
-        if station.hands:
-            for proof in station.hands.settle(tick.snapshot):
-                self._prove(proof, station)
-        if station is self.here:
+        tick, state = message.tick, message.state or self.states[0]
+        self._raise_alarms(tick, state)
+        state.take(tick)
+        if state.pending_changes:
+            for proof in state.pending_changes.confirm(tick.snapshot):
+                self._report(proof, state)
+        if state is self.here:
             self._show()
-        self._say_workspaces()
+        self._show_workspace_bar()
         self._show_everything()
 
-    def _say_workspaces(self) -> None:
+    def _show_workspace_bar(self) -> None:
         """How the others stand is seen from each board."""
-        if len(self.stations) > 1 and self.board_screen.is_mounted:
+        if len(self.states) > 1 and self.board_screen.is_mounted:
             now = self.now()
-            lines = [workspace_line(one.workspace, one.board, now=now) for one in self.stations]
+            lines = [workspace_line(one.workspace, one.board, now=now) for one in self.states]
             standing = [(line.workspace, line.tone) for line in lines]
-            self.board_screen.workspaces.say(standing, here=self.here.workspace)
+            self.board_screen.workspaces.show(standing, here=self.here.workspace)
 
     def _show_everything(self) -> None:
         """The screen of all workspaces, where it is the one that is seen."""
@@ -166,25 +170,25 @@ class ShowingApp(Sturdy, App[int]):
             self.board_screen.show(board, changes=changed, beats=beats, now=self.now())
             if isinstance(self.screen, WallScreen) and self.screen.is_mounted:
                 self.screen.show(board, changes=changed, beats=beats, alarms=self._alarms, now=self.now())
-            elif isinstance(self.screen, PageScreen) and self.screen.is_mounted:
+            elif isinstance(self.screen, DetailScreen) and self.screen.is_mounted:
                 self.screen.show(board, changes=changed, beats=beats, now=self.now())
 
     def _second(self) -> None:
         """Ages and clocks; only of what can be seen."""
-        self._renew()
+        self._restart_if_due()
         if isinstance(self.screen, WallScreen) and self.screen.is_mounted:
             self.screen.tick(self.now(), alarms=self._alarms, notices=self._notices())
             self._dim()
-        elif isinstance(self.screen, EverythingScreen) and self.screen.is_mounted:
+        elif isinstance(self.screen, AllWorkspacesScreen) and self.screen.is_mounted:
             self.screen.tick(self.now(), alarms=self._alarms)
             if self.screen.is_wall:
                 self._dim()
-        elif isinstance(self.screen, PageScreen) and self.screen.is_mounted and not self._replay:
+        elif isinstance(self.screen, DetailScreen) and self.screen.is_mounted and not self._replay:
             self.screen.tick(self.now(), beats=self.here.last.beats if self.here.last else 0)
         elif self.board_screen.is_mounted:
             at = self._replay.at if self._replay else self.now()
             self.board_screen.tick(at, alarms=self._alarms, notices=self._notices())
-            self._say_workspaces()
+            self._show_workspace_bar()
 
     def remap(self, keys: Mapping[str, str]) -> None:
         """Other keys, by `undo` (the board's) or `page.hours`; the foot line follows."""
@@ -197,7 +201,7 @@ class ShowingApp(Sturdy, App[int]):
         self.remapped = groups
         self.board_screen.remapped = groups.get("board", {})
 
-    def wear(self, name: str) -> None:
+    def use_theme(self, name: str) -> None:
         if name in PALETTES:
             self.theme = name
 
@@ -206,44 +210,44 @@ class ShowingApp(Sturdy, App[int]):
     def acknowledge(self) -> None:
         """Somebody has seen the alarms, or what is amiss with the dashboard itself."""
         if not self._alarms:
-            self._own_fault, self._seen = None, self.here.memory.notice if self.here.memory else ""
+            self._own_fault, self._seen = None, self.here.history.notice if self.here.history else ""
         self._alarms = ()
         self._second()
 
     def _want_seen(self) -> None:
         self.acknowledge()
 
-    def _raise_alarms(self, tick: Tick, station: Station) -> None:
+    def _raise_alarms(self, tick: Tick, state: WorkspaceState) -> None:
         """On the edge only: once told, it stays until seen, and is not told again."""
-        found = alarms.edges(station.last.board if station.last else None, tick.board)
-        if len(self.stations) > 1:
-            found = tuple(f"{station.workspace}: {one}" for one in found)
+        found = alarms.new_alarms(state.last.board if state.last else None, tick.board)
+        if len(self.states) > 1:
+            found = tuple(f"{state.workspace}: {one}" for one in found)
         if found:
             self._alarms = (*found, *self._alarms)[:MOST_ALARMS]
             self.bell()
             self.alarmed(found)
 
-    def resume(self, state: Resumed) -> None:
-        self.took_over = True
+    def resume(self, state: RestartState) -> None:
+        self.continues = True
         self._alarms, self._wall_first = state.alarms, state.wall or self._wall_first
-        self.wear(state.theme)
+        self.use_theme(state.theme)
 
-    def _renew(self) -> None:
+    def _restart_if_due(self) -> None:
         """At the quiet hour make way for a new process, unless somebody is being asked something."""
         on_wall = self.screen is self.wall
         if (on_wall or self.screen is self.board_screen) and is_due(
-            self.renew_at, began=self._began, now=self.now()
+            self.restart_at, began=self._began, now=self.now()
         ):
             theme = self._day_theme if on_wall else self.theme
-            self.resumes = Resumed(wall=on_wall, theme=theme, alarms=self._alarms)
-            self.exit(return_code=RENEW)
+            self.restart_state = RestartState(wall=on_wall, theme=theme, alarms=self._alarms)
+            self.exit(return_code=RESTART)
 
     def _begin_on_the_wall(self) -> None:
         self._want_wall()
 
     def _want_wall(self) -> None:
         self._day_theme = self.theme
-        self.push_screen(self.wall, lambda _: self.wear(self._day_theme))
+        self.push_screen(self.wall, lambda _: self.use_theme(self._day_theme))
         self.wall.call_after_refresh(self._show)
 
     def _dim(self) -> None:
@@ -254,8 +258,8 @@ class ShowingApp(Sturdy, App[int]):
         if self.theme != wanted:
             self.theme = wanted
 
-    def _prove(self, proof: Proof, station: Station) -> None:
-        whose = "" if station is self.here else f"{station.workspace}: "
+    def _report(self, proof: Confirmation, state: WorkspaceState) -> None:
+        whose = "" if state is self.here else f"{state.workspace}: "
         label = whose + visible(proof.wish.sequence.label)
         if proof.holds:
             self.notify(f"{label} is {proof.status}; u takes it back", timeout=8, markup=False)
@@ -267,7 +271,7 @@ class ShowingApp(Sturdy, App[int]):
 
     def _notices(self) -> tuple[str, ...]:
         own = self._own_fault.words(self.now()) if self._own_fault else ""
-        history = self.here.memory.notice if self.here.memory else ""
+        history = self.here.history.notice if self.here.history else ""
         return tuple(said for said in (own, history if history != self._seen else "") if said)
 
     def _handle_exception(self, error: Exception) -> None:

@@ -10,15 +10,15 @@ from textual import events, on, work
 
 from tui.app.display import ShowingApp
 from tui.feed.replay import Replay
-from tui.feed.trend_plots import Curves
-from tui.feed.workspace_state import Station
+from tui.feed.trend_plots import TrendPlots
+from tui.feed.workspace_state import WorkspaceState
 from tui.model import changes, time_input
 from tui.model.keys import PAGE, foot_of
-from tui.model.page_content import Page, Spot, limit_words
-from tui.screens.all_workspaces import EverythingScreen
-from tui.screens.detail_page import PageScreen
+from tui.model.page_content import Page, PageRef, limit_facts
+from tui.screens.all_workspaces import AllWorkspacesScreen
+from tui.screens.detail_page import DetailScreen
 from tui.screens.prompt import Prompt
-from tui.widgets.workspace_bar import Workspaces
+from tui.widgets.workspace_bar import WorkspaceBar
 
 AWAY = timedelta(minutes=2)
 """Who presses nothing for so long has looked away."""
@@ -47,57 +47,57 @@ class TravellingApp(ShowingApp):
 
     # -- down into a line ------------------------------------------------------------------------------
 
-    def travel(self, spot: Spot) -> None:
+    def travel(self, ref: PageRef) -> None:
         """Open the page of a spot, over the board."""
         board = self.board_screen.board
         if board is None:
             return
-        screen = PageScreen(glyphs=self._glyphs, foot=foot_of(PAGE, remapped=self.remapped.get("page")))
+        screen = DetailScreen(glyphs=self._glyphs, foot=foot_of(PAGE, remapped=self.remapped.get("page")))
         self.push_screen(screen)
         screen.call_after_refresh(
             lambda: screen.open(
-                spot, board=board, changes=self.board_screen.changes, beats=self.board_screen.beats
+                ref, board=board, changes=self.board_screen.changes, beats=self.board_screen.beats
             )
         )
 
     def _want_domains(self) -> None:
-        self.travel(Spot(kind="domains"))
+        self.travel(PageRef(kind="domains"))
 
-    @on(PageScreen.Looked)
-    def _looked(self, message: PageScreen.Looked) -> None:
-        if isinstance(self.screen, PageScreen):
-            self._read_plot(self.screen, message.spot)
-            if message.spot.kind == "inbox" and self.here.feed and not self._replay:
-                self._read_today(self.screen, message.spot)
+    @on(DetailScreen.DataNeeded)
+    def _data_needed(self, message: DetailScreen.DataNeeded) -> None:
+        if isinstance(self.screen, DetailScreen):
+            self._read_plot(self.screen, message.ref)
+            if message.ref.kind == "inbox" and self.here.feed and not self._replay:
+                self._read_today(self.screen, message.ref)
 
     @work(exclusive=True, group="plot", exit_on_error=False)
-    async def _read_plot(self, screen: PageScreen, spot: Spot) -> None:
-        metric, shown, memory = screen.metric, screen.page, self.here.memory
+    async def _read_plot(self, screen: DetailScreen, ref: PageRef) -> None:
+        metric, shown, history = screen.metric, screen.page, self.here.history
         if metric is None or shown is None:
             return
-        if memory is None:
-            screen.say_plot(spot, None, ahead=())
+        if history is None:
+            screen.show_plot(ref, None, ahead=())
             return
-        plot, ahead = await Curves(memory=memory, thresholds=self.here.thresholds).plot(
+        plot, ahead = await TrendPlots(history=history, thresholds=self.here.thresholds).plot(
             metric, keys=shown.keys, over=screen.range, points=screen.plot.columns, now=self._moment
         )
-        screen.say_plot(spot, plot, ahead=ahead)
+        screen.show_plot(ref, plot, ahead=ahead)
 
     @work(exclusive=True, group="today", exit_on_error=False)
-    async def _read_today(self, screen: PageScreen, spot: Spot) -> None:
+    async def _read_today(self, screen: DetailScreen, ref: PageRef) -> None:
         """One request more, for the inbox that somebody looks at."""
         assert self.here.feed
-        sent = (await self.here.feed.sent_today()).get(spot.key)
+        sent = (await self.here.feed.sent_today()).get(ref.key)
         shown = screen.page
         if shown and shown.inbox:
             now = self.now()
             since = now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
             limit = shown.inbox.inbox.daily_limit
-            screen.say_today(spot, limit_words(sent, limit, since=since, now=now))
+            screen.show_today(ref, limit_facts(sent, limit, since=since, now=now))
 
     @property
     def shown_page(self) -> Page | None:
-        return self.screen.page if isinstance(self.screen, PageScreen) else None
+        return self.screen.page if isinstance(self.screen, DetailScreen) else None
 
     @property
     def _moment(self) -> datetime:
@@ -105,20 +105,20 @@ class TravellingApp(ShowingApp):
 
     # -- another workspace -----------------------------------------------------------------------------
 
-    def go_to(self, station: Station) -> None:
+    def go_to(self, state: WorkspaceState) -> None:
         """Another workspace's board; what was asked of the lists, and the past, stay behind."""
-        if station is self.here:
+        if state is self.here:
             return
         self._want_live()
-        self.here = station
-        self.board_screen.move_to(station.workspace)
-        self.wall.move_to(station.workspace)
+        self.here = state
+        self.board_screen.move_to(state.workspace)
+        self.wall.move_to(state.workspace)
         self._show()
-        self._say_workspaces()
+        self._show_workspace_bar()
 
-    @on(Workspaces.Chosen)
-    def _chosen(self, message: Workspaces.Chosen) -> None:
-        self.go_to(next(one for one in self.stations if one.workspace == message.workspace))
+    @on(WorkspaceBar.Chosen)
+    def _chosen(self, message: WorkspaceBar.Chosen) -> None:
+        self.go_to(next(one for one in self.states if one.workspace == message.workspace))
 
     def _want_next_workspace(self) -> None:
         self._go_by(1)
@@ -127,38 +127,38 @@ class TravellingApp(ShowingApp):
         self._go_by(-1)
 
     def _go_by(self, by: int) -> None:
-        at = self.stations.index(self.here)
-        self.go_to(self.stations[(at + by) % len(self.stations)])
+        at = self.states.index(self.here)
+        self.go_to(self.states[(at + by) % len(self.states)])
 
     def _want_everything(self) -> None:
         self._open_everything(wall=False)
 
     def _open_everything(self, *, wall: bool) -> None:
-        screen = EverythingScreen(glyphs=self._glyphs, began=self.now(), wall=wall)
+        screen = AllWorkspacesScreen(glyphs=self._glyphs, began=self.now(), wall=wall)
         self._day_theme = self.theme
-        self.push_screen(screen, lambda _: self.wear(self._day_theme))
+        self.push_screen(screen, lambda _: self.use_theme(self._day_theme))
         screen.call_after_refresh(self._show_everything)
 
-    @on(EverythingScreen.WallWanted)
+    @on(AllWorkspacesScreen.WallWanted)
     def _all_on_a_wall(self) -> None:
         self._open_everything(wall=True)
 
     def _begin_on_the_wall(self) -> None:
         """Several workspaces share a wall; `w` on a board is that workspace's own."""
-        if len(self.stations) > 1:
+        if len(self.states) > 1:
             self._open_everything(wall=True)
         else:
             self._want_wall()
 
     def _show_everything(self) -> None:
-        if isinstance(self.screen, EverythingScreen) and self.screen.is_mounted:
-            self.screen.show(self.stations, now=self.now(), alarms=self._alarms)
+        if isinstance(self.screen, AllWorkspacesScreen) and self.screen.is_mounted:
+            self.screen.show(self.states, now=self.now(), alarms=self._alarms)
 
-    @on(EverythingScreen.Entered)
-    def _entered(self, message: EverythingScreen.Entered) -> None:
-        self.go_to(message.station)
-        if message.spot:
-            self.call_after_refresh(partial(self.travel, message.spot))
+    @on(AllWorkspacesScreen.Entered)
+    def _entered(self, message: AllWorkspacesScreen.Entered) -> None:
+        self.go_to(message.state)
+        if message.ref:
+            self.call_after_refresh(partial(self.travel, message.ref))
 
     # -- another moment --------------------------------------------------------------------------------
 
@@ -189,40 +189,40 @@ class TravellingApp(ShowingApp):
 
     @work(exclusive=True, group="replay", exit_on_error=False)
     async def _look(self, move: Callable[[Replay], Replay]) -> None:
-        station = self.here
-        if station.memory is None:
+        state = self.here
+        if state.history is None:
             self.notify("There is no history here.", severity="warning")
             return
-        replay = move(self._replay or await Replay.open(station.memory, now=self.now()))
+        replay = move(self._replay or await Replay.open(state.history, now=self.now()))
         board = None
         if not replay.live:
-            board = await replay.board(station.memory, like=station.last, thresholds=station.thresholds)
-        if station is not self.here:
+            board = await replay.board(state.history, like=state.last, thresholds=state.thresholds)
+        if state is not self.here:
             return
         if board is None:
             self._want_live()
             return
         self._replay = replay
         self.board_screen.replay(replay.words(self.now()))
-        past = tuple(change for change in station.changes if change.at <= replay.at)
+        past = tuple(change for change in state.changes if change.at <= replay.at)
         self.board_screen.show(board, changes=past, beats=0, now=replay.at)
 
     @work(exclusive=True, group="difference", exit_on_error=False)
     async def _want_difference(self) -> None:
-        from tui.screens.card_dialog import CardScreen
+        from tui.screens.card_dialog import CardDialog
 
-        station, replay = self.here, self._replay
-        if replay is None or station.memory is None or station.last is None:
+        state, replay = self.here, self._replay
+        if replay is None or state.history is None or state.last is None:
             self.notify(
                 "Go to another moment first: [ steps back, @ seeks a time.", severity="warning", markup=False
             )
             return
-        then = await station.memory.snapshot_at(replay.at)
+        then = await state.history.snapshot_at(replay.at)
         if then is None:
             return
-        lines = changes.between(then, station.last.snapshot, at=self.now())
+        lines = changes.between(then, state.last.snapshot, at=self.now())
         await self.push_screen_wait(
-            CardScreen(time_input.difference(lines, since=replay.at, now=self.now()), glyphs=self._glyphs)
+            CardDialog(time_input.difference(lines, since=replay.at, now=self.now()), glyphs=self._glyphs)
         )
 
     def _want_live(self) -> None:

@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui.app.dashboard import DashboardApp, utc_now
-from tui.feed.pending_changes import Hands
-from tui.feed.startup import Opening, OpenRecords
-from tui.feed.workspace_state import Station
-from tui.system.alarm_command import Caller
-from tui.system.fast_start import Glimpse, look
-from tui.system.gc_tuning import calm
+from tui.feed.pending_changes import PendingChanges
+from tui.feed.startup import OpenRecords, ServiceFeed
+from tui.feed.workspace_state import WorkspaceState
+from tui.system.alarm_command import AlarmCommand
+from tui.system.fast_start import StartSettings, read_start_settings
+from tui.system.gc_tuning import tuned_gc
 from tui.system.logfile import logging_to
-from tui.system.own_errors import Faults
-from tui.system.self_restart import Resumed, hour, start_anew
-from tui.system.terminal import watched
-from tui.system.terminal_handover import LastingDriver, given_back
-from tui.system.watchdog import watched_over
+from tui.system.own_errors import ErrorLog
+from tui.system.self_restart import RestartState, hour, restart
+from tui.system.terminal import exit_when_terminal_gone
+from tui.system.terminal_handover import HandoverDriver, restored_terminal
+from tui.system.watchdog import systemd_notified
 from tui.theme.palette import ASCII, UNICODE, Glyphs
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
+class DashboardOptions:
     """The `[dashboard]` section: what it understands, with what holds when nothing is said."""
 
     theme: str = ""
@@ -41,7 +41,7 @@ class Wishes:
     alarm_command: str = ""
 
     @classmethod
-    def of(cls, section: Mapping[str, Any]) -> Wishes:
+    def of(cls, section: Mapping[str, Any]) -> DashboardOptions:
         """Read the section; what has the wrong type is left at its default."""
         keys = section.get("keys")
         return cls(
@@ -79,86 +79,97 @@ async def run_dashboard(
 
     Raises what `load` raises: before the first paint where a glimpse of `config` and `environ` does not do.
     """
-    resumed = Resumed.of(environ)
-    with given_back(wanted=resumed is not None):
-        app, openings = _made(
+    resumed = RestartState.of(environ)
+    with restored_terminal(wanted=resumed is not None):
+        app, feeds = _made(
             load,
-            glimpses=_glimpses(load, look(config=config, environ=environ, workspace=workspace), workspace),
+            all_start_settings=_start_settings(
+                load, read_start_settings(config=config, environ=environ, workspace=workspace), workspace
+            ),
             open_records=open_records,
             wall=wall,
             notice=notice,
         )
-        await _shown(app, openings[0].glimpse, environ=environ, resumed=resumed)
-        if openings[0].failure:
-            raise openings[0].failure
-    if app.resumes:
-        with given_back():
-            start_anew(app.resumes)
+        await _shown(app, feeds[0].start_settings, environ=environ, resumed=resumed)
+        if feeds[0].failure:
+            raise feeds[0].failure
+    if app.restart_state:
+        with restored_terminal():
+            restart(app.restart_state)
     return app.return_code or 0
 
 
 def _made(
     load: Callable[[], Settings],
     *,
-    glimpses: Sequence[Glimpse],
+    all_start_settings: Sequence[StartSettings],
     open_records: OpenRecords | None,
     wall: bool,
     notice: str,
-) -> tuple[DashboardApp, Sequence[Opening]]:
+) -> tuple[DashboardApp, Sequence[ServiceFeed]]:
     """The app and what feeds it, one for each workspace."""
-    first, *others = openings = tuple(
-        Opening(load, glimpse=one, open_records=open_records, now=utc_now) for one in glimpses
+    first, *others = feeds = tuple(
+        ServiceFeed(load, start_settings=one, open_records=open_records, now=utc_now)
+        for one in all_start_settings
     )
-    wishes = Wishes.of(first.glimpse.section)
+    wishes = DashboardOptions.of(first.start_settings.section)
     app = DashboardApp(
-        workspace=first.glimpse.workspace,
+        workspace=first.start_settings.workspace,
         feed=first,
-        hands=Hands(first.run, now=utc_now, read_only=wishes.read_only),
+        pending_changes=PendingChanges(first.run, now=utc_now, read_only=wishes.read_only),
         notice=notice,
         glyphs=_glyphs(wishes),
         wall=wall,
-        folder=first.glimpse.state / "exports",
-        others=[_station(feed, wishes=wishes) for feed in others],
-        faults=Faults(),
+        folder=first.start_settings.state / "exports",
+        others=[_state(feed, wishes=wishes) for feed in others],
+        faults=ErrorLog(),
     )
-    for feed, station in zip(openings, app.stations, strict=True):
-        feed.station, feed.leave = station, app.exit
-    return app, openings
+    for feed, state in zip(feeds, app.states, strict=True):
+        feed.state, feed.leave = state, app.exit
+    return app, feeds
 
 
 async def _shown(
-    app: DashboardApp, glimpse: Glimpse, *, environ: Mapping[str, str], resumed: Resumed | None
+    app: DashboardApp,
+    start_settings: StartSettings,
+    *,
+    environ: Mapping[str, str],
+    resumed: RestartState | None,
 ) -> None:
     """Until it is left, with all that belongs to a real terminal."""
-    wishes = Wishes.of(glimpse.section)
-    app.wear(wishes.theme)
+    wishes = DashboardOptions.of(start_settings.section)
+    app.use_theme(wishes.theme)
     app.remap(wishes.keys or {})
     if resumed:
         app.resume(resumed)
     if "TEXTUAL_DRIVER" not in environ:
-        app.driver_class = LastingDriver
-    caller = Caller(wishes.alarm_command)
-    app.alarmed, app.renew_at = caller.call, hour(wishes.refresh_at)
+        app.driver_class = HandoverDriver
+    caller = AlarmCommand(wishes.alarm_command)
+    app.alarmed, app.restart_at = caller.call, hour(wishes.refresh_at)
     level = environ.get("OUTREACH_LOG_LEVEL", "").strip() or "INFO"
-    with logging_to(glimpse.state / "dashboard.log", level=level), calm():
-        async with watched(lambda: app.exit(return_code=1)), watched_over(environ), caller.open():
+    with logging_to(start_settings.state / "dashboard.log", level=level), tuned_gc():
+        async with (
+            exit_when_terminal_gone(lambda: app.exit(return_code=1)),
+            systemd_notified(environ),
+            caller.open(),
+        ):
             await _until_left(app)
 
 
-def _glimpses(
-    load: Callable[[], Settings], glimpse: Glimpse | None, workspace: str | None
-) -> tuple[Glimpse, ...]:
-    if glimpse:
-        return (glimpse,)
-    return glimpses_of(load(), workspace)
+def _start_settings(
+    load: Callable[[], Settings], start_settings: StartSettings | None, workspace: str | None
+) -> tuple[StartSettings, ...]:
+    if start_settings:
+        return (start_settings,)
+    return start_settings_of(load(), workspace)
 
 
-def glimpses_of(settings: Settings, workspace: str | None) -> tuple[Glimpse, ...]:
+def start_settings_of(settings: Settings, workspace: str | None) -> tuple[StartSettings, ...]:
     """One for each workspace of the settings, that which was named first, or else the default."""
     here = settings.workspace(workspace)
     places = (here, *(place for place in settings.workspaces.values() if place is not here))
     return tuple(
-        Glimpse(
+        StartSettings(
             workspace=place.name,
             state=settings.state_dir,
             poll_seconds=settings.poll_seconds,
@@ -168,11 +179,11 @@ def glimpses_of(settings: Settings, workspace: str | None) -> tuple[Glimpse, ...
     )
 
 
-def _station(feed: Opening, *, wishes: Wishes) -> Station:
-    hands = Hands(feed.run, now=utc_now, read_only=wishes.read_only)
-    return Station(workspace=feed.glimpse.workspace, feed=feed, hands=hands)
+def _state(feed: ServiceFeed, *, wishes: DashboardOptions) -> WorkspaceState:
+    pending_changes = PendingChanges(feed.run, now=utc_now, read_only=wishes.read_only)
+    return WorkspaceState(workspace=feed.start_settings.workspace, feed=feed, pending_changes=pending_changes)
 
 
-def _glyphs(wishes: Wishes) -> Glyphs:
+def _glyphs(wishes: DashboardOptions) -> Glyphs:
     speaks = (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
     return ASCII if wishes.ascii or not speaks else UNICODE

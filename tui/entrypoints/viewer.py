@@ -18,24 +18,24 @@ from shared.history import History
 from shared.storage.database import parse_url
 from tui.app.dashboard import DashboardApp, utc_now
 from tui.entrypoints.relay import read_frame, write_frame
-from tui.feed.history_access import Memory, Recollection
-from tui.feed.pending_changes import Hands
+from tui.feed.history_access import HistoryAccess, RecalledState
+from tui.feed.pending_changes import PendingChanges
 from tui.feed.tick import Tick
-from tui.feed.workspace_state import Station
+from tui.feed.workspace_state import WorkspaceState
 from tui.model import changes
 from tui.model.board import Board, compose
-from tui.system.gc_tuning import calm
+from tui.system.gc_tuning import tuned_gc
 from tui.theme.palette import ASCII, UNICODE
 
 logger = logging.getLogger(__name__)
 
-PATIENCE = 15.0
+TIMEOUT = 15.0
 """Seconds for an answer of the one poller."""
 LOOK_BACK = 60.0
 """Seconds between readings of the history."""
 
 
-class Following:
+class RelayFeed:
     """The feed of one workspace: snapshots come in by `take`, boards go out."""
 
     def __init__(
@@ -43,14 +43,14 @@ class Following:
         *,
         workspace: str,
         intervals: Mapping[str, float],
-        memory: Memory,
+        history: HistoryAccess,
         bad: Thresholds,
         ask: Callable[[Mapping[str, Any]], Awaitable[None]],
     ) -> None:
         self._snapshot = Snapshot(workspace=workspace)
         self._beats = 0
         self._intervals = intervals
-        self._memory = memory
+        self._history = history
         self._thresholds = bad
         self._ask = ask
         self._sent: Mapping[str, int | None] = {}
@@ -66,14 +66,14 @@ class Following:
     def start(self, deliver: Callable[[Tick], object]) -> None:
         self._task = asyncio.create_task(self._run(deliver), name="dashboard-following")
 
-    def hurry(self, *names: str) -> None:
+    def read_now(self, *names: str) -> None:
         """The one poller keeps its own time, whoever looks."""
 
     async def sent_today(self) -> Mapping[str, int | None]:
         """Asked of the one poller, for which it is one request a minute at most, whoever looks."""
         self._answered.clear()
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(TIMEOUT):
                 await self._ask({"sent_today": self._snapshot.workspace})
                 await self._answered.wait()
         except (TimeoutError, OSError):
@@ -90,7 +90,7 @@ class Following:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def _run(self, deliver: Callable[[Tick], object]) -> None:
-        past = await self._memory.recall(now=utc_now())
+        past = await self._history.recall(now=utc_now())
         looked_at, shown, board = utc_now(), Snapshot(workspace=self._snapshot.workspace), None
         remembered = past.changes
         while True:
@@ -98,13 +98,13 @@ class Following:
             self._news.clear()
             now, snapshot, beats = utc_now(), self._snapshot, self._beats
             if (now - looked_at).total_seconds() > LOOK_BACK:
-                past, looked_at = Recollection(trends=await self._memory.trends(now=now)), now
-            board = await asyncio.to_thread(self._work_out, snapshot, board, past)
+                past, looked_at = RecalledState(trends=await self._history.trends(now=now)), now
+            board = await asyncio.to_thread(self._compose_board, snapshot, board, past)
             news = changes.between(shown, snapshot, at=now)
             deliver(Tick(snapshot=snapshot, board=board, changes=(*news, *remembered), beats=beats))
             shown, remembered = snapshot, ()
 
-    def _work_out(self, snapshot: Snapshot, before: Board | None, past: Recollection) -> Board:
+    def _compose_board(self, snapshot: Snapshot, before: Board | None, past: RecalledState) -> Board:
         return compose(
             snapshot,
             intervals=self._intervals,
@@ -131,13 +131,13 @@ async def view(socket: Path) -> int:
     if greeting is None:
         return 1
     async with AsyncExitStack() as stack:
-        feeds: dict[str, Following] = {}
+        feeds: dict[str, RelayFeed] = {}
         ask = partial(write_frame, writer)
-        stations = [await _station(stack, one, greeting, feeds, ask=ask) for one in greeting["workspaces"]]
-        app = _app(stations, greeting)
+        states = [await _state(stack, one, greeting, feeds, ask=ask) for one in greeting["workspaces"]]
+        app = _app(states, greeting)
         following = asyncio.create_task(_follow(reader, feeds, app), name="viewer-following")
         try:
-            with calm():
+            with tuned_gc():
                 await app.run_async()
         finally:
             following.cancel()
@@ -146,44 +146,50 @@ async def view(socket: Path) -> int:
     return app.return_code or 0
 
 
-async def _station(
+async def _state(
     stack: AsyncExitStack,
     one: Mapping[str, Any],
     greeting: Mapping[str, Any],
-    feeds: dict[str, Following],
+    feeds: dict[str, RelayFeed],
     *,
     ask: Callable[[Mapping[str, Any]], Awaitable[None]],
-) -> Station:
+) -> WorkspaceState:
     thresholds = Thresholds(healthy=one["healthy"], bad=one["bad"])
-    history = await stack.enter_async_context(History(parse_url(greeting["history"]), thresholds=thresholds))
-    memory = Memory(history, workspace=one["name"])
-    feed = Following(
-        workspace=one["name"], intervals=greeting["intervals"], memory=memory, bad=thresholds, ask=ask
+    store = await stack.enter_async_context(History(parse_url(greeting["history"]), thresholds=thresholds))
+    history = HistoryAccess(store, workspace=one["name"])
+    feed = RelayFeed(
+        workspace=one["name"], intervals=greeting["intervals"], history=history, bad=thresholds, ask=ask
     )
     feeds[one["name"]] = feed
-    hands = Hands(_only_shown, now=utc_now, read_only=True)
-    return Station(workspace=one["name"], feed=feed, hands=hands, memory=memory, thresholds=thresholds)
+    pending_changes = PendingChanges(_only_shown, now=utc_now, read_only=True)
+    return WorkspaceState(
+        workspace=one["name"],
+        feed=feed,
+        pending_changes=pending_changes,
+        history=history,
+        thresholds=thresholds,
+    )
 
 
-def _app(stations: list[Station], greeting: Mapping[str, Any]) -> DashboardApp:
-    first, *others = stations
+def _app(states: list[WorkspaceState], greeting: Mapping[str, Any]) -> DashboardApp:
+    first, *others = states
     app = DashboardApp(
         workspace=first.workspace,
         feed=first.feed,
-        hands=first.hands,
-        memory=first.memory,
+        pending_changes=first.pending_changes,
+        history=first.history,
         notice="read only",
         glyphs=ASCII if greeting["ascii"] else UNICODE,
         wall=greeting["wall"],
         thresholds=first.thresholds,
         others=others,
     )
-    app.wear(greeting["theme"])
+    app.use_theme(greeting["theme"])
     app.remap(greeting["keys"])
     return app
 
 
-async def _follow(reader: asyncio.StreamReader, feeds: Mapping[str, Following], app: DashboardApp) -> None:
+async def _follow(reader: asyncio.StreamReader, feeds: Mapping[str, RelayFeed], app: DashboardApp) -> None:
     """Hand out what comes; when nothing more can come, the viewer ends, instead of showing the past as the present."""
     while (frame := await read_frame(reader)) is not None:
         feed = feeds[frame["name"]]

@@ -24,10 +24,10 @@ from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 
 from tui.app.dashboard import utc_now
-from tui.app.run import Wishes, glimpses_of
+from tui.app.run import DashboardOptions, start_settings_of
 from tui.entrypoints.relay import Relay
-from tui.feed.poll_intervals import Rhythm
-from tui.feed.startup import Opening, OpenRecords
+from tui.feed.poll_intervals import PollIntervals
+from tui.feed.startup import OpenRecords, ServiceFeed
 
 if TYPE_CHECKING:
     from shared.settings import Settings
@@ -38,7 +38,7 @@ HOST = "127.0.0.1"
 NAMES = frozenset({HOST, "localhost"})
 MOST_VIEWERS = 12
 """Each is a process of some 60 MB."""
-PATIENCE = 3.0
+TIMEOUT = 3.0
 """Seconds that a viewer has to end in order."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; font-src 'self'; img-src 'self' data:; "
@@ -66,9 +66,10 @@ async def serve(
         path = Path(folder) / "feed"
         relay = Relay(_greeting(settings, workspace=workspace, wall=wall))
         async with relay.serving(path), _polling(settings, relay, workspace=workspace, stop=stop):
-            viewer = (sys.executable, "-P", "-m", "outreach_ops", "dashboard", "--follow", str(path))
-            pages = _Pages(command=f"exec {shlex.join(viewer)}")
-            runner = web.AppRunner(pages.application(), access_log=None, shutdown_timeout=PATIENCE)
+            pages = _Pages(
+                command=f"exec {shlex.quote(sys.executable)} -m tui.entrypoints.viewer {shlex.quote(str(path))}"
+            )
+            runner = web.AppRunner(pages.application(), access_log=None, shutdown_timeout=TIMEOUT)
             await runner.setup()
             try:
                 await web.SockSite(runner, listening).start()
@@ -81,15 +82,15 @@ async def serve(
 
 def _greeting(settings: Settings, *, workspace: str | None, wall: bool) -> Mapping[str, Any]:
     """What a viewer must know; it goes over a socket that only the owner can reach, and holds no key."""
-    wishes = Wishes.of(settings.dashboard)
-    places = [settings.workspace(one.workspace) for one in glimpses_of(settings, workspace)]
+    wishes = DashboardOptions.of(settings.dashboard)
+    places = [settings.workspace(one.workspace) for one in start_settings_of(settings, workspace)]
     return {
         "workspaces": [
             {"name": place.name, "healthy": place.thresholds.healthy, "bad": place.thresholds.bad}
             for place in places
         ],
         "history": settings.history_database.render_as_string(hide_password=False),
-        "intervals": dict(Rhythm.of(settings.poll_seconds, settings.dashboard).seconds),
+        "intervals": dict(PollIntervals.of(settings.poll_seconds, settings.dashboard).seconds),
         "theme": wishes.theme,
         "ascii": wishes.ascii,
         "keys": dict(wishes.keys or {}),
@@ -103,12 +104,14 @@ async def _polling(
 ) -> AsyncIterator[None]:
     """The only ones who ask the service: one poller for each workspace, each with its own budget."""
     no_records: OpenRecords | None = None
-    feeds: list[Opening] = []
-    for glimpse in glimpses_of(settings, workspace):
-        feed = Opening(lambda: settings, glimpse=glimpse, open_records=no_records, now=utc_now)
+    feeds: list[ServiceFeed] = []
+    for start_settings in start_settings_of(settings, workspace):
+        feed = ServiceFeed(
+            lambda: settings, start_settings=start_settings, open_records=no_records, now=utc_now
+        )
         feed.leave = stop.set
-        relay.sent_today[glimpse.workspace] = feed.sent_today
-        feed.start(partial(relay.put, glimpse.workspace))
+        relay.sent_today[start_settings.workspace] = feed.sent_today
+        feed.start(partial(relay.put, start_settings.workspace))
         feeds.append(feed)
     try:
         yield
@@ -215,7 +218,7 @@ async def _end(service: AppService) -> None:
     """In order, or else the hard way: no viewer outlives its tab."""
     process = service._process  # noqa: SLF001 # there is no public way to end one that does not answer
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             await service.stop()
     except (TimeoutError, OSError):
         logger.warning("a viewer did not end in order")

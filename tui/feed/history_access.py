@@ -27,7 +27,7 @@ Trends = Mapping[str, tuple[float, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recollection:
+class RecalledState:
     """What was known when the dashboard was last looked at."""
 
     snapshot: Snapshot | None = None
@@ -35,18 +35,18 @@ class Recollection:
     changes: tuple[ChangeLine, ...] = ()
 
 
-class Memory:
+class HistoryAccess:
     """The history of one workspace; every failure is logged and told by `notice`."""
 
-    def __init__(self, history: History, *, workspace: str) -> None:
+    def __init__(self, store: History, *, workspace: str) -> None:
         from shared.history import HistoryUnavailable
 
         self._unavailable = HistoryUnavailable  # known late: what it takes to know it loads slowly
-        self._history = history
+        self._history = store
         self._workspace = workspace
         self.notice = ""
 
-    async def recall(self, *, now: datetime, last: Snapshot | None = None) -> Recollection:
+    async def recall(self, *, now: datetime, last: Snapshot | None = None) -> RecalledState:
         """The last snapshot, unless it is shown already, the charts, and what changed lately."""
         try:
             snapshot = last or await self._history.snapshot_at(self._workspace, now)
@@ -56,16 +56,16 @@ class Memory:
             told = await self._history.transitions(self._workspace, start=now - timedelta(days=2), limit=100)
         except self._unavailable as error:
             self._fail(error)
-            return Recollection()
+            return RecalledState()
         self.notice = self._history.notice
-        return Recollection(
-            snapshot=snapshot and as_remembered(snapshot), trends=trends, changes=tuple(map(in_words, told))
+        return RecalledState(
+            snapshot=snapshot and as_recalled(snapshot), trends=trends, changes=tuple(map(change_line, told))
         )
 
     async def keep(self, snapshot: Snapshot, *, now: datetime) -> tuple[ChangeLine, ...]:
         """Keep a snapshot; what it changed, in words."""
         try:
-            return tuple(map(in_words, await self._history.add(snapshot, now=now)))
+            return tuple(map(change_line, await self._history.add(snapshot, now=now)))
         except self._unavailable as error:
             self._fail(error)
             return ()
@@ -120,15 +120,15 @@ class Memory:
         self.notice = f"No history: {error}"
 
 
-def as_remembered(snapshot: Snapshot) -> Snapshot:
+def as_recalled(snapshot: Snapshot) -> Snapshot:
     """The values with their age; what failed then is no news now."""
     for source in SOURCES.values():
-        calm = replace(snapshot.reading(source), error=None, failed_since=None)
-        snapshot = snapshot.with_reading(source, calm)
+        past = replace(snapshot.reading(source), error=None, failed_since=None)
+        snapshot = snapshot.having(source, past)
     return replace(snapshot, budget=None)
 
 
-def in_words(told: Transition) -> ChangeLine:
+def change_line(told: Transition) -> ChangeLine:
     """A transition as a line of what changed."""
     good = told.after in {"active", "healthy", "interested"}
     tone = Tone.GOOD if good else Tone.INFO if told.after == "warming" else Tone.WARN

@@ -29,7 +29,7 @@ PROGRESS = {"paused": "pausing…", "active": "resuming…"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class StatusChange:
     """A sequence that shall become something; `done_at` is when the service agreed."""
 
     sequence: Sequence
@@ -42,10 +42,10 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proof:
+class Confirmation:
     """What the first read after it said of a wish."""
 
-    wish: Wish
+    wish: StatusChange
     status: str | None
 
     @property
@@ -53,11 +53,11 @@ class Proof:
         return self.status == self.wish.status
 
 
-def wishes_for(sequences: Iterable[Sequence]) -> tuple[Wish, ...]:
+def status_changes_for(sequences: Iterable[Sequence]) -> tuple[StatusChange, ...]:
     """Pause what is active; where nothing is, resume what is paused. What has another status is left alone."""
     chosen = tuple(sequences)
     for status, wanted in (("active", "paused"), ("paused", "active")):
-        if wishes := tuple(Wish(sequence=s, status=wanted) for s in chosen if s.status == status):
+        if wishes := tuple(StatusChange(sequence=s, status=wanted) for s in chosen if s.status == status):
             return wishes
     return ()
 
@@ -89,7 +89,7 @@ async def run_at(context: CommandContext, line: str) -> Card:
         return card
 
 
-class Hands:
+class PendingChanges:
     """Runs command lines, and remembers wishes until they are proven."""
 
     def __init__(
@@ -102,8 +102,8 @@ class Hands:
         self._run = run
         self._now = now
         self.read_only = read_only
-        self._wishes: dict[str, Wish] = {}
-        self._done: tuple[Wish, ...] = ()
+        self._wishes: dict[str, StatusChange] = {}
+        self._done: tuple[StatusChange, ...] = ()
         self._done_at: datetime | None = None
 
     async def run(self, line: str) -> Card:
@@ -113,10 +113,10 @@ class Hands:
         return self.read_only and changes(line)
 
     @property
-    def pending(self) -> Mapping[str, Wish]:
+    def pending(self) -> Mapping[str, StatusChange]:
         return self._wishes
 
-    async def carry_out(self, wishes: Iterable[Wish]) -> tuple[Card, ...]:
+    async def carry_out(self, wishes: Iterable[StatusChange]) -> tuple[Card, ...]:
         """Ask the service, one after another, and answer its cards."""
         asked = tuple(wishes)
         self._wishes |= {wish.sequence.id: wish for wish in asked}
@@ -125,7 +125,7 @@ class Hands:
         self._done, self._done_at = done, self._now()
         return tuple(cards)
 
-    async def _one(self, wish: Wish) -> Card:
+    async def _one(self, wish: StatusChange) -> Card:
         try:
             card = await self.run(wish.line)
         except BaseException:
@@ -137,12 +137,12 @@ class Hands:
             self._wishes[wish.sequence.id] = replace(wish, done_at=self._now())
         return card
 
-    def undo(self) -> tuple[Wish, ...]:
+    def undo(self) -> tuple[StatusChange, ...]:
         """The wishes that take back the last ones; none when more than ten seconds have passed."""
         if self._done_at is None or not timedelta() <= self._now() - self._done_at <= UNDO:
             return ()
         back = tuple(
-            Wish(
+            StatusChange(
                 sequence=replace(wish.sequence, status=wish.status),
                 status="active" if wish.status == "paused" else "paused",
             )
@@ -151,9 +151,9 @@ class Hands:
         self._done, self._done_at = (), None
         return back
 
-    def settle(self, snapshot: Snapshot) -> tuple[Proof, ...]:
+    def confirm(self, snapshot: Snapshot) -> tuple[Confirmation, ...]:
         """The wishes that a read made after them proves or refutes; they are pending no more."""
-        self._mind_the_clock()
+        self._watch_clock()
         read_at = snapshot.sequences.read_at
         statuses = {sequence.id: sequence.status for sequence in snapshot.sequences.value or ()}
         ready = [
@@ -161,9 +161,9 @@ class Hands:
         ]
         for wish in ready:
             del self._wishes[wish.sequence.id]
-        return tuple(Proof(wish=wish, status=statuses.get(wish.sequence.id)) for wish in ready)
+        return tuple(Confirmation(wish=wish, status=statuses.get(wish.sequence.id)) for wish in ready)
 
-    def _mind_the_clock(self) -> None:
+    def _watch_clock(self) -> None:
         """Where it was set back, what was done lies in the future: the first read from now on proves it."""
         now = self._now()
         for key, wish in self._wishes.items():

@@ -16,14 +16,14 @@ STRETCHES = ((30, 2.0), (10, 1.5))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rhythm:
+class PollIntervals:
     """Seconds between reads by source, and by what share of them each is moved at random."""
 
     seconds: Mapping[str, float] = field(default_factory=dict)
     jitter: float = JITTER
 
     @classmethod
-    def of(cls, poll_seconds: float, section: Mapping[str, Any] | None = None) -> Rhythm:
+    def of(cls, poll_seconds: float, section: Mapping[str, Any] | None = None) -> PollIntervals:
         """From the base interval and the `[dashboard]` section, whose own `intervals` win."""
         section = section or {}
         given = section.get("intervals")
@@ -32,9 +32,9 @@ class Rhythm:
         known = {name: value for name, value in own.items() if name in base}
         return cls(seconds=base | known, jitter=float(section.get("jitter", JITTER)))
 
-    def interval(self, name: str, *, still: int = 0, alarmed: bool = False) -> float:
+    def interval(self, name: str, *, unchanged_reads: int = 0, alarmed: bool = False) -> float:
         """Seconds until the next read, after so many reads that found nothing new."""
         base = self.seconds[name]
         if alarmed:
             return min(base, max(LEAST, base / 2))
-        return base * next((stretch for reads, stretch in STRETCHES if still >= reads), 1.0)
+        return base * next((stretch for reads, stretch in STRETCHES if unchanged_reads >= reads), 1.0)

@@ -21,9 +21,9 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from shared.domain.card import Tone
 from shared.domain.health import DEFAULT, Thresholds
-from shared.domain.snapshot import SOURCES, Reading, Snapshot, Source, read_source
-from tui.feed.history_access import Memory, Recollection, Trends
-from tui.feed.poll_intervals import Rhythm
+from shared.domain.snapshot import SOURCES, Reading, Snapshot, Source, attempt
+from tui.feed.history_access import HistoryAccess, RecalledState, Trends
+from tui.feed.poll_intervals import PollIntervals
 from tui.feed.tick import Tick
 from tui.model import changes
 from tui.model.board import Board, compose
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-APART = 0.2
+STAGGER = 0.2
 """Seconds between the first reads, so that a start is no burst."""
-PATIENCE = 12.0
+TIMEOUT = 12.0
 """Seconds for one reading, the client's repetitions included."""
-KEEPING = 1.0
+SAVE_WAIT = 1.0
 """Seconds that a board waits until the one before has been written down."""
 STEP = 5.0
 """Seconds between wall clock and steady clock, within one look, that mean that somebody set the clock."""
 LOOK_BACK = 60
 """Seconds between readings of the history."""
-CAREFUL: Mapping[str, Any] = {"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
+JOB_OPTIONS: Mapping[str, Any] = {"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
 
 
 class Poller:
@@ -58,43 +58,43 @@ class Poller:
         poll_seconds: float,
         now: Callable[[], datetime],
         thresholds: Thresholds = DEFAULT,
-        memory: Memory | None = None,
-        patience: float = PATIENCE,
-        rhythm: Rhythm | None = None,
+        history: HistoryAccess | None = None,
+        timeout: float = TIMEOUT,
+        poll_intervals: PollIntervals | None = None,
     ) -> None:
         self._client = client
         self._now = now
-        self._rhythm = rhythm or Rhythm.of(poll_seconds)
-        self._intervals = dict(self._rhythm.seconds)
-        self._still: Counter[str] = Counter()
+        self._poll_intervals = poll_intervals or PollIntervals.of(poll_seconds)
+        self._intervals = dict(self._poll_intervals.seconds)
+        self._unchanged_reads: Counter[str] = Counter()
         self._alarmed = False
         self._thresholds = thresholds
-        self._memory = memory
-        self._patience = patience
+        self._history = history
+        self._timeout = timeout
         self._trends: Trends = {}
         self._snapshot = Snapshot(workspace=workspace)
         self._scheduler = AsyncIOScheduler(timezone="UTC")
         self._changed = asyncio.Event()
         self._composer: asyncio.Task[None] | None = None
-        self._minder: asyncio.Task[None] | None = None
-        self._keeper: asyncio.Task[object] | None = None
+        self._clock_watcher: asyncio.Task[None] | None = None
+        self._saver: asyncio.Task[object] | None = None
         self._reading: dict[str, asyncio.Task[object]] = {}
         self._again: set[str] = set()
         self._beats = 0
-        self._lane = ThreadPoolExecutor(1, thread_name_prefix="boards")
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="boards")
         """Of their own: a name that is slow to be looked up holds up every other thread's work."""
 
     @property
     def snapshot(self) -> Snapshot:
         return self._snapshot
 
-    def start(self, deliver: Callable[[Tick], object], *, past: Recollection | None = None) -> None:
+    def start(self, deliver: Callable[[Tick], object], *, past: RecalledState | None = None) -> None:
         """Begin with what is known of the past, then read; `deliver` is called in the event loop."""
         self._composer = asyncio.create_task(
-            self._run(deliver, past or Recollection()), name="dashboard-poller"
+            self._run(deliver, past or RecalledState()), name="dashboard-poller"
         )
 
-    async def _run(self, deliver: Callable[[Tick], object], past: Recollection) -> None:
+    async def _run(self, deliver: Callable[[Tick], object], past: RecalledState) -> None:
         self._trends = past.trends
         if past.snapshot:
             self._snapshot = past.snapshot
@@ -104,7 +104,9 @@ class Poller:
 
     def _schedule(self) -> None:
         self._scheduler.add_listener(self._failed, EVENT_JOB_ERROR)
-        self._scheduler.add_job(self._look_back, "interval", id="look-back", seconds=LOOK_BACK, **CAREFUL)
+        self._scheduler.add_job(
+            self._refresh_trends, "interval", id="look-back", seconds=LOOK_BACK, **JOB_OPTIONS
+        )
         for number, source in enumerate(SOURCES.values()):
             seconds = self._intervals[source.grouping or source.name]
             self._scheduler.add_job(
@@ -113,14 +115,14 @@ class Poller:
                 args=[source],
                 id=source.name,
                 seconds=seconds,
-                jitter=seconds * self._rhythm.jitter,
-                next_run_time=_in(number * APART),
-                **CAREFUL,
+                jitter=seconds * self._poll_intervals.jitter,
+                next_run_time=_in(number * STAGGER),
+                **JOB_OPTIONS,
             )
         self._scheduler.start()
-        self._minder = asyncio.create_task(self._mind_the_clock(), name="dashboard-clock")
+        self._clock_watcher = asyncio.create_task(self._watch_clock(), name="dashboard-clock")
 
-    async def _mind_the_clock(self) -> None:
+    async def _watch_clock(self) -> None:
         """The scheduler waits for times of day: an hour set back would be an hour without reads."""
         before = self._now().timestamp() - time.monotonic()
         while True:
@@ -129,17 +131,17 @@ class Poller:
             if abs(ahead - before) > STEP:
                 logger.warning("the clock was set by %+.0f s; everything is read anew", ahead - before)
                 self._scheduler.modify_job("look-back", next_run_time=_in(0))
-                self.hurry()
+                self.read_now()
             before = ahead
 
-    def hurry(self, *names: str) -> None:
+    def read_now(self, *names: str) -> None:
         """Read these sources now, or all; one that is being read already is read once more afterwards."""
         for number, name in enumerate(names or tuple(SOURCES)):
-            self._still[name] = 0
+            self._unchanged_reads[name] = 0
             if name in self._reading:
                 self._again.add(name)
             else:
-                self._due(name, after=number * APART)
+                self._due(name, after=number * STAGGER)
 
     def _due(self, name: str, *, after: float = 0.0) -> None:
         if self._scheduler.running:
@@ -149,11 +151,11 @@ class Poller:
         """Stop reading, and wait until nothing runs any more."""
         if self._scheduler.running:
             self._scheduler.shutdown(wait=False)
-        tasks = [*self._reading.values(), *filter(None, (self._composer, self._minder, self._keeper))]
+        tasks = [*self._reading.values(), *filter(None, (self._composer, self._clock_watcher, self._saver))]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        self._lane.shutdown(wait=False)
+        self._executor.shutdown(wait=False)
 
     async def _read(self, source: Source) -> None:
         task = asyncio.current_task()
@@ -174,10 +176,10 @@ class Poller:
         """One reading; the client repeats for longer than people should wait to be told."""
         before, began = self._snapshot.reading(source), self._now()
         try:
-            async with asyncio.timeout(self._patience):
-                return await read_source(before, source, self._client, now=began)
+            async with asyncio.timeout(self._timeout):
+                return await attempt(before, source, self._client, now=began)
         except TimeoutError:
-            said = before.error or f"no answer within {self._patience:g} s"
+            said = before.error or f"no answer within {self._timeout:g} s"
             return replace(before, error=said, failed_since=before.failed_since or began)
 
     def _put(self, source: Source, reading: Reading[object]) -> None:
@@ -187,19 +189,21 @@ class Poller:
 
     def _adapt(self, source: Source, *, moved: bool) -> None:
         """Come again sooner in an alarm, later where nothing moved for long."""
-        self._still[source.name] = 0 if moved else self._still[source.name] + 1
+        self._unchanged_reads[source.name] = 0 if moved else self._unchanged_reads[source.name] + 1
         name = source.grouping or source.name
-        seconds = self._rhythm.interval(name, still=self._still[source.name], alarmed=self._alarmed)
+        seconds = self._poll_intervals.interval(
+            name, unchanged_reads=self._unchanged_reads[source.name], alarmed=self._alarmed
+        )
         if seconds != self._intervals[name] and self._scheduler.running:
             self._intervals[name] = seconds
-            jitter = seconds * self._rhythm.jitter
+            jitter = seconds * self._poll_intervals.jitter
             self._scheduler.reschedule_job(source.name, trigger="interval", seconds=seconds, jitter=jitter)
 
-    async def _look_back(self) -> None:
-        if self._memory:
-            self._trends = await self._memory.trends(now=self._now())
+    async def _refresh_trends(self) -> None:
+        if self._history:
+            self._trends = await self._history.trends(now=self._now())
 
-    async def _compose(self, deliver: Callable[[Tick], object], *, past: Recollection) -> None:
+    async def _compose(self, deliver: Callable[[Tick], object], *, past: RecalledState) -> None:
         """Several reads that end together make one board."""
         loop, shown = asyncio.get_running_loop(), self._snapshot
         board: Board | None = None
@@ -209,7 +213,9 @@ class Poller:
             self._changed.clear()
             snapshot, beats = self._snapshot, self._beats
             try:
-                made, changed = await loop.run_in_executor(self._lane, self._work_out, shown, snapshot, board)
+                made, changed = await loop.run_in_executor(
+                    self._executor, self._compose_board, shown, snapshot, board
+                )
             except Exception:
                 logger.exception("an answer that no board could be made of")  # the screen stays, and ages
                 continue
@@ -217,21 +223,21 @@ class Poller:
             self._alarmed = made.headline.tone is Tone.BAD and made.trouble is None
             deliver(Tick(snapshot=snapshot, board=made, changes=(*changed, *remembered), beats=beats))
             remembered = ()
-            if self._memory and beats:
-                await self._keep(snapshot, self._memory)
+            if self._history and beats:
+                await self._keep(snapshot, self._history)
 
-    async def _keep(self, snapshot: Snapshot, memory: Memory) -> None:
+    async def _keep(self, snapshot: Snapshot, history: HistoryAccess) -> None:
         """The next board waits for the history, but not for long: where that hangs, the screen goes on without it."""
-        if self._keeper is None or self._keeper.done():
-            self._keeper = asyncio.create_task(
-                memory.keep(snapshot, now=self._now()), name="dashboard-keeper"
+        if self._saver is None or self._saver.done():
+            self._saver = asyncio.create_task(
+                history.keep(snapshot, now=self._now()), name="dashboard-keeper"
             )
-        done, _ = await asyncio.wait({self._keeper}, timeout=KEEPING)
+        done, _ = await asyncio.wait({self._saver}, timeout=SAVE_WAIT)
         for one in done:
             if error := one.exception():
                 logger.error("a snapshot was not kept", exc_info=error)
 
-    def _work_out(
+    def _compose_board(
         self, before: Snapshot, after: Snapshot, board: Board | None
     ) -> tuple[Board, tuple[ChangeLine, ...]]:
         made = compose(

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Self
 
 from shared.domain.health import DEFAULT, Thresholds
-from tui.feed.history_access import Memory
+from tui.feed.history_access import HistoryAccess
 from tui.feed.tick import Tick
 from tui.model.board import Board, compose
 from tui.theme import formatting
@@ -25,8 +25,8 @@ class Replay:
     place: int
 
     @classmethod
-    async def open(cls, memory: Memory, *, now: datetime) -> Self:
-        moments = await memory.moments(start=now - FAR, end=now)
+    async def open(cls, history: HistoryAccess, *, now: datetime) -> Self:
+        moments = await history.moments(start=now - FAR, end=now)
         return cls(moments=moments, place=len(moments))
 
     @property
@@ -57,15 +57,15 @@ class Replay:
         return f"REPLAY {formatting.moment(self.at, now=now)}, {formatting.ago(self.at, now=now)}"
 
     async def board(
-        self, memory: Memory, *, like: Tick | None, thresholds: Thresholds = DEFAULT
+        self, history: HistoryAccess, *, like: Tick | None, thresholds: Thresholds = DEFAULT
     ) -> Board | None:
         """The board of that moment, with its rows' charts as they were; None when its snapshot is gone."""
-        snapshot = await memory.snapshot_at(self.at)
+        snapshot = await history.snapshot_at(self.at)
         if snapshot is None:
             return None
         stamps = like.board.stamps if like else {}
         intervals = {name: stamp.interval for name, stamp in stamps.items()}
-        trends = await memory.trends(now=self.at)
+        trends = await history.trends(now=self.at)
         return await asyncio.to_thread(
             compose, snapshot, intervals=intervals, trends=trends, thresholds=thresholds
         )

@@ -18,23 +18,23 @@ from typing import TYPE_CHECKING
 from shared.domain.card import Card
 from shared.domain.records import Actor, Records
 from shared.domain.snapshot import Snapshot
-from tui.feed.history_access import Memory, as_remembered
+from tui.feed.history_access import HistoryAccess, as_recalled
 from tui.feed.pending_changes import run_at
-from tui.feed.poll_intervals import Rhythm
+from tui.feed.poll_intervals import PollIntervals
 from tui.feed.tick import Tick
 from tui.model.board import compose
-from tui.system.fast_start import Glimpse
+from tui.system.fast_start import StartSettings
 
 if TYPE_CHECKING:
     from shared.api import OutreachClient
     from shared.operations.context import CommandContext
     from shared.settings import Settings
     from tui.feed.poller import Poller
-    from tui.feed.workspace_state import Station
+    from tui.feed.workspace_state import WorkspaceState
 
 logger = logging.getLogger(__name__)
 
-BEHIND = ("shared.settings", "shared.history", "shared.operations.context", "tui.feed.poller")
+LATE_IMPORTS = ("shared.settings", "shared.history", "shared.operations.context", "tui.feed.poller")
 FIRST_PAINT = 0.05
 """Seconds that the screen has for itself."""
 OpenRecords = Callable[["Settings"], AbstractAsyncContextManager[Records]]
@@ -56,7 +56,7 @@ async def _sent(client: OutreachClient, *, now: datetime) -> Mapping[str, int | 
     return {row.group: row.sends for row in rows}
 
 
-class Opening:
+class ServiceFeed:
     """The real dashboard's feed, and where its command lines are run.
 
     `load` reads all the settings and may fail: then the screen is left by `leave`, and `failure` says why.
@@ -66,12 +66,12 @@ class Opening:
         self,
         load: Callable[[], Settings],
         *,
-        glimpse: Glimpse,
+        start_settings: StartSettings,
         open_records: OpenRecords | None,
         now: Callable[[], datetime],
     ) -> None:
         self._load = load
-        self.glimpse = glimpse
+        self.start_settings = start_settings
         self._open_records = open_records
         self._now = now
         self._poller: Poller | None = None
@@ -83,7 +83,7 @@ class Opening:
         self._today = asyncio.Lock()
         self._sent: Mapping[str, int | None] = {}
         self._sent_at: datetime | None = None
-        self.station: Station | None = None
+        self.state: WorkspaceState | None = None
         """Whose memory and thresholds are filled in as soon as they are known."""
         self.leave: Callable[[], object] = lambda: None
         self.failure: Exception | None = None
@@ -92,9 +92,9 @@ class Opening:
         """Begin; `deliver` is called in the event loop."""
         self._task = asyncio.create_task(self._run(deliver), name="dashboard-opening")
 
-    def hurry(self, *names: str) -> None:
+    def read_now(self, *names: str) -> None:
         if self._poller:
-            self._poller.hurry(*names)
+            self._poller.read_now(*names)
 
     async def aclose(self) -> None:
         if self._task:
@@ -117,15 +117,15 @@ class Opening:
         return await run_at(self._context, line)
 
     async def _run(self, deliver: Callable[[Tick], object]) -> None:
-        last = await asyncio.to_thread(self.glimpse.last)
+        last = await asyncio.to_thread(self.start_settings.last)
         await self._show(last, deliver)
         await asyncio.sleep(FIRST_PAINT)
         try:
-            for name in BEHIND:
+            for name in LATE_IMPORTS:
                 await asyncio.to_thread(importlib.import_module, name)
             settings = await asyncio.to_thread(self._load)
-            async with self._remembering(settings) as memory:
-                await self._work(deliver, settings, memory=memory, last=last)
+            async with self._opening_history(settings) as history:
+                await self._work(deliver, settings, history=history, last=last)
         except Exception as error:
             logger.exception("the way to the service could not be opened")
             self.failure = error
@@ -135,21 +135,23 @@ class Opening:
         """What was kept last, before anything else is loaded."""
         if last is None:
             return
-        pace = Rhythm.of(self.glimpse.poll_seconds, self.glimpse.section).seconds
-        snapshot = as_remembered(last)
-        board = await asyncio.to_thread(compose, snapshot, intervals=pace, thresholds=self.glimpse.thresholds)
+        pace = PollIntervals.of(self.start_settings.poll_seconds, self.start_settings.section).seconds
+        snapshot = as_recalled(last)
+        board = await asyncio.to_thread(
+            compose, snapshot, intervals=pace, thresholds=self.start_settings.thresholds
+        )
         deliver(Tick(snapshot=snapshot, board=board, changes=(), beats=0))
 
     @contextlib.asynccontextmanager
-    async def _remembering(self, settings: Settings) -> AsyncIterator[Memory]:
+    async def _opening_history(self, settings: Settings) -> AsyncIterator[HistoryAccess]:
         from shared.history import History
 
-        place = settings.workspace(self.glimpse.workspace)
-        async with History(settings.history_database, thresholds=place.thresholds) as history:
-            memory = Memory(history, workspace=place.name)
-            if self.station:
-                self.station.memory, self.station.thresholds = memory, place.thresholds
-            yield memory
+        place = settings.workspace(self.start_settings.workspace)
+        async with History(settings.history_database, thresholds=place.thresholds) as store:
+            history = HistoryAccess(store, workspace=place.name)
+            if self.state:
+                self.state.history, self.state.thresholds = history, place.thresholds
+            yield history
 
     @contextlib.asynccontextmanager
     async def _recording(self, settings: Settings) -> AsyncIterator[Records | None]:
@@ -164,25 +166,25 @@ class Opening:
         deliver: Callable[[Tick], object],
         settings: Settings,
         *,
-        memory: Memory,
+        history: HistoryAccess,
         last: Snapshot | None,
     ) -> None:
         """Read until cancelled."""
         from shared.operations.context import open_client
         from tui.feed.poller import Poller
 
-        place = settings.workspace(self.glimpse.workspace)
+        place = settings.workspace(self.start_settings.workspace)
         async with open_client(settings, place) as self._client:
             self._poller = Poller(
                 client=self._client,
                 workspace=place.name,
                 poll_seconds=settings.poll_seconds,
-                rhythm=Rhythm.of(settings.poll_seconds, settings.dashboard),
+                poll_intervals=PollIntervals.of(settings.poll_seconds, settings.dashboard),
                 now=self._now,
                 thresholds=place.thresholds,
-                memory=memory,
+                history=history,
             )
-            self._poller.start(deliver, past=await memory.recall(now=self._now(), last=last))
+            self._poller.start(deliver, past=await history.recall(now=self._now(), last=last))
             try:
                 await self._serve(settings, self._client)
             finally:
@@ -194,8 +196,8 @@ class Opening:
 
         await self._acting.wait()
         async with self._recording(settings) as records:
-            self._context = CommandContext(
-                workspace=settings.workspace(self.glimpse.workspace),
+            self._desk = Desk(
+                workspace=settings.workspace(self.start_settings.workspace),
                 client=client,
                 actor=Actor(name=getpass.getuser(), face="dashboard"),
                 records=records,

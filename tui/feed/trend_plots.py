@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from shared.domain import reports
 from shared.domain.card import Fact, Tone
 from shared.domain.health import Thresholds
-from shared.text import formats
-from tui.feed.history_access import Memory
+from tui.feed.history_access import HistoryAccess
 from tui.model.page_content import Metric
 from tui.theme.plotting import Plot, Range, axis, share_of, spread_out
 
@@ -23,10 +22,10 @@ MOST_POINTS = 240
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Curves:
+class TrendPlots:
     """Reads plots for pages; `points` is how many columns there are."""
 
-    memory: Memory
+    history: HistoryAccess
     thresholds: Thresholds
 
     async def plot(
@@ -47,7 +46,7 @@ class Curves:
     async def _read(
         self, metric: Metric, name: str, *, key: str, over: Range, points: int, now: datetime
     ) -> Sequence[Sample]:
-        return await self.memory.samples(
+        return await self.history.samples(
             kind=metric.kind, key=key, metric=name, start=now - over.span, end=now, points=points
         )
 

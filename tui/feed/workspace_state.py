@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from shared.domain.health import DEFAULT, Thresholds
-from tui.feed.history_access import Memory
-from tui.feed.pending_changes import Hands
+from tui.feed.history_access import HistoryAccess
+from tui.feed.pending_changes import PendingChanges
 from tui.feed.tick import Tick
 from tui.model.board import Board
 from tui.model.lines import ChangeLine
 
-REMEMBERED = 200
+MOST_CHANGES = 200
 """Changes that are kept for the list of what changed."""
 
 
@@ -27,7 +27,7 @@ class Feed(Protocol):
     def start(self, deliver: Callable[[Tick], object]) -> None:
         """Begin."""
 
-    def hurry(self, *names: str) -> None:
+    def read_now(self, *names: str) -> None:
         """Read now."""
 
     async def sent_today(self) -> Mapping[str, int | None]:
@@ -37,21 +37,21 @@ class Feed(Protocol):
         """End."""
 
 
-def _remembered() -> deque[ChangeLine]:
-    return deque(maxlen=REMEMBERED)
+def _recent_changes() -> deque[ChangeLine]:
+    return deque(maxlen=MOST_CHANGES)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Station:
+class WorkspaceState:
     """A workspace; each part may be missing, and what needs it then says so."""
 
     workspace: str
     feed: Feed | None = None
-    hands: Hands | None = None
-    memory: Memory | None = None
+    pending_changes: PendingChanges | None = None
+    history: HistoryAccess | None = None
     thresholds: Thresholds = DEFAULT
     last: Tick | None = None
-    changes: deque[ChangeLine] = field(default_factory=_remembered)
+    changes: deque[ChangeLine] = field(default_factory=_recent_changes)
 
     def take(self, tick: Tick) -> None:
         self.last = tick
@@ -61,4 +61,4 @@ class Station:
     def board(self) -> Board | None:
         if self.last is None:
             return None
-        return self.hands.mark(self.last.board) if self.hands else self.last.board
+        return self.pending_changes.mark(self.last.board) if self.pending_changes else self.last.board

@@ -9,7 +9,7 @@ from shared.domain.health import DomainHealth
 from tui.model.board import RANK, Board
 
 
-def edges(before: Board | None, after: Board) -> tuple[str, ...]:
+def new_alarms(before: Board | None, after: Board) -> tuple[str, ...]:
     if before is None or not before.domains:
         return ()
     return (*_domains(before, after), *_service(before, after))

@@ -129,7 +129,7 @@ def headed(line: WorkspaceLine, *, glyphs: Glyphs) -> tuple[list[Piece], list[Pi
 
 
 def _count(label: str) -> Column:
-    def say(line: WorkspaceLine, _: int, __: Glyphs) -> Sequence[Piece]:
+    def render(line: WorkspaceLine, _: int, __: Glyphs) -> Sequence[Piece]:
         figure = line.figure(label)
         value = figure.value if figure else None
         return ((show_count(value), Ink.FAINT if value is None else Ink.STRONG),)
@@ -138,16 +138,16 @@ def _count(label: str) -> Column:
         figure = line.figure(label)
         return -1 if figure is None or figure.value is None else figure.value
 
-    return Column(title=label, width=9, say=say, sort=by, right=True, rank=1)
+    return Column(title=label, width=9, render=render, sort=by, right=True, rank=1)
 
 
 def _share(label: str) -> Column:
-    def say(line: WorkspaceLine, _: int, __: Glyphs) -> Sequence[Piece]:
+    def render(line: WorkspaceLine, _: int, __: Glyphs) -> Sequence[Piece]:
         figure = line.figure(label)
         share = figure.share if figure else None
         return ((show_rate(share), Ink.FAINT if share is None else Ink.MUTED),)
 
-    return Column(title="rate", width=6, say=say, right=True, rank=2)
+    return Column(title="rate", width=6, render=render, right=True, rank=2)
 
 
 def _age(line: WorkspaceLine, _: int, glyphs: Glyphs) -> Sequence[Piece]:
@@ -156,16 +156,16 @@ def _age(line: WorkspaceLine, _: int, glyphs: Glyphs) -> Sequence[Piece]:
 
 
 WORKSPACES = (
-    Column(title="", width=1, say=_sign),
-    Column(title="Workspace", width=16, least=10, say=_name, sort=lambda x: x.workspace.casefold()),
-    Column(title="Verdict", width=40, least=20, say=_verdict, sort=lambda x: RANK[x.tone], grow=1),
+    Column(title="", width=1, render=_sign),
+    Column(title="Workspace", width=16, least=10, render=_name, sort=lambda x: x.workspace.casefold()),
+    Column(title="Verdict", width=40, least=20, render=_verdict, sort=lambda x: RANK[x.tone], grow=1),
     _count("Sends"),
     _count("Replies"),
     _share("Replies"),
     _count("Positive"),
     _share("Positive"),
     _count("Meetings"),
-    Column(title="Read", width=24, least=12, say=_age, rank=1),
+    Column(title="Read", width=24, least=12, render=_age, rank=1),
 )
 
 
@@ -175,7 +175,7 @@ def _of_inbox(column: Column) -> Column:
     return Column(
         title=column.title,
         width=column.width,
-        say=lambda one, width, glyphs: column.say(one.line, width, glyphs),
+        render=lambda one, width, glyphs: column.render(one.line, width, glyphs),
         sort=(lambda one: sort(one.line)) if sort else None,
         least=column.least,
         rank=column.rank,
@@ -186,6 +186,6 @@ def _of_inbox(column: Column) -> Column:
 
 EVERYWHERE = (
     _of_inbox(INBOXES[0]),
-    Column(title="Workspace", width=16, least=8, say=_name, sort=lambda x: x.workspace.casefold()),
+    Column(title="Workspace", width=16, least=8, render=_name, sort=lambda x: x.workspace.casefold()),
     *map(_of_inbox, INBOXES[1:]),
 )

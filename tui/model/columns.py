@@ -15,7 +15,7 @@ from tui.model.lines import ChangeLine, DomainLine, InboxLine, LeadLine, Sequenc
 from tui.theme import text_bars
 from tui.theme.palette import TONE_INK, Glyphs, Ink, Piece
 
-Say = Callable[[Any, int, Glyphs], Sequence[Piece]]
+CellRenderer = Callable[[Any, int, Glyphs], Sequence[Piece]]
 """A line, the width in cells, and the signs to use -> pieces of text."""
 
 
@@ -25,7 +25,7 @@ class Column:
 
     title: str
     width: int
-    say: Say
+    render: CellRenderer
     sort: Callable[[Any], Any] | None = None
     least: int = 0
     """The width it can do with when all that could leave has left."""
@@ -119,21 +119,21 @@ def _reason(line: InboxLine, _: int, __: Glyphs) -> Sequence[Piece]:
     return ((visible(said), TONE_INK[line.tone] if line.tone is not Tone.INFO else Ink.MUTED),)
 
 
-def _rate_of(name: str) -> Say:
-    def say(line: InboxLine | SequenceLine, _: int, __: Glyphs) -> Sequence[Piece]:
+def _rate_of(name: str) -> CellRenderer:
+    def render(line: InboxLine | SequenceLine, _: int, __: Glyphs) -> Sequence[Piece]:
         stats = line.stats
         found = reports.rate(getattr(stats, name), stats.sends) if stats else None
         return ((show_rate(found), Ink.FAINT if found is None else Ink.TEXT),)
 
-    return say
+    return render
 
 
-def _count_of(name: str) -> Say:
-    def say(line: SequenceLine | StatsLine | InboxLine, _: int, __: Glyphs) -> Sequence[Piece]:
+def _count_of(name: str) -> CellRenderer:
+    def render(line: SequenceLine | StatsLine | InboxLine, _: int, __: Glyphs) -> Sequence[Piece]:
         value = getattr(line.stats, name) if line.stats else None
         return ((show_count(value), Ink.FAINT if value is None else Ink.TEXT),)
 
-    return say
+    return render
 
 
 def _by_count(name: str) -> Callable[[Any], float]:
@@ -151,15 +151,19 @@ def _domain_key(line: InboxLine) -> tuple[str, str]:
 
 
 INBOXES = (
-    Column(title="", width=1, say=_sign),
-    Column(title="Inbox", width=24, least=12, say=_address, sort=_domain_key, grow=2),
-    Column(title="Health", width=11, say=_health, sort=lambda x: known(x.inbox.health_score), right=True),
-    Column(title="Lately", width=6, say=_trend, rank=4),
-    Column(title="Status", width=9, say=_inbox_status, sort=lambda x: x.inbox.status or ""),
-    Column(title="Limit", width=5, say=_limit, sort=lambda x: known(x.inbox.daily_limit), right=True, rank=1),
-    Column(title="Sent", width=7, say=_count_of("sends"), sort=_by_count("sends"), right=True, rank=5),
-    Column(title="Replies", width=7, say=_rate_of("replies"), sort=_by_rate("replies"), right=True, rank=3),
-    Column(title="Why", width=24, say=_reason, rank=6, grow=1),
+    Column(title="", width=1, render=_sign),
+    Column(title="Inbox", width=24, least=12, render=_address, sort=_domain_key, grow=2),
+    Column(title="Health", width=11, render=_health, sort=lambda x: known(x.inbox.health_score), right=True),
+    Column(title="Lately", width=6, render=_trend, rank=4),
+    Column(title="Status", width=9, render=_inbox_status, sort=lambda x: x.inbox.status or ""),
+    Column(
+        title="Limit", width=5, render=_limit, sort=lambda x: known(x.inbox.daily_limit), right=True, rank=1
+    ),
+    Column(title="Sent", width=7, render=_count_of("sends"), sort=_by_count("sends"), right=True, rank=5),
+    Column(
+        title="Replies", width=7, render=_rate_of("replies"), sort=_by_rate("replies"), right=True, rank=3
+    ),
+    Column(title="Why", width=24, render=_reason, rank=6, grow=1),
 )
 
 
@@ -184,17 +188,19 @@ def _steps(line: SequenceLine, _: int, __: Glyphs) -> Sequence[Piece]:
 
 
 SEQUENCES = (
-    Column(title="Status", width=10, say=_sequence_status, sort=lambda x: x.sequence.status or ""),
+    Column(title="Status", width=10, render=_sequence_status, sort=lambda x: x.sequence.status or ""),
     Column(
-        title="Sequence", width=20, say=_sequence_name, sort=lambda x: x.sequence.label.casefold(), grow=1
+        title="Sequence", width=20, render=_sequence_name, sort=lambda x: x.sequence.label.casefold(), grow=1
     ),
-    Column(title="Steps", width=5, say=_steps, sort=lambda x: known(x.sequence.steps), right=True),
-    Column(title="Sent", width=7, say=_count_of("sends"), sort=_by_count("sends"), right=True, rank=1),
-    Column(title="Replies", width=7, say=_rate_of("replies"), sort=_by_rate("replies"), right=True, rank=2),
+    Column(title="Steps", width=5, render=_steps, sort=lambda x: known(x.sequence.steps), right=True),
+    Column(title="Sent", width=7, render=_count_of("sends"), sort=_by_count("sends"), right=True, rank=1),
+    Column(
+        title="Replies", width=7, render=_rate_of("replies"), sort=_by_rate("replies"), right=True, rank=2
+    ),
     Column(
         title="Positive",
         width=8,
-        say=_rate_of("positive_replies"),
+        render=_rate_of("positive_replies"),
         sort=_by_rate("positive_replies"),
         right=True,
         rank=3,
@@ -212,21 +218,25 @@ def _reply_bar(line: StatsLine, width: int, glyphs: Glyphs) -> Sequence[Piece]:
 
 
 STATS = (
-    Column(title="Group", width=22, least=12, say=_name, sort=lambda x: x.name.casefold(), grow=1),
-    Column(title="Sent", width=7, say=_count_of("sends"), sort=_by_count("sends"), right=True),
-    Column(title="Repl.", width=6, say=_count_of("replies"), sort=_by_count("replies"), right=True, rank=6),
-    Column(title="", width=8, say=_reply_bar, rank=5),
-    Column(title="Replies", width=7, say=_rate_of("replies"), sort=_by_rate("replies"), right=True),
+    Column(title="Group", width=22, least=12, render=_name, sort=lambda x: x.name.casefold(), grow=1),
+    Column(title="Sent", width=7, render=_count_of("sends"), sort=_by_count("sends"), right=True),
+    Column(
+        title="Repl.", width=6, render=_count_of("replies"), sort=_by_count("replies"), right=True, rank=6
+    ),
+    Column(title="", width=8, render=_reply_bar, rank=5),
+    Column(title="Replies", width=7, render=_rate_of("replies"), sort=_by_rate("replies"), right=True),
     Column(
         title="Positive",
         width=8,
-        say=_rate_of("positive_replies"),
+        render=_rate_of("positive_replies"),
         sort=_by_rate("positive_replies"),
         right=True,
         rank=1,
     ),
-    Column(title="Meet.", width=5, say=_count_of("meetings"), sort=_by_count("meetings"), right=True, rank=3),
-    Column(title="Rate", width=6, say=_rate_of("meetings"), sort=_by_rate("meetings"), right=True, rank=4),
+    Column(
+        title="Meet.", width=5, render=_count_of("meetings"), sort=_by_count("meetings"), right=True, rank=3
+    ),
+    Column(title="Rate", width=6, render=_rate_of("meetings"), sort=_by_rate("meetings"), right=True, rank=4),
 )
 
 
@@ -239,9 +249,9 @@ def _email(line: LeadLine, _: int, __: Glyphs) -> Sequence[Piece]:
 
 
 INTERESTED = (
-    Column(title="Lead", width=16, say=_name, sort=lambda x: x.name.casefold(), grow=1),
-    Column(title="Company", width=14, say=_company, sort=lambda x: x.lead.company or "", grow=1),
-    Column(title="Address", width=24, say=_email, sort=lambda x: x.lead.email or "", grow=1, rank=1),
+    Column(title="Lead", width=16, render=_name, sort=lambda x: x.name.casefold(), grow=1),
+    Column(title="Company", width=14, render=_company, sort=lambda x: x.lead.company or "", grow=1),
+    Column(title="Address", width=24, render=_email, sort=lambda x: x.lead.email or "", grow=1, rank=1),
 )
 
 
@@ -254,9 +264,9 @@ def _what(line: ChangeLine, _: int, __: Glyphs) -> Sequence[Piece]:
 
 
 CHANGES = (
-    Column(title="", width=1, say=_sign),
-    Column(title="At", width=9, say=_when),
-    Column(title="What", width=30, say=_what, grow=1),
+    Column(title="", width=1, render=_sign),
+    Column(title="At", width=9, render=_when),
+    Column(title="What", width=30, render=_what, grow=1),
 )
 
 
@@ -272,12 +282,12 @@ def _lowest(line: DomainLine, width: int, glyphs: Glyphs) -> Sequence[Piece]:
     return (*bar, (f"{int(lowest):4}", Ink.STRONG))
 
 
-def _standing_of(name: str, ink: Ink) -> Say:
-    def say(line: DomainLine, _: int, __: Glyphs) -> Sequence[Piece]:
+def _standing_of(name: str, ink: Ink) -> CellRenderer:
+    def render(line: DomainLine, _: int, __: Glyphs) -> Sequence[Piece]:
         number = getattr(line.domain, name)
         return ((f"{number:,}" if number else "·", ink if number else Ink.FAINT),)
 
-    return say
+    return render
 
 
 def _reasons(line: DomainLine, _: int, __: Glyphs) -> Sequence[Piece]:
@@ -285,16 +295,16 @@ def _reasons(line: DomainLine, _: int, __: Glyphs) -> Sequence[Piece]:
 
 
 DOMAINS = (
-    Column(title="", width=1, say=_sign),
-    Column(title="Domain", width=24, least=14, say=_domain_name, grow=1),
-    Column(title="Lowest", width=24, least=12, say=_lowest, right=True, grow=1),
-    Column(title="Healthy", width=7, say=_standing_of("healthy", Ink.GOOD), right=True),
-    Column(title="At risk", width=7, say=_standing_of("at_risk", Ink.WARN), right=True),
-    Column(title="Resting", width=7, say=_standing_of("resting", Ink.MUTED), right=True, rank=1),
-    Column(title="Unknown", width=7, say=_standing_of("unknown", Ink.UNKNOWN), right=True, rank=1),
-    Column(title="Why", width=30, say=_reasons, rank=2, grow=1),
+    Column(title="", width=1, render=_sign),
+    Column(title="Domain", width=24, least=14, render=_domain_name, grow=1),
+    Column(title="Lowest", width=24, least=12, render=_lowest, right=True, grow=1),
+    Column(title="Healthy", width=7, render=_standing_of("healthy", Ink.GOOD), right=True),
+    Column(title="At risk", width=7, render=_standing_of("at_risk", Ink.WARN), right=True),
+    Column(title="Resting", width=7, render=_standing_of("resting", Ink.MUTED), right=True, rank=1),
+    Column(title="Unknown", width=7, render=_standing_of("unknown", Ink.UNKNOWN), right=True, rank=1),
+    Column(title="Why", width=30, render=_reasons, rank=2, grow=1),
 )
-UNCHARTED = tuple(column for column in INBOXES if column.say is not _trend)
+UNCHARTED = tuple(column for column in INBOXES if column.render is not _trend)
 """The inboxes' columns while there is too little history for charts."""
 LISTS: Mapping[str, Sequence[Column]] = {
     "inboxes": INBOXES,

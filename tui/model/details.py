@@ -16,7 +16,7 @@ from tui.model.board import Board
 from tui.model.filter_sort import Arrangement
 from tui.model.keys import BOARD
 from tui.model.lines import ChangeLine, InboxLine, LeadLine, Line, SequenceLine, StatsLine
-from tui.screens.confirm_dialog import Ask
+from tui.screens.confirm_dialog import ConfirmDialog
 
 KEYS = tuple((key.shown, key.summary) for key in BOARD)
 
@@ -25,12 +25,12 @@ def finding(arrangement: Arrangement, text: str) -> Arrangement:
     return replace(arrangement, find=text)
 
 
-def question(line: str) -> Ask | None:
+def question(line: str) -> ConfirmDialog | None:
     """What to ask before a command that changes something; None for one that reads, or is none."""
     if not changes(line):
         return None
     command = parse(line).command
-    return Ask(title=f"{command.summary}?", text=(line,), yes="Do it")
+    return ConfirmDialog(title=f"{command.summary}?", text=(line,), yes="Do it")
 
 
 def card_of(line: Line, *, board: Board, changes: Sequence[ChangeLine]) -> Card:

@@ -29,7 +29,7 @@ class Arrangement:
         return not (self.find.strip() or self.faults or self.order)
 
 
-def arrange(lines: Sequence[T], arrangement: Arrangement, *, columns: Sequence[Column]) -> Sequence[T]:
+def arranged(lines: Sequence[T], arrangement: Arrangement, *, columns: Sequence[Column]) -> Sequence[T]:
     """The lines to show. Sorting is stable, so equal lines stay in the list's own order."""
     if arrangement.plain:
         return lines

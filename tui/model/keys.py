@@ -117,7 +117,7 @@ def foot_of(keys: Sequence[Key], *, remapped: Mapping[str, str] | None = None) -
     return [(said((remapped or {}).get(key.id, key.keys)), key.word) for key in listed]
 
 
-def strangers(names: Iterable[str], *, known: Collection[str]) -> list[str]:
+def unknown_key_warnings(names: Iterable[str], *, known: Collection[str]) -> list[str]:
     """What is to be said of names in `[dashboard.keys]` that no key has; the board's stand without their group."""
     import difflib  # late: only a mistake pays for it
 

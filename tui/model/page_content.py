@@ -21,7 +21,7 @@ ALONE = "The service counts by one thing at a time: steps and variants are those
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spot:
+class PageRef:
     """What a page is about: its kind, and the key of the line."""
 
     kind: str
@@ -79,42 +79,42 @@ SEQUENCE = (
 )
 
 
-def spot_of(line: Line, *, grouping: str = "") -> Spot | None:
+def page_ref_of(line: Line, *, grouping: str = "") -> PageRef | None:
     """Where a line leads; None where a card says all there is. `grouping` is what counts are by."""
     if isinstance(line, StatsLine):
-        return Spot(kind=grouping, key=line.key) if grouping in {"sequence", "step", "inbox"} else None
+        return PageRef(kind=grouping, key=line.key) if grouping in {"sequence", "step", "inbox"} else None
     kinds = {InboxLine: "inbox", SequenceLine: "sequence", DomainLine: "domain"}
     kind = kinds.get(type(line))
-    return Spot(kind=kind, key=line.key) if kind else None
+    return PageRef(kind=kind, key=line.key) if kind else None
 
 
-def above(spot: Spot, *, board: Board) -> Spot | None:
+def above(ref: PageRef, *, board: Board) -> PageRef | None:
     """What a thing is part of, for those who came to it directly."""
-    if spot.kind == "inbox":
-        line = next((line for line in board.inboxes if line.key == spot.key), None)
-        return Spot(kind="domain", key=line.inbox.domain) if line else None
-    return Spot(kind="domains") if spot.kind == "domain" else None
+    if ref.kind == "inbox":
+        line = next((line for line in board.inboxes if line.key == ref.key), None)
+        return PageRef(kind="domain", key=line.inbox.domain) if line else None
+    return PageRef(kind="domains") if ref.kind == "domain" else None
 
 
-def page(spot: Spot, *, board: Board, changes: Sequence[ChangeLine]) -> Page | None:
+def page(ref: PageRef, *, board: Board, changes: Sequence[ChangeLine]) -> Page | None:
     """The page of a spot; None when it is no longer there."""
-    if spot.kind == "domains":
+    if ref.kind == "domains":
         return _domains(board)
-    if spot.kind == "domain":
-        return _domain(spot.key, board)
-    if spot.kind == "inbox":
-        return _inbox(spot.key, board, changes)
-    return _sequence(spot.key, board, changes) if spot.kind == "sequence" else _step(spot.key, board)
+    if ref.kind == "domain":
+        return _domain(ref.key, board)
+    if ref.kind == "inbox":
+        return _inbox(ref.key, board, changes)
+    return _sequence(ref.key, board, changes) if ref.kind == "sequence" else _step(ref.key, board)
 
 
-def name_of(spot: Spot, *, board: Board | None) -> str:
+def name_of(ref: PageRef, *, board: Board | None) -> str:
     """How a spot is called in the path."""
-    if spot.kind == "domains":
+    if ref.kind == "domains":
         return "Domains"
-    if spot.kind == "step":
-        return f"Step {spot.key}"
-    lines = board.sequences if board and spot.kind == "sequence" else ()
-    return next((line.sequence.label for line in lines if line.key == spot.key), spot.key)
+    if ref.kind == "step":
+        return f"Step {ref.key}"
+    lines = board.sequences if board and ref.kind == "sequence" else ()
+    return next((line.sequence.label for line in lines if line.key == ref.key), ref.key)
 
 
 def _domains(board: Board) -> Page:
@@ -234,7 +234,7 @@ def _sum(numbers: Iterable[int | None]) -> str:
     return formats.show_count(sum(known) if known else None)
 
 
-def limit_words(sent: int | None, limit: int | None, *, since: datetime, now: datetime) -> tuple[Fact, ...]:
+def limit_facts(sent: int | None, limit: int | None, *, since: datetime, now: datetime) -> tuple[Fact, ...]:
     """Today's sends against the limit, and when it will be reached at this pace; nothing where they are unknown."""
     if sent is None:
         return ()

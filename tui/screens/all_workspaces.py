@@ -14,7 +14,7 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.screen import Screen
 
-from tui.feed.workspace_state import Station
+from tui.feed.workspace_state import WorkspaceState
 from tui.model.all_workspaces import (
     EVERYWHERE,
     WORKSPACES,
@@ -25,14 +25,14 @@ from tui.model.all_workspaces import (
     worst,
 )
 from tui.model.board import Spread
-from tui.model.page_content import Spot
-from tui.screens.wall import shift_at
+from tui.model.page_content import PageRef
+from tui.screens.wall import burn_in_shift
 from tui.theme import formatting
-from tui.theme.error_boundary import Sturdy
+from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import Glyphs, Ink, Piece
-from tui.widgets.health_counts import Standing
-from tui.widgets.line_table import Grid
-from tui.widgets.panel import Head, Panel
+from tui.widgets.health_counts import HealthCounts
+from tui.widgets.line_table import LineTable
+from tui.widgets.panel import Panel, TextLine
 from tui.widgets.status_lines import Banner, Foot, heartbeat
 
 KEYS = (
@@ -47,27 +47,27 @@ EACH = 10
 """Lines for a workspace in numerals."""
 
 
-class Towering(Sturdy, Vertical):
+class WorkspaceTile(ErrorBoundary, Vertical):
     """A workspace on a wall: its name, verdict and age over numerals that are read from three metres."""
 
-    DEFAULT_CSS = "Towering { height: 9; margin: 1 1 0 1; } Towering Standing { margin: 0; }"
+    DEFAULT_CSS = "WorkspaceTile { height: 9; margin: 1 1 0 1; } WorkspaceTile HealthCounts { margin: 0; }"
 
     def __init__(self, number: int, *, glyphs: Glyphs) -> None:
         super().__init__()
         self._glyphs = glyphs
-        self.head = Head()
-        self.standing = Standing(glyphs=glyphs, id=f"standing-{number}")
+        self.head = TextLine()
+        self.standing = HealthCounts(glyphs=glyphs, id=f"standing-{number}")
 
     def compose(self) -> ComposeResult:
         yield self.head
         yield self.standing
 
-    def say(self, line: WorkspaceLine) -> None:
-        self.head.show(*headed(line, glyphs=self._glyphs))
-        self.standing.say(line.board.spread if line.board else Spread(), doubtful=line.late)
+    def show(self, line: WorkspaceLine) -> None:
+        self.head.set_text(*headed(line, glyphs=self._glyphs))
+        self.standing.show(line.board.spread if line.board else Spread(), stale=line.late)
 
 
-class EverythingScreen(Sturdy, Screen[None]):
+class AllWorkspacesScreen(ErrorBoundary, Screen[None]):
     """Each workspace with its verdict, and under them the worst inboxes over all; on a wall nobody has to press keys."""
 
     AUTO_FOCUS: ClassVar[str] = ""
@@ -84,8 +84,8 @@ class EverythingScreen(Sturdy, Screen[None]):
     class Entered(Message):
         """A workspace was opened, or one of its inboxes."""
 
-        station: Station
-        spot: Spot | None = None
+        state: WorkspaceState
+        ref: PageRef | None = None
 
     class WallWanted(Message):
         """The same without keys, for a wall."""
@@ -96,8 +96,8 @@ class EverythingScreen(Sturdy, Screen[None]):
         self._began = began
         self._wall = wall
         self.set_class(wall, "-wall")
-        self._stations: Sequence[Station] = ()
-        self.top = Head(id="top", ground="ground")
+        self._states: Sequence[WorkspaceState] = ()
+        self.top = TextLine(id="top", ground="ground")
         self.banner = Banner(glyphs=glyphs)
         self.foot = Foot()
         self.workspaces = Panel(
@@ -131,64 +131,64 @@ class EverythingScreen(Sturdy, Screen[None]):
             self.workspaces.grid.focus()
 
     def on_resize(self) -> None:
-        self.call_after_refresh(lambda: self.foot.say(KEYS))
+        self.call_after_refresh(lambda: self.foot.show(KEYS))
         self._arrange()
 
     def _arrange(self) -> None:
         """On a wall numerals for each workspace where half of the screen holds them; else a list."""
-        large = self._wall and 0 < len(self._stations) * EACH <= self.size.height * 3 // 4
+        large = self._wall and 0 < len(self._states) * EACH <= self.size.height * 3 // 4
         self.workspaces.display = not large
-        for one in self.query(Towering):
+        for one in self.query(WorkspaceTile):
             one.display = large
 
-    def show(self, stations: Sequence[Station], *, now: datetime, alarms: Sequence[str]) -> None:
+    def show(self, states: Sequence[WorkspaceState], *, now: datetime, alarms: Sequence[str]) -> None:
         """All of them as they stand."""
-        if self._wall and not self._stations:
+        if self._wall and not self._states:
             self.mount_all(
-                [Towering(n, glyphs=self._glyphs) for n in range(len(stations))], after=self.banner
+                [WorkspaceTile(n, glyphs=self._glyphs) for n in range(len(states))], after=self.banner
             )
-        self._stations = stations
+        self._states = states
         self._arrange()
-        self.workspaces.styles.height = min(2 * len(stations) + 3, max(4, self.size.height // 2))
-        boards = [(station.workspace, station.board) for station in stations]
+        self.workspaces.styles.height = min(2 * len(states) + 3, max(4, self.size.height // 2))
+        boards = [(state.workspace, state.board) for state in states]
         self.inboxes.show(worst(boards), stamp=None, now=now)
         self.tick(now, alarms=alarms)
 
     def tick(self, now: datetime, *, alarms: Sequence[str]) -> None:
         """A second has passed: ages, clock, and on a wall the shift against burning in."""
-        lines = tuple(workspace_line(s.workspace, s.board, now=now) for s in self._stations)
+        lines = tuple(workspace_line(s.workspace, s.board, now=now) for s in self._states)
         self.workspaces.show(lines, stamp=None, now=now)
-        for line, one in zip(lines, self.query(Towering), strict=False):  # none where there is a list
-            one.say(line)
-        beats = sum(station.last.beats for station in self._stations if station.last)
+        for line, one in zip(lines, self.query(WorkspaceTile), strict=False):  # none where there is a list
+            one.show(line)
+        beats = sum(state.last.beats for state in self._states if state.last)
         left: list[Piece] = [
             (" OUTREACH ", Ink.STRONG),
             (f" {formatting.plural(len(lines), 'workspace')}", Ink.ACCENT),
         ]
         clock: Piece = (now.astimezone().strftime("   %H:%M:%S "), Ink.TEXT)
-        self.top.show(left, [*heartbeat(beats, glyphs=self._glyphs), clock])
-        self.banner.say(None, now=now, alarms=alarms)
+        self.top.set_text(left, [*heartbeat(beats, glyphs=self._glyphs), clock])
+        self.banner.show(None, now=now, alarms=alarms)
         if self._wall:
-            right, down = shift_at(max(0.0, (now - self._began) / timedelta(seconds=1)))
+            right, down = burn_in_shift(max(0.0, (now - self._began) / timedelta(seconds=1)))
             self.query_one("#everything").styles.padding = (down, 0, 0, right)
 
     # -- hands -----------------------------------------------------------------------------------------
 
     @property
-    def grid(self) -> Grid:
+    def grid(self) -> LineTable:
         return (self.inboxes if self.inboxes.grid.has_focus else self.workspaces).grid
 
-    @on(Grid.Picked)
-    def _picked(self, event: Grid.Picked) -> None:
+    @on(LineTable.Picked)
+    def _picked(self, event: LineTable.Picked) -> None:
         event.stop()
         line = event.line
         assert isinstance(line, WorkspaceLine | EverywhereLine)
-        station = next(one for one in self._stations if one.workspace == line.workspace)
-        spot = Spot(kind="inbox", key=line.line.key) if isinstance(line, EverywhereLine) else None
+        state = next(one for one in self._states if one.workspace == line.workspace)
+        ref = PageRef(kind="inbox", key=line.line.key) if isinstance(line, EverywhereLine) else None
         self.dismiss(None)
-        self.app.post_message(self.Entered(station, spot))
+        self.app.post_message(self.Entered(state, ref))
 
-    @on(Grid.Arranged)
+    @on(LineTable.Arranged)
     def _arranged(self) -> None:
         for panel in (self.workspaces, self.inboxes):
             panel.tick(self.app.now())  # type: ignore[attr-defined] # the app's clock
@@ -203,7 +203,7 @@ class EverythingScreen(Sturdy, Screen[None]):
         self.grid.next_order()
 
     def action_faults(self) -> None:
-        self.grid.ask(replace(self.grid.arrangement, faults=not self.grid.arrangement.faults))
+        self.grid.set_arrangement(replace(self.grid.arrangement, faults=not self.grid.arrangement.faults))
 
     @property
     def is_wall(self) -> bool:

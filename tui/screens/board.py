@@ -24,13 +24,13 @@ from tui.model.filter_sort import Arrangement
 from tui.model.freshness import Freshness
 from tui.model.keys import BOARD, REPLAY, bindings, foot_of
 from tui.model.lines import ChangeLine
-from tui.theme.error_boundary import Sturdy
+from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import Glyphs
-from tui.widgets.key_figures import Figures
-from tui.widgets.line_table import Grid
+from tui.widgets.key_figures import KeyFigures
+from tui.widgets.line_table import LineTable
 from tui.widgets.panel import Panel
 from tui.widgets.status_lines import Banner, Foot, Tabs, TopLine, Verdict
-from tui.widgets.workspace_bar import Workspaces
+from tui.widgets.workspace_bar import WorkspaceBar
 
 TITLES = {
     "inboxes": ("Inboxes", "No inboxes are connected."),
@@ -41,7 +41,7 @@ TITLES = {
 }
 
 
-class BoardScreen(Sturdy, Screen[None]):
+class BoardScreen(ErrorBoundary, Screen[None]):
     """All of a workspace on one screen; it asks the app for acts, by messages, and knows no service."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -73,10 +73,10 @@ class BoardScreen(Sturdy, Screen[None]):
         self._alarms: tuple[str, ...] = ()
         self._notices: tuple[str, ...] = ()
         self.top = TopLine(glyphs=glyphs, notice=notice)
-        self.workspaces = Workspaces(glyphs=glyphs)
+        self.workspaces = WorkspaceBar(glyphs=glyphs)
         self.banner = Banner(glyphs=glyphs)
         self.verdict = Verdict(glyphs=glyphs)
-        self.figures = Figures(glyphs=glyphs)
+        self.figures = KeyFigures(glyphs=glyphs)
         self.tabs = Tabs()
         self.foot = Foot()
         self.panels = {
@@ -119,28 +119,30 @@ class BoardScreen(Sturdy, Screen[None]):
     def show(self, board: Board, *, changes: tuple[ChangeLine, ...], beats: int, now: datetime) -> None:
         """Another board; each widget paints what differs."""
         self.board, self._changes, self._beats = board, changes, beats
-        self.figures.say(board.figures, doubtful=self._doubtful("sequence", now))
-        self.verdict.say(board, doubtful=self._doubtful("inboxes", now), news=self._news(now))
+        self.figures.show(board.figures, stale=self._is_stale("sequence", now))
+        self.verdict.show(board, stale=self._is_stale("inboxes", now), news=self._news(now))
         self._show_panels(now)
         self.tick(now, alarms=self._alarms, notices=self._notices)
 
     def tick(self, now: datetime, *, alarms: Sequence[str] = (), notices: Sequence[str] = ()) -> None:
         """A second has passed: ages, banner, clock."""
         self._alarms, self._notices = tuple(alarms), tuple(notices)
-        self.top.say(board=self.board, workspace=self._workspace, beats=self._beats, now=now, mode=self._mode)
+        self.top.show(
+            board=self.board, workspace=self._workspace, beats=self._beats, now=now, mode=self._mode
+        )
         trouble = self.board.trouble if self.board else None
-        self.banner.say(trouble, now=now, alarms=self._alarms, notices=self._notices)
+        self.banner.show(trouble, now=now, alarms=self._alarms, notices=self._notices)
         if self.board is None:
             return
-        self.verdict.say(self.board, doubtful=self._doubtful("inboxes", now), news=self._news(now))
-        self.figures.say(self.board.figures, doubtful=self._doubtful("sequence", now))
+        self.verdict.show(self.board, stale=self._is_stale("inboxes", now), news=self._news(now))
+        self.figures.show(self.board.figures, stale=self._is_stale("sequence", now))
         for panel in self.panels.values():
             panel.tick(now)
 
     def _news(self, now: datetime) -> str:
         return "" if self._mode else news(self._changes, since=self.since, now=now)
 
-    def _doubtful(self, source: str, now: datetime) -> bool:
+    def _is_stale(self, source: str, now: datetime) -> bool:
         stamp = self.board.stamps.get(source) if self.board else None
         return stamp is not None and stamp.freshness(now) >= Freshness.LATE
 
@@ -173,10 +175,10 @@ class BoardScreen(Sturdy, Screen[None]):
     def move_to(self, workspace: str) -> None:
         self._workspace = workspace
         for panel in self.panels.values():
-            panel.grid.forget()
+            panel.grid.reset()
 
     @property
-    def grid(self) -> Grid:
+    def grid(self) -> LineTable:
         return self.panels[self.active].grid
 
     @property
@@ -186,16 +188,16 @@ class BoardScreen(Sturdy, Screen[None]):
     def replay(self, mode: str) -> None:
         self._mode = mode
         self.set_class(bool(mode), "-replay")
-        self._say_keys()
+        self._show_keys()
 
     # -- the size --------------------------------------------------------------------------------------
 
     def on_resize(self, event: events.Resize) -> None:
         self._fit(event.size.width, event.size.height)
-        self.call_after_refresh(self._say_keys)
+        self.call_after_refresh(self._show_keys)
 
-    def _say_keys(self) -> None:
-        self.foot.say(foot_of(REPLAY if self._mode else BOARD, remapped=self.remapped))
+    def _show_keys(self) -> None:
+        self.foot.show(foot_of(REPLAY if self._mode else BOARD, remapped=self.remapped))
         if self.board:
             self.tick(self.app.now(), alarms=self._alarms, notices=self._notices)  # type: ignore[attr-defined] # the app's clock
 
@@ -219,7 +221,7 @@ class BoardScreen(Sturdy, Screen[None]):
         for name, panel in self.panels.items():
             panel.display = name in shown
         self.tabs.display = len(shown) < len(layout.PANELS)
-        self.tabs.say(
+        self.tabs.show(
             [(name, TITLES[name][0].partition(",")[0]) for name in layout.PANELS], active=self.active
         )
         self.query_one("#middle").display = bool(shown & {"sequences", "stats"})
@@ -241,10 +243,12 @@ class BoardScreen(Sturdy, Screen[None]):
         self.grid.next_order()
 
     def action_reverse(self) -> None:
-        self.grid.ask(replace(self.grid.arrangement, descending=not self.grid.arrangement.descending))
+        self.grid.set_arrangement(
+            replace(self.grid.arrangement, descending=not self.grid.arrangement.descending)
+        )
 
     def action_faults(self) -> None:
-        self.grid.ask(replace(self.grid.arrangement, faults=not self.grid.arrangement.faults))
+        self.grid.set_arrangement(replace(self.grid.arrangement, faults=not self.grid.arrangement.faults))
 
     def action_back(self) -> None:
         """Back to now, else as the list comes."""
@@ -252,7 +256,7 @@ class BoardScreen(Sturdy, Screen[None]):
             self.post_message(self.Wanted("live"))
             return
         self.grid.unmark()
-        self.grid.ask(Arrangement())
+        self.grid.set_arrangement(Arrangement())
 
     def action_group(self) -> None:
         """Stats by the next grouping."""
@@ -262,8 +266,8 @@ class BoardScreen(Sturdy, Screen[None]):
         if self.board:
             self._show_panels(self.app.now())  # type: ignore[attr-defined] # the app's clock
 
-    @on(Grid.Arranged)
-    def _arranged(self, event: Grid.Arranged) -> None:
+    @on(LineTable.Arranged)
+    def _arranged(self, event: LineTable.Arranged) -> None:
         if event.grid.has_focus and event.grid.id in self.panels:
             self.active = event.grid.id
         for panel in self.panels.values():
@@ -272,7 +276,7 @@ class BoardScreen(Sturdy, Screen[None]):
     def action_want(self, what: str) -> None:
         self.post_message(self.Wanted(what))
 
-    @on(Grid.Picked)
+    @on(LineTable.Picked)
     def _picked(self) -> None:
         self.post_message(self.Wanted("details"))
 

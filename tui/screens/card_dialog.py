@@ -14,13 +14,13 @@ from textual.widgets import Button, Static
 from shared.domain.card import Card
 from shared.text.sanitize import visible
 from tui.model import rich_card
-from tui.theme.error_boundary import Sturdy
+from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import PALETTES, Glyphs
 
 MOST_BUTTONS = 5
 
 
-class CardScreen(Sturdy, ModalScreen[str | None]):
+class CardDialog(ErrorBoundary, ModalScreen[str | None]):
     """Answers the command line of the button that was pressed, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter", "close", "Back", id="card.back")]

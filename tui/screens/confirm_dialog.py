@@ -13,10 +13,10 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
 from shared.text.sanitize import visible
-from tui.theme.error_boundary import Sturdy
+from tui.theme.error_boundary import ErrorBoundary
 
 
-class Ask(Sturdy, ModalScreen[bool]):
+class ConfirmDialog(ErrorBoundary, ModalScreen[bool]):
     """Answers True for yes; Esc, n and a click beside it are no."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

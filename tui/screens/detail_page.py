@@ -26,12 +26,12 @@ from tui.model.board import Board
 from tui.model.columns import INBOXES
 from tui.model.keys import PAGE, bindings
 from tui.model.lines import ChangeLine
-from tui.model.page_content import Metric, Page, Spot, above, name_of, page, spot_of
-from tui.theme.error_boundary import Sturdy
+from tui.model.page_content import Metric, Page, PageRef, above, name_of, page, page_ref_of
+from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import PALETTES, Glyphs, Ink, Piece
 from tui.theme.plotting import RANGES, Plot, Range
-from tui.widgets.line_table import Grid
-from tui.widgets.panel import Head, Panel
+from tui.widgets.line_table import LineTable
+from tui.widgets.panel import Panel, TextLine
 from tui.widgets.plot import PlotArea
 from tui.widgets.status_lines import Foot, TopLine
 
@@ -40,11 +40,11 @@ GONE = Card(
 )
 
 
-class Path(Head):
+class Breadcrumbs(TextLine):
     """Where one is, from the workspace down; a click goes back up."""
 
     @dataclass
-    class Climbed(Message):
+    class CrumbClicked(Message):
         """A name was clicked: so many spots of the way are kept; 0 is the board."""
 
         kept: int
@@ -53,7 +53,7 @@ class Path(Head):
         super().__init__(id="path", ground="ground")
         self._ends: list[int] = []
 
-    def say(self, names: Sequence[str], *, ascii_only: bool) -> None:
+    def show(self, names: Sequence[str], *, ascii_only: bool) -> None:
         """The names, the last one being here."""
         pieces: list[Piece] = [(" ", Ink.MUTED)]
         self._ends = []
@@ -62,15 +62,15 @@ class Path(Head):
             pieces.append((visible(name), Ink.STRONG if last else Ink.ACCENT))
             self._ends.append(sum(cell_len(text) for text, _ in pieces))
             pieces += [] if last else [(" > " if ascii_only else " › ", Ink.MUTED)]
-        self.show(pieces, [("esc back ", Ink.MUTED)])
+        self.set_text(pieces, [("esc back ", Ink.MUTED)])
 
     def on_click(self, event: events.Click) -> None:
         kept = next((n for n, end in enumerate(self._ends) if event.x < end), None)
         if kept is not None:
-            self.post_message(self.Climbed(kept))
+            self.post_message(self.CrumbClicked(kept))
 
 
-class PageScreen(Sturdy, Screen[None]):
+class DetailScreen(ErrorBoundary, Screen[None]):
     """Shows the last spot of its way."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -79,10 +79,10 @@ class PageScreen(Sturdy, Screen[None]):
     ]
 
     @dataclass
-    class Looked(Message):
+    class DataNeeded(Message):
         """Another plot, or figures of today, are wanted for what is shown."""
 
-        spot: Spot
+        ref: PageRef
 
     @dataclass
     class Wanted(Message):
@@ -94,7 +94,7 @@ class PageScreen(Sturdy, Screen[None]):
         super().__init__()
         self._glyphs = glyphs
         self._foot = foot
-        self._way: list[Spot] = []
+        self._trail: list[PageRef] = []
         self._board: Board | None = None
         self._changes: Sequence[ChangeLine] = ()
         self._page: Page | None = None
@@ -104,9 +104,9 @@ class PageScreen(Sturdy, Screen[None]):
         self._metric = 0
         self.range: Range = RANGES[1]
         self.top = TopLine(glyphs=glyphs, notice="")
-        self.path = Path()
+        self.path = Breadcrumbs()
         self.told = Static("", id="told")
-        self.plot_head = Head(id="plot-head")
+        self.plot_head = TextLine(id="plot-head")
         self.plot = PlotArea(glyphs=glyphs)
         self.foot = Foot()
         self.panels = tuple(
@@ -136,14 +136,14 @@ class PageScreen(Sturdy, Screen[None]):
         self.call_after_refresh(self._resized)
 
     def _resized(self) -> None:
-        self.foot.say(self._foot)
+        self.foot.show(self._foot)
         self._look()
 
     # -- what is shown ---------------------------------------------------------------------------------
 
     @property
-    def spot(self) -> Spot | None:
-        return self._way[-1] if self._way else None
+    def ref(self) -> PageRef | None:
+        return self._trail[-1] if self._trail else None
 
     @property
     def page(self) -> Page | None:
@@ -155,32 +155,32 @@ class PageScreen(Sturdy, Screen[None]):
         metrics = self._page.metrics if self._page else ()
         return metrics[self._metric % len(metrics)] if metrics else None
 
-    def open(self, spot: Spot, *, board: Board, changes: Sequence[ChangeLine], beats: int) -> None:
+    def open(self, ref: PageRef, *, board: Board, changes: Sequence[ChangeLine], beats: int) -> None:
         """Begin at a spot."""
         self._board, self._changes = board, changes
-        self._way = []
-        self._go(spot)
+        self._trail = []
+        self._go(ref)
         self.tick(self.app.now(), beats=beats)  # type: ignore[attr-defined] # the app's clock
 
     def show(self, board: Board, *, changes: Sequence[ChangeLine], beats: int, now: datetime) -> None:
         self._board, self._changes = board, changes
-        self._settle()
+        self._rearrange()
         self.tick(now, beats=beats)
 
     def tick(self, now: datetime, *, beats: int) -> None:
         """A second has passed."""
         if self._board:
-            self.top.say(board=self._board, workspace=self._board.workspace, beats=beats, now=now)
+            self.top.show(board=self._board, workspace=self._board.workspace, beats=beats, now=now)
         for panel in self.panels:
             panel.tick(now)
 
-    def say_plot(self, spot: Spot, plot: Plot | None, *, ahead: tuple[Fact, ...]) -> None:
+    def show_plot(self, ref: PageRef, plot: Plot | None, *, ahead: tuple[Fact, ...]) -> None:
         """The course of what is shown; that of another spot came too late."""
-        if spot != self.spot:
+        if ref != self.ref:
             return
         self._ahead = ahead
         span = self.range.name
-        self.plot.say(plot, empty=f"The history knows nothing of it for the last {span}.")
+        self.plot.show(plot, empty=f"The history knows nothing of it for the last {span}.")
         metric = self.metric
         ranges = [
             (f" {key} ", Ink.ACCENT)
@@ -194,30 +194,32 @@ class PageScreen(Sturdy, Screen[None]):
             if self._page and len(self._page.metrics) > 1
             else []
         )
-        self.plot_head.show([(f" {metric.title.upper() if metric else ''}", Ink.STRONG)], [*ranges, *more])
-        self._tell()
+        self.plot_head.set_text(
+            [(f" {metric.title.upper() if metric else ''}", Ink.STRONG)], [*ranges, *more]
+        )
+        self._show_summary()
 
-    def say_today(self, spot: Spot, facts: tuple[Fact, ...]) -> None:
-        if spot == self.spot:
+    def show_today(self, ref: PageRef, facts: tuple[Fact, ...]) -> None:
+        if ref == self.ref:
             self._facts = facts
-            self._tell()
+            self._show_summary()
 
-    def _go(self, spot: Spot) -> None:
-        self._way.append(spot)
+    def _go(self, ref: PageRef) -> None:
+        self._trail.append(ref)
         self._arrive()
 
     def _arrive(self) -> None:
         self._facts, self._ahead, self._metric = (), (), 0
-        self._settle()
+        self._rearrange()
         self.panels[0].grid.focus()
         self._look()
 
-    def _settle(self) -> None:
-        if self._board is None or self.spot is None:
+    def _rearrange(self) -> None:
+        if self._board is None or self.ref is None:
             return
-        self._page = page(self.spot, board=self._board, changes=self._changes)
-        names = [self._board.workspace, *(name_of(spot, board=self._board) for spot in self._way)]
-        self.path.say(names, ascii_only=self._glyphs.ascii)
+        self._page = page(self.ref, board=self._board, changes=self._changes)
+        names = [self._board.workspace, *(name_of(ref, board=self._board) for ref in self._trail)]
+        self.path.show(names, ascii_only=self._glyphs.ascii)
         self.query_one("#page-plot").display = bool(self._page and self._page.metrics)
         lists = self._page.lists if self._page else ()
         for number, panel in enumerate(self.panels):
@@ -232,9 +234,9 @@ class PageScreen(Sturdy, Screen[None]):
                     now=self.app.now(),  # type: ignore[attr-defined] # the app's clock
                     aside=one.aside,
                 )
-        self._tell()
+        self._show_summary()
 
-    def _tell(self) -> None:
+    def _show_summary(self) -> None:
         card = self._page.card if self._page else GONE
         told = Card(
             title=card.title,
@@ -248,44 +250,44 @@ class PageScreen(Sturdy, Screen[None]):
             self.told.update(rich_card.render(told, palette=PALETTES[self.app.theme], glyphs=self._glyphs))
 
     @property
-    def told_card(self) -> Card | None:
+    def summary_card(self) -> Card | None:
         return self._card
 
     def _look(self) -> None:
-        if self.spot:
-            self.post_message(self.Looked(self.spot))
+        if self.ref:
+            self.post_message(self.DataNeeded(self.ref))
 
     # -- hands -----------------------------------------------------------------------------------------
 
-    @on(Grid.Picked)
-    def _picked(self, event: Grid.Picked) -> None:
+    @on(LineTable.Picked)
+    def _picked(self, event: LineTable.Picked) -> None:
         event.stop()
         number = next((n for n, panel in enumerate(self.panels) if panel.grid is event.grid), 0)
         source = self._page.lists[number].source if self._page else ""
-        spot = spot_of(event.line, grouping=source)
-        if spot and spot != self.spot:
-            self._go(spot)
+        ref = page_ref_of(event.line, grouping=source)
+        if ref and ref != self.ref:
+            self._go(ref)
 
-    @on(Path.Climbed)
-    def _climbed(self, event: Path.Climbed) -> None:
+    @on(Breadcrumbs.CrumbClicked)
+    def _crumb_clicked(self, event: Breadcrumbs.CrumbClicked) -> None:
         if event.kept == 0:
             self.dismiss(None)
-        elif event.kept < len(self._way):
-            del self._way[event.kept :]
+        elif event.kept < len(self._trail):
+            del self._trail[event.kept :]
             self._arrive()
 
     def action_back(self) -> None:
         """To where one came from."""
-        del self._way[-1:]
-        if self._way:
+        del self._trail[-1:]
+        if self._trail:
             self._arrive()
         else:
             self.dismiss(None)
 
     def action_above(self) -> None:
-        spot = above(self.spot, board=self._board) if self.spot and self._board else None
-        if spot:
-            self._go(spot)
+        ref = above(self.ref, board=self._board) if self.ref and self._board else None
+        if ref:
+            self._go(ref)
 
     def action_range(self, number: int) -> None:
         self.range = RANGES[number]

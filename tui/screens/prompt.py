@@ -16,28 +16,30 @@ from textual.widgets.option_list import Option
 
 from shared.commands import COMMANDS, Face
 from shared.text.tokenize import quote
-from tui.theme.error_boundary import Sturdy
+from tui.theme.error_boundary import ErrorBoundary
 
-MOST_OFFERS = 12
+MOST_SUGGESTIONS = 12
 
 
-def offers(typed: str, *, sequences: Sequence[str], keys: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+def suggestions(
+    typed: str, *, sequences: Sequence[str], keys: Sequence[tuple[str, str]]
+) -> list[tuple[str, str]]:
     """What the line could become, each with a word about it: commands, then sequences as their argument."""
     word, _, rest = typed.strip().partition(" ")
     command = COMMANDS.get(word.lower())
     if command and (rest or typed.endswith(" ")) and "SEQUENCE" in command.usage:
         wanted = rest.strip().strip('"').casefold()
         fitting = [name for name in sequences if wanted in name.casefold()]
-        return [(f"{command.name} {quote(name)}", "") for name in fitting][:MOST_OFFERS]
+        return [(f"{command.name} {quote(name)}", "") for name in fitting][:MOST_SUGGESTIONS]
     here = [c for c in COMMANDS.values() if Face.DASHBOARD in c.faces]
     fitting_commands = [c for c in here if c.name.startswith(word.lower())] or (
         [c for c in here if word.lower() in c.summary.lower()]
     )
     told = [(c.synopsis, c.summary) for c in fitting_commands]
-    return [*told, *((key, what) for key, what in keys if not typed)][: MOST_OFFERS * 3]
+    return [*told, *((key, what) for key, what in keys if not typed)][: MOST_SUGGESTIONS * 3]
 
 
-class Prompt(Sturdy, ModalScreen[str | None]):
+class Prompt(ErrorBoundary, ModalScreen[str | None]):
     """Answers the line, or None; `changed` hears of every keystroke."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -53,17 +55,17 @@ class Prompt(Sturdy, ModalScreen[str | None]):
         hint: str,
         value: str = "",
         changed: Callable[[str], None] | None = None,
-        offer: Callable[[str], list[tuple[str, str]]] | None = None,
+        suggest: Callable[[str], list[tuple[str, str]]] | None = None,
     ) -> None:
         super().__init__()
         self._sign, self._hint, self._value = sign, hint, value
-        self._changed, self._offer = changed, offer
+        self._changed, self._suggest_for = changed, suggest
         self._lines: list[str] = []
 
     def compose(self) -> ComposeResult:
         """The line, and the list above it where there is something to offer."""
         with Vertical(classes="prompt"):
-            if self._offer:
+            if self._suggest_for:
                 yield OptionList(id="offers")
             yield Static(Text(self._hint), classes="prompt-hint")
             yield Input(self._value, id="line", placeholder=self._sign, select_on_focus=False)
@@ -79,9 +81,9 @@ class Prompt(Sturdy, ModalScreen[str | None]):
         self._suggest(event.value)
 
     def _suggest(self, typed: str) -> None:
-        if not self._offer:
+        if not self._suggest_for:
             return
-        found = self._offer(typed)
+        found = self._suggest_for(typed)
         self._lines = [line for line, _ in found]
         listed = self.query_one(OptionList)
         listed.clear_options()
@@ -111,7 +113,7 @@ class Prompt(Sturdy, ModalScreen[str | None]):
             self._put(self.query_one(OptionList).highlighted or 0)
 
     def action_into_list(self) -> None:
-        if self._offer:
+        if self._suggest_for:
             self.query_one(OptionList).focus()
 
     def action_leave(self) -> None:

@@ -80,7 +80,7 @@ def _list(
     for line in shown[:MOST]:
         pieces: list[Piece] = [("  ", Ink.TEXT)]
         for p in placed:
-            said = p.column.say(line, p.width, glyphs)
+            said = p.column.render(line, p.width, glyphs)
             pieces += [
                 *text_bars.fit(said, p.width, right=p.column.right, more=glyphs.more),
                 (" " * GAP, Ink.TEXT),
@@ -110,6 +110,6 @@ def as_csv(shown: Sequence[Line], columns: Sequence[Column], *, glyphs: Glyphs) 
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(column.title for column in named)
     for line in shown:
-        said = ("".join(t for t, _ in column.say(line, 0, glyphs)).strip() for column in named)
+        said = ("".join(t for t, _ in column.render(line, 0, glyphs)).strip() for column in named)
         writer.writerow(f"'{cell}" if cell[:1] in {"=", "+", "-", "@", "\t"} else cell for cell in said)
     return out.getvalue()

@@ -20,11 +20,11 @@ from tui.model.board import Board
 from tui.model.columns import LISTS
 from tui.model.freshness import Freshness
 from tui.model.lines import ChangeLine, DomainLine, Line
-from tui.theme.error_boundary import Sturdy
+from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import Glyphs, Ink, Piece
-from tui.widgets.health_counts import Standing
-from tui.widgets.key_figures import Figures
-from tui.widgets.panel import Head, Panel
+from tui.widgets.health_counts import HealthCounts
+from tui.widgets.key_figures import KeyFigures
+from tui.widgets.panel import Panel, TextLine
 from tui.widgets.status_lines import Banner, TopLine, Verdict
 
 TURN = 12.0
@@ -44,11 +44,11 @@ def view_at(seconds: float, *, trouble: bool) -> str:
     return VIEWS[0] if trouble else VIEWS[int(seconds // TURN) % len(VIEWS)]
 
 
-def shift_at(seconds: float) -> tuple[int, int]:
+def burn_in_shift(seconds: float) -> tuple[int, int]:
     return ((0, 0), (1, 0), (1, 1), (0, 1))[int(seconds // SHIFT) % 4]
 
 
-class WallScreen(Sturdy, Screen[None]):
+class WallScreen(ErrorBoundary, Screen[None]):
     """The board for people who pass by."""
 
     AUTO_FOCUS: ClassVar[str] = ""
@@ -65,9 +65,9 @@ class WallScreen(Sturdy, Screen[None]):
         self.top = TopLine(glyphs=glyphs, notice=notice)
         self.banner = Banner(glyphs=glyphs)
         self.verdict = Verdict(glyphs=glyphs)
-        self.standing = Standing(glyphs=glyphs)
-        self.figures = Figures(glyphs=glyphs)
-        self.dots = Head(id="dots", ground="ground")
+        self.standing = HealthCounts(glyphs=glyphs)
+        self.figures = KeyFigures(glyphs=glyphs)
+        self.dots = TextLine(id="dots", ground="ground")
         self.panels = {
             name: Panel(f"wall-{name}", title=title, columns=LISTS[name], glyphs=glyphs, empty=empty, key="")
             for name, (title, empty) in TITLES.items()
@@ -106,10 +106,10 @@ class WallScreen(Sturdy, Screen[None]):
     ) -> None:
         """Another board."""
         self._board, self._beats = board, beats
-        doubtful = self._doubtful(now)
-        self.verdict.say(board, doubtful=doubtful)
-        self.standing.say(board.spread, doubtful=doubtful)
-        self.figures.say(board.figures, doubtful=doubtful)
+        stale = self._is_stale(now)
+        self.verdict.show(board, stale=stale)
+        self.standing.show(board.spread, stale=stale)
+        self.figures.show(board.figures, stale=stale)
         shown: dict[str, tuple[Sequence[Line], str]] = {
             "domains": (tuple(map(DomainLine, board.domains)), "inboxes"),
             "sequences": (board.sequences, "sequences"),
@@ -127,22 +127,24 @@ class WallScreen(Sturdy, Screen[None]):
         """A second has passed."""
         self._notices = tuple(notices)
         seconds = max(0.0, (now - self._began) / timedelta(seconds=1))
-        self.top.say(board=self._board, workspace=self._workspace, beats=self._beats, now=now)
-        self.banner.say(self._board.trouble if self._board else None, alarms=alarms, notices=notices, now=now)
+        self.top.show(board=self._board, workspace=self._workspace, beats=self._beats, now=now)
+        self.banner.show(
+            self._board.trouble if self._board else None, alarms=alarms, notices=notices, now=now
+        )
         for panel in self.panels.values():
             panel.tick(now)
         wanted = view_at(seconds, trouble=self._in_trouble(alarms))
         if wanted != self.view:
             self.view = wanted
             self._turn()
-        right, down = shift_at(seconds)
+        right, down = burn_in_shift(seconds)
         self.query_one("#wall").styles.padding = (down, 0, 0, right)
 
     def _in_trouble(self, alarms: Sequence[str]) -> bool:
         board = self._board
         return bool(alarms) or (board is not None and board.headline.tone is Tone.BAD and bool(board.trouble))
 
-    def _doubtful(self, now: datetime) -> bool:
+    def _is_stale(self, now: datetime) -> bool:
         stamp = self._board.stamps.get("inboxes") if self._board else None
         return stamp is not None and stamp.freshness(now) >= Freshness.LATE
 
@@ -154,7 +156,7 @@ class WallScreen(Sturdy, Screen[None]):
             here = name == self.view
             dots += [(self._glyphs.beat if here else self._glyphs.rest, Ink.ACCENT if here else Ink.FAINT)]
             dots.append((f" {TITLES[name][0].partition(',')[0]}   " if here else "  ", Ink.MUTED))
-        self.dots.show(dots, [("any key: back to the board ", Ink.FAINT)])
+        self.dots.set_text(dots, [("any key: back to the board ", Ink.FAINT)])
 
     async def on_key(self, event: events.Key) -> None:
         """`a` acknowledges an alarm, any other key goes back to hands."""

@@ -14,21 +14,21 @@ from shared.text.sanitize import visible
 
 logger = logging.getLogger(__name__)
 
-PATIENCE = 10.0
+TIMEOUT = 10.0
 """Seconds that the program may take."""
 MOST = 20
 """Alarms that may wait for their turn; more are in the banner and the log only."""
 
 
-class Caller:
+class AlarmCommand:
     """Runs the program once for each alarm, one after the other, for the length of `open`.
 
     The alarm is in OUTREACH_ALARM; the text comes from outside and is an argument of nothing.
     """
 
-    def __init__(self, command: str, *, patience: float = PATIENCE) -> None:
+    def __init__(self, command: str, *, timeout: float = TIMEOUT) -> None:
         self._words = _words(command)
-        self._patience = patience
+        self._timeout = timeout
         self._waiting: asyncio.Queue[str] = asyncio.Queue(MOST)
 
     def call(self, alarms: Sequence[str]) -> None:
@@ -69,12 +69,12 @@ class Caller:
             start_new_session=True,
         )  # fmt: skip
         try:
-            async with asyncio.timeout(self._patience):
+            async with asyncio.timeout(self._timeout):
                 code = await process.wait()
             if code:
                 logger.warning("the alarm command ended with %d", code)
         except TimeoutError:
-            logger.warning("the alarm command took longer than %g s and was ended", self._patience)
+            logger.warning("the alarm command took longer than %g s and was ended", self._timeout)
         finally:
             if process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):

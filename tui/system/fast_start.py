@@ -32,7 +32,7 @@ LAST = "SELECT body FROM history_snapshots WHERE workspace = ? ORDER BY at DESC 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Glimpse:
+class StartSettings:
     """Whose dashboard it is, where its files are, and how it wants to look; `poll_seconds` as set."""
 
     workspace: str
@@ -54,7 +54,9 @@ class Glimpse:
             return None
 
 
-def look(*, config: Path | None, environ: Mapping[str, str], workspace: str | None) -> Glimpse | None:
+def read_start_settings(
+    *, config: Path | None, environ: Mapping[str, str], workspace: str | None
+) -> StartSettings | None:
     """A glimpse of a plain installation: one workspace, a history in SQLite; None for all others."""
     try:
         document = _document(config, environ=environ)
@@ -64,7 +66,7 @@ def look(*, config: Path | None, environ: Mapping[str, str], workspace: str | No
         history, state = _places(str(database))
         poll = environ.get("OUTREACH_POLL_SECONDS", "").strip() or document.get("poll_seconds", POLL_SECONDS)
         given = document.get("thresholds", {})
-        glimpse = Glimpse(
+        start_settings = StartSettings(
             workspace=DEFAULT,
             history=history,
             state=state,
@@ -74,7 +76,7 @@ def look(*, config: Path | None, environ: Mapping[str, str], workspace: str | No
         )
     except (OSError, ValueError, TypeError, AttributeError):
         return None
-    return glimpse if history.is_file() else None
+    return start_settings if history.is_file() else None
 
 
 def _document(config: Path | None, *, environ: Mapping[str, str]) -> Mapping[str, Any]:

@@ -24,7 +24,7 @@ M_MMAP_THRESHOLD = -3
 
 
 @contextlib.contextmanager
-def calm() -> Iterator[None]:
+def tuned_gc() -> Iterator[None]:
     """What is loaded by now is looked at no more, and what comes is seldom looked at as a whole."""
     _give_back()
     before, turn = gc.get_threshold(), sys.getswitchinterval()

@@ -17,7 +17,7 @@ MOST = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OwnFault:
+class OwnError:
     """One mistake: what the log calls it, when it was last made, and how often."""
 
     reference: str
@@ -33,13 +33,13 @@ class OwnFault:
         )
 
 
-class Faults:
+class ErrorLog:
     """What went wrong so far, by reference; the same mistake at the same place is one."""
 
     def __init__(self) -> None:
-        self._known: dict[str, OwnFault] = {}
+        self._known: dict[str, OwnError] = {}
 
-    def note(self, error: BaseException, *, now: datetime) -> OwnFault:
+    def note(self, error: BaseException, *, now: datetime) -> OwnError:
         """Count a mistake; its trace goes to the log the first time, and a line at every tenfold."""
         reference = _reference(error)
         if reference not in self._known and len(self._known) >= MOST:
@@ -47,7 +47,7 @@ class Faults:
         known = self._known.get(reference)
         if known is None:
             logger.error("an error of the dashboard's own, reference %s", reference, exc_info=error)
-            noted = OwnFault(reference=reference, at=now)
+            noted = OwnError(reference=reference, at=now)
         else:
             noted = replace(known, at=now, times=known.times + 1)
             if str(noted.times).strip("0") == "1":

@@ -21,7 +21,7 @@ LEAST = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Resumed:
+class RestartState:
     """What outlasts the process."""
 
     wall: bool = False
@@ -61,6 +61,6 @@ def is_due(at: time | None, *, began: datetime, now: datetime) -> bool:
     return began < latest
 
 
-def start_anew(state: Resumed, *, words: Sequence[str] = sys.orig_argv) -> NoReturn:
+def restart(state: RestartState, *, words: Sequence[str] = sys.orig_argv) -> NoReturn:
     os.environ[VARIABLE] = state.told()
     os.execv(sys.executable, [sys.executable, *words[1:]])  # noqa: S606 # our own words, and no shell

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable
 
 EVERY = 1.0
 """Seconds between looks."""
-PATIENCE = 2.0
+TIMEOUT = 2.0
 """Seconds for an orderly end; what still runs then is ended the hard way."""
 GONE = select.POLLHUP | select.POLLERR | select.POLLNVAL
 
@@ -26,7 +26,7 @@ def is_gone(descriptor: int) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def watched(leave: Callable[[], object], *, descriptor: int = 0) -> AsyncIterator[None]:
+async def exit_when_terminal_gone(leave: Callable[[], object], *, descriptor: int = 0) -> AsyncIterator[None]:
     """Call `leave` when the terminal is gone; where there is none to begin with, nothing is watched."""
     if not os.isatty(descriptor):
         yield
@@ -42,7 +42,7 @@ async def watched(leave: Callable[[], object], *, descriptor: int = 0) -> AsyncI
 async def _watch(leave: Callable[[], object], descriptor: int) -> None:
     while not is_gone(descriptor):  # noqa: ASYNC110 # a dead terminal sets no event
         await asyncio.sleep(EVERY)
-    last_resort = threading.Timer(PATIENCE, os._exit, args=(1,))
+    last_resort = threading.Timer(TIMEOUT, os._exit, args=(1,))
     last_resort.daemon = True
     last_resort.start()  # writing to a dead terminal may block whatever comes next
     leave()

@@ -16,19 +16,21 @@ ENTER, LEAVE, CURSOR = "\x1b[?1049h", "\x1b[?1049l", "\x1b[?25h"
 """To the screen of programs (which clears it), back to that of the shell, and the cursor that belongs there."""
 
 
-class LastingDriver(LinuxDriver):
+class HandoverDriver(LinuxDriver):
     """Neither leaves the screen for the next process, nor enters it anew after the one before."""
 
     def write(self, data: str) -> None:
         """All but what would show a gap."""
         app = cast("ShowingApp", self._app)
-        kept = (data == ENTER and app.took_over) or (data in {LEAVE, CURSOR} and app.resumes is not None)
+        kept = (data == ENTER and app.continues) or (
+            data in {LEAVE, CURSOR} and app.restart_state is not None
+        )
         if not kept:
             super().write(data)
 
 
 @contextlib.contextmanager
-def given_back(*, wanted: bool = True) -> Iterator[None]:
+def restored_terminal(*, wanted: bool = True) -> Iterator[None]:
     """Whoever fails while nobody holds the screen must not leave the shell on it."""
     try:
         yield

@@ -34,7 +34,7 @@ def interval(environ: Mapping[str, str], *, process: int) -> float | None:
 
 
 @contextlib.asynccontextmanager
-async def watched_over(environ: Mapping[str, str] = os.environ) -> AsyncIterator[None]:
+async def systemd_notified(environ: Mapping[str, str] = os.environ) -> AsyncIterator[None]:
     """Tell systemd of the block: that it has begun, that the loop turns, that it ends."""
     address = environ.get("NOTIFY_SOCKET", "")
     if not address.startswith(("/", "@")):

@@ -14,7 +14,7 @@ from textual.message_pump import MessagePump
 from textual.strip import Strip
 
 
-class Sturdy(MessagePump):
+class ErrorBoundary(MessagePump):
     """To be named first among the bases of an app, a screen or a widget."""
 
     async def _dispatch_message(self, message: Message) -> None:

@@ -12,7 +12,7 @@ from textual.widget import Widget
 from shared.text.formats import show_count
 from tui.model.board import Spread
 from tui.theme import text_bars
-from tui.theme.error_boundary import Sturdy
+from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import PALETTES, Glyphs, Ink, Piece
 from tui.widgets import paint
 
@@ -20,20 +20,20 @@ LARGE = 8
 """Lines of the form with double numerals: a label, a gap, five of digits, one below."""
 
 
-class Standing(Sturdy, Widget):
+class HealthCounts(ErrorBoundary, Widget):
     """Healthy, at risk, resting, unknown: each with sign, word and number."""
 
-    DEFAULT_CSS = "Standing { height: 8; background: $o-panel; }"
+    DEFAULT_CSS = "HealthCounts { height: 8; background: $o-panel; }"
 
     def __init__(self, *, glyphs: Glyphs, id: str = "standing") -> None:  # noqa: A002 # the framework's word
         super().__init__(id=id)
         self._glyphs = glyphs
         self._spread = Spread()
-        self._doubtful = False
+        self._is_stale = False
 
-    def say(self, spread: Spread, *, doubtful: bool) -> None:
-        if (spread, doubtful) != (self._spread, self._doubtful):
-            self._spread, self._doubtful = spread, doubtful
+    def show(self, spread: Spread, *, stale: bool) -> None:
+        if (spread, stale) != (self._spread, self._is_stale):
+            self._spread, self._is_stale = spread, stale
             self.refresh()
 
     def _parts(self) -> list[tuple[int, str, str, Ink]]:
@@ -53,7 +53,7 @@ class Standing(Sturdy, Widget):
         segments: list[Segment] = []
         for part in parts:
             pieces = text_bars.fit([("   ", Ink.TEXT), *self._line(part, y, room)], room, more="")
-            segments += paint.strip(pieces, palette=palette, ground=palette.panel, faded=self._doubtful)
+            segments += paint.strip(pieces, palette=palette, ground=palette.panel, faded=self._is_stale)
         ground = paint.style(palette, Ink.TEXT, palette.panel)
         return Strip(segments).adjust_cell_length(self.size.width, ground)
 

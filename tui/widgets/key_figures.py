@@ -12,7 +12,7 @@ from textual.widget import Widget
 from shared.text.formats import show_change, show_count, show_rate
 from tui.model.board import Figure
 from tui.theme import formatting, text_bars
-from tui.theme.error_boundary import Sturdy
+from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import PALETTES, Glyphs, Ink, Piece
 from tui.widgets import paint
 
@@ -33,10 +33,10 @@ def rates(figure: Figure, *, glyphs: Glyphs) -> list[Piece]:
     return pieces
 
 
-class Figures(Sturdy, Widget):
+class KeyFigures(ErrorBoundary, Widget):
     """Sends, replies, positive replies and meetings."""
 
-    DEFAULT_CSS = "Figures { height: 5; background: $o-panel; padding: 0; }"
+    DEFAULT_CSS = "KeyFigures { height: 5; background: $o-panel; padding: 0; }"
 
     def __init__(self, *, glyphs: Glyphs, id: str = "figures") -> None:  # noqa: A002 # the framework's word
         super().__init__(id=id)
@@ -48,9 +48,9 @@ class Figures(Sturdy, Widget):
     def text(self) -> str:
         return "   ".join("".join(text for text, _ in self._compact(figure)) for figure in self._figures)
 
-    def say(self, figures: tuple[Figure, ...], *, doubtful: bool) -> None:
-        if (figures, doubtful) != (self._figures, self._faded):
-            self._figures, self._faded = figures, doubtful
+    def show(self, figures: tuple[Figure, ...], *, stale: bool) -> None:
+        if (figures, stale) != (self._figures, self._faded):
+            self._figures, self._faded = figures, stale
             self.refresh()
 
     def render_line(self, y: int) -> Strip:

@@ -18,11 +18,11 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from tui.model.columns import GAP, Column, Placed, place
-from tui.model.filter_sort import Arrangement, arrange, next_order
+from tui.model.filter_sort import Arrangement, arranged, next_order
 from tui.model.freshness import Freshness
 from tui.model.lines import Line
 from tui.theme import text_bars
-from tui.theme.error_boundary import Sturdy
+from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import PALETTES, Glyphs, Ink, Palette, Piece
 from tui.widgets import paint
 
@@ -30,7 +30,7 @@ MARGIN = 1
 """Cells left and right of a line."""
 
 
-class Grid(Sturdy, ScrollView, can_focus=True):
+class LineTable(ErrorBoundary, ScrollView, can_focus=True):
     """Lines under titles, with a cursor, marks, a filter and an order."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -48,21 +48,21 @@ class Grid(Sturdy, ScrollView, can_focus=True):
     class Picked(Message):
         """A line was opened."""
 
-        grid: Grid
+        grid: LineTable
         line: Any
 
         @property
-        def control(self) -> Grid:
+        def control(self) -> LineTable:
             return self.grid
 
     @dataclass
     class Arranged(Message):
         """Another filter, order or cursor: the panel's head says it."""
 
-        grid: Grid
+        grid: LineTable
 
         @property
-        def control(self) -> Grid:
+        def control(self) -> LineTable:
             return self.grid
 
     def __init__(self, columns: Sequence[Column], *, glyphs: Glyphs, empty: str, id: str) -> None:  # noqa: A002 # the framework's word
@@ -114,21 +114,21 @@ class Grid(Sturdy, ScrollView, can_focus=True):
         self._all = lines
         if self._marked:
             self._marked &= {line.key for line in lines}
-        self._settle(arrange(lines, self._arrangement, columns=self._columns))
+        self._rearrange(arranged(lines, self._arrangement, columns=self._columns))
 
-    def ask(self, arrangement: Arrangement) -> None:
+    def set_arrangement(self, arrangement: Arrangement) -> None:
         """Another filter or order."""
         if arrangement != self._arrangement:
             self._arrangement = arrangement
-            self._settle(arrange(self._all, arrangement, columns=self._columns))
+            self._rearrange(arranged(self._all, arrangement, columns=self._columns))
             self.post_message(self.Arranged(self))
             self.refresh()
 
     def next_order(self) -> None:
         order = next_order(self._arrangement, columns=self._columns)
-        self.ask(replace(self._arrangement, order=order, descending=False))
+        self.set_arrangement(replace(self._arrangement, order=order, descending=False))
 
-    def say_age(self, freshness: Freshness) -> None:
+    def set_freshness(self, freshness: Freshness) -> None:
         if freshness is not self._freshness:
             self._freshness = freshness
             self.refresh()
@@ -145,16 +145,16 @@ class Grid(Sturdy, ScrollView, can_focus=True):
         self._marked = frozenset()
         self.refresh()
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """No lines, no marks, no filter, and the cursor at the top: what comes is of something else."""
         self._marked, self._moved, self._key = frozenset(), False, ""
         self._all, self._arrangement = (), Arrangement()
-        self._settle(())
+        self._rearrange(())
         self.scroll_to(y=0, animate=False)
 
     # -- lines in and out ------------------------------------------------------------------------------
 
-    def _settle(self, shown: Sequence[Line]) -> None:
+    def _rearrange(self, shown: Sequence[Line]) -> None:
         before, self._shown = self._shown, shown
         self._follow()
         if len(before) != len(shown):
@@ -244,7 +244,9 @@ class Grid(Sturdy, ScrollView, can_focus=True):
         for placed in self._placed:
             if edge <= x < edge + placed.width and placed.column.sort:
                 now, title = self._arrangement, placed.column.title
-                self.ask(replace(now, order=title, descending=now.order == title and not now.descending))
+                self.set_arrangement(
+                    replace(now, order=title, descending=now.order == title and not now.descending)
+                )
             edge += placed.width + GAP
 
     # -- painting --------------------------------------------------------------------------------------
@@ -309,7 +311,7 @@ class Grid(Sturdy, ScrollView, can_focus=True):
         pieces: list[Piece] = [(edge, Ink.ACCENT)]
         for number, placed in enumerate(self._placed):
             pieces += [(" " * GAP, Ink.TEXT)] if number else []
-            said = placed.column.say(line, placed.width, self._glyphs)
+            said = placed.column.render(line, placed.width, self._glyphs)
             pieces += text_bars.fit(said, placed.width, right=placed.column.right, more=self._glyphs.more)
         pieces.append((" " * MARGIN, Ink.TEXT))
         return Strip(paint.strip(pieces, palette=palette, ground=ground, faded=faded)).adjust_cell_length(

@@ -15,16 +15,16 @@ from tui.model.columns import Column
 from tui.model.freshness import Freshness, Stamp
 from tui.model.lines import Line
 from tui.theme import text_bars
-from tui.theme.error_boundary import Sturdy
+from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import PALETTES, Glyphs, Ink, Piece
 from tui.widgets import paint
-from tui.widgets.line_table import Grid
+from tui.widgets.line_table import LineTable
 
 
-class Head(Sturdy, Widget):
+class TextLine(ErrorBoundary, Widget):
     """One line: something on the left, something on the right, in any inks."""
 
-    DEFAULT_CSS = "Head { height: 1; }"
+    DEFAULT_CSS = "TextLine { height: 1; }"
 
     def __init__(self, *, id: str | None = None, ground: str = "panel") -> None:  # noqa: A002 # the framework's word
         super().__init__(id=id)
@@ -36,7 +36,7 @@ class Head(Sturdy, Widget):
     def text(self) -> str:
         return "".join(text for text, _ in (*self._left, ("  ", Ink.TEXT), *self._right))
 
-    def show(self, left: Sequence[Piece], right: Sequence[Piece] = ()) -> None:
+    def set_text(self, left: Sequence[Piece], right: Sequence[Piece] = ()) -> None:
         if (tuple(left), tuple(right)) != (self._left, self._right):
             self._left, self._right = tuple(left), tuple(right)
             self.refresh()
@@ -57,7 +57,7 @@ class Head(Sturdy, Widget):
         return Strip(paint.strip(pieces, palette=palette, ground=ground)).adjust_cell_length(width)
 
 
-class Panel(Sturdy, Vertical):
+class Panel(ErrorBoundary, Vertical):
     """A head over a grid."""
 
     DEFAULT_CSS = """
@@ -74,8 +74,8 @@ class Panel(Sturdy, Vertical):
         self._glyphs = glyphs
         self._stamp: Stamp | None = None
         self._aside = ""
-        self.grid = Grid(columns, glyphs=glyphs, empty=empty, id=name)
-        self.head = Head()
+        self.grid = LineTable(columns, glyphs=glyphs, empty=empty, id=name)
+        self.head = TextLine()
 
     def compose(self) -> ComposeResult:
         yield self.head
@@ -92,8 +92,8 @@ class Panel(Sturdy, Vertical):
 
     def tick(self, now: datetime) -> None:
         freshness = self._stamp.freshness(now) if self._stamp else Freshness.FRESH
-        self.grid.say_age(freshness)
-        self.head.show(self._left(), self._age(now, freshness))
+        self.grid.set_freshness(freshness)
+        self.head.set_text(self._left(), self._age(now, freshness))
 
     def _left(self) -> list[Piece]:
         grid, focused = self.grid, self.grid.has_focus

@@ -6,13 +6,13 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tui.theme import plotting
-from tui.theme.error_boundary import Sturdy
+from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import PALETTES, Glyphs, Ink, Piece
 from tui.theme.plotting import Plot
 from tui.widgets import paint
 
 
-class PlotArea(Sturdy, Widget):
+class PlotArea(ErrorBoundary, Widget):
     """The columns and their axes, or a sentence where there is nothing to draw."""
 
     DEFAULT_CSS = "PlotArea { height: 1fr; background: $o-panel; }"
@@ -32,7 +32,7 @@ class PlotArea(Sturdy, Widget):
     def columns(self) -> int:
         return max(1, self.size.width - plotting.GUTTER - 2)
 
-    def say(self, plot: Plot | None, *, empty: str) -> None:
+    def show(self, plot: Plot | None, *, empty: str) -> None:
         if (plot, empty) != (self._plot, self._empty):
             self._plot, self._empty = plot, empty
             self._draw()

@@ -16,9 +16,9 @@ from shared.api.http.rate_limit import BudgetState
 from shared.text.sanitize import visible
 from tui.model.board import Board, Spread, Trouble
 from tui.theme import formatting
-from tui.theme.error_boundary import Sturdy
+from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import TONE_INK, Glyphs, Ink, Piece
-from tui.widgets.panel import Head
+from tui.widgets.panel import TextLine
 
 TRACK = 5
 """Cells of the heartbeat's track."""
@@ -50,7 +50,7 @@ def gauge(budget: BudgetState | None, *, now: datetime, glyphs: Glyphs, long: bo
     return [("budget ", Ink.MUTED), *bar, (figure + waiting, Ink.MUTED)] if long else bar
 
 
-class TopLine(Head):
+class TopLine(TextLine):
     """Whose account, whether it lives, what it may ask, and the time."""
 
     def __init__(self, *, glyphs: Glyphs, notice: str) -> None:
@@ -58,7 +58,7 @@ class TopLine(Head):
         self._glyphs = glyphs
         self._notice = visible(notice)
 
-    def say(self, *, board: Board | None, workspace: str, beats: int, now: datetime, mode: str = "") -> None:
+    def show(self, *, board: Board | None, workspace: str, beats: int, now: datetime, mode: str = "") -> None:
         """Say it for this second."""
         width = self.size.width
         left: list[Piece] = [(" OUTREACH ", Ink.STRONG), (f" {visible(workspace)}", Ink.ACCENT)]
@@ -73,10 +73,10 @@ class TopLine(Head):
                 ("   ", Ink.FAINT),
             ]
         right.append((now.astimezone().strftime("%H:%M:%S "), Ink.TEXT))
-        self.show(left, right)
+        self.set_text(left, right)
 
 
-class Verdict(Sturdy, Vertical):
+class Verdict(ErrorBoundary, Vertical):
     """The first thing to read, in one line, and the spread of the inboxes under it."""
 
     DEFAULT_CSS = "Verdict { height: auto; padding: 0 1; background: $o-panel; }"
@@ -84,31 +84,31 @@ class Verdict(Sturdy, Vertical):
     def __init__(self, *, glyphs: Glyphs) -> None:
         super().__init__(id="verdict")
         self._glyphs = glyphs
-        self.words = Head(id="verdict-words")
-        self.spread = Head(id="verdict-spread")
+        self.words = TextLine(id="verdict-words")
+        self.spread = TextLine(id="verdict-spread")
 
     def compose(self) -> ComposeResult:
         yield self.words
         yield self.spread
 
-    def say(self, board: Board, *, doubtful: bool, news: str = "") -> None:
+    def show(self, board: Board, *, stale: bool, news: str = "") -> None:
         """The verdict, and what is new since the last look; a doubtful verdict is not painted as a good one."""
         headline = board.headline
-        ink = Ink.MUTED if doubtful else TONE_INK[headline.tone]
+        ink = Ink.MUTED if stale else TONE_INK[headline.tone]
         left: list[Piece] = [
             (f"{self._glyphs.of(headline.tone)} ", ink),
-            (headline.text, ink if doubtful else Ink.STRONG),
+            (headline.text, ink if stale else Ink.STRONG),
         ]
-        if doubtful:
+        if stale:
             left.append(("  as last read", Ink.WARN))
         if headline.detail:
             left.append((f"   {visible(headline.detail)}", Ink.MUTED))
-        self.words.show(left, [(f"  {news} ", Ink.ACCENT)] if news and self.size.width >= 80 else ())
+        self.words.set_text(left, [(f"  {news} ", Ink.ACCENT)] if news and self.size.width >= 80 else ())
         width = 36 if self.size.width >= 100 else max(10, self.size.width - 52)
-        self.spread.show(spread(board.spread, glyphs=self._glyphs, width=width, doubtful=doubtful))
+        self.spread.set_text(spread(board.spread, glyphs=self._glyphs, width=width, stale=stale))
 
 
-def spread(of: Spread, *, glyphs: Glyphs, width: int = 36, doubtful: bool = False) -> list[Piece]:
+def spread(of: Spread, *, glyphs: Glyphs, width: int = 36, stale: bool = False) -> list[Piece]:
     """A bar of the inboxes by how they stand, each part with a pattern of its own, and the numbers."""
     parts = (
         (of.healthy, "healthy", "#" if glyphs.ascii else "█", Ink.GOOD),
@@ -119,7 +119,7 @@ def spread(of: Spread, *, glyphs: Glyphs, width: int = 36, doubtful: bool = Fals
     if not of.all:
         return []
     bar = [
-        (sign * cells, Ink.MUTED if doubtful else ink)
+        (sign * cells, Ink.MUTED if stale else ink)
         for cells, (_, _, sign, ink) in _cells(parts, of.all, width)
     ]
     said: list[Piece] = []
@@ -127,7 +127,7 @@ def spread(of: Spread, *, glyphs: Glyphs, width: int = 36, doubtful: bool = Fals
         if number:
             said += [
                 ("   ", Ink.FAINT),
-                (sign, Ink.MUTED if doubtful else ink),
+                (sign, Ink.MUTED if stale else ink),
                 (f" {number:,} ", Ink.TEXT),
                 (word, Ink.MUTED),
             ]
@@ -145,7 +145,7 @@ def _cells(parts: Sequence[_Part], whole: int, width: int) -> list[tuple[int, _P
     return list(zip(cells, parts, strict=True))
 
 
-class Banner(Head):
+class Banner(TextLine):
     """What is wrong, since when, and from when the figures are; away when nothing is."""
 
     DEFAULT_CSS = "Banner { display: none; } Banner.-on { display: block; }"
@@ -154,7 +154,7 @@ class Banner(Head):
         super().__init__(id="banner", ground="alarm")
         self._glyphs = glyphs
 
-    def say(
+    def show(
         self,
         trouble: Trouble | None,
         *,
@@ -166,11 +166,11 @@ class Banner(Head):
         self.set_class(trouble is not None or bool(alarms) or bool(notices), "-on")
         if alarms:
             said = f" {self._glyphs.bad} ALARM  {_first(alarms)}"
-            self.show([(said, Ink.STRONG)], [("a: seen ", Ink.TEXT)])
+            self.set_text([(said, Ink.STRONG)], [("a: seen ", Ink.TEXT)])
         elif trouble:
-            self.show(self._trouble(trouble, now))
+            self.set_text(self._trouble(trouble, now))
         elif notices:
-            self.show([(f" {self._glyphs.warn} {_first(notices)}", Ink.STRONG)], [("a: seen ", Ink.TEXT)])
+            self.set_text([(f" {self._glyphs.warn} {_first(notices)}", Ink.STRONG)], [("a: seen ", Ink.TEXT)])
 
     def _trouble(self, trouble: Trouble, now: datetime) -> list[Piece]:
         lasting = formatting.span((now - trouble.since).total_seconds())
@@ -199,7 +199,7 @@ def _more(rest: Sequence[str]) -> str:
     return f" and {len(rest)} more" if rest else ""
 
 
-class Tabs(Head):
+class Tabs(TextLine):
     """The panels by number where only some of them fit; a click goes to one."""
 
     DEFAULT_CSS = "Tabs { display: none; }"
@@ -214,7 +214,7 @@ class Tabs(Head):
         super().__init__(id="tabs", ground="ground")
         self._ends: list[tuple[int, str]] = []
 
-    def say(self, tabs: Sequence[tuple[str, str]], *, active: str) -> None:
+    def show(self, tabs: Sequence[tuple[str, str]], *, active: str) -> None:
         """Each name with its title; the active one stands out."""
         pieces: list[Piece] = [(" ", Ink.MUTED)]
         self._ends = []
@@ -222,7 +222,7 @@ class Tabs(Head):
             here = name == active
             pieces += [(f"{number} ", Ink.ACCENT), (f"{title}  ", Ink.STRONG if here else Ink.MUTED)]
             self._ends.append((sum(cell_len(text) for text, _ in pieces), name))
-        self.show(pieces)
+        self.set_text(pieces)
 
     def on_click(self, event: events.Click) -> None:
         """Go to the panel under the mouse."""
@@ -232,13 +232,13 @@ class Tabs(Head):
                 return
 
 
-class Foot(Head):
+class Foot(TextLine):
     """The keys that matter where the cursor is."""
 
     def __init__(self) -> None:
         super().__init__(id="foot", ground="ground")
 
-    def say(self, keys: Sequence[tuple[str, str]]) -> None:
+    def show(self, keys: Sequence[tuple[str, str]]) -> None:
         """Each key with its word, as many as fit."""
         pieces: list[Piece] = [(" ", Ink.MUTED)]
         room = self.size.width - 1
@@ -247,4 +247,4 @@ class Foot(Head):
             if room < -3:
                 break
             pieces += [(key, Ink.ACCENT), (f" {word}   ", Ink.MUTED)]
-        self.show(pieces)
+        self.set_text(pieces)

@@ -12,16 +12,16 @@ from textual.message import Message
 from shared.domain.card import Tone
 from shared.text.sanitize import visible
 from tui.theme.palette import TONE_INK, Glyphs, Ink, Piece
-from tui.widgets.panel import Head
+from tui.widgets.panel import TextLine
 
 HINT = ((", .", " turn  "), ("0", " all "))
 """Keys and what they do, where there is room to say it."""
 
 
-class Workspaces(Head):
+class WorkspaceBar(TextLine):
     """A click goes to one; the one that is seen stands out."""
 
-    DEFAULT_CSS = "Workspaces { display: none; } Workspaces.-on { display: block; }"
+    DEFAULT_CSS = "WorkspaceBar { display: none; } WorkspaceBar.-on { display: block; }"
 
     @dataclass
     class Chosen(Message):
@@ -34,7 +34,7 @@ class Workspaces(Head):
         self._glyphs = glyphs
         self._ends: list[tuple[int, str]] = []
 
-    def say(self, standing: Sequence[tuple[str, Tone]], *, here: str) -> None:
+    def show(self, standing: Sequence[tuple[str, Tone]], *, here: str) -> None:
         """Each workspace with its tone; where not all names fit, only that of the one that is seen."""
         self.set_class(len(standing) > 1, "-on")
         names = {name: visible(name) for name, _ in standing}
@@ -48,7 +48,7 @@ class Workspaces(Head):
             ink = Ink.STRONG if name == here else Ink.MUTED
             pieces.append((f" {names[name]}  " if names[name] else " ", ink))
             self._ends.append((sum(cell_len(text) for text, _ in pieces), name))
-        self.show(pieces, self._hint(self._ends[-1][0] if self._ends else 0))
+        self.set_text(pieces, self._hint(self._ends[-1][0] if self._ends else 0))
 
     def _hint(self, taken: int) -> Sequence[Piece]:
         said = [piece for key, word in HINT for piece in ((key, Ink.ACCENT), (word, Ink.MUTED))]

@@ -17,10 +17,10 @@ from shared.domain.card import Card, Tone
 from shared.domain.snapshot import Reading, Snapshot
 from tests.tui.accounts import NAMES, NOW, Clock, account, failing, tick_of
 from tui.app.dashboard import DashboardApp
-from tui.feed.pending_changes import Hands
+from tui.feed.pending_changes import PendingChanges
 from tui.feed.tick import Tick
-from tui.screens.card_dialog import CardScreen
-from tui.screens.confirm_dialog import Ask
+from tui.screens.card_dialog import CardDialog
+from tui.screens.confirm_dialog import ConfirmDialog
 
 
 class FakeFeed:
@@ -34,7 +34,7 @@ class FakeFeed:
     def start(self, deliver: Callable[[Tick], object]) -> None:
         self.deliver = deliver
 
-    def hurry(self, *names: str) -> None:
+    def read_now(self, *names: str) -> None:
         self.hurried.append(names)
 
     async def sent_today(self) -> Mapping[str, int | None]:
@@ -98,7 +98,9 @@ def clock() -> Clock:
 @asynccontextmanager
 async def staged(clock: Clock, *, size: tuple[int, int] = (160, 50)) -> AsyncIterator[Stage]:
     feed, service = FakeFeed(), FakeService()
-    app = DashboardApp(workspace="acme", feed=feed, hands=Hands(service.run, now=clock), now=clock)
+    app = DashboardApp(
+        workspace="acme", feed=feed, pending_changes=PendingChanges(service.run, now=clock), now=clock
+    )
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         yield Stage(pilot, feed=feed, service=service, clock=clock)
@@ -126,7 +128,7 @@ async def test_a_pause_is_asked_first_and_no_is_no(clock: Clock) -> None:
     async with staged(clock) as stage:
         await stage.see(account())
         await stage.press("2", "p")
-        assert isinstance(stage.app.screen, Ask)
+        assert isinstance(stage.app.screen, ConfirmDialog)
         await stage.press("n")
         assert stage.service.lines == []
 
@@ -330,7 +332,7 @@ async def test_a_typed_command_runs_and_its_card_is_shown(clock: Clock) -> None:
         await stage.press("colon", *"whoami", "enter")
         await stage.pilot.pause()
         assert stage.service.lines == ["whoami"]
-        assert isinstance(stage.app.screen, CardScreen)
+        assert isinstance(stage.app.screen, CardDialog)
 
 
 async def test_a_typed_command_that_changes_something_is_asked(clock: Clock) -> None:
@@ -338,7 +340,7 @@ async def test_a_typed_command_that_changes_something_is_asked(clock: Clock) -> 
         await stage.see(account())
         await stage.press("colon", *"pause sq_1", "enter")
         await stage.pilot.pause()
-        assert isinstance(stage.app.screen, Ask)
+        assert isinstance(stage.app.screen, ConfirmDialog)
         await stage.press("n")
         assert stage.service.lines == []
 

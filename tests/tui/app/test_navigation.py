@@ -18,15 +18,15 @@ from shared.history import History
 from shared.storage.database import parse_url
 from tests.tui.accounts import NAMES, NOW, Clock, account, board_of, tick_of
 from tui.app.dashboard import DashboardApp
-from tui.feed.history_access import Memory
-from tui.feed.pending_changes import Hands
+from tui.feed.history_access import HistoryAccess
+from tui.feed.pending_changes import PendingChanges
 from tui.feed.tick import Tick
-from tui.feed.workspace_state import Station
+from tui.feed.workspace_state import WorkspaceState
 from tui.model.lines import ChangeLine
-from tui.model.page_content import Spot, page
-from tui.screens.all_workspaces import EverythingScreen, Towering
-from tui.screens.card_dialog import CardScreen
-from tui.screens.detail_page import PageScreen
+from tui.model.page_content import PageRef, page
+from tui.screens.all_workspaces import AllWorkspacesScreen, WorkspaceTile
+from tui.screens.card_dialog import CardDialog
+from tui.screens.detail_page import DetailScreen
 
 DOMAIN = "useacme.example"
 
@@ -41,7 +41,7 @@ class FakeFeed:
     def start(self, deliver: Callable[[Tick], object]) -> None:
         self.deliver = deliver
 
-    def hurry(self, *names: str) -> None:
+    def read_now(self, *names: str) -> None:
         self.hurried.append(names)
 
     async def sent_today(self) -> Mapping[str, int | None]:
@@ -62,26 +62,28 @@ class Told:
         return Card(title="Done")
 
 
-def station(name: str, *, clock: Clock, memory: Memory | None = None, read_only: bool = False) -> Station:
+def state(
+    name: str, *, clock: Clock, history: HistoryAccess | None = None, read_only: bool = False
+) -> WorkspaceState:
     told = Told()
-    hands = Hands(told, now=clock, read_only=read_only)
-    return Station(workspace=name, feed=FakeFeed(), hands=hands, memory=memory)
+    pending_changes = PendingChanges(told, now=clock, read_only=read_only)
+    return WorkspaceState(workspace=name, feed=FakeFeed(), pending_changes=pending_changes, history=history)
 
 
 @asynccontextmanager
 async def open_app(
-    stations: list[Station],
+    states: list[WorkspaceState],
     *,
     clock: Clock,
     size: tuple[int, int] = (160, 48),
     keys: Mapping[str, str] | None = None,
 ) -> AsyncIterator[tuple[DashboardApp, Pilot[int]]]:
-    first, *others = stations
+    first, *others = states
     app = DashboardApp(
         workspace=first.workspace,
         feed=first.feed,
-        hands=first.hands,
-        memory=first.memory,
+        pending_changes=first.pending_changes,
+        history=first.history,
         now=clock,
         others=others,
     )
@@ -92,7 +94,7 @@ async def open_app(
 
 
 async def see(app: DashboardApp, pilot: Pilot[int], number: int, snapshot: Snapshot) -> None:
-    app.post_message(app.Ticked(tick_of(snapshot), app.stations[number]))
+    app.post_message(app.Ticked(tick_of(snapshot), app.states[number]))
     await pilot.pause()
 
 
@@ -108,24 +110,24 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-async def falling(tmp_path: Path) -> AsyncIterator[Memory]:
+async def falling(tmp_path: Path) -> AsyncIterator[HistoryAccess]:
     """A history in which the first inbox has lost three points a day, from 90 down to 84."""
-    async with History(parse_url(f"sqlite:///{tmp_path}/history.db")) as history:
+    async with History(parse_url(f"sqlite:///{tmp_path}/history.db")) as store:
         for days, score in ((2, 90.0), (1, 87.0), (0, 84.0)):
             at = NOW - timedelta(days=days)
             box = Inbox(email=f"ann@{DOMAIN}", health_score=score, daily_limit=40, status="active")
             snapshot = account(now=at)
-            await history.add(replace(snapshot, inboxes=Reading(value=(box,), read_at=at)), now=at)
-        yield Memory(history, workspace="acme")
+            await store.add(replace(snapshot, inboxes=Reading(value=(box,), read_at=at)), now=at)
+        yield HistoryAccess(store, workspace="acme")
 
 
 def names(app: DashboardApp) -> str:
-    assert isinstance(app.screen, PageScreen)
+    assert isinstance(app.screen, DetailScreen)
     return app.screen.path.text.strip()
 
 
 async def test_one_goes_down_from_domains_to_an_inbox_and_back(clock: Clock) -> None:
-    async with open_app([station("acme", clock=clock)], clock=clock) as (app, pilot):
+    async with open_app([state("acme", clock=clock)], clock=clock) as (app, pilot):
         await see(app, pilot, 0, account())
         await press(pilot, "d", "enter", "enter")
         assert names(app).startswith("acme › Domains › useacme.example › person")
@@ -136,7 +138,7 @@ async def test_one_goes_down_from_domains_to_an_inbox_and_back(clock: Clock) -> 
 
 
 async def test_a_click_on_the_path_goes_back_up(clock: Clock) -> None:
-    async with open_app([station("acme", clock=clock)], clock=clock) as (app, pilot):
+    async with open_app([state("acme", clock=clock)], clock=clock) as (app, pilot):
         await see(app, pilot, 0, account())
         await press(pilot, "d", "enter", "enter")
         await pilot.click("#path", offset=(9, 0))
@@ -148,10 +150,10 @@ async def test_a_click_on_the_path_goes_back_up(clock: Clock) -> None:
 
 
 async def test_a_sequence_shows_its_steps_and_says_whose_counts_they_are(clock: Clock) -> None:
-    async with open_app([station("acme", clock=clock)], clock=clock) as (app, pilot):
+    async with open_app([state("acme", clock=clock)], clock=clock) as (app, pilot):
         await see(app, pilot, 0, account())
         await press(pilot, "2", "enter")
-        assert isinstance(app.screen, PageScreen)
+        assert isinstance(app.screen, DetailScreen)
         assert app.shown_page
         assert [len(one.lines) for one in app.shown_page.lists] == [3, 2]
         assert any("whole workspace" in text for text in app.shown_page.card.text)
@@ -160,18 +162,18 @@ async def test_a_sequence_shows_its_steps_and_says_whose_counts_they_are(clock: 
 
 
 async def test_a_falling_inbox_tells_when_it_will_be_at_risk_over_each_range(
-    clock: Clock, falling: Memory
+    clock: Clock, falling: HistoryAccess
 ) -> None:
-    async with open_app([station("acme", clock=clock, memory=falling)], clock=clock) as (app, pilot):
+    async with open_app([state("acme", clock=clock, history=falling)], clock=clock) as (app, pilot):
         box = Inbox(email=f"ann@{DOMAIN}", health_score=84.0, daily_limit=40, status="active")
         await see(app, pilot, 0, replace(account(), inboxes=Reading(value=(box,), read_at=NOW)))
         await press(pilot, "enter")
         screen = app.screen
-        assert isinstance(screen, PageScreen)
+        assert isinstance(screen, DetailScreen)
         assert screen.plot.plot
         assert screen.plot.plot.known[0] == 90
-        assert screen.told_card
-        assert ("Below 80", "in 32 h, as it goes") in [(f.label, f.value) for f in screen.told_card.facts]
+        assert screen.summary_card
+        assert ("Below 80", "in 32 h, as it goes") in [(f.label, f.value) for f in screen.summary_card.facts]
         await press(pilot, "h")
         assert screen.plot.plot.known == (87.0,) * (len(screen.plot.plot.known) - 1) + (84.0,)
         await press(pilot, "w", "m")
@@ -179,24 +181,24 @@ async def test_a_falling_inbox_tells_when_it_will_be_at_risk_over_each_range(
 
 
 async def test_an_inbox_tells_when_its_limit_will_be_reached(clock: Clock) -> None:
-    async with open_app([station("acme", clock=clock)], clock=clock) as (app, pilot):
+    async with open_app([state("acme", clock=clock)], clock=clock) as (app, pilot):
         await see(app, pilot, 0, account())
         await press(pilot, "enter")
-        assert isinstance(app.screen, PageScreen)
-        assert app.screen.told_card
-        facts = {fact.label: fact.value for fact in app.screen.told_card.facts}
+        assert isinstance(app.screen, DetailScreen)
+        assert app.screen.summary_card
+        facts = {fact.label: fact.value for fact in app.screen.summary_card.facts}
         assert facts["Sent today"] == "26 of 30"
         assert facts["Limit"] == "reached at 16:46 at this pace"
 
 
 async def test_a_line_that_is_gone_says_so_on_its_page(clock: Clock) -> None:
-    async with open_app([station("acme", clock=clock)], clock=clock) as (app, pilot):
+    async with open_app([state("acme", clock=clock)], clock=clock) as (app, pilot):
         await see(app, pilot, 0, account())
         await press(pilot, "enter")
         await see(app, pilot, 0, account(inboxes=0))
-        assert isinstance(app.screen, PageScreen)
-        assert app.screen.told_card
-        assert app.screen.told_card.title == "It is no longer there"
+        assert isinstance(app.screen, DetailScreen)
+        assert app.screen.summary_card
+        assert app.screen.summary_card.title == "It is no longer there"
 
 
 # -- several workspaces --------------------------------------------------------------------------------
@@ -215,8 +217,8 @@ def other_account() -> Snapshot:
 
 
 async def test_nothing_of_one_workspace_is_shown_as_anothers(clock: Clock) -> None:
-    stations = [station("acme", clock=clock), station("beta", clock=clock), station("gamma", clock=clock)]
-    async with open_app(stations, clock=clock) as (app, pilot):
+    states = [state("acme", clock=clock), state("beta", clock=clock), state("gamma", clock=clock)]
+    async with open_app(states, clock=clock) as (app, pilot):
         await see(app, pilot, 0, account())
         await press(pilot, "2", "space", "slash", *"saas", "enter")
         await see(app, pilot, 1, other_account())
@@ -235,23 +237,23 @@ async def test_nothing_of_one_workspace_is_shown_as_anothers(clock: Clock) -> No
 
 
 async def test_what_is_asked_in_one_workspace_is_done_there(clock: Clock) -> None:
-    stations = [station("acme", clock=clock), station("beta", clock=clock)]
-    async with open_app(stations, clock=clock) as (app, pilot):
+    states = [state("acme", clock=clock), state("beta", clock=clock)]
+    async with open_app(states, clock=clock) as (app, pilot):
         await see(app, pilot, 0, account())
         await see(app, pilot, 1, other_account())
         await press(pilot, "full_stop", "2", "p", "y")
-        told = [station.hands and station.hands.pending for station in app.stations]
+        told = [state.pending_changes and state.pending_changes.pending for state in app.states]
         assert [len(pending or ()) for pending in told] == [0, 1]
 
 
 async def test_all_workspaces_are_on_one_screen_the_worst_inbox_first(clock: Clock) -> None:
-    stations = [station("acme", clock=clock), station("beta", clock=clock), station("gamma", clock=clock)]
-    async with open_app(stations, clock=clock) as (app, pilot):
+    states = [state("acme", clock=clock), state("beta", clock=clock), state("gamma", clock=clock)]
+    async with open_app(states, clock=clock) as (app, pilot):
         await see(app, pilot, 0, account())
         await see(app, pilot, 1, other_account())
         await press(pilot, "0")
         screen = app.screen
-        assert isinstance(screen, EverythingScreen)
+        assert isinstance(screen, AllWorkspacesScreen)
         assert [line.key for line in screen.workspaces.grid.shown] == ["acme", "beta", "gamma"]
         rows = [screen.inboxes.grid.render_line(y).text for y in (1, 2)]
         assert "beta" in rows[0]
@@ -263,17 +265,17 @@ async def test_all_workspaces_are_on_one_screen_the_worst_inbox_first(clock: Clo
 
 
 async def test_several_workspaces_share_a_wall_that_any_key_leaves(clock: Clock) -> None:
-    others = [station("beta", clock=clock)]
+    others = [state("beta", clock=clock)]
     app = DashboardApp(workspace="acme", now=clock, others=others, wall=True)
     async with app.run_test(size=(160, 48)) as pilot:
         await pilot.pause()
-        assert isinstance(app.screen, EverythingScreen)
+        assert isinstance(app.screen, AllWorkspacesScreen)
         await see(app, pilot, 1, other_account())
         await see(app, pilot, 0, account())
         assert "ops@beta.example" in app.screen.inboxes.grid.render_line(1).text
         assert not app.screen.foot.display
         assert not app.screen.inboxes.grid.has_focus, "a wall has no cursor"
-        towers = list(app.screen.query(Towering))
+        towers = list(app.screen.query(WorkspaceTile))
         assert [tower.head.text.split()[:4] for tower in towers] == [
             ["◆", "ACME", "6", "of"],
             ["◆", "BETA", "1", "of"],
@@ -293,23 +295,23 @@ async def test_several_workspaces_share_a_wall_that_any_key_leaves(clock: Clock)
 
 
 async def test_a_dashboard_that_only_reads_refuses_by_key_and_by_command(clock: Clock) -> None:
-    only = station("acme", clock=clock, read_only=True)
+    only = state("acme", clock=clock, read_only=True)
     async with open_app([only], clock=clock) as (app, pilot):
         await see(app, pilot, 0, account())
         await press(pilot, "2", "p")
         assert app.board_screen.is_current
         await pilot.press("colon", *"pause sq_1", "enter")
         await pilot.pause(0.2)
-        assert isinstance(app.screen, CardScreen)
+        assert isinstance(app.screen, CardDialog)
         assert app.screen.card.title == "This dashboard only reads"
         await press(pilot, "escape")
-        assert only.hands
-        assert not only.hands.pending
+        assert only.pending_changes
+        assert not only.pending_changes.pending
 
 
 async def test_keys_can_be_others_and_the_foot_line_says_them(clock: Clock) -> None:
     async with open_app(
-        [station("acme", clock=clock)], clock=clock, keys={"faults": "x", "page.hours": "z"}
+        [state("acme", clock=clock)], clock=clock, keys={"faults": "x", "page.hours": "z"}
     ) as (
         app,
         pilot,
@@ -321,29 +323,29 @@ async def test_keys_can_be_others_and_the_foot_line_says_them(clock: Clock) -> N
         await press(pilot, "f")
         assert app.board_screen.grid.arrangement.faults, "the old key does nothing"
         await press(pilot, "enter", "z")
-        assert isinstance(app.screen, PageScreen)
+        assert isinstance(app.screen, DetailScreen)
         assert app.screen.range.name == "24 hours"
         assert " z hours" in app.screen.foot.text
 
 
 async def test_help_is_that_of_the_panel(clock: Clock) -> None:
-    async with open_app([station("acme", clock=clock)], clock=clock) as (app, pilot):
+    async with open_app([state("acme", clock=clock)], clock=clock) as (app, pilot):
         await see(app, pilot, 0, account())
         await pilot.press("2", "f1")
         await pilot.pause()
-        assert isinstance(app.screen, CardScreen)
+        assert isinstance(app.screen, CardDialog)
         assert app.screen.card.title == "Help: Sequences"
 
 
 async def test_a_lines_address_is_copied(clock: Clock) -> None:
-    async with open_app([station("acme", clock=clock)], clock=clock) as (app, pilot):
+    async with open_app([state("acme", clock=clock)], clock=clock) as (app, pilot):
         await see(app, pilot, 0, account())
         await press(pilot, "c")
         assert app.clipboard == "person00@useacme.example"
 
 
 async def test_who_comes_back_is_told_what_changed_since(clock: Clock) -> None:
-    async with open_app([station("acme", clock=clock)], clock=clock) as (app, pilot):
+    async with open_app([state("acme", clock=clock)], clock=clock) as (app, pilot):
         await see(app, pilot, 0, account())
         await press(pilot, "down")
         clock.pass_by(1800)
@@ -358,8 +360,8 @@ async def test_who_comes_back_is_told_what_changed_since(clock: Clock) -> None:
 # -- another moment ------------------------------------------------------------------------------------
 
 
-async def test_a_time_is_sought_and_compared_with_now(clock: Clock, falling: Memory) -> None:
-    async with open_app([station("acme", clock=clock, memory=falling)], clock=clock) as (app, pilot):
+async def test_a_time_is_sought_and_compared_with_now(clock: Clock, falling: HistoryAccess) -> None:
+    async with open_app([state("acme", clock=clock, history=falling)], clock=clock) as (app, pilot):
         box = Inbox(email=f"ann@{DOMAIN}", health_score=84.0, daily_limit=40, status="resting")
         await see(app, pilot, 0, replace(account(), inboxes=Reading(value=(box,), read_at=NOW)))
         await press(pilot, "at", *"yesterday 14:40", "enter")
@@ -367,7 +369,7 @@ async def test_a_time_is_sought_and_compared_with_now(clock: Clock, falling: Mem
         assert "REPLAY 01 Mar 14:32" in app.board_screen.top.text
         await pilot.press("equals_sign")
         await pilot.pause(0.2)
-        assert isinstance(app.screen, CardScreen)
+        assert isinstance(app.screen, CardDialog)
         assert app.screen.card.table
         assert ("ann@useacme.example", "active → resting") in [
             row.cells for row in app.screen.card.table.rows
@@ -377,8 +379,8 @@ async def test_a_time_is_sought_and_compared_with_now(clock: Clock, falling: Mem
 
 
 async def test_the_workspaces_stand_side_by_side_and_a_click_goes_there(clock: Clock) -> None:
-    stations = [station(name, clock=clock) for name in ("acme", "globex", "initech")]
-    async with open_app(stations, clock=clock) as (app, pilot):
+    states = [state(name, clock=clock) for name in ("acme", "globex", "initech")]
+    async with open_app(states, clock=clock) as (app, pilot):
         for number in range(2):
             await see(app, pilot, number, account(inboxes=8 * (number + 1)))
         bar = app.board_screen.workspaces
@@ -395,7 +397,7 @@ async def test_the_workspaces_stand_side_by_side_and_a_click_goes_there(clock: C
 
 async def test_where_not_all_names_fit_only_the_one_that_is_seen_is_named(clock: Clock) -> None:
     names = [f"a rather long workspace {n}" for n in range(4)]
-    async with open_app([station(n, clock=clock) for n in names], clock=clock, size=(80, 24)) as (app, pilot):
+    async with open_app([state(n, clock=clock) for n in names], clock=clock, size=(80, 24)) as (app, pilot):
         await see(app, pilot, 0, account())
         assert app.board_screen.workspaces.text.startswith(f"▌◆ {names[0]}   ?  ?  ? ")
         await press(pilot, "full_stop")
@@ -403,14 +405,14 @@ async def test_where_not_all_names_fit_only_the_one_that_is_seen_is_named(clock:
 
 
 async def test_one_workspace_needs_no_bar(clock: Clock) -> None:
-    async with open_app([station("acme", clock=clock)], clock=clock) as (app, pilot):
+    async with open_app([state("acme", clock=clock)], clock=clock) as (app, pilot):
         await see(app, pilot, 0, account())
         assert not app.board_screen.workspaces.display
 
 
 async def test_a_key_that_nothing_is_called_by_is_told_with_the_nearest_name(clock: Clock) -> None:
     keys = {"fautls": "x", "page.hours": "z", "board.undo": "v", "grid.mark": "b", "nonsense": "y"}
-    async with open_app([station("acme", clock=clock)], clock=clock, keys=keys) as (app, _):
+    async with open_app([state("acme", clock=clock)], clock=clock, keys=keys) as (app, _):
         told = [note.message for note in app._notifications]
         assert told == [
             "[dashboard.keys] fautls is no key's name; did you mean faults?",
@@ -422,9 +424,9 @@ async def test_sequences_of_one_name_share_no_plot() -> None:
     told = account()
     names = tuple(replace(one, name="Spring") for one in told.sequences.value or ())
     board = board_of(replace(told, sequences=Reading(value=names, read_at=NOW)))
-    shown = page(Spot(kind="sequence", key="sq_1"), board=board, changes=())
+    shown = page(PageRef(kind="sequence", key="sq_1"), board=board, changes=())
     assert shown
     assert shown.keys == ("sq_1",)
-    alone = page(Spot(kind="sequence", key="sq_1"), board=board_of(told), changes=())
+    alone = page(PageRef(kind="sequence", key="sq_1"), board=board_of(told), changes=())
     assert alone
     assert alone.keys == ("sq_1", NAMES[1])

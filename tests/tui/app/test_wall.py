@@ -13,7 +13,7 @@ from shared.history import History
 from shared.storage.database import parse_url
 from tests.tui.accounts import NOW, Clock, account, tick_of
 from tui.app.dashboard import DashboardApp
-from tui.feed.history_access import Memory
+from tui.feed.history_access import HistoryAccess
 from tui.feed.tick import Tick
 
 
@@ -93,11 +93,11 @@ async def test_the_wall_is_dimmed_at_night(clock: Clock) -> None:
 
 
 async def test_looking_back_shows_what_was_and_escape_is_now(clock: Clock, tmp_path: Path) -> None:
-    async with History(parse_url(f"sqlite:///{tmp_path}/history.db")) as history:
-        memory = Memory(history, workspace="acme")
-        await memory.keep(account(inboxes=3, now=NOW - timedelta(hours=3)), now=NOW - timedelta(hours=3))
-        await memory.keep(account(inboxes=5, now=NOW - timedelta(hours=1)), now=NOW - timedelta(hours=1))
-        app = DashboardApp(workspace="acme", now=clock, memory=memory)
+    async with History(parse_url(f"sqlite:///{tmp_path}/history.db")) as store:
+        history = HistoryAccess(store, workspace="acme")
+        await history.keep(account(inboxes=3, now=NOW - timedelta(hours=3)), now=NOW - timedelta(hours=3))
+        await history.keep(account(inboxes=5, now=NOW - timedelta(hours=1)), now=NOW - timedelta(hours=1))
+        app = DashboardApp(workspace="acme", now=clock, history=history)
         async with app.run_test(size=(160, 50)) as pilot:
             app.post_message(ticked(tick_of(account())))
             await pilot.pause()
@@ -119,10 +119,10 @@ async def test_looking_back_shows_what_was_and_escape_is_now(clock: Clock, tmp_p
 
 
 async def test_nothing_is_paused_in_the_past(clock: Clock, tmp_path: Path) -> None:
-    async with History(parse_url(f"sqlite:///{tmp_path}/history.db")) as history:
-        memory = Memory(history, workspace="acme")
-        await memory.keep(account(now=NOW - timedelta(hours=1)), now=NOW - timedelta(hours=1))
-        app = DashboardApp(workspace="acme", now=clock, memory=memory)
+    async with History(parse_url(f"sqlite:///{tmp_path}/history.db")) as store:
+        history = HistoryAccess(store, workspace="acme")
+        await history.keep(account(now=NOW - timedelta(hours=1)), now=NOW - timedelta(hours=1))
+        app = DashboardApp(workspace="acme", now=clock, history=history)
         async with app.run_test(size=(160, 50)) as pilot:
             app.post_message(ticked(tick_of(account())))
             await pilot.pause()

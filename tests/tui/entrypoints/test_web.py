@@ -22,8 +22,8 @@ from shared.settings import Settings, load
 from shared.storage.database import parse_url
 from tui.entrypoints import web
 from tui.entrypoints.relay import Relay, read_frame, write_frame
-from tui.entrypoints.viewer import Following
-from tui.feed.history_access import Memory
+from tui.entrypoints.viewer import RelayFeed
+from tui.feed.history_access import HistoryAccess
 
 ESCAPES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -126,13 +126,13 @@ async def test_what_inboxes_sent_today_comes_from_the_one_poller(tmp_path: Path)
         return {"ann@useacme.example": 26}
 
     relay.sent_today["acme"] = today
-    async with relay.serving(tmp_path / "feed"), History(parse_url("sqlite:///:memory:")) as history:
+    async with relay.serving(tmp_path / "feed"), History(parse_url("sqlite:///:memory:")) as store:
         reader, writer = await asyncio.open_unix_connection(tmp_path / "feed")
         assert await read_frame(reader) == {"workspaces": []}
-        feed = Following(
+        feed = RelayFeed(
             workspace="acme",
             intervals={},
-            memory=Memory(history, workspace="acme"),
+            history=HistoryAccess(store, workspace="acme"),
             bad=Thresholds(),
             ask=partial(write_frame, writer),
         )

@@ -11,7 +11,7 @@ from shared.domain.snapshot import Reading
 from shared.history import History
 from shared.storage.database import parse_url
 from tests.tui.accounts import NOW, account
-from tui.feed.history_access import Memory
+from tui.feed.history_access import HistoryAccess
 
 
 def box(score: float) -> tuple[Inbox, ...]:
@@ -28,9 +28,9 @@ async def test_starting_again_changes_nothing(tmp_path: Path) -> None:
         told = await before.add(replace(kept, inboxes=fell), now=NOW + timedelta(seconds=20))
         assert [one.after for one in told if one.field == "health"] == ["at risk"]
     async with History(url) as again:
-        memory = Memory(again, workspace="acme")
-        past = await memory.recall(now=later)
+        history = HistoryAccess(again, workspace="acme")
+        past = await history.recall(now=later)
         assert past.snapshot
-        assert await memory.keep(past.snapshot, now=later) == ()
+        assert await history.keep(past.snapshot, now=later) == ()
         read = replace(past.snapshot, inboxes=Reading(value=box(79.0), read_at=later))
-        assert await memory.keep(read, now=later) == (), "it was at risk before, and is"
+        assert await history.keep(read, now=later) == (), "it was at risk before, and is"

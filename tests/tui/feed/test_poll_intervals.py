@@ -17,27 +17,35 @@ from shared.operations.context import open_client
 from shared.settings import SettingsError, load
 from tests.tui.entrypoints.test_web import settings_of
 from tests.tui.feed.test_poller import Watcher
-from tui.feed.poll_intervals import Rhythm
-from tui.feed.poller import APART, Poller
+from tui.feed.poll_intervals import PollIntervals
+from tui.feed.poller import STAGGER, Poller
 
 
 def test_health_is_read_seldom_and_statuses_often() -> None:
-    rhythm = Rhythm.of(30)
-    assert rhythm.interval("sequences") < rhythm.interval("inboxes") < rhythm.interval("previous")
+    poll_intervals = PollIntervals.of(30)
+    assert (
+        poll_intervals.interval("sequences")
+        < poll_intervals.interval("inboxes")
+        < poll_intervals.interval("previous")
+    )
 
 
 def test_an_alarm_makes_it_faster_and_stillness_slower() -> None:
-    rhythm = Rhythm.of(30)
-    assert rhythm.interval("sequences", alarmed=True) == 15
-    assert rhythm.interval("sequences", still=10) == 45
-    assert rhythm.interval("sequences", still=100) == 60
-    assert Rhythm.of(2).interval("sequences", alarmed=True) == 2, "never slower for an alarm"
+    poll_intervals = PollIntervals.of(30)
+    assert poll_intervals.interval("sequences", alarmed=True) == 15
+    assert poll_intervals.interval("sequences", unchanged_reads=10) == 45
+    assert poll_intervals.interval("sequences", unchanged_reads=100) == 60
+    assert PollIntervals.of(2).interval("sequences", alarmed=True) == 2, "never slower for an alarm"
 
 
 def test_the_file_says_it_by_source() -> None:
-    rhythm = Rhythm.of(30, {"intervals": {"inboxes": 600, "unheard_of": 1}, "jitter": 0})
-    assert (rhythm.interval("inboxes"), rhythm.interval("sequences"), rhythm.jitter) == (600, 30, 0)
-    assert "unheard_of" not in rhythm.seconds
+    poll_intervals = PollIntervals.of(30, {"intervals": {"inboxes": 600, "unheard_of": 1}, "jitter": 0})
+    assert (
+        poll_intervals.interval("inboxes"),
+        poll_intervals.interval("sequences"),
+        poll_intervals.jitter,
+    ) == (600, 30, 0)
+    assert "unheard_of" not in poll_intervals.seconds
 
 
 @pytest.mark.parametrize(
@@ -61,7 +69,7 @@ async def test_a_start_is_no_burst_and_hurrying_all_neither(
             poller.start(watcher)
             await watcher.until(lambda tick: tick.beats >= len(SOURCES))
             moments.append(time.monotonic())
-            poller.hurry()
+            poller.read_now()
             await watcher.until(lambda tick: tick.beats >= 2 * len(SOURCES))
             moments.append(time.monotonic())
             await poller.aclose()
@@ -72,6 +80,6 @@ async def test_a_start_is_no_burst_and_hurrying_all_neither(
             told = await answer.json()
     assert told["requests"] == 2 * len(SOURCES)
     # A busy machine lets what is apart arrive together, but never earlier.
-    assert all(after - before >= (len(SOURCES) - 1) * APART for before, after in pairwise(moments))
+    assert all(after - before >= (len(SOURCES) - 1) * STAGGER for before, after in pairwise(moments))
     assert told["rate_limited"] == 0
     assert not [task for task in asyncio.all_tasks() if "poller" in task.get_name()]

@@ -19,7 +19,7 @@ from shared.domain.snapshot import Snapshot
 from shared.history import History
 from shared.storage.database import parse_url
 from tests.tui.accounts import account
-from tui.feed.history_access import Memory
+from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Poller
 from tui.feed.replay import Replay
 from tui.feed.tick import Tick, intervals
@@ -88,7 +88,7 @@ async def polled(
     service: Service,
     *,
     seconds: float = 0.3,
-    memory: Memory | None = None,
+    history: HistoryAccess | None = None,
     patience: float = 12,
     now: Any = lambda: datetime.now(UTC),
 ) -> AsyncIterator[tuple[Poller, Watcher]]:
@@ -98,10 +98,10 @@ async def polled(
         workspace="acme",
         poll_seconds=seconds,
         now=now,
-        memory=memory,
-        patience=patience,
+        history=history,
+        timeout=patience,
     )
-    past = await memory.recall(now=datetime.now(UTC)) if memory else None
+    past = await history.recall(now=datetime.now(UTC)) if history else None
     poller.start(watcher, past=past)
     try:
         yield poller, watcher
@@ -162,7 +162,7 @@ async def test_a_hurried_source_is_read_again_even_while_it_is_being_read() -> N
     service.stalled = asyncio.Event()
     async with polled(service, seconds=60) as (poller, watcher):
         await watcher.until(lambda t: t.beats >= 8)
-        poller.hurry("sequences")
+        poller.read_now("sequences")
         service.status = "paused"
         service.stalled.set()
         await watcher.until(lambda _: service.calls.count("sequences") == 2)
@@ -184,13 +184,13 @@ async def test_a_clock_that_is_set_stops_no_reads(hours: int) -> None:
 
 async def test_what_was_known_is_shown_before_anything_is_read(tmp_path: Path) -> None:
     url = parse_url(f"sqlite:///{tmp_path}/history.db")
-    async with History(url) as history:
-        await history.add(account(now=datetime.now(UTC)), now=datetime.now(UTC))
+    async with History(url) as store:
+        await store.add(account(now=datetime.now(UTC)), now=datetime.now(UTC))
     service = Service()
     service.down = True
     async with (
-        History(url) as history,
-        polled(service, memory=Memory(history, workspace="acme")) as (_, watcher),
+        History(url) as store,
+        polled(service, history=HistoryAccess(store, workspace="acme")) as (_, watcher),
     ):
         tick = await watcher.until(lambda t: t.beats == 0)
         assert len(tick.board.inboxes) == 24
@@ -198,13 +198,13 @@ async def test_what_was_known_is_shown_before_anything_is_read(tmp_path: Path) -
 
 
 async def test_kept_moments_can_be_looked_at_again(tmp_path: Path) -> None:
-    async with History(parse_url(f"sqlite:///{tmp_path}/history.db")) as history:
-        memory, now = Memory(history, workspace="acme"), datetime.now(UTC)
-        await memory.keep(account(inboxes=3, now=now), now=now)
-        replay = await Replay.open(memory, now=now)
+    async with History(parse_url(f"sqlite:///{tmp_path}/history.db")) as store:
+        history, now = HistoryAccess(store, workspace="acme"), datetime.now(UTC)
+        await history.keep(account(inboxes=3, now=now), now=now)
+        replay = await Replay.open(history, now=now)
         assert replay.live
         earlier = replay.step(-1)
-        board = await earlier.board(memory, like=None)
+        board = await earlier.board(history, like=None)
         assert board
         assert len(board.inboxes) == 3
         assert earlier.step(-1) == earlier
@@ -212,14 +212,14 @@ async def test_kept_moments_can_be_looked_at_again(tmp_path: Path) -> None:
 
 
 async def test_a_history_that_cannot_be_used_costs_only_its_charts(tmp_path: Path) -> None:
-    async with History(parse_url(f"sqlite:///{tmp_path}")) as history:  # a folder is no file
-        memory = Memory(history, workspace="acme")
-        async with polled(Service(), memory=memory) as (_, watcher):
+    async with History(parse_url(f"sqlite:///{tmp_path}")) as store:  # a folder is no file
+        history = HistoryAccess(store, workspace="acme")
+        async with polled(Service(), history=history) as (_, watcher):
             await watcher.until(lambda t: bool(t.board.sequences))
-        assert memory.notice.startswith("No history")
+        assert history.notice.startswith("No history")
 
 
-class Stuck(Memory):
+class Stuck(HistoryAccess):
     """A history whose database neither answers nor refuses."""
 
     async def keep(self, snapshot: Snapshot, *, now: datetime) -> tuple[ChangeLine, ...]:
@@ -230,8 +230,8 @@ class Stuck(Memory):
 async def test_a_history_that_never_answers_holds_up_no_board(tmp_path: Path) -> None:
     service = Service()
     async with (
-        History(parse_url(f"sqlite:///{tmp_path}/history.db")) as history,
-        polled(service, memory=Stuck(history, workspace="acme")) as (_, watcher),
+        History(parse_url(f"sqlite:///{tmp_path}/history.db")) as store,
+        polled(service, history=Stuck(store, workspace="acme")) as (_, watcher),
     ):
         await watcher.until(lambda t: bool(t.board.sequences))
         service.status = "paused"

@@ -22,12 +22,12 @@ from tui.feed import history_access
 from tui.model import alarms, layout, rich_card
 from tui.model.board import Board
 from tui.model.columns import LISTS, place
-from tui.model.filter_sort import Arrangement, arrange
+from tui.model.filter_sort import Arrangement, arranged
 from tui.model.keys import BOARD, bindings
 from tui.model.lines import InboxLine, Line, SequenceLine, StatsLine
 from tui.screens import text_report
-from tui.screens.prompt import offers
-from tui.screens.wall import TURN, VIEWS, shift_at, view_at
+from tui.screens.prompt import suggestions
+from tui.screens.wall import TURN, VIEWS, burn_in_shift, view_at
 from tui.theme import formatting, text_bars
 from tui.theme.palette import ASCII, PALETTES, UNICODE, Ink
 from tui.theme.plotting import Plot, draw
@@ -62,7 +62,7 @@ def test_no_text_from_outside_moves_a_cursor(
     }
     for listed, line in lines.items():
         for column in LISTS[listed]:
-            said = "".join(text for text, _ in column.say(line, width + 8, UNICODE))
+            said = "".join(text for text, _ in column.render(line, width + 8, UNICODE))
             assert not any(ord(c) < 32 or 127 <= ord(c) < 160 or c in "\u202e\u2066\u200f" for c in said)
 
 
@@ -102,7 +102,7 @@ def contrast(one: str, other: str) -> float:
 
 def test_a_filter_takes_and_leaves_out() -> None:
     lines: tuple[Line, ...] = board_of(account()).inboxes
-    shown = arrange(lines, Arrangement(find="TRYACME !person02"), columns=LISTS["inboxes"])
+    shown = arranged(lines, Arrangement(find="TRYACME !person02"), columns=LISTS["inboxes"])
     assert shown
     assert all("tryacme" in line.key and "person02" not in line.key for line in shown)
 
@@ -110,9 +110,9 @@ def test_a_filter_takes_and_leaves_out() -> None:
 @pytest.mark.parametrize(("order", "first"), [("Health", "57"), ("Limit", "30")])
 def test_a_column_sorts_its_list(order: str, first: str) -> None:
     lines = board_of(account()).inboxes
-    shown = arrange(lines, Arrangement(order=order), columns=LISTS["inboxes"])
+    shown = arranged(lines, Arrangement(order=order), columns=LISTS["inboxes"])
     column = next(c for c in LISTS["inboxes"] if c.title == order)
-    assert "".join(t for t, _ in column.say(shown[0], 8, UNICODE)).split()[-1] == first
+    assert "".join(t for t, _ in column.render(shown[0], 8, UNICODE)).split()[-1] == first
 
 
 def test_numerals_have_a_shape_for_every_figure() -> None:
@@ -199,11 +199,11 @@ def test_keys_are_bound_once_and_have_a_word() -> None:
 
 def test_the_prompt_offers_commands_and_then_sequences() -> None:
     known = ("Q3 founders", "Webinar")
-    assert [line for line, _ in offers("pau", sequences=known, keys=())] == [
+    assert [line for line, _ in suggestions("pau", sequences=known, keys=())] == [
         "pause SEQUENCE [for 2h] [reason …]"
     ]
-    assert offers("pause web", sequences=known, keys=()) == [("pause Webinar", "")]
-    assert offers("pause ", sequences=known, keys=())[0] == ('pause "Q3 founders"', "")
+    assert suggestions("pause web", sequences=known, keys=()) == [("pause Webinar", "")]
+    assert suggestions("pause ", sequences=known, keys=())[0] == ('pause "Q3 founders"', "")
 
 
 @pytest.mark.parametrize("width", range(60, 301, 20))
@@ -220,17 +220,19 @@ def test_an_alarm_is_raised_on_the_edge_only() -> None:
     def board(boxes: tuple[Inbox, ...]) -> Board:
         return board_of(replace(account(), inboxes=replace(account().inboxes, value=boxes)))
 
-    assert alarms.edges(None, board(bad)) == ()
-    assert [text.partition(":")[0] for text in alarms.edges(board(fine), board(bad))] == ["useacme.example"]
-    assert alarms.edges(board(bad), board(bad)) == ()
-    assert alarms.edges(board(bad), board(fine)) == ()
+    assert alarms.new_alarms(None, board(bad)) == ()
+    assert [text.partition(":")[0] for text in alarms.new_alarms(board(fine), board(bad))] == [
+        "useacme.example"
+    ]
+    assert alarms.new_alarms(board(bad), board(bad)) == ()
+    assert alarms.new_alarms(board(bad), board(fine)) == ()
 
 
 def test_the_wall_turns_and_holds_still_in_trouble() -> None:
     turned = [view_at(TURN * n, trouble=False) for n in range(len(VIEWS))]
     assert turned == list(VIEWS)
     assert {view_at(TURN * n, trouble=True) for n in range(9)} == {VIEWS[0]}
-    assert len({shift_at(600 * n) for n in range(4)}) == 4
+    assert len({burn_in_shift(600 * n) for n in range(4)}) == 4
 
 
 @given(st.lists(st.one_of(st.none(), st.floats(0, 100)), max_size=40), st.integers(2, 9), st.integers(9, 90))
@@ -255,5 +257,5 @@ def test_a_transition_is_said_in_words() -> None:
     told = Transition(
         at=NOW, kind="inbox", key="a@x.example", label="", field="status", before="active", after="resting"
     )
-    line = history_access.in_words(told)
+    line = history_access.change_line(told)
     assert (line.subject, line.text, line.tone) == ("a@x.example", "active → resting", Tone.WARN)

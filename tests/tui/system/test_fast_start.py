@@ -12,7 +12,7 @@ import pytest
 from shared.history import History
 from shared.settings import load
 from tests.tui.accounts import account
-from tui.system.fast_start import look
+from tui.system.fast_start import read_start_settings
 
 PLAIN = {"OUTREACH_BASE_URL": "http://127.0.0.1:9/v1", "OUTREACH_API_KEY": "live_test"}
 FILE = """
@@ -54,17 +54,17 @@ health_score = "metrics.health"
 async def test_a_glimpse_and_the_settings_agree(tmp_path: Path, text: str) -> None:
     environ = environ_of(tmp_path, text)
     settings, now = load(environ=environ), datetime.now(UTC)
-    async with History(settings.history_database) as history:
-        await history.add(account(now=now, workspace=settings.default_workspace), now=now)
-    glimpse = look(config=None, environ=environ, workspace=None)
-    assert glimpse
-    assert glimpse.workspace == settings.default_workspace
-    assert str(glimpse.history) == settings.history_database.database
-    assert glimpse.state == settings.state_dir
-    assert glimpse.poll_seconds == settings.poll_seconds
-    assert glimpse.section == settings.dashboard
-    assert glimpse.thresholds == settings.workspace().thresholds
-    last = glimpse.last()
+    async with History(settings.history_database) as store:
+        await store.add(account(now=now, workspace=settings.default_workspace), now=now)
+    start_settings = read_start_settings(config=None, environ=environ, workspace=None)
+    assert start_settings
+    assert start_settings.workspace == settings.default_workspace
+    assert str(start_settings.history) == settings.history_database.database
+    assert start_settings.state == settings.state_dir
+    assert start_settings.poll_seconds == settings.poll_seconds
+    assert start_settings.section == settings.dashboard
+    assert start_settings.thresholds == settings.workspace().thresholds
+    last = start_settings.last()
     assert last
     assert len(last.inboxes.value or ()) == 24
 
@@ -82,8 +82,10 @@ async def test_a_glimpse_and_the_settings_agree(tmp_path: Path, text: str) -> No
 )
 def test_what_is_unusual_is_left_to_the_settings(tmp_path: Path, text: str, more: dict[str, str]) -> None:
     (tmp_path / "outreach-history.db").touch()
-    assert look(config=None, environ=environ_of(tmp_path), workspace=None)
-    assert look(config=None, environ=environ_of(tmp_path, text, **more), workspace=None) is None
+    assert read_start_settings(config=None, environ=environ_of(tmp_path), workspace=None)
+    assert (
+        read_start_settings(config=None, environ=environ_of(tmp_path, text, **more), workspace=None) is None
+    )
 
 
 @pytest.mark.parametrize("content", [b"", b"no database" * 500])
@@ -92,9 +94,9 @@ def test_a_history_that_cannot_be_read_shows_nothing_and_stays_as_it_is(
 ) -> None:
     file = tmp_path / "outreach-history.db"
     file.write_bytes(content)
-    glimpse = look(config=None, environ=environ_of(tmp_path), workspace=None)
-    assert glimpse
-    assert glimpse.last() is None
+    start_settings = read_start_settings(config=None, environ=environ_of(tmp_path), workspace=None)
+    assert start_settings
+    assert start_settings.last() is None
     assert file.read_bytes() == content
 
 

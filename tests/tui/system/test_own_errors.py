@@ -15,12 +15,12 @@ from shared.history import History
 from shared.storage.database import parse_url
 from tests.tui.accounts import NOW, Clock, account, tick_of
 from tui.app.dashboard import DashboardApp
-from tui.feed.history_access import Memory
-from tui.system.own_errors import MOST, Faults
-from tui.widgets.key_figures import Figures
+from tui.feed.history_access import HistoryAccess
+from tui.system.own_errors import MOST, ErrorLog
+from tui.widgets.key_figures import KeyFigures
 
 
-class Clumsy(Figures):
+class Clumsy(KeyFigures):
     """Trips over every click, and over every line that it paints while it is `blind`."""
 
     blind = False
@@ -37,7 +37,7 @@ class Clumsy(Figures):
 class ClumsyApp(DashboardApp):
     """The dashboard with one widget that makes mistakes."""
 
-    def __init__(self, clock: Clock, *, faults: Faults | None) -> None:
+    def __init__(self, clock: Clock, *, faults: ErrorLog | None) -> None:
         super().__init__(workspace="acme", now=clock, faults=faults)
         self.clumsy = Clumsy(glyphs=self._glyphs)
         self.board_screen.figures = self.clumsy
@@ -57,7 +57,7 @@ def clock() -> Clock:
 async def test_a_handler_that_fails_is_told_with_a_reference_and_the_screen_goes_on(
     clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    app = ClumsyApp(clock, faults=Faults())
+    app = ClumsyApp(clock, faults=ErrorLog())
     async with app.run_test(size=(160, 50)) as pilot:
         app.post_message(app.Ticked(tick_of(account())))
         await pilot.pause()
@@ -82,7 +82,7 @@ async def test_a_handler_that_fails_is_told_with_a_reference_and_the_screen_goes
 
 
 async def test_a_widget_that_cannot_be_painted_stays_blank_and_the_others_are_painted(clock: Clock) -> None:
-    app = ClumsyApp(clock, faults=Faults())
+    app = ClumsyApp(clock, faults=ErrorLog())
     async with app.run_test(size=(160, 50)) as pilot:
         app.post_message(app.Ticked(tick_of(account())))
         app.clumsy.blind = True
@@ -104,7 +104,7 @@ async def test_where_nobody_keeps_faults_a_mistake_is_not_hidden(clock: Clock) -
 
 
 def test_mistakes_without_end_take_no_memory_without_end(caplog: pytest.LogCaptureFixture) -> None:
-    faults = Faults()
+    faults = ErrorLog()
     with caplog.at_level(logging.CRITICAL):
         for number in range(MOST + 50):
             kind = type(f"Fault{number}", (Exception,), {})
@@ -116,10 +116,10 @@ def test_mistakes_without_end_take_no_memory_without_end(caplog: pytest.LogCaptu
 async def test_a_damaged_history_is_set_aside_said_and_begun_anew(tmp_path: Path, clock: Clock) -> None:
     file = tmp_path / "history.db"
     file.write_bytes(b"no database at all\n" * 500)
-    async with History(parse_url(f"sqlite:///{file}")) as history:
-        memory = Memory(history, workspace="acme")
-        assert (await memory.recall(now=NOW)).snapshot is None
-        app = DashboardApp(workspace="acme", now=clock, memory=memory)
+    async with History(parse_url(f"sqlite:///{file}")) as store:
+        history = HistoryAccess(store, workspace="acme")
+        assert (await history.recall(now=NOW)).snapshot is None
+        app = DashboardApp(workspace="acme", now=clock, history=history)
         async with app.run_test(size=(160, 50)) as pilot:
             app._second()
             assert "was set aside as history.db.damaged-" in app.board_screen.banner.text
@@ -128,8 +128,8 @@ async def test_a_damaged_history_is_set_aside_said_and_begun_anew(tmp_path: Path
             await pilot.press("w")
             app._second()
             assert not app.wall.banner.has_class("-on")
-        await memory.keep(account(), now=NOW)
-        assert (await memory.recall(now=NOW)).snapshot is not None
+        await history.keep(account(), now=NOW)
+        assert (await history.recall(now=NOW)).snapshot is not None
     names = os.listdir(tmp_path)  # noqa: PTH208 # pathlib is not for coroutines
     aside = [name for name in names if name.startswith("history.db.damaged-")]
     assert len(aside) == 1

@@ -23,10 +23,10 @@ from tests.bench import tui_month
 from tests.tui.accounts import NOW, Clock, account, failing, tick_of
 from tui.app.dashboard import DashboardApp
 from tui.system import self_restart
-from tui.system.alarm_command import Caller
-from tui.system.self_restart import Resumed, hour, is_due
+from tui.system.alarm_command import AlarmCommand
+from tui.system.self_restart import RestartState, hour, is_due
 from tui.system.terminal_handover import ENTER, LEAVE
-from tui.system.watchdog import interval, watched_over
+from tui.system.watchdog import interval, systemd_notified
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ async def test_systemd_is_told_of_the_beginning_the_life_and_the_end(tmp_path: P
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
         systemd.bind(address)
         systemd.settimeout(5)
-        async with watched_over({"NOTIFY_SOCKET": address, "WATCHDOG_USEC": "40000"}):
+        async with systemd_notified({"NOTIFY_SOCKET": address, "WATCHDOG_USEC": "40000"}):
             told = [await asyncio.to_thread(systemd.recv, 100) for _ in range(4)]
         assert told == [b"READY=1", b"WATCHDOG=1", b"WATCHDOG=1", b"WATCHDOG=1"]
         last = b""
@@ -59,7 +59,7 @@ async def test_systemd_is_told_of_the_beginning_the_life_and_the_end(tmp_path: P
 async def test_a_systemd_that_does_not_listen_ends_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with watched_over({"NOTIFY_SOCKET": str(tmp_path / "gone"), "WATCHDOG_USEC": "20000"}):
+    async with systemd_notified({"NOTIFY_SOCKET": str(tmp_path / "gone"), "WATCHDOG_USEC": "20000"}):
         await until(lambda: caplog.text.count("systemd was not told WATCHDOG=1") > 2)
     assert "systemd was not told STOPPING=1" in caplog.text
 
@@ -78,11 +78,13 @@ def test_a_watchdog_for_another_process_is_left_alone() -> None:
 
 
 @asynccontextmanager
-async def calling(folder: Path, body: str, *, patience: float = 5) -> AsyncIterator[tuple[Caller, Path]]:
+async def calling(
+    folder: Path, body: str, *, patience: float = 5
+) -> AsyncIterator[tuple[AlarmCommand, Path]]:
     out = folder / "out"
     script = folder / "alarm.py"
     script.write_text(f"import os, sys, time\nout = {str(out)!r}\n{body}\n")
-    caller = Caller(f"{sys.executable} {script}", patience=patience)
+    caller = AlarmCommand(f"{sys.executable} {script}", timeout=patience)
     async with caller.open():
         yield caller, out
 
@@ -110,9 +112,9 @@ async def test_a_command_that_never_ends_is_ended_and_the_next_alarm_is_told(tmp
 
 
 async def test_a_command_that_is_not_there_costs_a_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    async with Caller("'unbalanced").open():
+    async with AlarmCommand("'unbalanced").open():
         assert "cannot be read" in caplog.text
-    caller = Caller("/nowhere/alarm --loud")
+    caller = AlarmCommand("/nowhere/alarm --loud")
     async with caller.open():
         caller.call(["one"])
         await until(lambda: "cannot be run" in caplog.text)
@@ -160,20 +162,20 @@ def test_the_hour_is_read_or_there_is_none(text: str, found: time | None) -> Non
 
 
 def test_what_lasts_is_told_to_the_next_process_and_nonsense_is_not_believed() -> None:
-    state = Resumed(wall=True, theme="day", alarms=("a.example: resting",))
-    assert Resumed.of({self_restart.VARIABLE: state.told()}) == state
-    assert Resumed.of({self_restart.VARIABLE: "[]"}) is None
-    assert Resumed.of({}) is None
+    state = RestartState(wall=True, theme="day", alarms=("a.example: resting",))
+    assert RestartState.of({self_restart.VARIABLE: state.told()}) == state
+    assert RestartState.of({self_restart.VARIABLE: "[]"}) is None
+    assert RestartState.of({}) is None
 
 
 def test_a_process_that_starts_anew_keeps_its_number_its_words_and_its_state() -> None:
     code = """
 import os, sys
-from tui.system.self_restart import Resumed, start_anew
-before = Resumed.of(os.environ)
+from tui.system.self_restart import RestartState, restart
+before = RestartState.of(os.environ)
 print(os.getpid(), before and before.alarms, flush=True)
 if before is None:
-    start_anew(Resumed(alarms=("one",)))
+    restart(RestartState(alarms=("one",)))
 """
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=20)
     first, second = ran.stdout.splitlines()
@@ -184,25 +186,25 @@ if before is None:
 
 async def test_a_wall_makes_way_at_its_hour_and_the_next_one_begins_as_it_ended(clock: Clock) -> None:
     app = DashboardApp(workspace="acme", now=clock, wall=True)
-    app.renew_at = time(15)
-    app.resume(Resumed(wall=True, theme="day", alarms=("a.example: resting",)))
+    app.restart_at = time(15)
+    app.resume(RestartState(wall=True, theme="day", alarms=("a.example: resting",)))
     async with app.run_test(size=(120, 40)) as pilot:
         app.post_message(app.Ticked(tick_of(account())))
         await pilot.pause()
         app._second()
         assert "ALARM  a.example: resting" in app.wall.banner.text
-        assert app.resumes is None
+        assert app.restart_state is None
         clock.pass_by(3700)
         app._second()
         await pilot.pause()
     assert app.return_code == self_restart.CODE
-    assert app.resumes == Resumed(wall=True, theme="day", alarms=("a.example: resting",))
+    assert app.restart_state == RestartState(wall=True, theme="day", alarms=("a.example: resting",))
 
 
 YOUNG = """
 import datetime, sys
-from tui import renewal
-renewal.LEAST = datetime.timedelta()  # a dashboard of a few seconds is old enough here
+from tui.system import self_restart
+self_restart.LEAST = datetime.timedelta()  # a dashboard of a few seconds is old enough here
 from cli.main import main
 sys.exit(main(["dashboard", "--wall"]))
 """
