@@ -23,6 +23,7 @@ from tests.bench.tui_terminal import dashboard
 from tests.tui.accounts import account
 from tui.app.dashboard import DashboardApp
 from tui.feed.tick import Tick, intervals
+from tui.feed.workspace_state import WorkspaceState
 from tui.model.board import Board, compose
 from tui.model.changes import between
 from tui.model.lines import ChangeLine
@@ -86,7 +87,7 @@ def _timed_start(database: str, *, folder: Path) -> float:
 async def _many() -> list[Row]:
     dice = random.Random(7)
     snapshot = crowd()
-    app = DashboardApp(workspace="acme")
+    app = DashboardApp([WorkspaceState(workspace="acme")])
     async with app.run_test(size=(200, 50)) as pilot:
         board = compose(snapshot, intervals=intervals(30))
         app.post_message(app.Ticked(Tick(snapshot=snapshot, board=board, changes=(), beats=1)))

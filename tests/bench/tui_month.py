@@ -33,6 +33,7 @@ from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Poller
 from tui.feed.startup import LATE_IMPORTS
 from tui.feed.tick import Tick
+from tui.feed.workspace_state import WorkspaceState
 from tui.system.gc_tuning import tuned_gc
 
 DAYS = 30
@@ -114,7 +115,7 @@ class Dashboard:
         self._sizes: list[float] = []
         self._boards = 0
         self._lag = Lag()
-        self._app = DashboardApp(workspace="acme", now=self._now)
+        self._app = DashboardApp([WorkspaceState(workspace="acme")], now=self._now)
 
     def _now(self) -> datetime:
         return self._began + timedelta(days=DAYS) * ((time.monotonic() - self._real) / self._seconds)

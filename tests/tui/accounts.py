@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from shared.api.http.rate_limit import BudgetState
 from shared.api.models import Inbox, Lead, Sequence, StatsRow
+from shared.domain.health import Thresholds
 from shared.domain.snapshot import Reading, Snapshot
+from tui.feed.history_access import HistoryAccess
 from tui.feed.tick import Tick, intervals
+from tui.feed.workspace_state import WorkspaceState
 from tui.model.board import Board, compose
 from tui.model.lines import ChangeLine
 
@@ -30,6 +34,37 @@ class Clock:
     def pass_by(self, seconds: float) -> None:
         """Let time pass."""
         self.time += timedelta(seconds=seconds)
+
+
+class FakeFeed:
+    """Delivers the ticks that it is given, and remembers what it was asked for."""
+
+    def __init__(
+        self, *, history: HistoryAccess | None = None, sent: Mapping[str, int | None] | None = None
+    ) -> None:
+        self.history = history
+        self.thresholds = Thresholds()
+        self.deliver: Callable[[Tick], object] = lambda _: None
+        self.requested: list[tuple[str, ...]] = []
+        self.closed = False
+        self._sent = sent or {}
+
+    def start(self, deliver: Callable[[Tick], object], fail: Callable[[Exception], object]) -> None:
+        self.deliver = deliver
+
+    def read_now(self, *names: str) -> None:
+        self.requested.append(names)
+
+    async def sent_today(self) -> Mapping[str, int | None]:
+        return self._sent
+
+    async def aclose(self) -> None:
+        self.closed = True
+
+
+def acme(*, history: HistoryAccess | None = None) -> WorkspaceState:
+    """A workspace that shows what it is given."""
+    return WorkspaceState(workspace="acme", feed=FakeFeed(history=history))
 
 
 def an_inbox(number: int) -> Inbox:

@@ -1,37 +1,57 @@
-"""The dashboard as an application: what is seen, and what people ask of it, which goes out through `hands`."""
+"""The dashboard as an application: it puts screens and collaborators together, and sends each key and message on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, time, timedelta
+from functools import partial
 from pathlib import Path
+from typing import ClassVar
 
-from textual import on, work
+from textual import events, on
+from textual.app import App
 from textual.binding import Binding
+from textual.driver import Driver
+from textual.message import Message
+from textual.worker import Worker, WorkerState
 
-from shared.api.models import Sequence as SequenceModel
-from shared.domain.card import Card, Tone
 from shared.text.sanitize import visible
-from tui.app.display import THEMES, utc_now
-from tui.app.navigation import TravellingApp
-from tui.feed.pending_changes import StatusChange, status_changes_for
-from tui.feed.workspace_state import WorkspaceState
+from tui.app.commands import Commands
+from tui.app.navigation import Navigation
+from tui.app.own_errors import ErrorLog
+from tui.app.presenter import Presenter
+from tui.app.replay_control import ReplayControl
+from tui.feed.tick import Tick
+from tui.feed.workspace_state import Workspaces, WorkspaceState
 from tui.model import details, panel_help
-from tui.model.keys import unknown_key_warnings
-from tui.model.lines import SequenceLine
-from tui.model.page_content import page, page_ref_of
+from tui.model.keys import PAGE, foot_of, keys_by_group, unknown_key_warnings
+from tui.model.page_content import PageRef, page, page_ref_of
 from tui.screens import export
 from tui.screens.all_workspaces import AllWorkspacesScreen
-from tui.screens.board import BoardScreen, names
+from tui.screens.board import BoardScreen
 from tui.screens.card_dialog import CardDialog
 from tui.screens.confirm_dialog import ConfirmDialog
 from tui.screens.detail_page import DetailScreen
-from tui.screens.prompt import Prompt, suggestions
+from tui.screens.prompt import Prompt
+from tui.screens.wall import WallScreen
+from tui.system import self_restart
+from tui.system.self_restart import RestartState
+from tui.theme.error_boundary import ErrorBoundary
+from tui.theme.palette import PALETTES, UNICODE, Glyphs, theme
 from tui.widgets.line_table import LineTable
+from tui.widgets.workspace_bar import WorkspaceBar
 
-__all__ = ["DashboardApp", "utc_now"]
+logger = logging.getLogger(__name__)
 
-SEVERITY = {Tone.BAD: "error", Tone.WARN: "warning"}
-NAMED = {
+STAGGER = 1.0
+"""Seconds between the starts of workspaces, so that they do not all read at once."""
+AWAY = timedelta(minutes=2)
+"""Without a key for so long, the next one asks what is new."""
+THEMES = ("night", "day", "contrast")
+FILTER_HINT = "Words that must all occur; !word leaves out. Enter keeps the filter, esc drops it."
+KEY_NAMES = {
     binding.id or ""
     for where in (
         BoardScreen,
@@ -45,179 +65,275 @@ NAMED = {
     for binding in where.BINDINGS
     if isinstance(binding, Binding)
 }
-"""The names by which keys are remapped."""
 
 
-class DashboardApp(TravellingApp):
-    """One method for each thing that a key, a click or a typed line can want."""
+def utc_now() -> datetime:
+    return datetime.now(UTC)
 
-    _key_warnings: Sequence[str] = ()
 
-    def remap(self, keys: Mapping[str, str]) -> None:
-        super().remap(keys)
-        self._key_warnings = unknown_key_warnings(keys, known=NAMED)
+class DashboardApp(ErrorBoundary, App[int]):
+    """The dashboard of one or more workspaces; a workspace may lack a feed, a history and commands."""
+
+    CSS_PATH: ClassVar[Path] = Path(__file__).parents[1] / "theme" / "app.tcss"
+    ENABLE_COMMAND_PALETTE = False
+
+    @dataclass
+    class Ticked(Message):
+        """A new board, and whose; the first workspace's where nothing is said."""
+
+        tick: Tick
+        state: WorkspaceState | None = None
+
+    def __init__(
+        self,
+        workspaces: Sequence[WorkspaceState],
+        *,
+        now: Callable[[], datetime] = utc_now,
+        notice: str = "",
+        glyphs: Glyphs = UNICODE,
+        theme_name: str = "",
+        keys: Mapping[str, str] | None = None,
+        wall: bool = False,
+        folder: Path | None = None,
+        error_log: ErrorLog | None = None,
+        on_alarm: Callable[[Sequence[str]], object] = lambda _: None,
+        restart_at: time | None = None,
+        restored: RestartState | None = None,
+        driver_class: type[Driver] | None = None,
+    ) -> None:
+        super().__init__(driver_class)
+        self.now = now
+        self.workspaces = Workspaces(workspaces)
+        self.continues = restored is not None
+        """Whether the process before left its picture on the terminal."""
+        self.restart_state: RestartState | None = None
+        """What the next process begins with, when this one ends to be restarted."""
+        self.failure: Exception | None = None
+        self._glyphs = glyphs
+        self._start_on_wall = wall or (restored is not None and restored.wall)
+        self._folder = folder
+        self._error_log = error_log
+        self._restart_at = restart_at
+        self._started_at = now()
+        self._last_input: datetime | None = None
+        for name in PALETTES:
+            self.register_theme(theme(name))
+        wanted = restored.theme if restored and restored.theme in PALETTES else theme_name
+        self.theme = wanted if wanted in PALETTES else THEMES[0]
+        self._key_warnings = unknown_key_warnings(keys or {}, known=KEY_NAMES)
+        self._keymap_by_group = keys_by_group(keys or {})
+        self.set_keymap(
+            {
+                f"{group}.{name}": key
+                for group, own in self._keymap_by_group.items()
+                for name, key in own.items()
+            }
+        )
+        current = self.workspaces.current.workspace
+        self.board_screen = BoardScreen(
+            glyphs=glyphs, workspace=current, notice=notice, now=now, remapped=self._remapped("board")
+        )
+        self.wall = WallScreen(glyphs=glyphs, workspace=current, notice=notice, began=now())
+        self.presenter = Presenter(
+            self,
+            workspaces=self.workspaces,
+            board=self.board_screen,
+            wall=self.wall,
+            glyphs=glyphs,
+            now=now,
+            alarms=restored.alarms if restored else (),
+            on_alarm=on_alarm,
+        )
+        self.replay = ReplayControl(
+            self,
+            workspaces=self.workspaces,
+            board=self.board_screen,
+            presenter=self.presenter,
+            glyphs=glyphs,
+            now=now,
+        )
+        self.navigation = Navigation(
+            self,
+            workspaces=self.workspaces,
+            board=self.board_screen,
+            wall=self.wall,
+            presenter=self.presenter,
+            replay=self.replay,
+            page_keys=foot_of(PAGE, remapped=self._remapped("page")),
+            glyphs=glyphs,
+            now=now,
+        )
+        self.commands = Commands(
+            self,
+            workspaces=self.workspaces,
+            board=self.board_screen,
+            presenter=self.presenter,
+            replay=self.replay,
+            glyphs=glyphs,
+        )
+
+    def _remapped(self, group: str) -> Mapping[str, str]:
+        return self._keymap_by_group.get(group, {})
 
     def on_mount(self) -> None:
-        for told in self._key_warnings:
-            self.notify(told, severity="warning", timeout=30, markup=False)
+        """Show the empty board at once, then let the ticks come."""
+        self.push_screen(self.board_screen)
+        self.install_screen(self.wall, "wall")
+        if self._start_on_wall and len(self.workspaces.all) > 1:
+            self.presenter.open_all_workspaces(wall=True)
+        elif self._start_on_wall:
+            self.presenter.open_wall()
+        for warning in self._key_warnings:
+            self.notify(warning, severity="warning", timeout=30, markup=False)
+        self.set_interval(1.0, self.second_passed, name="clock")
+        first, *others = self.workspaces.all
+        self._start(first)
+        for number, state in enumerate(others, start=1):
+            self.set_timer(number * STAGGER, partial(self._start, state))
 
-    @on(BoardScreen.Wanted)
-    @on(DetailScreen.Wanted)
-    def _wanted(self, message: BoardScreen.Wanted | DetailScreen.Wanted) -> None:
-        getattr(self, f"_want_{message.what}")()
-
-    def _want_refresh(self) -> None:
-        if self.here.feed:
-            self.here.feed.read_now()
-
-    def _want_theme(self) -> None:
-        at = THEMES.index(self.theme) if self.theme in THEMES else -1
-        self.theme = THEMES[(at + 1) % len(THEMES)]
-
-    def _want_toggle(self) -> None:
-        chosen = self.board_screen.panels["sequences"].grid.chosen
-        self._toggle(line.sequence for line in chosen if isinstance(line, SequenceLine))
-
-    def _want_toggle_here(self) -> None:
-        """The sequence whose page is seen."""
-        screen = self.screen
-        ref = screen.ref if isinstance(screen, DetailScreen) else None
-        board = self.here.board
-        lines = board.sequences if board and ref and ref.kind == "sequence" else ()
-        self._toggle(line.sequence for line in lines if ref and line.key == ref.key)
-
-    def _toggle(self, sequences: Iterable[SequenceModel]) -> None:
-        if self._may_not():
-            return
-        if wishes := status_changes_for(sequences):
-            self._ask(wishes, self.here)
-        else:
-            self.notify("Select a sequence that is active or paused (key 2).", severity="warning")
-
-    def _may_not(self) -> bool:
-        """Whether nothing can be changed from here; says why."""
-        pending_changes = self.here.pending_changes
-        if self._replay:
-            self.notify("This is the past; esc goes back to now.", severity="warning")
-        elif pending_changes is None or pending_changes.read_only:
-            self.notify("This dashboard only reads.", severity="warning")
-        else:
-            return False
-        return True
-
-    def _want_undo(self) -> None:
-        wishes = self.here.pending_changes.undo() if self.here.pending_changes else ()
-        if wishes:
-            self._carry_out(wishes, self.here)
-        else:
-            self.notify("There is nothing to take back.", severity="warning")
-
-    @work(exclusive=True, group="ask", exit_on_error=False)
-    async def _ask(self, wishes: Sequence[StatusChange], state: WorkspaceState) -> None:
-        verb = "Pause" if wishes[0].status == "paused" else "Resume"
-        labels = tuple(wish.sequence.label for wish in wishes)
-        what = f"“{labels[0]}”" if len(labels) == 1 else f"{len(labels)} sequences"
-        effect = (
-            "It sends nothing more until it is resumed."
-            if verb == "Pause"
-            else "It goes on where it stopped."
-        )
-        text = (effect,) if len(labels) == 1 else (*labels[:12], *(("…",) if len(labels) > 12 else ()))
-        if await self.push_screen_wait(ConfirmDialog(title=f"{verb} {what}?", text=text, yes=verb)):
-            self.board_screen.panels["sequences"].grid.unmark()
-            self._carry_out(wishes, state)
-
-    @work(group="acts", exit_on_error=False)
-    async def _carry_out(self, wishes: Sequence[StatusChange], state: WorkspaceState) -> None:
-        """In the workspace that was seen when it was asked for, whichever is seen by now."""
-        if state.pending_changes is None:
-            return
-        work = state.pending_changes.carry_out(wishes)
-        self.call_later(self._show)
-        for card in await work:
-            if card.tone in SEVERITY:
-                self._show_summary(card)
+    def _start(self, state: WorkspaceState) -> None:
         if state.feed:
-            state.feed.read_now("sequences")
-        self._show()
+            state.feed.start(lambda tick: self.post_message(self.Ticked(tick, state)), self._fail)
 
-    def _show_summary(self, card: Card) -> None:
-        severity = "error" if card.tone is Tone.BAD else "warning"
-        self.notify(
-            " ".join(map(visible, card.text)),
-            title=visible(card.title),
-            severity=severity,  # type: ignore[arg-type] # the framework's literals
-            timeout=20,
-            markup=False,
-        )
+    def _fail(self, error: Exception) -> None:
+        self.failure = error
+        self.exit()
 
-    def _want_filter(self) -> None:
-        grid = self.board_screen.grid
-        before = grid.arrangement
+    async def on_unmount(self) -> None:
+        for state in self.workspaces.all:
+            if state.feed:
+                await state.feed.aclose()
 
-        def changed(text: str) -> None:
-            grid.set_arrangement(details.finding(before, text))
+    # -- messages --------------------------------------------------------------------------------------
 
-        def done(text: str | None) -> None:
-            grid.set_arrangement(before if text is None else details.finding(before, text))
+    @on(Ticked)
+    def _ticked(self, message: Ticked) -> None:
+        tick = message.tick
+        self.presenter.take(tick, message.state or self.workspaces.all[0])
+        if tick.beats == 0 and self.board_screen.since is None:  # what is recalled was seen when it was read
+            read = [stamp.read_at for stamp in tick.board.stamps.values() if stamp.read_at]
+            self.board_screen.since = max(read, default=None)
 
-        hint = "Words that must all occur; !word leaves out. Enter keeps the filter, esc drops it."
-        self.push_screen(Prompt(sign="filter", hint=hint, value=before.find, changed=changed), done)
-
-    def _want_commands(self) -> None:
-        known = tuple(names(self.board_screen.board))
-        hint = "A command, as in Slack and the shell. Tab completes, enter runs, esc leaves."
-        prompt = Prompt(
-            sign="command",
-            hint=hint,
-            suggest=lambda typed: suggestions(typed, sequences=known, keys=details.KEYS),
-        )
-        self.push_screen(prompt, self._typed)
-
-    def _typed(self, line: str | None) -> None:
-        if line and line.strip():
-            self._run_line(line.strip())
-
-    @work(group="commands", exit_on_error=False)
-    async def _run_line(self, line: str) -> None:
-        state = self.here
-        while line and state.pending_changes:
-            asked = None if state.pending_changes.refuses(line) else details.question(line)
-            if asked and not await self.push_screen_wait(asked):
-                return
-            card = await state.pending_changes.run(line)
-            if state.feed and asked:
-                state.feed.read_now()
-            answer = await self.push_screen_wait(CardDialog(card, glyphs=self._glyphs))
-            line = answer or ""
-
-    def _want_help(self) -> None:
-        card = panel_help.panel(self.board_screen.active, remapped=self.remapped.get("board"))
-        self.push_screen(CardDialog(card, glyphs=self._glyphs))
-
-    def _want_help_page(self) -> None:
-        self.push_screen(CardDialog(panel_help.page(remapped=self.remapped.get("page")), glyphs=self._glyphs))
-
-    def _want_details(self) -> None:
+    @on(BoardScreen.LineOpened)
+    def _line_opened(self) -> None:
         line, board = self.board_screen.grid.line, self.board_screen.board
         if line is None or board is None:
             return
         grouping = self.board_screen.grouping if self.board_screen.active == "stats" else ""
         ref = page_ref_of(line, grouping=grouping)
         if ref and page(ref, board=board, changes=()):
-            self.travel(ref)
+            self.navigation.open_page(ref)
             return
         card = details.card_of(line, board=board, changes=self.board_screen.changes)
-        self.push_screen(CardDialog(card, glyphs=self._glyphs), self._typed)
+        self.push_screen(CardDialog(card, glyphs=self._glyphs), self.commands.run_typed)
 
-    def _want_copy(self) -> None:
-        line = self.board_screen.grid.line
-        if line:
+    @on(DetailScreen.DataNeeded)
+    def _data_needed(self, message: DetailScreen.DataNeeded) -> None:
+        if isinstance(self.screen, DetailScreen):
+            self.navigation.read_for_page(self.screen, message.ref)
+
+    @on(WorkspaceBar.Chosen)
+    def _workspace_chosen(self, message: WorkspaceBar.Chosen) -> None:
+        self.navigation.go_to(next(s for s in self.workspaces.all if s.workspace == message.name))
+
+    @on(AllWorkspacesScreen.Entered)
+    def _workspace_entered(self, message: AllWorkspacesScreen.Entered) -> None:
+        self.navigation.go_to(message.state, message.ref)
+
+    async def on_event(self, event: events.Event) -> None:
+        """Who comes back to the keys after a while is told what is new since."""
+        if isinstance(event, events.Key | events.MouseDown):
+            now = self.now()
+            if self._last_input and now - self._last_input > AWAY:
+                self.board_screen.since = self._last_input
+            self._last_input = now
+        await super().on_event(event)
+
+    def second_passed(self) -> None:
+        """Restart where that is due, and bring ages and clocks up to date."""
+        on_wall = self.screen is self.wall
+        idle = on_wall or self.screen is self.board_screen
+        if idle and self_restart.is_due(self._restart_at, began=self._started_at, now=self.now()):
+            theme_name = self.presenter.day_theme if on_wall else self.theme
+            self.restart_state = RestartState(wall=on_wall, theme=theme_name, alarms=self.presenter.alarms)
+            self.exit(return_code=self_restart.CODE)
+        self.presenter.second_passed()
+
+    # -- keys ------------------------------------------------------------------------------------------
+
+    def action_pause_or_resume(self) -> None:
+        self.commands.toggle_chosen()
+
+    def action_pause_or_resume_shown(self) -> None:
+        self.commands.toggle_shown()
+
+    def action_undo(self) -> None:
+        self.commands.undo()
+
+    def action_commands(self) -> None:
+        self.commands.prompt()
+
+    def action_step(self, by: int) -> None:
+        self.replay.step(by)
+
+    def action_leap(self, hours: int) -> None:
+        self.replay.leap(timedelta(hours=hours))
+
+    def action_seek(self) -> None:
+        self.replay.ask_for_time()
+
+    def action_difference(self) -> None:
+        self.replay.show_difference()
+
+    def action_live(self) -> None:
+        self.replay.leave()
+
+    def action_domains(self) -> None:
+        self.navigation.open_page(PageRef(kind="domains"))
+
+    def action_workspace(self, by: int) -> None:
+        self.navigation.step_workspace(by)
+
+    def action_all_workspaces(self, wall: bool = False) -> None:  # noqa: FBT001, FBT002 # an action's argument
+        self.presenter.open_all_workspaces(wall=wall)
+
+    def action_wall(self) -> None:
+        self.presenter.open_wall()
+
+    def action_acknowledge(self) -> None:
+        self.presenter.acknowledge()
+
+    def action_refresh(self) -> None:
+        if feed := self.workspaces.current.feed:
+            feed.read_now()
+
+    def action_theme(self) -> None:
+        at = THEMES.index(self.theme) if self.theme in THEMES else -1
+        self.theme = THEMES[(at + 1) % len(THEMES)]
+
+    def action_filter(self) -> None:
+        grid = self.board_screen.grid
+        before = grid.arrangement
+
+        def changed(text: str | None) -> None:
+            grid.set_arrangement(before if text is None else replace(before, find=text))
+
+        self.push_screen(Prompt(sign="filter", hint=FILTER_HINT, value=before.find, changed=changed), changed)
+
+    def action_panel_help(self) -> None:
+        card = panel_help.panel(self.board_screen.active, remapped=self._remapped("board"))
+        self.push_screen(CardDialog(card, glyphs=self._glyphs))
+
+    def action_page_help(self) -> None:
+        self.push_screen(CardDialog(panel_help.page(remapped=self._remapped("page")), glyphs=self._glyphs))
+
+    def action_copy_line(self) -> None:
+        if line := self.board_screen.grid.line:
             self.copy_to_clipboard(visible(line.key))
             self.notify(f"Copied: {visible(line.key)}", timeout=3, markup=False)
 
-    def _want_export(self) -> None:
-        """The list as CSV, the board as text, the screen as a picture: into the folder, or to the browser."""
+    def action_export(self) -> None:
+        """Write the list as CSV, the board as text and the screen as a picture into the folder, or to the browser."""
         board, now = self.board_screen.board, self.now()
         if board is None or (self._folder is None and not self.is_web):
             self.notify("There is nothing to write, or nowhere to write to.", severity="warning")
@@ -230,15 +346,27 @@ class DashboardApp(TravellingApp):
             now=now,
             glyphs=self._glyphs,
         )
-        if self.is_web:
+        if self._folder is None or self.is_web:
             self.deliver_binary(export.packed(made), save_filename=f"{export.stem(now)}.zip")
-        elif self._folder:
-            self._write(made, self._folder)
-
-    def _write(self, made: Mapping[str, str], folder: Path) -> None:
+            return
         try:
-            export.write(folder, made)
+            export.write(self._folder, made)
         except OSError as error:
             self.notify(f"Not written: {error.strerror}", severity="error", markup=False)
         else:
-            self.notify(f"Written: {', '.join(made)} in {folder}", timeout=12, markup=False)
+            self.notify(f"Written: {', '.join(made)} in {self._folder}", timeout=12, markup=False)
+
+    # -- errors of our own -----------------------------------------------------------------------------
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Once the screen stands, an exception costs one message, not the dashboard; before that it ends it."""
+        if self._error_log is None or not self.board_screen.is_mounted:
+            super()._handle_exception(error)
+        else:
+            self.presenter.own_error = self._error_log.note(error, now=self.now())
+
+    @on(Worker.StateChanged)
+    def _worker_ended(self, event: Worker.StateChanged) -> None:
+        if event.state is WorkerState.ERROR and event.worker.error:
+            logger.error("a worker failed", exc_info=event.worker.error)
+            self.notify("That went wrong inside; the log tells more.", severity="error")

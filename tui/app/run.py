@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui.app.dashboard import DashboardApp, utc_now
+from tui.app.own_errors import ErrorLog
 from tui.feed.pending_changes import PendingChanges
 from tui.feed.startup import OpenRecords, ServiceFeed
 from tui.feed.workspace_state import WorkspaceState
@@ -18,8 +20,7 @@ from tui.system.alarm_command import AlarmCommand
 from tui.system.fast_start import StartSettings, read_start_settings
 from tui.system.gc_tuning import tuned_gc
 from tui.system.logfile import logging_to
-from tui.system.own_errors import ErrorLog
-from tui.system.self_restart import RestartState, hour, restart
+from tui.system.self_restart import RestartState, parse_time, restart
 from tui.system.terminal import exit_when_terminal_gone
 from tui.system.terminal_handover import HandoverDriver, restored_terminal
 from tui.system.watchdog import systemd_notified
@@ -54,7 +55,7 @@ class DashboardOptions:
         )
 
 
-async def _until_left(app: DashboardApp) -> None:
+async def _run_until_exit(app: DashboardApp) -> None:
     """Run the app; who cancels it has it leave in order, or its input thread would read a dead terminal for ever."""
     running = asyncio.create_task(app.run_async(), name="dashboard-app")
     try:
@@ -79,89 +80,50 @@ async def run_dashboard(
 
     Raises what `load` raises: before the first paint where a glimpse of `config` and `environ` does not do.
     """
-    resumed = RestartState.of(environ)
-    with restored_terminal(wanted=resumed is not None):
-        app, feeds = _made(
-            load,
-            all_start_settings=_start_settings(
-                load, read_start_settings(config=config, environ=environ, workspace=workspace), workspace
-            ),
-            open_records=open_records,
-            wall=wall,
+    restored = RestartState.of(environ)
+    with restored_terminal(wanted=restored is not None):
+        quick = read_start_settings(config=config, environ=environ, workspace=workspace)
+        all_start_settings = (quick,) if quick else start_settings_of(load(), workspace)
+        first = all_start_settings[0]
+        options = DashboardOptions.of(first.section)
+        alarm_command = AlarmCommand(options.alarm_command)
+        app = DashboardApp(
+            [_state(load, one, options=options, open_records=open_records) for one in all_start_settings],
             notice=notice,
+            glyphs=_glyphs(options),
+            theme_name=options.theme,
+            keys=options.keys,
+            wall=wall,
+            folder=first.state / "exports",
+            error_log=ErrorLog(),
+            on_alarm=alarm_command.call,
+            restart_at=parse_time(options.refresh_at),
+            restored=restored,
+            driver_class=None if "TEXTUAL_DRIVER" in environ else HandoverDriver,
         )
-        await _shown(app, feeds[0].start_settings, environ=environ, resumed=resumed)
-        if feeds[0].failure:
-            raise feeds[0].failure
+        level = environ.get("OUTREACH_LOG_LEVEL", "").strip() or "INFO"
+        with logging_to(first.state / "dashboard.log", level=level), tuned_gc():
+            leave = partial(app.exit, return_code=1)
+            async with exit_when_terminal_gone(leave), systemd_notified(environ), alarm_command.open():
+                await _run_until_exit(app)
+        if app.failure:
+            raise app.failure
     if app.restart_state:
         with restored_terminal():
             restart(app.restart_state)
     return app.return_code or 0
 
 
-def _made(
+def _state(
     load: Callable[[], Settings],
-    *,
-    all_start_settings: Sequence[StartSettings],
-    open_records: OpenRecords | None,
-    wall: bool,
-    notice: str,
-) -> tuple[DashboardApp, Sequence[ServiceFeed]]:
-    """The app and what feeds it, one for each workspace."""
-    first, *others = feeds = tuple(
-        ServiceFeed(load, start_settings=one, open_records=open_records, now=utc_now)
-        for one in all_start_settings
-    )
-    wishes = DashboardOptions.of(first.start_settings.section)
-    app = DashboardApp(
-        workspace=first.start_settings.workspace,
-        feed=first,
-        pending_changes=PendingChanges(first.run, now=utc_now, read_only=wishes.read_only),
-        notice=notice,
-        glyphs=_glyphs(wishes),
-        wall=wall,
-        folder=first.start_settings.state / "exports",
-        others=[_state(feed, wishes=wishes) for feed in others],
-        faults=ErrorLog(),
-    )
-    for feed, state in zip(feeds, app.states, strict=True):
-        feed.state, feed.leave = state, app.exit
-    return app, feeds
-
-
-async def _shown(
-    app: DashboardApp,
     start_settings: StartSettings,
     *,
-    environ: Mapping[str, str],
-    resumed: RestartState | None,
-) -> None:
-    """Until it is left, with all that belongs to a real terminal."""
-    wishes = DashboardOptions.of(start_settings.section)
-    app.use_theme(wishes.theme)
-    app.remap(wishes.keys or {})
-    if resumed:
-        app.resume(resumed)
-    if "TEXTUAL_DRIVER" not in environ:
-        app.driver_class = HandoverDriver
-    caller = AlarmCommand(wishes.alarm_command)
-    app.alarmed, app.restart_at = caller.call, hour(wishes.refresh_at)
-    level = environ.get("OUTREACH_LOG_LEVEL", "").strip() or "INFO"
-    with logging_to(start_settings.state / "dashboard.log", level=level), tuned_gc():
-        async with (
-            exit_when_terminal_gone(lambda: app.exit(return_code=1)),
-            systemd_notified(environ),
-            caller.open(),
-        ):
-            await _until_left(app)
-
-
-def _start_settings(
-    load: Callable[[], Settings], start_settings: StartSettings | None, workspace: str | None
-) -> tuple[StartSettings, ...]:
-    if start_settings:
-        return (start_settings,)
-    return start_settings_of(load(), workspace)
+    options: DashboardOptions,
+    open_records: OpenRecords | None,
+) -> WorkspaceState:
+    feed = ServiceFeed(load, start_settings=start_settings, open_records=open_records, now=utc_now)
+    pending_changes = PendingChanges(feed.run, now=utc_now, read_only=options.read_only)
+    return WorkspaceState(workspace=start_settings.workspace, feed=feed, pending_changes=pending_changes)
 
 
 def start_settings_of(settings: Settings, workspace: str | None) -> tuple[StartSettings, ...]:
@@ -177,11 +139,6 @@ def start_settings_of(settings: Settings, workspace: str | None) -> tuple[StartS
         )
         for place in places
     )
-
-
-def _state(feed: ServiceFeed, *, wishes: DashboardOptions) -> WorkspaceState:
-    pending_changes = PendingChanges(feed.run, now=utc_now, read_only=wishes.read_only)
-    return WorkspaceState(workspace=feed.start_settings.workspace, feed=feed, pending_changes=pending_changes)
 
 
 def _glyphs(wishes: DashboardOptions) -> Glyphs:

@@ -17,6 +17,7 @@ from shared.domain.snapshot_json import to_json
 from shared.operations.context import open_client
 from shared.settings import Settings, Workspace
 from tui.feed.tick import Tick, intervals
+from tui.feed.workspace_state import WorkspaceState
 from tui.model.board import Board, compose
 from tui.screens import text_report
 from tui.theme.palette import ASCII, DAY, NIGHT, UNICODE, Glyphs
@@ -93,7 +94,7 @@ async def _picture(snapshot: Snapshot, board: Board, place: Workspace) -> str:
     """The screen as it would be in a terminal of 160 by 50."""
     from tui.app.dashboard import DashboardApp
 
-    app = DashboardApp(workspace=place.name)
+    app = DashboardApp([WorkspaceState(workspace=place.name)])
     async with app.run_test(size=PICTURE) as pilot:
         app.post_message(app.Ticked(Tick(snapshot=snapshot, board=board, changes=(), beats=1)))
         await pilot.pause()

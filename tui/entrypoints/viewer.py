@@ -44,14 +44,14 @@ class RelayFeed:
         workspace: str,
         intervals: Mapping[str, float],
         history: HistoryAccess,
-        bad: Thresholds,
+        thresholds: Thresholds,
         ask: Callable[[Mapping[str, Any]], Awaitable[None]],
     ) -> None:
         self._snapshot = Snapshot(workspace=workspace)
         self._beats = 0
         self._intervals = intervals
-        self._history = history
-        self._thresholds = bad
+        self.history = history
+        self.thresholds = thresholds
         self._ask = ask
         self._sent: Mapping[str, int | None] = {}
         self._answered = asyncio.Event()
@@ -63,7 +63,7 @@ class RelayFeed:
         self._beats = beats
         self._news.set()
 
-    def start(self, deliver: Callable[[Tick], object]) -> None:
+    def start(self, deliver: Callable[[Tick], object], fail: Callable[[Exception], object]) -> None:
         self._task = asyncio.create_task(self._run(deliver), name="dashboard-following")
 
     def read_now(self, *names: str) -> None:
@@ -90,7 +90,7 @@ class RelayFeed:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def _run(self, deliver: Callable[[Tick], object]) -> None:
-        past = await self._history.recall(now=utc_now())
+        past = await self.history.recall(now=utc_now())
         looked_at, shown, board = utc_now(), Snapshot(workspace=self._snapshot.workspace), None
         remembered = past.changes
         while True:
@@ -98,7 +98,7 @@ class RelayFeed:
             self._news.clear()
             now, snapshot, beats = utc_now(), self._snapshot, self._beats
             if (now - looked_at).total_seconds() > LOOK_BACK:
-                past, looked_at = RecalledState(trends=await self._history.trends(now=now)), now
+                past, looked_at = RecalledState(trends=await self.history.trends(now=now)), now
             board = await asyncio.to_thread(self._compose_board, snapshot, board, past)
             news = changes.between(shown, snapshot, at=now)
             deliver(Tick(snapshot=snapshot, board=board, changes=(*news, *remembered), beats=beats))
@@ -110,7 +110,7 @@ class RelayFeed:
             intervals=self._intervals,
             before=before,
             trends=past.trends,
-            thresholds=self._thresholds,
+            thresholds=self.thresholds,
         )
 
 
@@ -134,7 +134,14 @@ async def view(socket: Path) -> int:
         feeds: dict[str, RelayFeed] = {}
         ask = partial(write_frame, writer)
         states = [await _state(stack, one, greeting, feeds, ask=ask) for one in greeting["workspaces"]]
-        app = _app(states, greeting)
+        app = DashboardApp(
+            states,
+            notice="read only",
+            glyphs=ASCII if greeting["ascii"] else UNICODE,
+            theme_name=greeting["theme"],
+            keys=greeting["keys"],
+            wall=greeting["wall"],
+        )
         following = asyncio.create_task(_follow(reader, feeds, app), name="viewer-following")
         try:
             with tuned_gc():
@@ -158,35 +165,15 @@ async def _state(
     store = await stack.enter_async_context(History(parse_url(greeting["history"]), thresholds=thresholds))
     history = HistoryAccess(store, workspace=one["name"])
     feed = RelayFeed(
-        workspace=one["name"], intervals=greeting["intervals"], history=history, bad=thresholds, ask=ask
+        workspace=one["name"],
+        intervals=greeting["intervals"],
+        history=history,
+        thresholds=thresholds,
+        ask=ask,
     )
     feeds[one["name"]] = feed
     pending_changes = PendingChanges(_only_shown, now=utc_now, read_only=True)
-    return WorkspaceState(
-        workspace=one["name"],
-        feed=feed,
-        pending_changes=pending_changes,
-        history=history,
-        thresholds=thresholds,
-    )
-
-
-def _app(states: list[WorkspaceState], greeting: Mapping[str, Any]) -> DashboardApp:
-    first, *others = states
-    app = DashboardApp(
-        workspace=first.workspace,
-        feed=first.feed,
-        pending_changes=first.pending_changes,
-        history=first.history,
-        notice="read only",
-        glyphs=ASCII if greeting["ascii"] else UNICODE,
-        wall=greeting["wall"],
-        thresholds=first.thresholds,
-        others=others,
-    )
-    app.use_theme(greeting["theme"])
-    app.remap(greeting["keys"])
-    return app
+    return WorkspaceState(workspace=one["name"], feed=feed, pending_changes=pending_changes)
 
 
 async def _follow(reader: asyncio.StreamReader, feeds: Mapping[str, RelayFeed], app: DashboardApp) -> None:

@@ -27,7 +27,7 @@ from tui.app.dashboard import utc_now
 from tui.app.run import DashboardOptions, start_settings_of
 from tui.entrypoints.relay import Relay
 from tui.feed.poll_intervals import PollIntervals
-from tui.feed.startup import OpenRecords, ServiceFeed
+from tui.feed.startup import ServiceFeed
 
 if TYPE_CHECKING:
     from shared.settings import Settings
@@ -103,15 +103,11 @@ async def _polling(
     settings: Settings, relay: Relay, *, workspace: str | None, stop: asyncio.Event
 ) -> AsyncIterator[None]:
     """The only ones who ask the service: one poller for each workspace, each with its own budget."""
-    no_records: OpenRecords | None = None
     feeds: list[ServiceFeed] = []
     for start_settings in start_settings_of(settings, workspace):
-        feed = ServiceFeed(
-            lambda: settings, start_settings=start_settings, open_records=no_records, now=utc_now
-        )
-        feed.leave = stop.set
+        feed = ServiceFeed(lambda: settings, start_settings=start_settings, open_records=None, now=utc_now)
         relay.sent_today[start_settings.workspace] = feed.sent_today
-        feed.start(partial(relay.put, start_settings.workspace))
+        feed.start(partial(relay.put, start_settings.workspace), lambda _: stop.set())
         feeds.append(feed)
     try:
         yield

@@ -1,4 +1,4 @@
-"""What people do from the dashboard: command lines, and wishes that are pending until a read proves them.
+"""What people do from the dashboard: command lines, and requested that are pending until a read proves them.
 
 Kept apart from the screens, which only show it; every act goes through the one parser and the one table.
 """
@@ -43,22 +43,22 @@ class StatusChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confirmation:
-    """What the first read after it said of a wish."""
+    """What the first read after it said of a change."""
 
-    wish: StatusChange
+    change: StatusChange
     status: str | None
 
     @property
     def holds(self) -> bool:
-        return self.status == self.wish.status
+        return self.status == self.change.status
 
 
 def status_changes_for(sequences: Iterable[Sequence]) -> tuple[StatusChange, ...]:
     """Pause what is active; where nothing is, resume what is paused. What has another status is left alone."""
     chosen = tuple(sequences)
     for status, wanted in (("active", "paused"), ("paused", "active")):
-        if wishes := tuple(StatusChange(sequence=s, status=wanted) for s in chosen if s.status == status):
-            return wishes
+        if requested := tuple(StatusChange(sequence=s, status=wanted) for s in chosen if s.status == status):
+            return requested
     return ()
 
 
@@ -69,7 +69,7 @@ ONLY_READS = Card(
 )
 
 
-def changes(line: str) -> bool:
+def changes_something(line: str) -> bool:
     """Whether a command line changes something; one that is no command changes nothing."""
     try:
         return parse(line).command.changes
@@ -77,7 +77,7 @@ def changes(line: str) -> bool:
         return False
 
 
-async def run_at(context: CommandContext, line: str) -> Card:
+async def run_line(desk: Desk, line: str) -> Card:
     """Carry out a command line; every failure is a card too."""
     from shared import operations  # late: nobody acts before there is something to see
 
@@ -90,7 +90,7 @@ async def run_at(context: CommandContext, line: str) -> Card:
 
 
 class PendingChanges:
-    """Runs command lines, and remembers wishes until they are proven."""
+    """Runs command lines, and remembers requested until they are proven."""
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class PendingChanges:
         self._run = run
         self._now = now
         self.read_only = read_only
-        self._wishes: dict[str, StatusChange] = {}
+        self._pending: dict[str, StatusChange] = {}
         self._done: tuple[StatusChange, ...] = ()
         self._done_at: datetime | None = None
 
@@ -110,73 +110,75 @@ class PendingChanges:
         return ONLY_READS if self.refuses(line) else await self._run(line)
 
     def refuses(self, line: str) -> bool:
-        return self.read_only and changes(line)
+        return self.read_only and changes_something(line)
 
     @property
     def pending(self) -> Mapping[str, StatusChange]:
-        return self._wishes
+        return self._pending
 
-    async def carry_out(self, wishes: Iterable[StatusChange]) -> tuple[Card, ...]:
+    async def carry_out(self, requested: Iterable[StatusChange]) -> tuple[Card, ...]:
         """Ask the service, one after another, and answer its cards."""
-        asked = tuple(wishes)
-        self._wishes |= {wish.sequence.id: wish for wish in asked}
-        cards = [await self._one(wish) for wish in asked]
-        done = tuple(wish for wish in asked if wish.sequence.id in self._wishes)
+        asked = tuple(requested)
+        self._pending |= {change.sequence.id: change for change in asked}
+        cards = [await self._one(change) for change in asked]
+        done = tuple(change for change in asked if change.sequence.id in self._pending)
         self._done, self._done_at = done, self._now()
         return tuple(cards)
 
-    async def _one(self, wish: StatusChange) -> Card:
+    async def _one(self, change: StatusChange) -> Card:
         try:
-            card = await self.run(wish.line)
+            card = await self.run(change.line)
         except BaseException:
-            self._wishes.pop(wish.sequence.id, None)
+            self._pending.pop(change.sequence.id, None)
             raise
         if card.tone in {Tone.WARN, Tone.BAD}:
-            self._wishes.pop(wish.sequence.id, None)
+            self._pending.pop(change.sequence.id, None)
         else:
-            self._wishes[wish.sequence.id] = replace(wish, done_at=self._now())
+            self._pending[change.sequence.id] = replace(change, done_at=self._now())
         return card
 
     def undo(self) -> tuple[StatusChange, ...]:
-        """The wishes that take back the last ones; none when more than ten seconds have passed."""
+        """The requested that take back the last ones; none when more than ten seconds have passed."""
         if self._done_at is None or not timedelta() <= self._now() - self._done_at <= UNDO:
             return ()
         back = tuple(
             StatusChange(
-                sequence=replace(wish.sequence, status=wish.status),
-                status="active" if wish.status == "paused" else "paused",
+                sequence=replace(change.sequence, status=change.status),
+                status="active" if change.status == "paused" else "paused",
             )
-            for wish in self._done
+            for change in self._done
         )
         self._done, self._done_at = (), None
         return back
 
     def confirm(self, snapshot: Snapshot) -> tuple[Confirmation, ...]:
-        """The wishes that a read made after them proves or refutes; they are pending no more."""
-        self._watch_clock()
+        """The requested that a read made after them proves or refutes; they are pending no more."""
+        self._correct_clock()
         read_at = snapshot.sequences.read_at
         statuses = {sequence.id: sequence.status for sequence in snapshot.sequences.value or ()}
         ready = [
-            wish for wish in self._wishes.values() if wish.done_at and read_at and read_at >= wish.done_at
+            change
+            for change in self._pending.values()
+            if change.done_at and read_at and read_at >= change.done_at
         ]
-        for wish in ready:
-            del self._wishes[wish.sequence.id]
-        return tuple(Confirmation(wish=wish, status=statuses.get(wish.sequence.id)) for wish in ready)
+        for change in ready:
+            del self._pending[change.sequence.id]
+        return tuple(Confirmation(change=change, status=statuses.get(change.sequence.id)) for change in ready)
 
-    def _watch_clock(self) -> None:
+    def _correct_clock(self) -> None:
         """Where it was set back, what was done lies in the future: the first read from now on proves it."""
         now = self._now()
-        for key, wish in self._wishes.items():
-            if wish.done_at and wish.done_at > now:
-                self._wishes[key] = replace(wish, done_at=now)
+        for key, change in self._pending.items():
+            if change.done_at and change.done_at > now:
+                self._pending[key] = replace(change, done_at=now)
 
     def mark(self, board: Board) -> Board:
         """The board with what is pending said in its lines."""
-        if not self._wishes:
+        if not self._pending:
             return board
         lines = tuple(
-            replace(line, pending=PROGRESS[self._wishes[line.key].status])
-            if line.key in self._wishes
+            replace(line, pending=PROGRESS[self._pending[line.key].status])
+            if line.key in self._pending
             else line
             for line in board.sequences
         )

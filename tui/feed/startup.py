@@ -19,7 +19,7 @@ from shared.domain.card import Card
 from shared.domain.records import Actor, Records
 from shared.domain.snapshot import Snapshot
 from tui.feed.history_access import HistoryAccess, as_recalled
-from tui.feed.pending_changes import run_at
+from tui.feed.pending_changes import run_line
 from tui.feed.poll_intervals import PollIntervals
 from tui.feed.tick import Tick
 from tui.model.board import compose
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from shared.operations.context import CommandContext
     from shared.settings import Settings
     from tui.feed.poller import Poller
-    from tui.feed.workspace_state import WorkspaceState
 
 logger = logging.getLogger(__name__)
 
@@ -59,7 +58,7 @@ async def _sent(client: OutreachClient, *, now: datetime) -> Mapping[str, int | 
 class ServiceFeed:
     """The real dashboard's feed, and where its command lines are run.
 
-    `load` reads all the settings and may fail: then the screen is left by `leave`, and `failure` says why.
+    `load` reads all the settings and may fail: then `fail` is told why.
     """
 
     def __init__(
@@ -83,14 +82,12 @@ class ServiceFeed:
         self._today = asyncio.Lock()
         self._sent: Mapping[str, int | None] = {}
         self._sent_at: datetime | None = None
-        self.state: WorkspaceState | None = None
-        """Whose memory and thresholds are filled in as soon as they are known."""
-        self.leave: Callable[[], object] = lambda: None
-        self.failure: Exception | None = None
+        self.history: HistoryAccess | None = None
+        self.thresholds = start_settings.thresholds
 
-    def start(self, deliver: Callable[[Tick], object]) -> None:
-        """Begin; `deliver` is called in the event loop."""
-        self._task = asyncio.create_task(self._run(deliver), name="dashboard-opening")
+    def start(self, deliver: Callable[[Tick], object], fail: Callable[[Exception], object]) -> None:
+        """Begin; both are called in the event loop."""
+        self._task = asyncio.create_task(self._run(deliver, fail), name="dashboard-opening")
 
     def read_now(self, *names: str) -> None:
         if self._poller:
@@ -113,10 +110,10 @@ class ServiceFeed:
         """Carry out a command line, as soon as there is a context; a reader needs none."""
         self._acting.set()
         await self._equipped.wait()
-        assert self._context
-        return await run_at(self._context, line)
+        assert self._desk
+        return await run_line(self._desk, line)
 
-    async def _run(self, deliver: Callable[[Tick], object]) -> None:
+    async def _run(self, deliver: Callable[[Tick], object], fail: Callable[[Exception], object]) -> None:
         last = await asyncio.to_thread(self.start_settings.last)
         await self._show(last, deliver)
         await asyncio.sleep(FIRST_PAINT)
@@ -124,12 +121,16 @@ class ServiceFeed:
             for name in LATE_IMPORTS:
                 await asyncio.to_thread(importlib.import_module, name)
             settings = await asyncio.to_thread(self._load)
-            async with self._opening_history(settings) as history:
-                await self._work(deliver, settings, history=history, last=last)
+            from shared.history import History
+
+            place = settings.workspace(self.start_settings.workspace)
+            async with History(settings.history_database, thresholds=place.thresholds) as store:
+                self.thresholds = place.thresholds
+                self.history = HistoryAccess(store, workspace=place.name)
+                await self._work(deliver, settings, last=last)
         except Exception as error:
             logger.exception("the way to the service could not be opened")
-            self.failure = error
-            self.leave()
+            fail(error)
 
     async def _show(self, last: Snapshot | None, deliver: Callable[[Tick], object]) -> None:
         """What was kept last, before anything else is loaded."""
@@ -141,17 +142,6 @@ class ServiceFeed:
             compose, snapshot, intervals=pace, thresholds=self.start_settings.thresholds
         )
         deliver(Tick(snapshot=snapshot, board=board, changes=(), beats=0))
-
-    @contextlib.asynccontextmanager
-    async def _opening_history(self, settings: Settings) -> AsyncIterator[HistoryAccess]:
-        from shared.history import History
-
-        place = settings.workspace(self.start_settings.workspace)
-        async with History(settings.history_database, thresholds=place.thresholds) as store:
-            history = HistoryAccess(store, workspace=place.name)
-            if self.state:
-                self.state.history, self.state.thresholds = history, place.thresholds
-            yield history
 
     @contextlib.asynccontextmanager
     async def _recording(self, settings: Settings) -> AsyncIterator[Records | None]:
@@ -166,13 +156,13 @@ class ServiceFeed:
         deliver: Callable[[Tick], object],
         settings: Settings,
         *,
-        history: HistoryAccess,
         last: Snapshot | None,
     ) -> None:
         """Read until cancelled."""
         from shared.operations.context import open_client
         from tui.feed.poller import Poller
 
+        assert self.history
         place = settings.workspace(self.start_settings.workspace)
         async with open_client(settings, place) as self._client:
             self._poller = Poller(
@@ -182,9 +172,9 @@ class ServiceFeed:
                 poll_intervals=PollIntervals.of(settings.poll_seconds, settings.dashboard),
                 now=self._now,
                 thresholds=place.thresholds,
-                history=history,
+                history=self.history,
             )
-            self._poller.start(deliver, past=await history.recall(now=self._now(), last=last))
+            self._poller.start(deliver, past=await self.history.recall(now=self._now(), last=last))
             try:
                 await self._serve(settings, self._client)
             finally:

@@ -1,12 +1,12 @@
-"""One workspace as the dashboard holds it: what feeds it, who acts in it, what is known, remembered and changed.
+"""One workspace as the dashboard holds it: its feed, what is known, and what has changed.
 
-Everything that belongs to a workspace is in its station, so that nothing of one is ever shown as another's.
+Everything that belongs to a workspace is in its state, so that nothing of one is ever shown as another's.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -18,17 +18,22 @@ from tui.model.board import Board
 from tui.model.lines import ChangeLine
 
 MOST_CHANGES = 200
-"""Changes that are kept for the list of what changed."""
+"""Kept for the list of changes."""
 
 
 class Feed(Protocol):
-    """Where ticks come from."""
+    """Where ticks come from, and where they are stored."""
 
-    def start(self, deliver: Callable[[Tick], object]) -> None:
-        """Begin."""
+    @property
+    def history(self) -> HistoryAccess | None: ...  # None until it is open
+    @property
+    def thresholds(self) -> Thresholds: ...
+
+    def start(self, deliver: Callable[[Tick], object], fail: Callable[[Exception], object]) -> None:
+        """Begin; `fail` is called when nothing can be delivered."""
 
     def read_now(self, *names: str) -> None:
-        """Read now."""
+        """Read these sources now, or all."""
 
     async def sent_today(self) -> Mapping[str, int | None]:
         """What each inbox has sent today, as far as it can be told."""
@@ -37,28 +42,42 @@ class Feed(Protocol):
         """End."""
 
 
-def _recent_changes() -> deque[ChangeLine]:
-    return deque(maxlen=MOST_CHANGES)
-
-
 @dataclass(slots=True, kw_only=True, eq=False)
 class WorkspaceState:
-    """A workspace; each part may be missing, and what needs it then says so."""
+    """A workspace; what needs a part that is missing says so."""
 
     workspace: str
     feed: Feed | None = None
     pending_changes: PendingChanges | None = None
-    history: HistoryAccess | None = None
-    thresholds: Thresholds = DEFAULT
     last: Tick | None = None
-    changes: deque[ChangeLine] = field(default_factory=_recent_changes)
+    changes: deque[ChangeLine] = field(default_factory=lambda: deque(maxlen=MOST_CHANGES))
 
     def take(self, tick: Tick) -> None:
         self.last = tick
         self.changes.extendleft(reversed(tick.changes))
 
     @property
+    def history(self) -> HistoryAccess | None:
+        return self.feed.history if self.feed else None
+
+    @property
+    def thresholds(self) -> Thresholds:
+        return self.feed.thresholds if self.feed else DEFAULT
+
+    @property
+    def beats(self) -> int:
+        return self.last.beats if self.last else 0
+
+    @property
     def board(self) -> Board | None:
         if self.last is None:
             return None
         return self.pending_changes.mark(self.last.board) if self.pending_changes else self.last.board
+
+
+class Workspaces:
+    """All workspaces of a dashboard, and the one whose board is shown."""
+
+    def __init__(self, states: Sequence[WorkspaceState]) -> None:
+        self.all = tuple(states)
+        self.current = self.all[0]

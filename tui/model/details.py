@@ -1,36 +1,16 @@
-"""What stands behind a line, as a card; and which command lines are asked about first. Pure."""
+"""What stands behind a line, as a card. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from shared.api.models import StatsRow
-from shared.commands import parse
 from shared.domain import reports
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.text import formats
 from shared.text.tokenize import join
-from tui.feed.pending_changes import changes
 from tui.model.board import Board
-from tui.model.filter_sort import Arrangement
-from tui.model.keys import BOARD
 from tui.model.lines import ChangeLine, InboxLine, LeadLine, Line, SequenceLine, StatsLine
-from tui.screens.confirm_dialog import ConfirmDialog
-
-KEYS = tuple((key.shown, key.summary) for key in BOARD)
-
-
-def finding(arrangement: Arrangement, text: str) -> Arrangement:
-    return replace(arrangement, find=text)
-
-
-def question(line: str) -> ConfirmDialog | None:
-    """What to ask before a command that changes something; None for one that reads, or is none."""
-    if not changes(line):
-        return None
-    command = parse(line).command
-    return ConfirmDialog(title=f"{command.summary}?", text=(line,), yes="Do it")
 
 
 def card_of(line: Line, *, board: Board, changes: Sequence[ChangeLine]) -> Card:

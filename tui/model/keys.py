@@ -24,26 +24,26 @@ class Key:
 
     @property
     def shown(self) -> str:
-        return said(self.keys)
+        return key_label(self.keys)
 
 
-SIGNS = {
+KEY_LABELS = {
     "question_mark": "?", "slash": "/", "colon": ":", "escape": "esc", "at": "@", "equals_sign": "=",
     "left_square_bracket": "[", "right_square_bracket": "]", "left_curly_bracket": "{", "right_curly_bracket": "}",
     "comma": ",", "full_stop": ".", "less_than_sign": "<", "greater_than_sign": ">",
 }  # fmt: skip
 
 
-def said(keys: str) -> str:
+def key_label(keys: str) -> str:
     first = keys.split(",", maxsplit=1)[0]
-    return SIGNS.get(first, first)
+    return KEY_LABELS.get(first, first)
 
 
 BOARD = (
-    Key(id="toggle", keys="p", action="want('toggle')", word="pause/resume",
+    Key(id="toggle", keys="p", action="app.pause_or_resume", word="pause/resume",
         summary="Pause the selected or marked sequences, or resume them; asks first", foot=2),
-    Key(id="undo", keys="u", action="want('undo')", word="undo", summary="Take back the last pause or resume, for 10 seconds"),
-    Key(id="filter", keys="slash", action="want('filter')", word="filter",
+    Key(id="undo", keys="u", action="app.undo", word="undo", summary="Take back the last pause or resume, for 10 seconds"),
+    Key(id="filter", keys="slash", action="app.filter", word="filter",
         summary="Show only lines with these words; !word leaves out", foot=3),
     Key(id="sort", keys="s", action="sort", word="sort", summary="Sort by the next column (or click a title)", foot=5),
     Key(id="reverse", keys="S", action="reverse", word="reverse", summary="Sort the other way round"),
@@ -51,35 +51,35 @@ BOARD = (
     Key(id="group", keys="g", action="group", word="grouping",
         summary="Stats by sequence, step, variant or inbox", foot=6),
     Key(id="back", keys="escape", action="back", word="back", summary="Forget filter, order and marks"),
-    Key(id="earlier", keys="left_square_bracket", action="want('earlier')", word="earlier",
+    Key(id="earlier", keys="left_square_bracket", action="app.step(-1)", word="earlier",
         summary="Look at the snapshot before this one; { is an hour"),
-    Key(id="later", keys="right_square_bracket", action="want('later')", word="later",
+    Key(id="later", keys="right_square_bracket", action="app.step(1)", word="later",
         summary="Look at the snapshot after this one; } is an hour, esc is now"),
-    Key(id="hour-earlier", keys="left_curly_bracket", action="want('hour_earlier')", word="an hour earlier",
+    Key(id="hour-earlier", keys="left_curly_bracket", action="app.leap(-1)", word="an hour earlier",
         summary="Look an hour further back"),
-    Key(id="hour-later", keys="right_curly_bracket", action="want('hour_later')", word="an hour later",
+    Key(id="hour-later", keys="right_curly_bracket", action="app.leap(1)", word="an hour later",
         summary="Look an hour later"),
-    Key(id="seek", keys="at", action="want('seek')", word="seek", summary="Look at a time: 14:02, yesterday 9:00, 3h"),
-    Key(id="difference", keys="equals_sign", action="want('difference')", word="difference",
+    Key(id="seek", keys="at", action="app.seek", word="seek", summary="Look at a time: 14:02, yesterday 9:00, 3h"),
+    Key(id="difference", keys="equals_sign", action="app.difference", word="difference",
         summary="What is different now from the moment that is looked at"),
-    Key(id="domains", keys="d", action="want('domains')", word="domains",
+    Key(id="domains", keys="d", action="app.domains", word="domains",
         summary="All domains, and down from there to inboxes", foot=6),
-    Key(id="everything", keys="0", action="want('everything')", word="all workspaces",
+    Key(id="everything", keys="0", action="app.all_workspaces", word="all workspaces",
         summary="Every workspace on one screen, the worst first"),
-    Key(id="next-workspace", keys="full_stop,ctrl+right", action="want('next_workspace')", word="next workspace",
+    Key(id="next-workspace", keys="full_stop,ctrl+right", action="app.workspace(1)", word="next workspace",
         summary="The next workspace; , is the one before"),
-    Key(id="previous-workspace", keys="comma,ctrl+left", action="want('previous_workspace')", word="workspace before",
+    Key(id="previous-workspace", keys="comma,ctrl+left", action="app.workspace(-1)", word="workspace before",
         summary="The workspace before"),
-    Key(id="refresh", keys="r", action="want('refresh')", word="refresh", summary="Read everything now", foot=8),
-    Key(id="wall", keys="w", action="want('wall')", word="wall", summary="Wall mode: large, turning, no keys", foot=7),
-    Key(id="seen", keys="a", action="want('seen')", word="seen", summary="An alarm has been seen"),
-    Key(id="theme", keys="t", action="want('theme')", word="theme", summary="Night, day, high contrast"),
-    Key(id="export", keys="e", action="want('export')", word="export",
+    Key(id="refresh", keys="r", action="app.refresh", word="refresh", summary="Read everything now", foot=8),
+    Key(id="wall", keys="w", action="app.wall", word="wall", summary="Wall mode: large, turning, no keys", foot=7),
+    Key(id="seen", keys="a", action="app.acknowledge", word="seen", summary="An alarm has been seen"),
+    Key(id="theme", keys="t", action="app.theme", word="theme", summary="Night, day, high contrast"),
+    Key(id="export", keys="e", action="app.export", word="export",
         summary="Write this view as CSV, text and SVG into the state folder"),
-    Key(id="copy", keys="c", action="want('copy')", word="copy", summary="Copy the selected line's id or address"),
-    Key(id="help", keys="f1,question_mark", action="want('help')", word="help",
+    Key(id="copy", keys="c", action="app.copy_line", word="copy", summary="Copy the selected line's id or address"),
+    Key(id="help", keys="f1,question_mark", action="app.panel_help", word="help",
         summary="What this panel shows, and its keys", foot=10),
-    Key(id="commands", keys="colon,ctrl+p", action="want('commands')", word="commands",
+    Key(id="commands", keys="colon,ctrl+p", action="app.commands", word="commands",
         summary="Any command of the table; `help` for help", foot=1),
     Key(id="quit", keys="q,ctrl+c", action="app.quit", word="quit", summary="Leave", foot=9),
 )  # fmt: skip
@@ -100,9 +100,9 @@ PAGE = (
     Key(id="days", keys="d", action="range(1)", word="days", summary="The plot over 14 days", foot=4),
     Key(id="weeks", keys="w", action="range(2)", word="weeks", summary="The plot over 12 weeks", foot=5),
     Key(id="metric", keys="m", action="metric", word="value", summary="Plot another value", foot=6),
-    Key(id="toggle", keys="p", action="want('toggle_here')", word="pause/resume",
+    Key(id="toggle", keys="p", action="app.pause_or_resume_shown", word="pause/resume",
         summary="Pause or resume this sequence; asks first", foot=7),
-    Key(id="help", keys="f1,question_mark", action="want('help_page')", word="help", summary="What a page shows", foot=8),
+    Key(id="help", keys="f1,question_mark", action="app.page_help", word="help", summary="What a page shows", foot=8),
 )  # fmt: skip
 
 
@@ -114,7 +114,16 @@ def bindings(keys: Sequence[Key] = BOARD, *, group: str = "board") -> list[Bindi
 def foot_of(keys: Sequence[Key], *, remapped: Mapping[str, str] | None = None) -> list[tuple[str, str]]:
     """The foot line: each key as it now is, with its word. `remapped` is the keys by id."""
     listed = sorted((key for key in keys if key.foot), key=lambda key: key.foot)
-    return [(said((remapped or {}).get(key.id, key.keys)), key.word) for key in listed]
+    return [(key_label((remapped or {}).get(key.id, key.keys)), key.word) for key in listed]
+
+
+def keys_by_group(keys: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """`undo` (the board's) and `page.hours` of `[dashboard.keys]`, by group and name."""
+    groups: dict[str, dict[str, str]] = {}
+    for name, key in keys.items():
+        group, _, own = (name if "." in name else f"board.{name}").partition(".")
+        groups.setdefault(group, {})[own] = key
+    return groups
 
 
 def unknown_key_warnings(names: Iterable[str], *, known: Collection[str]) -> list[str]:
@@ -122,10 +131,10 @@ def unknown_key_warnings(names: Iterable[str], *, known: Collection[str]) -> lis
     import difflib  # late: only a mistake pays for it
 
     short = {name.removeprefix("board."): name for name in known}
-    said = []
+    warnings = []
     for name in names:
         if name.removeprefix("board.") not in short:
             near = difflib.get_close_matches(name.lower(), short, n=1)
             hint = f"; did you mean {near[0]}?" if near else "; the names are in docs/dashboard.md"
-            said.append(f"[dashboard.keys] {visible(name)} is no key's name{hint}")
-    return said
+            warnings.append(f"[dashboard.keys] {visible(name)} is no key's name{hint}")
+    return warnings

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from shared.domain.card import Card, Column, Row, Table
-from tui.model.keys import BOARD, PAGE, Key, said
+from tui.model.keys import BOARD, PAGE, Key, key_label
 
 AGE = "The head tells its age: past two intervals it says late and is dimmed, past five it is hatched."
 PANELS = {
@@ -51,5 +51,5 @@ def _keys(keys: Sequence[Key], remapped: Mapping[str, str]) -> Table:
         Row(cells=("arrows", "Move; page up and down, home and end too; enter opens, space marks")),
         Row(cells=("1–5, tab", "Go to a panel")),
     )
-    rows = (Row(cells=(said(remapped.get(key.id, key.keys)), key.summary)) for key in keys)
+    rows = (Row(cells=(key_label(remapped.get(key.id, key.keys)), key.summary)) for key in keys)
     return Table(columns=columns, rows=(*(moves if keys is BOARD else ()), *rows))

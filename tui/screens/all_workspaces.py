@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import ClassVar
@@ -77,7 +77,7 @@ class AllWorkspacesScreen(ErrorBoundary, Screen[None]):
         Binding("s", "sort", show=False, id="everything.sort"),
         Binding("f", "faults", show=False, id="everything.faults"),
         Binding("w", "wall", show=False, id="everything.wall"),
-        Binding("a", "seen", show=False, id="everything.seen"),
+        Binding("a", "app.acknowledge", show=False, id="everything.seen"),
     ]
 
     @dataclass
@@ -87,13 +87,11 @@ class AllWorkspacesScreen(ErrorBoundary, Screen[None]):
         state: WorkspaceState
         ref: PageRef | None = None
 
-    class WallWanted(Message):
-        """The same without keys, for a wall."""
-
-    def __init__(self, *, glyphs: Glyphs, began: datetime, wall: bool) -> None:
+    def __init__(self, *, glyphs: Glyphs, now: Callable[[], datetime], wall: bool) -> None:
         super().__init__()
         self._glyphs = glyphs
-        self._began = began
+        self._now = now
+        self._began = now()
         self._wall = wall
         self.set_class(wall, "-wall")
         self._states: Sequence[WorkspaceState] = ()
@@ -191,7 +189,7 @@ class AllWorkspacesScreen(ErrorBoundary, Screen[None]):
     @on(LineTable.Arranged)
     def _arranged(self) -> None:
         for panel in (self.workspaces, self.inboxes):
-            panel.tick(self.app.now())  # type: ignore[attr-defined] # the app's clock
+            panel.tick(self._now())
 
     def action_leave(self) -> None:
         self.dismiss(None)
@@ -209,12 +207,9 @@ class AllWorkspacesScreen(ErrorBoundary, Screen[None]):
     def is_wall(self) -> bool:
         return self._wall
 
-    def action_wall(self) -> None:
+    async def action_wall(self) -> None:
         self.dismiss(None)
-        self.app.post_message(self.WallWanted())
-
-    def action_seen(self) -> None:
-        self.app.acknowledge()  # type: ignore[attr-defined] # the dashboard's app
+        await self.run_action("app.all_workspaces(True)")
 
     def on_key(self, event: events.Key) -> None:
         """On a wall any key but the one for alarms goes back to hands."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import ClassVar
 
@@ -51,17 +51,23 @@ class BoardScreen(ErrorBoundary, Screen[None]):
         Binding("shift+tab", "next_panel(-1)", show=False, priority=True),
     ]
 
-    @dataclass
-    class Wanted(Message):
-        """Somebody wants something that the app does: `what` is the name of a key."""
+    class LineOpened(Message):
+        """The chosen line was opened."""
 
-        what: str
-
-    def __init__(self, *, glyphs: Glyphs, workspace: str, notice: str) -> None:
+    def __init__(
+        self,
+        *,
+        glyphs: Glyphs,
+        workspace: str,
+        notice: str,
+        now: Callable[[], datetime],
+        remapped: Mapping[str, str],
+    ) -> None:
         super().__init__()
         self._glyphs = glyphs
         self._workspace = workspace
-        self.remapped: Mapping[str, str] = {}
+        self._now = now
+        self._remapped = remapped
         self.board: Board | None = None
         self.active = "inboxes"
         self.grouping = GROUPINGS[0]
@@ -70,10 +76,12 @@ class BoardScreen(ErrorBoundary, Screen[None]):
         """When somebody looked last, before they came back."""
         self._beats = 0
         self._mode = ""
+        self.replayed_at: datetime | None = None
+        """The moment of the past that is shown."""
         self._alarms: tuple[str, ...] = ()
         self._notices: tuple[str, ...] = ()
         self.top = TopLine(glyphs=glyphs, notice=notice)
-        self.workspaces = WorkspaceBar(glyphs=glyphs)
+        self.workspace_bar = WorkspaceBar(glyphs=glyphs)
         self.banner = Banner(glyphs=glyphs)
         self.verdict = Verdict(glyphs=glyphs)
         self.figures = KeyFigures(glyphs=glyphs)
@@ -94,7 +102,7 @@ class BoardScreen(ErrorBoundary, Screen[None]):
     def compose(self) -> ComposeResult:
         """Once, for good."""
         yield self.top
-        yield self.workspaces
+        yield self.workspace_bar
         yield self.banner
         yield self.verdict
         yield self.figures
@@ -181,12 +189,9 @@ class BoardScreen(ErrorBoundary, Screen[None]):
     def grid(self) -> LineTable:
         return self.panels[self.active].grid
 
-    @property
-    def replaying(self) -> bool:
-        return bool(self._mode)
-
-    def replay(self, mode: str) -> None:
-        self._mode = mode
+    def replay(self, at: datetime | None, mode: str) -> None:
+        """Show that this is another moment; None is now."""
+        self.replayed_at, self._mode = at, mode
         self.set_class(bool(mode), "-replay")
         self._show_keys()
 
@@ -197,9 +202,9 @@ class BoardScreen(ErrorBoundary, Screen[None]):
         self.call_after_refresh(self._show_keys)
 
     def _show_keys(self) -> None:
-        self.foot.show(foot_of(REPLAY if self._mode else BOARD, remapped=self.remapped))
+        self.foot.show(foot_of(REPLAY if self._mode else BOARD, remapped=self._remapped))
         if self.board:
-            self.tick(self.app.now(), alarms=self._alarms, notices=self._notices)  # type: ignore[attr-defined] # the app's clock
+            self.tick(self._now(), alarms=self._alarms, notices=self._notices)
 
     @on(Tabs.Chosen)
     def _tab_chosen(self, event: Tabs.Chosen) -> None:
@@ -250,10 +255,10 @@ class BoardScreen(ErrorBoundary, Screen[None]):
     def action_faults(self) -> None:
         self.grid.set_arrangement(replace(self.grid.arrangement, faults=not self.grid.arrangement.faults))
 
-    def action_back(self) -> None:
+    async def action_back(self) -> None:
         """Back to now, else as the list comes."""
         if self._mode:
-            self.post_message(self.Wanted("live"))
+            await self.run_action("app.live")
             return
         self.grid.unmark()
         self.grid.set_arrangement(Arrangement())
@@ -264,27 +269,20 @@ class BoardScreen(ErrorBoundary, Screen[None]):
         self.grouping = GROUPINGS[(at + 1) % len(GROUPINGS)]
         self.action_panel("stats")
         if self.board:
-            self._show_panels(self.app.now())  # type: ignore[attr-defined] # the app's clock
+            self._show_panels(self._now())
 
     @on(LineTable.Arranged)
     def _arranged(self, event: LineTable.Arranged) -> None:
         if event.grid.has_focus and event.grid.id in self.panels:
             self.active = event.grid.id
         for panel in self.panels.values():
-            panel.tick(self.app.now())  # type: ignore[attr-defined] # the app's clock
-
-    def action_want(self, what: str) -> None:
-        self.post_message(self.Wanted(what))
+            panel.tick(self._now())
 
     @on(LineTable.Picked)
     def _picked(self) -> None:
-        self.post_message(self.Wanted("details"))
+        self.post_message(self.LineOpened())
 
 
 def _running(board: Board) -> str:
     paused = sum(line.sequence.status == "paused" for line in board.sequences)
     return f"{paused} paused" if paused else ""
-
-
-def names(board: Board | None) -> Iterable[str]:
-    return (line.sequence.label for line in board.sequences) if board else ()

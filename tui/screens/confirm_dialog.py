@@ -12,7 +12,9 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
+from shared.commands import parse
 from shared.text.sanitize import visible
+from tui.feed.pending_changes import changes_something
 from tui.theme.error_boundary import ErrorBoundary
 
 
@@ -50,3 +52,10 @@ class ConfirmDialog(ErrorBoundary, ModalScreen[bool]):
 
     def action_answer(self, yes: bool) -> None:  # noqa: FBT001 # an action's argument
         self.dismiss(yes)
+
+
+def confirmation_of(line: str) -> ConfirmDialog | None:
+    """What to ask before a command that changes something; None for one that reads, or is none."""
+    if not changes_something(line):
+        return None
+    return ConfirmDialog(title=f"{parse(line).command.summary}?", text=(line,), yes="Do it")

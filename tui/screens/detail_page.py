@@ -5,7 +5,7 @@ Mounted once; going deeper or back shows another spot in the same widgets.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar
@@ -84,16 +84,13 @@ class DetailScreen(ErrorBoundary, Screen[None]):
 
         ref: PageRef
 
-    @dataclass
-    class Wanted(Message):
-        """Somebody wants something that the app does."""
-
-        what: str
-
-    def __init__(self, *, glyphs: Glyphs, foot: Sequence[tuple[str, str]]) -> None:
+    def __init__(
+        self, *, glyphs: Glyphs, foot: Sequence[tuple[str, str]], now: Callable[[], datetime]
+    ) -> None:
         super().__init__()
         self._glyphs = glyphs
         self._foot = foot
+        self._now = now
         self._trail: list[PageRef] = []
         self._board: Board | None = None
         self._changes: Sequence[ChangeLine] = ()
@@ -160,7 +157,7 @@ class DetailScreen(ErrorBoundary, Screen[None]):
         self._board, self._changes = board, changes
         self._trail = []
         self._go(ref)
-        self.tick(self.app.now(), beats=beats)  # type: ignore[attr-defined] # the app's clock
+        self.tick(self._now(), beats=beats)
 
     def show(self, board: Board, *, changes: Sequence[ChangeLine], beats: int, now: datetime) -> None:
         self._board, self._changes = board, changes
@@ -231,7 +228,7 @@ class DetailScreen(ErrorBoundary, Screen[None]):
                 panel.show(
                     one.lines,
                     stamp=self._board.stamps.get(one.source),
-                    now=self.app.now(),  # type: ignore[attr-defined] # the app's clock
+                    now=self._now(),
                     aside=one.aside,
                 )
         self._show_summary()
@@ -301,6 +298,3 @@ class DetailScreen(ErrorBoundary, Screen[None]):
         second = self.panels[1]
         target = second if second.display and not second.grid.has_focus else self.panels[0]
         target.grid.focus()
-
-    def action_want(self, what: str) -> None:
-        self.post_message(self.Wanted(what))

@@ -163,7 +163,7 @@ class WallScreen(ErrorBoundary, Screen[None]):
         event.stop()
         event.prevent_default()
         if event.key == "a":
-            self.app.acknowledge()  # type: ignore[attr-defined] # the dashboard's app
+            await self.run_action("app.acknowledge")
         else:
             self.app.pop_screen()
 

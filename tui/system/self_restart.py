@@ -39,11 +39,11 @@ class RestartState:
         except (ValueError, KeyError, TypeError):
             return None
 
-    def told(self) -> str:
+    def to_json(self) -> str:
         return json.dumps({"wall": self.wall, "theme": self.theme, "alarms": self.alarms})
 
 
-def hour(text: str) -> time | None:
+def parse_time(text: str) -> time | None:
     """`04:00`; None for what is no time of day."""
     try:
         return time.fromisoformat(text.strip()).replace(tzinfo=None)
@@ -62,5 +62,5 @@ def is_due(at: time | None, *, began: datetime, now: datetime) -> bool:
 
 
 def restart(state: RestartState, *, words: Sequence[str] = sys.orig_argv) -> NoReturn:
-    os.environ[VARIABLE] = state.told()
+    os.environ[VARIABLE] = state.to_json()
     os.execv(sys.executable, [sys.executable, *words[1:]])  # noqa: S606 # our own words, and no shell

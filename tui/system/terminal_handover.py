@@ -5,15 +5,19 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, cast
+from typing import Protocol, cast
 
 from textual.drivers.linux_driver import LinuxDriver
 
-if TYPE_CHECKING:
-    from tui.app.display import ShowingApp
-
 ENTER, LEAVE, CURSOR = "\x1b[?1049h", "\x1b[?1049l", "\x1b[?25h"
 """To the screen of programs (which clears it), back to that of the shell, and the cursor that belongs there."""
+
+
+class RestartableApp(Protocol):
+    """An app that can go on where another process ended, and end for one that goes on."""
+
+    continues: bool
+    restart_state: object | None
 
 
 class HandoverDriver(LinuxDriver):
@@ -21,7 +25,7 @@ class HandoverDriver(LinuxDriver):
 
     def write(self, data: str) -> None:
         """All but what would show a gap."""
-        app = cast("ShowingApp", self._app)
+        app = cast("RestartableApp", self._app)
         kept = (data == ENTER and app.continues) or (
             data in {LEAVE, CURSOR} and app.restart_state is not None
         )

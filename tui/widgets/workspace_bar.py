@@ -27,7 +27,7 @@ class WorkspaceBar(TextLine):
     class Chosen(Message):
         """A workspace was clicked."""
 
-        workspace: str
+        name: str
 
     def __init__(self, *, glyphs: Glyphs) -> None:
         super().__init__(id="workspace-bar", ground="ground")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -15,33 +15,13 @@ from textual.widgets import Input
 from shared.api.models import Inbox, StatsRow
 from shared.domain.card import Card, Tone
 from shared.domain.snapshot import Reading, Snapshot
-from tests.tui.accounts import NAMES, NOW, Clock, account, failing, tick_of
+from tests.tui.accounts import NAMES, NOW, Clock, FakeFeed, account, failing, tick_of
 from tui.app.dashboard import DashboardApp
 from tui.feed.pending_changes import PendingChanges
-from tui.feed.tick import Tick
+from tui.feed.workspace_state import WorkspaceState
 from tui.screens.card_dialog import CardDialog
 from tui.screens.confirm_dialog import ConfirmDialog
-
-
-class FakeFeed:
-    """Delivers the ticks that it is handed, and remembers what it was asked for."""
-
-    def __init__(self) -> None:
-        self.deliver: Callable[[Tick], object] = lambda _: None
-        self.hurried: list[tuple[str, ...]] = []
-        self.closed = False
-
-    def start(self, deliver: Callable[[Tick], object]) -> None:
-        self.deliver = deliver
-
-    def read_now(self, *names: str) -> None:
-        self.hurried.append(names)
-
-    async def sent_today(self) -> Mapping[str, int | None]:
-        return {"person08@useacme.example": 19}
-
-    async def aclose(self) -> None:
-        self.closed = True
+from tui.screens.detail_page import DetailScreen
 
 
 class FakeService:
@@ -71,7 +51,7 @@ class Stage:
         tick = tick_of(snapshot, beats=beats)
         self.feed.deliver(tick)
         async with asyncio.timeout(10):
-            while self.app.here.last is not tick:  # noqa: ASYNC110 # the pilot's pause ends early on a busy machine
+            while self.app.workspaces.current.last is not tick:  # noqa: ASYNC110 # the pilot's pause ends early on a busy machine
                 await asyncio.sleep(0.002)
         await self.pilot.pause()
 
@@ -97,9 +77,10 @@ def clock() -> Clock:
 
 @asynccontextmanager
 async def staged(clock: Clock, *, size: tuple[int, int] = (160, 50)) -> AsyncIterator[Stage]:
-    feed, service = FakeFeed(), FakeService()
+    feed, service = FakeFeed(sent={"person08@useacme.example": 19}), FakeService()
     app = DashboardApp(
-        workspace="acme", feed=feed, pending_changes=PendingChanges(service.run, now=clock), now=clock
+        [WorkspaceState(workspace="acme", feed=feed, pending_changes=PendingChanges(service.run, now=clock))],
+        now=clock,
     )
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
@@ -148,7 +129,7 @@ async def test_a_pause_is_pending_until_the_next_read_proves_it(clock: Clock) ->
         await stage.app.workers.wait_for_complete()
         assert stage.service.lines == ["pause sq_0"]
         assert stage.statuses()[0] == "pausing…"
-        assert stage.feed.hurried == [("sequences",)]
+        assert stage.feed.requested == [("sequences",)]
         await stage.see(account(now=NOW - timedelta(seconds=1)))
         assert stage.statuses()[0] == "pausing…", "a read from before proves nothing"
         clock.pass_by(2)
@@ -320,8 +301,9 @@ async def test_enter_shows_what_is_behind_a_line_and_escape_goes_back(clock: Clo
     async with staged(clock) as stage:
         await stage.see(account())
         await stage.press("enter")
-        assert stage.app.shown_page
-        assert stage.app.shown_page.name.endswith("@useacme.example")
+        assert isinstance(stage.app.screen, DetailScreen)
+        assert stage.app.screen.page
+        assert stage.app.screen.page.name.endswith("@useacme.example")
         await stage.press("escape")
         assert stage.screen.is_current
 

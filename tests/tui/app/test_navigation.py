@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -16,11 +16,10 @@ from shared.domain.card import Card, Tone
 from shared.domain.snapshot import Reading, Snapshot
 from shared.history import History
 from shared.storage.database import parse_url
-from tests.tui.accounts import NAMES, NOW, Clock, account, board_of, tick_of
+from tests.tui.accounts import NAMES, NOW, Clock, FakeFeed, account, board_of, tick_of
 from tui.app.dashboard import DashboardApp
 from tui.feed.history_access import HistoryAccess
 from tui.feed.pending_changes import PendingChanges
-from tui.feed.tick import Tick
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.lines import ChangeLine
 from tui.model.page_content import PageRef, page
@@ -29,26 +28,6 @@ from tui.screens.card_dialog import CardDialog
 from tui.screens.detail_page import DetailScreen
 
 DOMAIN = "useacme.example"
-
-
-class FakeFeed:
-    """Delivers the ticks that it is handed; knows what was sent today."""
-
-    def __init__(self) -> None:
-        self.deliver: Callable[[Tick], object] = lambda _: None
-        self.hurried: list[tuple[str, ...]] = []
-
-    def start(self, deliver: Callable[[Tick], object]) -> None:
-        self.deliver = deliver
-
-    def read_now(self, *names: str) -> None:
-        self.hurried.append(names)
-
-    async def sent_today(self) -> Mapping[str, int | None]:
-        return {"person00@useacme.example": 26, "person08@useacme.example": 38}
-
-    async def aclose(self) -> None:
-        """Nothing runs."""
 
 
 class Told:
@@ -67,7 +46,9 @@ def state(
 ) -> WorkspaceState:
     told = Told()
     pending_changes = PendingChanges(told, now=clock, read_only=read_only)
-    return WorkspaceState(workspace=name, feed=FakeFeed(), pending_changes=pending_changes, history=history)
+    sent = {"person00@useacme.example": 26, "person08@useacme.example": 38}
+    feed = FakeFeed(history=history, sent=sent)
+    return WorkspaceState(workspace=name, feed=feed, pending_changes=pending_changes)
 
 
 @asynccontextmanager
@@ -78,23 +59,14 @@ async def open_app(
     size: tuple[int, int] = (160, 48),
     keys: Mapping[str, str] | None = None,
 ) -> AsyncIterator[tuple[DashboardApp, Pilot[int]]]:
-    first, *others = states
-    app = DashboardApp(
-        workspace=first.workspace,
-        feed=first.feed,
-        pending_changes=first.pending_changes,
-        history=first.history,
-        now=clock,
-        others=others,
-    )
-    app.remap(keys or {})
+    app = DashboardApp(states, now=clock, keys=keys)
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         yield app, pilot
 
 
 async def see(app: DashboardApp, pilot: Pilot[int], number: int, snapshot: Snapshot) -> None:
-    app.post_message(app.Ticked(tick_of(snapshot), app.states[number]))
+    app.post_message(app.Ticked(tick_of(snapshot), app.workspaces.all[number]))
     await pilot.pause()
 
 
@@ -154,9 +126,9 @@ async def test_a_sequence_shows_its_steps_and_says_whose_counts_they_are(clock: 
         await see(app, pilot, 0, account())
         await press(pilot, "2", "enter")
         assert isinstance(app.screen, DetailScreen)
-        assert app.shown_page
-        assert [len(one.lines) for one in app.shown_page.lists] == [3, 2]
-        assert any("whole workspace" in text for text in app.shown_page.card.text)
+        assert app.screen.page
+        assert [len(one.lines) for one in app.screen.page.lists] == [3, 2]
+        assert any("whole workspace" in text for text in app.screen.page.card.text)
         await press(pilot, "enter")
         assert names(app).startswith("acme › SaaS founders – Europe › Step 1")
 
@@ -242,7 +214,7 @@ async def test_what_is_asked_in_one_workspace_is_done_there(clock: Clock) -> Non
         await see(app, pilot, 0, account())
         await see(app, pilot, 1, other_account())
         await press(pilot, "full_stop", "2", "p", "y")
-        told = [state.pending_changes and state.pending_changes.pending for state in app.states]
+        told = [state.pending_changes and state.pending_changes.pending for state in app.workspaces.all]
         assert [len(pending or ()) for pending in told] == [0, 1]
 
 
@@ -260,13 +232,13 @@ async def test_all_workspaces_are_on_one_screen_the_worst_inbox_first(clock: Clo
         assert "ops@beta.example" in rows[0]
         assert "acme" in rows[1]
         await press(pilot, "tab", "enter")
-        assert app.here.workspace == "beta"
+        assert app.workspaces.current.workspace == "beta"
         assert names(app).startswith("beta › ops@beta.example")
 
 
 async def test_several_workspaces_share_a_wall_that_any_key_leaves(clock: Clock) -> None:
-    others = [state("beta", clock=clock)]
-    app = DashboardApp(workspace="acme", now=clock, others=others, wall=True)
+    states = [WorkspaceState(workspace="acme"), state("beta", clock=clock)]
+    app = DashboardApp(states, now=clock, wall=True)
     async with app.run_test(size=(160, 48)) as pilot:
         await pilot.pause()
         assert isinstance(app.screen, AllWorkspacesScreen)
@@ -383,14 +355,14 @@ async def test_the_workspaces_stand_side_by_side_and_a_click_goes_there(clock: C
     async with open_app(states, clock=clock) as (app, pilot):
         for number in range(2):
             await see(app, pilot, number, account(inboxes=8 * (number + 1)))
-        bar = app.board_screen.workspaces
+        bar = app.board_screen.workspace_bar
         assert bar.text.split() == ["▌◆", "acme", "◆", "globex", "?", "initech", ",", ".", "turn", "0", "all"]
         await pilot.click("#workspace-bar", offset=(12, 0))
-        assert app.here.workspace == "globex"
+        assert app.workspaces.current.workspace == "globex"
         assert len(app.board_screen.panels["inboxes"].grid.shown) == 16
         assert bar.text.startswith(" ◆ acme  ▌◆ globex")
         await pilot.resize_terminal(60, 20)
-        app._second()
+        app.second_passed()
         await pilot.pause()
         assert bar.text.startswith(" ◆ acme  ▌◆ globex   ? initech")
 
@@ -399,15 +371,15 @@ async def test_where_not_all_names_fit_only_the_one_that_is_seen_is_named(clock:
     names = [f"a rather long workspace {n}" for n in range(4)]
     async with open_app([state(n, clock=clock) for n in names], clock=clock, size=(80, 24)) as (app, pilot):
         await see(app, pilot, 0, account())
-        assert app.board_screen.workspaces.text.startswith(f"▌◆ {names[0]}   ?  ?  ? ")
+        assert app.board_screen.workspace_bar.text.startswith(f"▌◆ {names[0]}   ?  ?  ? ")
         await press(pilot, "full_stop")
-        assert f"▌? {names[1]}" in app.board_screen.workspaces.text
+        assert f"▌? {names[1]}" in app.board_screen.workspace_bar.text
 
 
 async def test_one_workspace_needs_no_bar(clock: Clock) -> None:
     async with open_app([state("acme", clock=clock)], clock=clock) as (app, pilot):
         await see(app, pilot, 0, account())
-        assert not app.board_screen.workspaces.display
+        assert not app.board_screen.workspace_bar.display
 
 
 async def test_a_key_that_nothing_is_called_by_is_told_with_the_nearest_name(clock: Clock) -> None:

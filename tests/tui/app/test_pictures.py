@@ -10,7 +10,7 @@ import pytest
 
 from shared.domain.card import Tone
 from shared.domain.snapshot import Snapshot
-from tests.tui.accounts import NOW, Clock, account, failing, tick_of
+from tests.tui.accounts import NOW, Clock, account, acme, failing, tick_of
 from tui.app.dashboard import DashboardApp
 from tui.model.lines import ChangeLine
 from tui.theme.palette import ASCII, UNICODE
@@ -31,9 +31,7 @@ class Staged(DashboardApp):
     ) -> None:
         self._clock = Clock()
         self._clock.pass_by(late)
-        super().__init__(
-            workspace="acme", now=self._clock, glyphs=ASCII if ascii_only else UNICODE, wall=wall
-        )
+        super().__init__([acme()], now=self._clock, glyphs=ASCII if ascii_only else UNICODE, wall=wall)
         self._staged = snapshot
 
     def on_ready(self) -> None:

@@ -11,7 +11,7 @@ import pytest
 from shared.domain.snapshot import Snapshot
 from shared.history import History
 from shared.storage.database import parse_url
-from tests.tui.accounts import NOW, Clock, account, tick_of
+from tests.tui.accounts import NOW, Clock, account, acme, tick_of
 from tui.app.dashboard import DashboardApp
 from tui.feed.history_access import HistoryAccess
 from tui.feed.tick import Tick
@@ -43,7 +43,7 @@ def ticked(tick: Tick) -> DashboardApp.Ticked:
 
 
 async def test_the_wall_turns_by_itself_and_any_key_goes_back(clock: Clock) -> None:
-    app = DashboardApp(workspace="acme", now=clock, wall=True)
+    app = DashboardApp([acme()], now=clock, wall=True)
     async with app.run_test(size=(160, 50)) as pilot:
         app.post_message(ticked(tick_of(healthy())))
         await pilot.pause()
@@ -61,18 +61,18 @@ async def test_the_wall_turns_by_itself_and_any_key_goes_back(clock: Clock) -> N
 
 
 async def test_an_alarm_holds_the_wall_still_until_somebody_has_seen_it(clock: Clock) -> None:
-    app = DashboardApp(workspace="acme", now=clock, wall=True)
+    app = DashboardApp([acme()], now=clock, wall=True)
     async with app.run_test(size=(160, 50)) as pilot:
         app.post_message(ticked(tick_of(healthy())))
         app.post_message(ticked(tick_of(wrecked())))
         await pilot.pause()
         clock.pass_by(13)
-        app._second()
+        app.second_passed()
         assert app.wall.view == "domains"
         assert "ALARM  tryacme.example" in app.wall.banner.text
         app.post_message(ticked(tick_of(healthy())))
         await pilot.pause()
-        app._second()
+        app.second_passed()
         assert app.wall.banner.has_class("-on"), "it stays, though all is well again"
         await pilot.press("a")
         assert app.wall.is_current
@@ -81,14 +81,14 @@ async def test_an_alarm_holds_the_wall_still_until_somebody_has_seen_it(clock: C
 
 
 async def test_the_wall_is_dimmed_at_night(clock: Clock) -> None:
-    app = DashboardApp(workspace="acme", now=clock, wall=True)
+    app = DashboardApp([acme()], now=clock, wall=True)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
         clock.pass_by(9 * 3600)
-        app._second()
+        app.second_passed()
         assert app.theme == "dimmed"
         clock.pass_by(9 * 3600)
-        app._second()
+        app.second_passed()
         assert app.theme == "night"
 
 
@@ -97,7 +97,7 @@ async def test_looking_back_shows_what_was_and_escape_is_now(clock: Clock, tmp_p
         history = HistoryAccess(store, workspace="acme")
         await history.keep(account(inboxes=3, now=NOW - timedelta(hours=3)), now=NOW - timedelta(hours=3))
         await history.keep(account(inboxes=5, now=NOW - timedelta(hours=1)), now=NOW - timedelta(hours=1))
-        app = DashboardApp(workspace="acme", now=clock, history=history)
+        app = DashboardApp([acme(history=history)], now=clock)
         async with app.run_test(size=(160, 50)) as pilot:
             app.post_message(ticked(tick_of(account())))
             await pilot.pause()
@@ -122,7 +122,7 @@ async def test_nothing_is_paused_in_the_past(clock: Clock, tmp_path: Path) -> No
     async with History(parse_url(f"sqlite:///{tmp_path}/history.db")) as store:
         history = HistoryAccess(store, workspace="acme")
         await history.keep(account(now=NOW - timedelta(hours=1)), now=NOW - timedelta(hours=1))
-        app = DashboardApp(workspace="acme", now=clock, history=history)
+        app = DashboardApp([acme(history=history)], now=clock)
         async with app.run_test(size=(160, 50)) as pilot:
             app.post_message(ticked(tick_of(account())))
             await pilot.pause()
@@ -135,7 +135,7 @@ async def test_nothing_is_paused_in_the_past(clock: Clock, tmp_path: Path) -> No
 
 
 async def test_the_view_is_written_as_csv_text_and_picture(clock: Clock, tmp_path: Path) -> None:
-    app = DashboardApp(workspace="acme", now=clock, folder=tmp_path / "exports")
+    app = DashboardApp([acme()], now=clock, folder=tmp_path / "exports")
     async with app.run_test(size=(120, 40)) as pilot:
         app.post_message(ticked(tick_of(account())))
         await pilot.pause()
@@ -150,7 +150,7 @@ async def test_the_view_is_written_as_csv_text_and_picture(clock: Clock, tmp_pat
 
 
 async def test_themes_follow_one_another(clock: Clock) -> None:
-    app = DashboardApp(workspace="acme", now=clock)
+    app = DashboardApp([acme()], now=clock)
     async with app.run_test(size=(80, 24)) as pilot:
         worn = [app.theme]
         for _ in range(3):

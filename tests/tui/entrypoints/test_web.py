@@ -133,7 +133,7 @@ async def test_what_inboxes_sent_today_comes_from_the_one_poller(tmp_path: Path)
             workspace="acme",
             intervals={},
             history=HistoryAccess(store, workspace="acme"),
-            bad=Thresholds(),
+            thresholds=Thresholds(),
             ask=partial(write_frame, writer),
         )
         await write_frame(writer, {"sent_today": "a workspace that is not there"})

@@ -20,11 +20,11 @@ import pytest
 
 from shared.domain.snapshot import Snapshot
 from tests.bench import tui_month
-from tests.tui.accounts import NOW, Clock, account, failing, tick_of
+from tests.tui.accounts import NOW, Clock, account, acme, failing, tick_of
 from tui.app.dashboard import DashboardApp
 from tui.system import self_restart
 from tui.system.alarm_command import AlarmCommand
-from tui.system.self_restart import RestartState, hour, is_due
+from tui.system.self_restart import RestartState, is_due, parse_time
 from tui.system.terminal_handover import ENTER, LEAVE
 from tui.system.watchdog import interval, systemd_notified
 
@@ -128,8 +128,8 @@ def wrecked(snapshot: Snapshot) -> Snapshot:
 
 
 async def test_an_alarm_goes_off_at_the_edge_and_not_for_what_was_already_so(clock: Clock) -> None:
-    app, called = DashboardApp(workspace="acme", now=clock), list[str]()
-    app.alarmed = called.extend
+    called = list[str]()
+    app = DashboardApp([acme()], now=clock, on_alarm=called.extend)
     async with app.run_test(size=(120, 40)) as pilot:
         for snapshot in (wrecked(account()), wrecked(account())):
             app.post_message(app.Ticked(tick_of(snapshot)))
@@ -158,12 +158,12 @@ def test_the_quiet_hour_comes_once_a_day_and_not_for_the_young() -> None:
 
 @pytest.mark.parametrize(("text", "found"), [("04:00", time(4)), ("25:00", None), ("", None), ("noon", None)])
 def test_the_hour_is_read_or_there_is_none(text: str, found: time | None) -> None:
-    assert hour(text) == found
+    assert parse_time(text) == found
 
 
 def test_what_lasts_is_told_to_the_next_process_and_nonsense_is_not_believed() -> None:
     state = RestartState(wall=True, theme="day", alarms=("a.example: resting",))
-    assert RestartState.of({self_restart.VARIABLE: state.told()}) == state
+    assert RestartState.of({self_restart.VARIABLE: state.to_json()}) == state
     assert RestartState.of({self_restart.VARIABLE: "[]"}) is None
     assert RestartState.of({}) is None
 
@@ -185,20 +185,19 @@ if before is None:
 
 
 async def test_a_wall_makes_way_at_its_hour_and_the_next_one_begins_as_it_ended(clock: Clock) -> None:
-    app = DashboardApp(workspace="acme", now=clock, wall=True)
-    app.restart_at = time(15)
-    app.resume(RestartState(wall=True, theme="day", alarms=("a.example: resting",)))
+    before = RestartState(wall=True, theme="day", alarms=("a.example: resting",))
+    app = DashboardApp([acme()], now=clock, restart_at=time(15), restored=before)
     async with app.run_test(size=(120, 40)) as pilot:
         app.post_message(app.Ticked(tick_of(account())))
         await pilot.pause()
-        app._second()
+        app.second_passed()
         assert "ALARM  a.example: resting" in app.wall.banner.text
         assert app.restart_state is None
         clock.pass_by(3700)
-        app._second()
+        app.second_passed()
         await pilot.pause()
     assert app.return_code == self_restart.CODE
-    assert app.restart_state == RestartState(wall=True, theme="day", alarms=("a.example: resting",))
+    assert app.restart_state == before
 
 
 YOUNG = """

@@ -13,10 +13,11 @@ from textual.strip import Strip
 
 from shared.history import History
 from shared.storage.database import parse_url
-from tests.tui.accounts import NOW, Clock, account, tick_of
+from tests.tui.accounts import NOW, Clock, account, acme, tick_of
 from tui.app.dashboard import DashboardApp
+from tui.app.own_errors import MOST, ErrorLog
 from tui.feed.history_access import HistoryAccess
-from tui.system.own_errors import MOST, ErrorLog
+from tui.theme.palette import UNICODE
 from tui.widgets.key_figures import KeyFigures
 
 
@@ -37,9 +38,9 @@ class Clumsy(KeyFigures):
 class ClumsyApp(DashboardApp):
     """The dashboard with one widget that makes mistakes."""
 
-    def __init__(self, clock: Clock, *, faults: ErrorLog | None) -> None:
-        super().__init__(workspace="acme", now=clock, faults=faults)
-        self.clumsy = Clumsy(glyphs=self._glyphs)
+    def __init__(self, clock: Clock, *, error_log: ErrorLog | None) -> None:
+        super().__init__([acme()], now=clock, error_log=error_log)
+        self.clumsy = Clumsy(glyphs=UNICODE)
         self.board_screen.figures = self.clumsy
 
 
@@ -57,14 +58,14 @@ def clock() -> Clock:
 async def test_a_handler_that_fails_is_told_with_a_reference_and_the_screen_goes_on(
     clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    app = ClumsyApp(clock, faults=ErrorLog())
+    app = ClumsyApp(clock, error_log=ErrorLog())
     async with app.run_test(size=(160, 50)) as pilot:
         app.post_message(app.Ticked(tick_of(account())))
         await pilot.pause()
         for _ in range(12):
             app.clumsy.post_message(a_click())
         await pilot.pause()
-        app._second()
+        app.second_passed()
         said = app.board_screen.banner.text
         assert "an error of its own (reference " in said
         assert "12 times); it goes on." in said
@@ -82,13 +83,13 @@ async def test_a_handler_that_fails_is_told_with_a_reference_and_the_screen_goes
 
 
 async def test_a_widget_that_cannot_be_painted_stays_blank_and_the_others_are_painted(clock: Clock) -> None:
-    app = ClumsyApp(clock, faults=ErrorLog())
+    app = ClumsyApp(clock, error_log=ErrorLog())
     async with app.run_test(size=(160, 50)) as pilot:
         app.post_message(app.Ticked(tick_of(account())))
         app.clumsy.blind = True
         app.clumsy.refresh()
         await pilot.pause()
-        app._second()
+        app.second_passed()
         await pilot.pause()
         picture = app.export_screenshot()
         assert "useacme" in picture
@@ -96,7 +97,7 @@ async def test_a_widget_that_cannot_be_painted_stays_blank_and_the_others_are_pa
 
 
 async def test_where_nobody_keeps_faults_a_mistake_is_not_hidden(clock: Clock) -> None:
-    app = ClumsyApp(clock, faults=None)
+    app = ClumsyApp(clock, error_log=None)
     with pytest.raises(LookupError):  # noqa: PT012 # the framework raises it where the block ends
         async with app.run_test(size=(160, 50)) as pilot:
             app.clumsy.post_message(a_click())
@@ -119,14 +120,14 @@ async def test_a_damaged_history_is_set_aside_said_and_begun_anew(tmp_path: Path
     async with History(parse_url(f"sqlite:///{file}")) as store:
         history = HistoryAccess(store, workspace="acme")
         assert (await history.recall(now=NOW)).snapshot is None
-        app = DashboardApp(workspace="acme", now=clock, history=history)
+        app = DashboardApp([acme(history=history)], now=clock)
         async with app.run_test(size=(160, 50)) as pilot:
-            app._second()
+            app.second_passed()
             assert "was set aside as history.db.damaged-" in app.board_screen.banner.text
             await pilot.press("a")
             assert not app.board_screen.banner.has_class("-on")
             await pilot.press("w")
-            app._second()
+            app.second_passed()
             assert not app.wall.banner.has_class("-on")
         await history.keep(account(), now=NOW)
         assert (await history.recall(now=NOW)).snapshot is not None

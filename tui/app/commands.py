@@ -1,0 +1,140 @@
+"""What people change or run from the dashboard: pause and resume by key, undo, and typed command lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+from textual.app import App
+
+from shared.api.models import Sequence as SequenceModel
+from shared.domain.card import Tone
+from shared.text.sanitize import visible
+from tui.app.presenter import Presenter, run_worker
+from tui.app.replay_control import ReplayControl
+from tui.feed.pending_changes import StatusChange, status_changes_for
+from tui.feed.workspace_state import Workspaces, WorkspaceState
+from tui.model.keys import BOARD
+from tui.model.lines import SequenceLine
+from tui.screens.board import BoardScreen
+from tui.screens.card_dialog import CardDialog
+from tui.screens.confirm_dialog import ConfirmDialog, confirmation_of
+from tui.screens.detail_page import DetailScreen
+from tui.screens.prompt import Prompt, suggestions
+from tui.theme.palette import Glyphs
+
+MOST_LABELS = 12
+HINT = "A command, as in Slack and the shell. Tab completes, enter runs, esc leaves."
+
+
+class Commands:
+    """Asks before anything changes, in the workspace that was shown when it was asked for."""
+
+    def __init__(
+        self,
+        app: App[int],
+        *,
+        workspaces: Workspaces,
+        board: BoardScreen,
+        presenter: Presenter,
+        replay: ReplayControl,
+        glyphs: Glyphs,
+    ) -> None:
+        self._app = app
+        self._workspaces = workspaces
+        self._board = board
+        self._presenter = presenter
+        self._replay = replay
+        self._glyphs = glyphs
+
+    def toggle_chosen(self) -> None:
+        """Pause or resume the chosen sequences of the board."""
+        chosen = self._board.panels["sequences"].grid.chosen
+        self._toggle(line.sequence for line in chosen if isinstance(line, SequenceLine))
+
+    def toggle_shown(self) -> None:
+        """Pause or resume the sequence whose page is shown."""
+        screen, board = self._app.screen, self._workspaces.current.board
+        ref = screen.ref if isinstance(screen, DetailScreen) else None
+        lines = board.sequences if board and ref and ref.kind == "sequence" else ()
+        self._toggle(line.sequence for line in lines if ref and line.key == ref.key)
+
+    def _toggle(self, sequences: Iterable[SequenceModel]) -> None:
+        current = self._workspaces.current
+        if self._replay.at:
+            self._app.notify("This is the past; esc goes back to now.", severity="warning")
+        elif current.pending_changes is None or current.pending_changes.read_only:
+            self._app.notify("This dashboard only reads.", severity="warning")
+        elif requested := status_changes_for(sequences):
+            run_worker(self._app, partial(self._ask, requested, current), group="ask")
+        else:
+            self._app.notify("Select a sequence that is active or paused (key 2).", severity="warning")
+
+    def undo(self) -> None:
+        current = self._workspaces.current
+        if requested := current.pending_changes.undo() if current.pending_changes else ():
+            run_worker(
+                self._app, partial(self._carry_out, requested, current), group="changes", exclusive=False
+            )
+        else:
+            self._app.notify("There is nothing to take back.", severity="warning")
+
+    async def _ask(self, requested: Sequence[StatusChange], state: WorkspaceState) -> None:
+        pauses = requested[0].status == "paused"
+        verb = "Pause" if pauses else "Resume"
+        labels = [change.sequence.label for change in requested]
+        what, text = f"{len(labels)} sequences", labels[:MOST_LABELS]
+        if len(labels) == 1:
+            what = f"“{labels[0]}”"
+            text = [
+                "It sends nothing more until it is resumed." if pauses else "It goes on where it stopped."
+            ]
+        elif len(labels) > MOST_LABELS:
+            text.append("…")
+        dialog = ConfirmDialog(title=f"{verb} {what}?", text=tuple(text), yes=verb)
+        if await self._app.push_screen_wait(dialog):
+            self._board.panels["sequences"].grid.unmark()
+            run_worker(
+                self._app, partial(self._carry_out, requested, state), group="changes", exclusive=False
+            )
+
+    async def _carry_out(self, requested: Sequence[StatusChange], state: WorkspaceState) -> None:
+        if state.pending_changes is None:
+            return
+        self._app.call_later(self._presenter.show)
+        for card in await state.pending_changes.carry_out(requested):
+            if card.tone in {Tone.WARN, Tone.BAD}:
+                self._app.notify(
+                    " ".join(map(visible, card.text)),
+                    title=visible(card.title),
+                    severity="error" if card.tone is Tone.BAD else "warning",
+                    timeout=20,
+                    markup=False,
+                )
+        if state.feed:
+            state.feed.read_now("sequences")
+        self._presenter.show()
+
+    def prompt(self) -> None:
+        """Ask for a command line and run it."""
+        board = self._board.board
+        names = [line.sequence.label for line in board.sequences] if board else []
+        keys = [(key.shown, key.summary) for key in BOARD]
+        suggest = lambda typed: suggestions(typed, sequences=names, keys=keys)  # noqa: E731 # one expression
+        self._app.push_screen(Prompt(sign="command", hint=HINT, suggest=suggest), self.run_typed)
+
+    def run_typed(self, line: str | None) -> None:
+        if line and line.strip():
+            run_worker(self._app, partial(self._run, line.strip()), group="commands", exclusive=False)
+
+    async def _run(self, line: str) -> None:
+        state = self._workspaces.current
+        while line and state.pending_changes:
+            dialog = None if state.pending_changes.refuses(line) else confirmation_of(line)
+            if dialog and not await self._app.push_screen_wait(dialog):
+                return
+            card = await state.pending_changes.run(line)
+            if state.feed and dialog:
+                state.feed.read_now()
+            answer = await self._app.push_screen_wait(CardDialog(card, glyphs=self._glyphs))
+            line = answer or ""
