@@ -1,4 +1,4 @@
-"""The dashboard's targets: first paint, ten thousand inboxes, memory over a month (targets, rows 7, 8 and 9)."""
+"""The dashboard's targets: first paint, ten thousand inboxes, memory over a month."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from textual.app import App
@@ -27,57 +28,48 @@ MOST_LABELS = 12
 HINT = "A command, as in Slack and the shell. Tab completes, enter runs, esc leaves."
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Commands:
     """Asks before anything changes, in the workspace that was shown when it was asked for."""
 
-    def __init__(
-        self,
-        app: App[int],
-        *,
-        workspaces: Workspaces,
-        board: BoardScreen,
-        presenter: Presenter,
-        replay: ReplayControl,
-        glyphs: Glyphs,
-    ) -> None:
-        self._app = app
-        self._workspaces = workspaces
-        self._board = board
-        self._presenter = presenter
-        self._replay = replay
-        self._glyphs = glyphs
+    app: App[int]
+    workspaces: Workspaces
+    board: BoardScreen
+    presenter: Presenter
+    replay: ReplayControl
+    glyphs: Glyphs
 
     def toggle_chosen(self) -> None:
         """Pause or resume the chosen sequences of the board."""
-        chosen = self._board.panels["sequences"].grid.chosen
+        chosen = self.board.panels["sequences"].grid.chosen
         self._toggle(line.sequence for line in chosen if isinstance(line, SequenceLine))
 
     def toggle_shown(self) -> None:
         """Pause or resume the sequence whose page is shown."""
-        screen, board = self._app.screen, self._workspaces.current.board
+        screen, board = self.app.screen, self.workspaces.current.board
         ref = screen.ref if isinstance(screen, DetailScreen) else None
         lines = board.sequences if board and ref and ref.kind == "sequence" else ()
         self._toggle(line.sequence for line in lines if ref and line.key == ref.key)
 
     def _toggle(self, sequences: Iterable[SequenceModel]) -> None:
-        current = self._workspaces.current
-        if self._replay.at:
-            self._app.notify("This is the past; esc goes back to now.", severity="warning")
+        current = self.workspaces.current
+        if self.replay.at:
+            self.app.notify("This is the past; esc goes back to now.", severity="warning")
         elif current.pending_changes is None or current.pending_changes.read_only:
-            self._app.notify("This dashboard only reads.", severity="warning")
+            self.app.notify("This dashboard only reads.", severity="warning")
         elif requested := status_changes_for(sequences):
-            run_worker(self._app, partial(self._ask, requested, current), group="ask")
+            run_worker(self.app, partial(self._ask, requested, current), group="ask")
         else:
-            self._app.notify("Select a sequence that is active or paused (key 2).", severity="warning")
+            self.app.notify("Select a sequence that is active or paused (key 2).", severity="warning")
 
     def undo(self) -> None:
-        current = self._workspaces.current
+        current = self.workspaces.current
         if requested := current.pending_changes.undo() if current.pending_changes else ():
             run_worker(
-                self._app, partial(self._carry_out, requested, current), group="changes", exclusive=False
+                self.app, partial(self._carry_out, requested, current), group="changes", exclusive=False
             )
         else:
-            self._app.notify("There is nothing to take back.", severity="warning")
+            self.app.notify("There is nothing to take back.", severity="warning")
 
     async def _ask(self, requested: Sequence[StatusChange], state: WorkspaceState) -> None:
         pauses = requested[0].status == "paused"
@@ -92,19 +84,17 @@ class Commands:
         elif len(labels) > MOST_LABELS:
             text.append("…")
         dialog = ConfirmDialog(title=f"{verb} {what}?", text=tuple(text), yes=verb)
-        if await self._app.push_screen_wait(dialog):
-            self._board.panels["sequences"].grid.unmark()
-            run_worker(
-                self._app, partial(self._carry_out, requested, state), group="changes", exclusive=False
-            )
+        if await self.app.push_screen_wait(dialog):
+            self.board.panels["sequences"].grid.unmark()
+            run_worker(self.app, partial(self._carry_out, requested, state), group="changes", exclusive=False)
 
     async def _carry_out(self, requested: Sequence[StatusChange], state: WorkspaceState) -> None:
         if state.pending_changes is None:
             return
-        self._app.call_later(self._presenter.show)
+        self.app.call_later(self.presenter.show)
         for card in await state.pending_changes.carry_out(requested):
             if card.tone in {Tone.WARN, Tone.BAD}:
-                self._app.notify(
+                self.app.notify(
                     " ".join(map(visible, card.text)),
                     title=visible(card.title),
                     severity="error" if card.tone is Tone.BAD else "warning",
@@ -113,28 +103,27 @@ class Commands:
                 )
         if state.feed:
             state.feed.read_now("sequences")
-        self._presenter.show()
+        self.presenter.show()
 
     def prompt(self) -> None:
-        """Ask for a command line and run it."""
-        board = self._board.board
+        board = self.board.board
         names = [line.sequence.label for line in board.sequences] if board else []
         keys = [(key.shown, key.summary) for key in BOARD]
         suggest = lambda typed: suggestions(typed, sequences=names, keys=keys)  # noqa: E731 # one expression
-        self._app.push_screen(Prompt(sign="command", hint=HINT, suggest=suggest), self.run_typed)
+        self.app.push_screen(Prompt(sign="command", hint=HINT, suggest=suggest), self.run_typed)
 
     def run_typed(self, line: str | None) -> None:
         if line and line.strip():
-            run_worker(self._app, partial(self._run, line.strip()), group="commands", exclusive=False)
+            run_worker(self.app, partial(self._run, line.strip()), group="commands", exclusive=False)
 
     async def _run(self, line: str) -> None:
-        state = self._workspaces.current
+        state = self.workspaces.current
         while line and state.pending_changes:
             dialog = None if state.pending_changes.refuses(line) else confirmation_of(line)
-            if dialog and not await self._app.push_screen_wait(dialog):
+            if dialog and not await self.app.push_screen_wait(dialog):
                 return
             card = await state.pending_changes.run(line)
             if state.feed and dialog:
                 state.feed.read_now()
-            answer = await self._app.push_screen_wait(CardDialog(card, glyphs=self._glyphs))
+            answer = await self.app.push_screen_wait(CardDialog(card, glyphs=self.glyphs))
             line = answer or ""

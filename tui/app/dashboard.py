@@ -41,7 +41,7 @@ from tui.system.self_restart import RestartState
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import PALETTES, UNICODE, Glyphs, theme
 from tui.widgets.line_table import LineTable
-from tui.widgets.workspace_bar import WorkspaceBar
+from tui.widgets.panel import LinkLine
 
 logger = logging.getLogger(__name__)
 
@@ -153,7 +153,7 @@ class DashboardApp(ErrorBoundary, App[int]):
             now=now,
         )
         self.navigation = Navigation(
-            self,
+            app=self,
             workspaces=self.workspaces,
             board=self.board_screen,
             wall=self.wall,
@@ -164,7 +164,7 @@ class DashboardApp(ErrorBoundary, App[int]):
             now=now,
         )
         self.commands = Commands(
-            self,
+            app=self,
             workspaces=self.workspaces,
             board=self.board_screen,
             presenter=self.presenter,
@@ -232,9 +232,9 @@ class DashboardApp(ErrorBoundary, App[int]):
         if isinstance(self.screen, DetailScreen):
             self.navigation.read_for_page(self.screen, message.ref)
 
-    @on(WorkspaceBar.Chosen)
-    def _workspace_chosen(self, message: WorkspaceBar.Chosen) -> None:
-        self.navigation.go_to(next(s for s in self.workspaces.all if s.workspace == message.name))
+    @on(LinkLine.Clicked, "#workspace-bar")
+    def _workspace_clicked(self, message: LinkLine.Clicked) -> None:
+        self.navigation.go_to(self.workspaces.all[message.number])
 
     @on(AllWorkspacesScreen.Entered)
     def _workspace_entered(self, message: AllWorkspacesScreen.Entered) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
@@ -19,58 +20,45 @@ from tui.screens.wall import WallScreen
 from tui.theme.palette import Glyphs
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Navigation:
     """Opens pages and boards at once with what is known, and reads what else they need."""
 
-    def __init__(
-        self,
-        app: App[int],
-        *,
-        workspaces: Workspaces,
-        board: BoardScreen,
-        wall: WallScreen,
-        presenter: Presenter,
-        replay: ReplayControl,
-        page_keys: Sequence[tuple[str, str]],
-        glyphs: Glyphs,
-        now: Callable[[], datetime],
-    ) -> None:
-        self._app = app
-        self._workspaces = workspaces
-        self._board = board
-        self._wall = wall
-        self._presenter = presenter
-        self._replay = replay
-        self._page_keys = page_keys
-        self._glyphs = glyphs
-        self._now = now
+    app: App[int]
+    workspaces: Workspaces
+    board: BoardScreen
+    wall: WallScreen
+    presenter: Presenter
+    replay: ReplayControl
+    page_keys: Sequence[tuple[str, str]]
+    glyphs: Glyphs
+    now: Callable[[], datetime]
 
     def open_page(self, ref: PageRef) -> None:
-        """Open a page over the board."""
-        board = self._board.board
+        board = self.board.board
         if board is None:
             return
-        screen = DetailScreen(glyphs=self._glyphs, foot=self._page_keys, now=self._now)
-        self._app.push_screen(screen)
-        show = partial(screen.open, ref, board=board, changes=self._board.changes, beats=self._board.beats)
+        screen = DetailScreen(glyphs=self.glyphs, foot=self.page_keys, now=self.now)
+        self.app.push_screen(screen)
+        show = partial(screen.open, ref, board=board, changes=self.board.changes, beats=self.board.beats)
         screen.call_after_refresh(show)
 
     def read_for_page(self, screen: DetailScreen, ref: PageRef) -> None:
         """Read the plot of a page, and for an inbox what it has sent today."""
-        run_worker(self._app, partial(self._read_plot, screen, ref), group="plot")
-        feed = self._workspaces.current.feed
-        if ref.kind == "inbox" and feed and not self._replay.at:
-            run_worker(self._app, partial(self._read_today, screen, ref, feed), group="today")
+        run_worker(self.app, partial(self._read_plot, screen, ref), group="plot")
+        feed = self.workspaces.current.feed
+        if ref.kind == "inbox" and feed and not self.replay.at:
+            run_worker(self.app, partial(self._read_today, screen, ref, feed), group="today")
 
     async def _read_plot(self, screen: DetailScreen, ref: PageRef) -> None:
-        metric, shown, current = screen.metric, screen.page, self._workspaces.current
+        metric, shown, current = screen.metric, screen.page, self.workspaces.current
         if metric is None or shown is None:
             return
         if current.history is None:
             screen.show_plot(ref, None, ahead=())
             return
         plots = TrendPlots(history=current.history, thresholds=current.thresholds)
-        at = self._replay.at or self._now()
+        at = self.replay.at or self.now()
         plot, ahead = await plots.plot(
             metric, keys=shown.keys, over=screen.range, points=screen.plot.columns, now=at
         )
@@ -79,24 +67,24 @@ class Navigation:
     async def _read_today(self, screen: DetailScreen, ref: PageRef, feed: Feed) -> None:
         sent = (await feed.sent_today()).get(ref.key)
         if screen.page and screen.page.inbox:
-            now = self._now()
+            now = self.now()
             since = now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
             limit = screen.page.inbox.inbox.daily_limit
             screen.show_today(ref, limit_facts(sent, limit, since=since, now=now))
 
     def go_to(self, state: WorkspaceState, ref: PageRef | None = None) -> None:
         """Show another workspace's board, and one of its pages; filters and the past stay behind."""
-        if state is not self._workspaces.current:
-            self._replay.leave()
-            self._workspaces.current = state
-            self._board.move_to(state.workspace)
-            self._wall.move_to(state.workspace)
-            self._presenter.show()
-            self._presenter.show_workspace_bar()
+        if state is not self.workspaces.current:
+            self.replay.leave()
+            self.workspaces.current = state
+            self.board.move_to(state.workspace)
+            self.wall.move_to(state.workspace)
+            self.presenter.show()
+            self.presenter.show_workspace_bar()
         if ref:
-            self._app.call_after_refresh(partial(self.open_page, ref))
+            self.app.call_after_refresh(partial(self.open_page, ref))
 
     def step_workspace(self, by: int) -> None:
-        states = self._workspaces.all
-        at = states.index(self._workspaces.current)
+        states = self.workspaces.all
+        at = states.index(self.workspaces.current)
         self.go_to(states[(at + by) % len(states)])

@@ -25,7 +25,6 @@ class OwnError:
     times: int = 1
 
     def words(self, now: datetime) -> str:
-        """The banner's line."""
         often = f", {self.times:,} times" if self.times > 1 else ""
         when = formatting.moment(self.at, now=now)
         return (

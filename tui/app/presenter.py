@@ -65,7 +65,6 @@ class Presenter:
         self._seen_notice = ""
 
     def take(self, tick: Tick, state: WorkspaceState) -> None:
-        """Show a new board of a workspace."""
         self._raise_alarms(tick, state)
         state.take(tick)
         if state.pending_changes:

@@ -104,7 +104,6 @@ class ReplayControl:
         await self._app.push_screen_wait(CardDialog(card, glyphs=self._glyphs))
 
     def leave(self) -> None:
-        """Back to now."""
         if self._replay:
             self._replay = None
             self._board.replay(None, "")

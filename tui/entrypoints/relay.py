@@ -49,12 +49,10 @@ class Relay:
         self._latest: dict[str, tuple[Snapshot, int]] = {}
         self._more = asyncio.Condition()
         self._tasks: set[asyncio.Task[None]] = set()
-        self.viewers = 0
         self.sent_today: dict[str, Callable[[], Awaitable[Mapping[str, int | None]]]] = {}
         """By workspace: who can be asked."""
 
     def put(self, workspace: str, tick: Tick) -> None:
-        """Another snapshot of a workspace."""
         self._latest[workspace] = (tick.snapshot, tick.beats)
         task = asyncio.create_task(self._wake(), name="relay-wake")
         self._tasks.add(task)
@@ -85,13 +83,11 @@ class Relay:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.viewers += 1
         gone = asyncio.create_task(self._answer(reader, writer), name="relay-viewer-asking")
         feeding = asyncio.create_task(self._feed(writer), name="relay-viewer-feeding")
         try:
             await asyncio.wait({gone, feeding}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            self.viewers -= 1
             for task in (gone, feeding):
                 task.cancel()
             await asyncio.gather(gone, feeding, return_exceptions=True)

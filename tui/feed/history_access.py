@@ -6,10 +6,10 @@ A history that cannot be used costs its charts, not the dashboard; why is said o
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from shared.domain.card import Tone
 from shared.domain.snapshot import SOURCES, Snapshot
@@ -23,6 +23,7 @@ logger = logging.getLogger(__name__)
 SPANS = (timedelta(days=14), timedelta(days=1), timedelta(hours=1))
 """How far charts go back: as far as there is something to see."""
 POINTS = 10
+T = TypeVar("T")
 Trends = Mapping[str, tuple[float, ...]]
 
 
@@ -63,48 +64,34 @@ class HistoryAccess:
         )
 
     async def keep(self, snapshot: Snapshot, *, now: datetime) -> tuple[ChangeLine, ...]:
-        """Keep a snapshot; what it changed, in words."""
-        try:
-            return tuple(map(change_line, await self._history.add(snapshot, now=now)))
-        except self._unavailable as error:
-            self._fail(error)
-            return ()
+        """Store a snapshot; what it changed, in words."""
+        return tuple(map(change_line, await self._or(self._history.add(snapshot, now=now), ())))
 
     async def trends(self, *, now: datetime) -> Trends:
-        """The rows' charts as they are now."""
-        try:
-            return await self._trends(now)
-        except self._unavailable as error:
-            self._fail(error)
-            return {}
+        return await self._or(self._trends(now), {})
 
     async def samples(
         self, *, kind: str, key: str, metric: str, start: datetime, end: datetime, points: int
     ) -> Sequence[Sample]:
         """One value over time; nothing where the history has none."""
-        try:
-            return await self._history.series(
-                self._workspace, kind=kind, key=key, metric=metric, start=start, end=end, points=points
-            )
-        except self._unavailable as error:
-            self._fail(error)
-            return ()
+        series = self._history.series(
+            self._workspace, kind=kind, key=key, metric=metric, start=start, end=end, points=points
+        )
+        return await self._or(series, ())
 
     async def moments(self, *, start: datetime, end: datetime) -> tuple[datetime, ...]:
-        """When snapshots were kept."""
-        try:
-            return await self._history.snapshot_times(self._workspace, start=start, end=end)
-        except self._unavailable as error:
-            self._fail(error)
-            return ()
+        return await self._or(self._history.moments(self._workspace, start=start, end=end), ())
 
     async def snapshot_at(self, at: datetime) -> Snapshot | None:
-        """What was known then."""
+        return await self._or(self._history.snapshot_at(self._workspace, at), None)
+
+    async def _or(self, reading: Awaitable[T], default: T) -> T:
+        """What was read; the default where the history is unavailable."""
         try:
-            return await self._history.snapshot_at(self._workspace, at)
+            return await reading
         except self._unavailable as error:
             self._fail(error)
-            return None
+            return default
 
     async def _trends(self, now: datetime) -> Trends:
         for span in SPANS:
@@ -129,7 +116,6 @@ def as_recalled(snapshot: Snapshot) -> Snapshot:
 
 
 def change_line(told: Transition) -> ChangeLine:
-    """A transition as a line of what changed."""
     good = told.after in {"active", "healthy", "interested"}
     tone = Tone.GOOD if good else Tone.INFO if told.after == "warming" else Tone.WARN
     before = f"{told.before} → " if told.before else "is "

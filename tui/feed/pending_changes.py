@@ -1,4 +1,4 @@
-"""What people do from the dashboard: command lines, and requested that are pending until a read proves them.
+"""Command lines of the dashboard, and status changes that are pending until a read proves them.
 
 Kept apart from the screens, which only show it; every act goes through the one parser and the one table.
 """
@@ -138,7 +138,7 @@ class PendingChanges:
         return card
 
     def undo(self) -> tuple[StatusChange, ...]:
-        """The requested that take back the last ones; none when more than ten seconds have passed."""
+        """Changes that take back the last ones; none when more than ten seconds have passed."""
         if self._done_at is None or not timedelta() <= self._now() - self._done_at <= UNDO:
             return ()
         back = tuple(
@@ -152,7 +152,7 @@ class PendingChanges:
         return back
 
     def confirm(self, snapshot: Snapshot) -> tuple[Confirmation, ...]:
-        """The requested that a read made after them proves or refutes; they are pending no more."""
+        """Take out the changes that a later read proves or refutes."""
         self._correct_clock()
         read_at = snapshot.sequences.read_at
         statuses = {sequence.id: sequence.status for sequence in snapshot.sequences.value or ()}

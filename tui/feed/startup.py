@@ -1,6 +1,6 @@
 """A feed that shows what is remembered at once, and opens the way to the service behind it.
 
-The client, the scheduler and the commands take longer to load than the first screen to paint (targets, row 7).
+The client, the scheduler and the commands take longer to load than the first screen to paint.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class ServiceFeed:
             return self._sent
 
     async def run(self, line: str) -> Card:
-        """Carry out a command line, as soon as there is a context; a reader needs none."""
+        """Carry out a command line, as soon as the service can be reached."""
         self._acting.set()
         await self._equipped.wait()
         assert self._desk
@@ -158,7 +158,6 @@ class ServiceFeed:
         *,
         last: Snapshot | None,
     ) -> None:
-        """Read until cancelled."""
         from shared.operations.context import open_client
         from tui.feed.poller import Poller
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from shared.domain.card import Tone
@@ -172,15 +172,10 @@ WORKSPACES = (
 def _of_inbox(column: Column) -> Column:
     """A column of the inboxes for lines that also name their workspace."""
     sort = column.sort
-    return Column(
-        title=column.title,
-        width=column.width,
+    return replace(
+        column,
         render=lambda one, width, glyphs: column.render(one.line, width, glyphs),
         sort=(lambda one: sort(one.line)) if sort else None,
-        least=column.least,
-        rank=column.rank,
-        grow=column.grow,
-        right=column.right,
     )
 
 

@@ -15,10 +15,10 @@ from shared.api.http.rate_limit import BudgetState
 from shared.api.models import GROUPINGS, Inbox, StatsRow
 from shared.domain import health, reports
 from shared.domain.card import Tone
+from shared.domain.reports import show_number
 from shared.domain.snapshot import Reading, Snapshot
 from tui.model.freshness import Stamp
 from tui.model.lines import InboxLine, LeadLine, SequenceLine, StatsLine
-from tui.theme import formatting
 
 RANK = {tone: rank for rank, tone in enumerate(health.WORST_FIRST)}
 STEP = 5
@@ -206,7 +206,6 @@ def standing(line: InboxLine) -> str:
 
 
 def headline(snapshot: Snapshot, *, spread: Spread, domains: Sequence[health.DomainHealth]) -> Headline:
-    """The first thing to read."""
     if snapshot.inboxes.value is None:
         failed = snapshot.inboxes.error
         return Headline(
@@ -226,19 +225,17 @@ def _judged(spread: Spread, *, domains: Sequence[health.DomainHealth]) -> Headli
     more = f" and {len(worst) - 4} more" if len(worst) > 4 else ""
     if spread.at_risk:
         are = "is" if spread.at_risk == 1 else "are"
-        text = f"{spread.at_risk:,} of {formatting.plural(spread.all, 'inbox', many='inboxes')} {are} at risk"
+        text = f"{spread.at_risk:,} of {show_number(spread.all, 'inbox')} {are} at risk"
         bad = any(domain.tone is Tone.BAD for domain in worst)
         return Headline(tone=Tone.BAD if bad else Tone.WARN, text=text, detail=named + more)
     if spread.unknown:
-        unknown = formatting.plural(spread.unknown, "inbox", many="inboxes")
+        unknown = show_number(spread.unknown, "inbox")
         return Headline(tone=Tone.UNKNOWN, text=f"{unknown} of unknown health", detail=named + more)
     if spread.resting:
-        return Headline(tone=Tone.GOOD, text="All sending inboxes are healthy", detail=_rest(spread))
+        return Headline(
+            tone=Tone.GOOD, text="All sending inboxes are healthy", detail=f"{spread.resting:,} resting"
+        )
     return Headline(tone=Tone.GOOD, text=f"All {spread.all:,} inboxes are healthy", detail=named + more)
-
-
-def _rest(spread: Spread) -> str:
-    return f"{spread.resting:,} resting"
 
 
 def _figures(snapshot: Snapshot) -> tuple[Figure, ...]:

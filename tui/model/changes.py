@@ -7,6 +7,7 @@ from datetime import datetime
 
 from shared.api.models import Inbox
 from shared.domain.card import Tone
+from shared.domain.reports import show_number
 from shared.domain.snapshot import Snapshot
 from tui.model.lines import ChangeLine
 from tui.theme import formatting
@@ -30,7 +31,7 @@ def news(lines: Iterable[ChangeLine], *, since: datetime | None, now: datetime) 
         return ""
     worse = sum(line.tone in {Tone.WARN, Tone.BAD} for line in found)
     how = f", {worse:,} for the worse" if worse else ""
-    return f"{formatting.plural(len(found), 'change')} since {formatting.moment(since, now=now)}{how}"
+    return f"{show_number(len(found), 'change')} since {formatting.moment(since, now=now)}{how}"
 
 
 def _sequences(before: Snapshot, after: Snapshot, at: datetime) -> Iterator[ChangeLine]:

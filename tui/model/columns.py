@@ -11,7 +11,7 @@ from shared.domain.card import Tone
 from shared.text import formats
 from shared.text.formats import show_count, show_rate
 from shared.text.sanitize import visible
-from tui.model.lines import ChangeLine, DomainLine, InboxLine, LeadLine, SequenceLine, StatsLine
+from tui.model.lines import ChangeLine, DomainLine, InboxLine, SequenceLine, StatsLine
 from tui.theme import text_bars
 from tui.theme.palette import TONE_INK, Glyphs, Ink, Piece
 
@@ -68,6 +68,18 @@ def known(value: float | None, *, lowest: float = -1) -> float:
     return lowest if value is None else value
 
 
+def _text(of: Callable[[Any], str | None], ink: Ink = Ink.TEXT) -> CellRenderer:
+    return lambda line, _, __: ((visible(of(line) or ""), ink),)
+
+
+def _number(of: Callable[[Any], float | None]) -> CellRenderer:
+    def render(line: Any, _: int, __: Glyphs) -> Sequence[Piece]:
+        value = of(line)
+        return ((show_count(value), Ink.UNKNOWN if value is None else Ink.TEXT),)
+
+    return render
+
+
 def _sign(line: Any, _: int, glyphs: Glyphs) -> Sequence[Piece]:
     return ((glyphs.of(line.tone), TONE_INK[line.tone]),)
 
@@ -93,11 +105,6 @@ def _inbox_status(line: InboxLine, _: int, glyphs: Glyphs) -> Sequence[Piece]:
         return ((f"{glyphs.unknown} ", Ink.UNKNOWN), (visible(status or "unknown"), Ink.UNKNOWN))
     ink = {"active": Ink.TEXT, "warming": Ink.ACCENT}.get(status or "", Ink.MUTED)
     return ((f"{sign} ", ink), (str(status), ink))
-
-
-def _limit(line: InboxLine, _: int, __: Glyphs) -> Sequence[Piece]:
-    limit = line.inbox.daily_limit
-    return ((show_count(limit), Ink.UNKNOWN if limit is None else Ink.TEXT),)
 
 
 def _trend(line: InboxLine, width: int, glyphs: Glyphs) -> Sequence[Piece]:
@@ -157,7 +164,12 @@ INBOXES = (
     Column(title="Lately", width=6, render=_trend, rank=4),
     Column(title="Status", width=9, render=_inbox_status, sort=lambda x: x.inbox.status or ""),
     Column(
-        title="Limit", width=5, render=_limit, sort=lambda x: known(x.inbox.daily_limit), right=True, rank=1
+        title="Limit",
+        width=5,
+        render=_number(lambda x: x.inbox.daily_limit),
+        sort=lambda x: known(x.inbox.daily_limit),
+        right=True,
+        rank=1,
     ),
     Column(title="Sent", width=7, render=_count_of("sends"), sort=_by_count("sends"), right=True, rank=5),
     Column(
@@ -182,17 +194,18 @@ def _sequence_name(line: SequenceLine, _: int, __: Glyphs) -> Sequence[Piece]:
     return ((visible(line.sequence.label), Ink.MUTED if line.sequence.status == "paused" else Ink.TEXT),)
 
 
-def _steps(line: SequenceLine, _: int, __: Glyphs) -> Sequence[Piece]:
-    steps = line.sequence.steps
-    return ((show_count(steps), Ink.UNKNOWN if steps is None else Ink.TEXT),)
-
-
 SEQUENCES = (
     Column(title="Status", width=10, render=_sequence_status, sort=lambda x: x.sequence.status or ""),
     Column(
         title="Sequence", width=20, render=_sequence_name, sort=lambda x: x.sequence.label.casefold(), grow=1
     ),
-    Column(title="Steps", width=5, render=_steps, sort=lambda x: known(x.sequence.steps), right=True),
+    Column(
+        title="Steps",
+        width=5,
+        render=_number(lambda x: x.sequence.steps),
+        sort=lambda x: known(x.sequence.steps),
+        right=True,
+    ),
     Column(title="Sent", width=7, render=_count_of("sends"), sort=_by_count("sends"), right=True, rank=1),
     Column(
         title="Replies", width=7, render=_rate_of("replies"), sort=_by_rate("replies"), right=True, rank=2
@@ -208,17 +221,20 @@ SEQUENCES = (
 )
 
 
-def _name(line: StatsLine | LeadLine, _: int, __: Glyphs) -> Sequence[Piece]:
-    return ((visible(line.name), Ink.TEXT),)
-
-
 def _reply_bar(line: StatsLine, width: int, glyphs: Glyphs) -> Sequence[Piece]:
     fraction = line.reply_rate
     return text_bars.bar(None if fraction is None else fraction * 5, width, ink=Ink.GOOD, glyphs=glyphs)
 
 
 STATS = (
-    Column(title="Group", width=22, least=12, render=_name, sort=lambda x: x.name.casefold(), grow=1),
+    Column(
+        title="Group",
+        width=22,
+        least=12,
+        render=_text(lambda x: x.name),
+        sort=lambda x: x.name.casefold(),
+        grow=1,
+    ),
     Column(title="Sent", width=7, render=_count_of("sends"), sort=_by_count("sends"), right=True),
     Column(
         title="Repl.", width=6, render=_count_of("replies"), sort=_by_count("replies"), right=True, rank=6
@@ -240,18 +256,23 @@ STATS = (
 )
 
 
-def _company(line: LeadLine, _: int, __: Glyphs) -> Sequence[Piece]:
-    return ((visible(line.lead.company or ""), Ink.MUTED),)
-
-
-def _email(line: LeadLine, _: int, __: Glyphs) -> Sequence[Piece]:
-    return ((visible(line.lead.email or ""), Ink.MUTED),)
-
-
 INTERESTED = (
-    Column(title="Lead", width=16, render=_name, sort=lambda x: x.name.casefold(), grow=1),
-    Column(title="Company", width=14, render=_company, sort=lambda x: x.lead.company or "", grow=1),
-    Column(title="Address", width=24, render=_email, sort=lambda x: x.lead.email or "", grow=1, rank=1),
+    Column(title="Lead", width=16, render=_text(lambda x: x.name), sort=lambda x: x.name.casefold(), grow=1),
+    Column(
+        title="Company",
+        width=14,
+        render=_text(lambda x: x.lead.company, Ink.MUTED),
+        sort=lambda x: x.lead.company or "",
+        grow=1,
+    ),
+    Column(
+        title="Address",
+        width=24,
+        render=_text(lambda x: x.lead.email, Ink.MUTED),
+        sort=lambda x: x.lead.email or "",
+        grow=1,
+        rank=1,
+    ),
 )
 
 
@@ -270,10 +291,6 @@ CHANGES = (
 )
 
 
-def _domain_name(line: DomainLine, _: int, __: Glyphs) -> Sequence[Piece]:
-    return ((visible(line.domain.domain), Ink.STRONG),)
-
-
 def _lowest(line: DomainLine, width: int, glyphs: Glyphs) -> Sequence[Piece]:
     lowest, ink = line.domain.lowest, TONE_INK[line.tone]
     if lowest is None:
@@ -290,19 +307,17 @@ def _standing_of(name: str, ink: Ink) -> CellRenderer:
     return render
 
 
-def _reasons(line: DomainLine, _: int, __: Glyphs) -> Sequence[Piece]:
-    return ((visible("; ".join(line.domain.reasons)), Ink.MUTED),)
-
-
 DOMAINS = (
     Column(title="", width=1, render=_sign),
-    Column(title="Domain", width=24, least=14, render=_domain_name, grow=1),
+    Column(title="Domain", width=24, least=14, render=_text(lambda x: x.domain.domain, Ink.STRONG), grow=1),
     Column(title="Lowest", width=24, least=12, render=_lowest, right=True, grow=1),
     Column(title="Healthy", width=7, render=_standing_of("healthy", Ink.GOOD), right=True),
     Column(title="At risk", width=7, render=_standing_of("at_risk", Ink.WARN), right=True),
     Column(title="Resting", width=7, render=_standing_of("resting", Ink.MUTED), right=True, rank=1),
     Column(title="Unknown", width=7, render=_standing_of("unknown", Ink.UNKNOWN), right=True, rank=1),
-    Column(title="Why", width=30, render=_reasons, rank=2, grow=1),
+    Column(
+        title="Why", width=30, render=_text(lambda x: "; ".join(x.domain.reasons), Ink.MUTED), rank=2, grow=1
+    ),
 )
 UNCHARTED = tuple(column for column in INBOXES if column.render is not _trend)
 """The inboxes' columns while there is too little history for charts."""

@@ -14,7 +14,6 @@ from tui.model.lines import ChangeLine, InboxLine, LeadLine, Line, SequenceLine,
 
 
 def card_of(line: Line, *, board: Board, changes: Sequence[ChangeLine]) -> Card:
-    """The details of any line."""
     if isinstance(line, InboxLine):
         return _inbox(line, board=board, changes=changes)
     if isinstance(line, SequenceLine):

@@ -1,6 +1,6 @@
 """How old a panel's data is, against how often it should be read. Pure.
 
-A screen that shows old figures as if they were new is worse than a dark one (issue 7, honesty).
+A screen that shows old figures as if they were new is worse than a dark one.
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ class Stamp:
 
     @classmethod
     def of(cls, reading: Reading[Any], *, interval: float) -> Stamp:
-        """The stamp of one reading."""
         return cls(
             interval=interval,
             read_at=reading.read_at,
@@ -52,7 +51,6 @@ class Stamp:
         return None if self.read_at is None else max(0.0, (now - self.read_at).total_seconds())
 
     def freshness(self, now: datetime) -> Freshness:
-        """What the age means now."""
         age = self.age(now)
         if age is None:
             return Freshness.NEVER

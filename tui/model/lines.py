@@ -113,14 +113,6 @@ class StatsLine:
     def reply_rate(self) -> float | None:
         return rate(self.stats.replies, self.stats.sends)
 
-    @property
-    def positive_rate(self) -> float | None:
-        return rate(self.stats.positive_replies, self.stats.sends)
-
-    @property
-    def meeting_rate(self) -> float | None:
-        return rate(self.stats.meetings, self.stats.sends)
-
 
 @dataclass(frozen=True, slots=True)
 class LeadLine:

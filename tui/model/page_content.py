@@ -97,7 +97,6 @@ def above(ref: PageRef, *, board: Board) -> PageRef | None:
 
 
 def page(ref: PageRef, *, board: Board, changes: Sequence[ChangeLine]) -> Page | None:
-    """The page of a spot; None when it is no longer there."""
     if ref.kind == "domains":
         return _domains(board)
     if ref.kind == "domain":

@@ -35,7 +35,6 @@ def panel(name: str, *, remapped: Mapping[str, str] | None) -> Card:
 
 
 def page(*, remapped: Mapping[str, str] | None) -> Card:
-    """The help of a page."""
     text = (
         (
             "One domain, inbox, sequence or step: its figures, its course out of the history, and what it is made of. "

@@ -14,6 +14,7 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.screen import Screen
 
+from shared.domain.reports import show_number
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.all_workspaces import (
     EVERYWHERE,
@@ -27,7 +28,6 @@ from tui.model.all_workspaces import (
 from tui.model.board import Spread
 from tui.model.page_content import PageRef
 from tui.screens.wall import burn_in_shift
-from tui.theme import formatting
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import Glyphs, Ink, Piece
 from tui.widgets.health_counts import HealthCounts
@@ -111,7 +111,6 @@ class AllWorkspacesScreen(ErrorBoundary, Screen[None]):
         )
 
     def compose(self) -> ComposeResult:
-        """Once, for good."""
         with Vertical(id="everything"):
             yield self.top
             yield self.banner
@@ -120,7 +119,6 @@ class AllWorkspacesScreen(ErrorBoundary, Screen[None]):
             yield self.foot
 
     def on_mount(self) -> None:
-        """A wall takes no cursor."""
         for panel in (self.workspaces, self.inboxes):
             panel.grid.can_focus = not self._wall
         self.workspaces.grid.roomy = True
@@ -140,7 +138,6 @@ class AllWorkspacesScreen(ErrorBoundary, Screen[None]):
             one.display = large
 
     def show(self, states: Sequence[WorkspaceState], *, now: datetime, alarms: Sequence[str]) -> None:
-        """All of them as they stand."""
         if self._wall and not self._states:
             self.mount_all(
                 [WorkspaceTile(n, glyphs=self._glyphs) for n in range(len(states))], after=self.banner
@@ -161,7 +158,7 @@ class AllWorkspacesScreen(ErrorBoundary, Screen[None]):
         beats = sum(state.last.beats for state in self._states if state.last)
         left: list[Piece] = [
             (" OUTREACH ", Ink.STRONG),
-            (f" {formatting.plural(len(lines), 'workspace')}", Ink.ACCENT),
+            (f" {show_number(len(lines), 'workspace')}", Ink.ACCENT),
         ]
         clock: Piece = (now.astimezone().strftime("   %H:%M:%S "), Ink.TEXT)
         self.top.set_text(left, [*heartbeat(beats, glyphs=self._glyphs), clock])

@@ -28,7 +28,7 @@ from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import Glyphs
 from tui.widgets.key_figures import KeyFigures
 from tui.widgets.line_table import LineTable
-from tui.widgets.panel import Panel
+from tui.widgets.panel import LinkLine, Panel
 from tui.widgets.status_lines import Banner, Foot, Tabs, TopLine, Verdict
 from tui.widgets.workspace_bar import WorkspaceBar
 
@@ -100,7 +100,6 @@ class BoardScreen(ErrorBoundary, Screen[None]):
         }
 
     def compose(self) -> ComposeResult:
-        """Once, for good."""
         yield self.top
         yield self.workspace_bar
         yield self.banner
@@ -206,9 +205,9 @@ class BoardScreen(ErrorBoundary, Screen[None]):
         if self.board:
             self.tick(self._now(), alarms=self._alarms, notices=self._notices)
 
-    @on(Tabs.Chosen)
-    def _tab_chosen(self, event: Tabs.Chosen) -> None:
-        self.action_panel(event.name)
+    @on(LinkLine.Clicked, "#tabs")
+    def _tab_clicked(self, event: LinkLine.Clicked) -> None:
+        self.action_panel(layout.PANELS[event.number])
 
     def _fit(self, width: int, height: int) -> None:
         small = layout.too_small(width, height)
@@ -264,7 +263,6 @@ class BoardScreen(ErrorBoundary, Screen[None]):
         self.grid.set_arrangement(Arrangement())
 
     def action_group(self) -> None:
-        """Stats by the next grouping."""
         at = GROUPINGS.index(self.grouping)
         self.grouping = GROUPINGS[(at + 1) % len(GROUPINGS)]
         self.action_panel("stats")

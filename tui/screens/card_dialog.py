@@ -32,7 +32,6 @@ class CardDialog(ErrorBoundary, ModalScreen[str | None]):
         self._buttons = card.buttons[:MOST_BUTTONS]
 
     def compose(self) -> ComposeResult:
-        """The card, and what it offers."""
         drawn = rich_card.render(self.card, palette=PALETTES[self.app.theme], glyphs=self._glyphs)
         with Vertical(classes="dialog -large"):
             with VerticalScroll(classes="dialog-body"):

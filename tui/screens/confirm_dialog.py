@@ -35,7 +35,6 @@ class ConfirmDialog(ErrorBoundary, ModalScreen[bool]):
         self._yes, self._no = yes, no
 
     def compose(self) -> ComposeResult:
-        """Title, text, two buttons; the harmless one has the focus."""
         with Vertical(classes="dialog"):
             yield Static(Text(self._heading), classes="dialog-title")
             yield Static(Text("\n".join(self._lines)), classes="dialog-text")

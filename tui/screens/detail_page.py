@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar
 
-from rich.cells import cell_len
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -31,7 +30,7 @@ from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import PALETTES, Glyphs, Ink, Piece
 from tui.theme.plotting import RANGES, Plot, Range
 from tui.widgets.line_table import LineTable
-from tui.widgets.panel import Panel, TextLine
+from tui.widgets.panel import LinkLine, Panel, TextLine
 from tui.widgets.plot import PlotArea
 from tui.widgets.status_lines import Foot, TopLine
 
@@ -40,34 +39,19 @@ GONE = Card(
 )
 
 
-class Breadcrumbs(TextLine):
+class Breadcrumbs(LinkLine):
     """Where one is, from the workspace down; a click goes back up."""
 
-    @dataclass
-    class CrumbClicked(Message):
-        """A name was clicked: so many spots of the way are kept; 0 is the board."""
-
-        kept: int
-
     def __init__(self) -> None:
-        super().__init__(id="path", ground="ground")
-        self._ends: list[int] = []
+        super().__init__(id="path")
 
     def show(self, names: Sequence[str], *, ascii_only: bool) -> None:
-        """The names, the last one being here."""
-        pieces: list[Piece] = [(" ", Ink.MUTED)]
-        self._ends = []
-        for number, name in enumerate(names):
-            last = number == len(names) - 1
-            pieces.append((visible(name), Ink.STRONG if last else Ink.ACCENT))
-            self._ends.append(sum(cell_len(text) for text, _ in pieces))
-            pieces += [] if last else [(" > " if ascii_only else " › ", Ink.MUTED)]
-        self.set_text(pieces, [("esc back ", Ink.MUTED)])
-
-    def on_click(self, event: events.Click) -> None:
-        kept = next((n for n, end in enumerate(self._ends) if event.x < end), None)
-        if kept is not None:
-            self.post_message(self.CrumbClicked(kept))
+        links: list[Sequence[Piece]] = []
+        for number, name in enumerate(names, start=1):
+            sign = " " if number == 1 else " > " if ascii_only else " › "
+            ink = Ink.STRONG if number == len(names) else Ink.ACCENT
+            links.append([(sign, Ink.MUTED), (visible(name), ink)])
+        self.set_text(self.set_links(links), [("esc back ", Ink.MUTED)])
 
 
 class DetailScreen(ErrorBoundary, Screen[None]):
@@ -111,7 +95,6 @@ class DetailScreen(ErrorBoundary, Screen[None]):
         )
 
     def compose(self) -> ComposeResult:
-        """Once, for good."""
         yield self.top
         yield self.path
         with Horizontal(id="page-top"):
@@ -144,7 +127,6 @@ class DetailScreen(ErrorBoundary, Screen[None]):
 
     @property
     def page(self) -> Page | None:
-        """What is told of it; None when it is gone."""
         return self._page
 
     @property
@@ -153,7 +135,6 @@ class DetailScreen(ErrorBoundary, Screen[None]):
         return metrics[self._metric % len(metrics)] if metrics else None
 
     def open(self, ref: PageRef, *, board: Board, changes: Sequence[ChangeLine], beats: int) -> None:
-        """Begin at a spot."""
         self._board, self._changes = board, changes
         self._trail = []
         self._go(ref)
@@ -165,7 +146,6 @@ class DetailScreen(ErrorBoundary, Screen[None]):
         self.tick(now, beats=beats)
 
     def tick(self, now: datetime, *, beats: int) -> None:
-        """A second has passed."""
         if self._board:
             self.top.show(board=self._board, workspace=self._board.workspace, beats=beats, now=now)
         for panel in self.panels:
@@ -265,16 +245,15 @@ class DetailScreen(ErrorBoundary, Screen[None]):
         if ref and ref != self.ref:
             self._go(ref)
 
-    @on(Breadcrumbs.CrumbClicked)
-    def _crumb_clicked(self, event: Breadcrumbs.CrumbClicked) -> None:
-        if event.kept == 0:
+    @on(Breadcrumbs.Clicked)
+    def _crumb_clicked(self, event: Breadcrumbs.Clicked) -> None:
+        if event.number == 0:
             self.dismiss(None)
-        elif event.kept < len(self._trail):
-            del self._trail[event.kept :]
+        elif event.number < len(self._trail):
+            del self._trail[event.number :]
             self._arrive()
 
     def action_back(self) -> None:
-        """To where one came from."""
         del self._trail[-1:]
         if self._trail:
             self._arrive()

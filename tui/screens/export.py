@@ -20,7 +20,6 @@ WIDTH = 160
 def files(
     *, board: Board, name: str, shown: Sequence[Line], picture: str, now: datetime, glyphs: Glyphs
 ) -> Mapping[str, str]:
-    """The three files, by the names they are to have."""
     text = "".join(
         f"{text_report.plain(p)}\n" for p in text_report.lines(board, width=WIDTH, now=now, glyphs=glyphs)
     )

@@ -63,7 +63,6 @@ class Prompt(ErrorBoundary, ModalScreen[str | None]):
         self._lines: list[str] = []
 
     def compose(self) -> ComposeResult:
-        """The line, and the list above it where there is something to offer."""
         with Vertical(classes="prompt"):
             if self._suggest_for:
                 yield OptionList(id="offers")

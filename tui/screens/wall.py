@@ -74,7 +74,6 @@ class WallScreen(ErrorBoundary, Screen[None]):
         }
 
     def compose(self) -> ComposeResult:
-        """Once, for good."""
         with Vertical(id="wall"):
             yield self.top
             yield self.banner
@@ -85,7 +84,6 @@ class WallScreen(ErrorBoundary, Screen[None]):
             yield self.dots
 
     def on_mount(self) -> None:
-        """Nothing here takes keys or a cursor."""
         for panel in self.panels.values():
             panel.grid.can_focus = False
             panel.grid.roomy = True
@@ -104,7 +102,6 @@ class WallScreen(ErrorBoundary, Screen[None]):
         alarms: Sequence[str],
         now: datetime,
     ) -> None:
-        """Another board."""
         self._board, self._beats = board, beats
         stale = self._is_stale(now)
         self.verdict.show(board, stale=stale)
@@ -124,7 +121,6 @@ class WallScreen(ErrorBoundary, Screen[None]):
         self._workspace = workspace
 
     def tick(self, now: datetime, *, alarms: Sequence[str] = (), notices: Sequence[str] = ()) -> None:
-        """A second has passed."""
         self._notices = tuple(notices)
         seconds = max(0.0, (now - self._began) / timedelta(seconds=1))
         self.top.show(board=self._board, workspace=self._workspace, beats=self._beats, now=now)
@@ -159,7 +155,6 @@ class WallScreen(ErrorBoundary, Screen[None]):
         self.dots.set_text(dots, [("any key: back to the board ", Ink.FAINT)])
 
     async def on_key(self, event: events.Key) -> None:
-        """`a` acknowledges an alarm, any other key goes back to hands."""
         event.stop()
         event.prevent_default()
         if event.key == "a":

@@ -41,7 +41,6 @@ class AlarmCommand:
 
     @contextlib.asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
-        """Run what is called for."""
         if not self._words:
             yield
             return

@@ -1,6 +1,6 @@
 """What the first paint needs of the settings and the history, without loading what reads and checks all of them.
 
-Settings and database libraries take longer to load than the screen to paint (targets, row 7). Where anything is
+Settings and database libraries take longer to load than the screen to paint. Where anything is
 unusual there is no glimpse, and the dashboard begins the long way; a test holds both ways to the same answer.
 """
 

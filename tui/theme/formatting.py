@@ -46,8 +46,3 @@ def ago(moment: datetime | None, *, now: datetime) -> str:
 def moment(at: datetime, *, now: datetime) -> str:
     local, today = at.astimezone(), now.astimezone()
     return local.strftime("%H:%M" if local.date() == today.date() else "%d %b %H:%M")
-
-
-def plural(number: int, noun: str, *, many: str = "") -> str:
-    """`1 inbox`, `3 inboxes`."""
-    return f"{number:,} {noun if number == 1 else many or noun + 's'}"

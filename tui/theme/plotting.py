@@ -168,7 +168,6 @@ def _row(
 
 
 def _label(plot: Plot, y: int, rows: int) -> str:
-    """At the top, the middle and the bottom."""
     at = {0: plot.high, rows - 1: plot.low}
     if rows >= 5 and not plot.judged:
         at[rows // 2] = plot.high - (plot.high - plot.low) * (rows // 2) / (rows - 1)

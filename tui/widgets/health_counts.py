@@ -46,7 +46,6 @@ class HealthCounts(ErrorBoundary, Widget):
         return [*parts, (of.unknown, signs.unknown, "unknown", Ink.UNKNOWN)] if of.unknown else parts
 
     def render_line(self, y: int) -> Strip:
-        """One line of all of them, side by side."""
         palette = PALETTES[self.app.theme]
         parts = self._parts()
         room = max(1, self.size.width // len(parts))

@@ -54,7 +54,6 @@ class KeyFigures(ErrorBoundary, Widget):
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """One line of all four, in equal columns."""
         palette = PALETTES[self.app.theme]
         width = self.size.width
         column = max(1, width // max(1, len(self._figures)))

@@ -117,7 +117,6 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
         self._rearrange(arranged(lines, self._arrangement, columns=self._columns))
 
     def set_arrangement(self, arrangement: Arrangement) -> None:
-        """Another filter or order."""
         if arrangement != self._arrangement:
             self._arrangement = arrangement
             self._rearrange(arranged(self._all, arrangement, columns=self._columns))
@@ -134,7 +133,6 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
             self.refresh()
 
     def exchange(self, columns: Sequence[Column]) -> None:
-        """Other columns for the same lines."""
         if columns is self._columns:
             return
         self._columns = columns

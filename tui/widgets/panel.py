@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from rich.cells import cell_len
+from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -55,6 +58,39 @@ class TextLine(ErrorBoundary, Widget):
         tail = min(tail, width)
         pieces = [*text_bars.fit(self._left, max(0, width - tail)), *text_bars.fit(self._right, tail)]
         return Strip(paint.strip(pieces, palette=palette, ground=ground)).adjust_cell_length(width)
+
+
+class LinkLine(TextLine):
+    """A line of parts that can be clicked."""
+
+    @dataclass
+    class Clicked(Message):
+        """A part was clicked: its number, from 0."""
+
+        line: LinkLine
+        number: int
+
+        @property
+        def control(self) -> LinkLine:
+            return self.line
+
+    def __init__(self, *, id: str) -> None:  # noqa: A002 # the framework's word
+        super().__init__(id=id, ground="ground")
+        self._ends: list[int] = []
+
+    def set_links(self, links: Iterable[Sequence[Piece]]) -> list[Piece]:
+        """Remember where each part ends; their pieces in one list."""
+        pieces: list[Piece] = []
+        self._ends = []
+        for link in links:
+            pieces += link
+            self._ends.append(sum(cell_len(text) for text, _ in pieces))
+        return pieces
+
+    def on_click(self, event: events.Click) -> None:
+        number = next((number for number, end in enumerate(self._ends) if event.x < end), None)
+        if number is not None:
+            self.post_message(self.Clicked(self, number))
 
 
 class Panel(ErrorBoundary, Vertical):

@@ -49,7 +49,6 @@ class PlotArea(ErrorBoundary, Widget):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """One line of it."""
         palette = PALETTES[self.app.theme]
         pieces: list[Piece] = []
         if y < len(self._drawn):

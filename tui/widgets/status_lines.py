@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from rich.cells import cell_len
-from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.message import Message
 
 from shared.api.http.rate_limit import BudgetState
 from shared.text.sanitize import visible
@@ -18,7 +15,7 @@ from tui.model.board import Board, Spread, Trouble
 from tui.theme import formatting
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import TONE_INK, Glyphs, Ink, Piece
-from tui.widgets.panel import TextLine
+from tui.widgets.panel import LinkLine, TextLine
 
 TRACK = 5
 """Cells of the heartbeat's track."""
@@ -59,7 +56,6 @@ class TopLine(TextLine):
         self._notice = visible(notice)
 
     def show(self, *, board: Board | None, workspace: str, beats: int, now: datetime, mode: str = "") -> None:
-        """Say it for this second."""
         width = self.size.width
         left: list[Piece] = [(" OUTREACH ", Ink.STRONG), (f" {visible(workspace)}", Ink.ACCENT)]
         if mode:
@@ -199,37 +195,21 @@ def _more(rest: Sequence[str]) -> str:
     return f" and {len(rest)} more" if rest else ""
 
 
-class Tabs(TextLine):
+class Tabs(LinkLine):
     """The panels by number where only some of them fit; a click goes to one."""
 
     DEFAULT_CSS = "Tabs { display: none; }"
 
-    @dataclass
-    class Chosen(Message):
-        """A panel was clicked."""
-
-        name: str
-
     def __init__(self) -> None:
-        super().__init__(id="tabs", ground="ground")
-        self._ends: list[tuple[int, str]] = []
+        super().__init__(id="tabs")
 
     def show(self, tabs: Sequence[tuple[str, str]], *, active: str) -> None:
-        """Each name with its title; the active one stands out."""
-        pieces: list[Piece] = [(" ", Ink.MUTED)]
-        self._ends = []
+        links: list[Sequence[Piece]] = []
         for number, (name, title) in enumerate(tabs, start=1):
-            here = name == active
-            pieces += [(f"{number} ", Ink.ACCENT), (f"{title}  ", Ink.STRONG if here else Ink.MUTED)]
-            self._ends.append((sum(cell_len(text) for text, _ in pieces), name))
-        self.set_text(pieces)
-
-    def on_click(self, event: events.Click) -> None:
-        """Go to the panel under the mouse."""
-        for end, name in self._ends:
-            if event.x < end:
-                self.post_message(self.Chosen(name))
-                return
+            margin: list[Piece] = [(" ", Ink.MUTED)] if number == 1 else []
+            ink = Ink.STRONG if name == active else Ink.MUTED
+            links.append([*margin, (f"{number} ", Ink.ACCENT), (f"{title}  ", ink)])
+        self.set_text(self.set_links(links))
 
 
 class Foot(TextLine):
@@ -239,7 +219,6 @@ class Foot(TextLine):
         super().__init__(id="foot", ground="ground")
 
     def show(self, keys: Sequence[tuple[str, str]]) -> None:
-        """Each key with its word, as many as fit."""
         pieces: list[Piece] = [(" ", Ink.MUTED)]
         room = self.size.width - 1
         for key, word in keys:

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 from sandbox.service import Service
 from shared.domain.snapshot import SOURCES
@@ -91,7 +91,7 @@ async def test_once_as_svg_draws_the_board_into_the_file_and_prints_nothing(tmp_
             sequences = await client.list_sequences()
         code, out, err = await once(tmp_path, sandbox.base_url, key, "--svg", str(picture))
     assert (code, out, err) == (0, "", "")
-    drawn = ElementTree.fromstring(picture.read_text())  # ours, and parsed to see that it can be
+    drawn = ET.fromstring(picture.read_text())  # ours, and parsed to see that it can be
     assert drawn.tag.endswith("svg")
     text = "".join(drawn.itertext()).replace("\xa0", " ")
     assert "SEQUENCES" in text
