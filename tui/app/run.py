@@ -78,7 +78,7 @@ async def run_dashboard(
 ) -> int:
     """Show the dashboard until somebody leaves it, or its terminal is gone; returns the exit code.
 
-    Raises what `load` raises: before the first paint where a glimpse of `config` and `environ` does not do.
+    Raises what `load` raises: before the first paint where `config` and `environ` are not plain.
     """
     restored = RestartState.of(environ)
     with restored_terminal(wanted=restored is not None):

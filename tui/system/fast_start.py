@@ -1,7 +1,7 @@
 """What the first paint needs of the settings and the history, without loading what reads and checks all of them.
 
 Settings and database libraries take longer to load than the screen to paint. Where anything is
-unusual there is no glimpse, and the dashboard begins the long way; a test holds both ways to the same answer.
+unusual nothing is returned, and the dashboard begins the long way; a test holds both ways to the same answer.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class StartSettings:
 def read_start_settings(
     *, config: Path | None, environ: Mapping[str, str], workspace: str | None
 ) -> StartSettings | None:
-    """A glimpse of a plain installation: one workspace, a history in SQLite; None for all others."""
+    """The start settings of a plain installation: one workspace, a history in SQLite; None for all others."""
     try:
         document = _document(config, environ=environ)
         if not _is_plain(document, environ=environ, workspace=workspace):
