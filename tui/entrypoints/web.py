@@ -66,9 +66,8 @@ async def serve(
         path = Path(folder) / "feed"
         relay = Relay(_greeting(settings, workspace=workspace, wall=wall))
         async with relay.serving(path), _polling(settings, relay, workspace=workspace, stop=stop):
-            pages = _Pages(
-                command=f"exec {shlex.quote(sys.executable)} -m tui.entrypoints.viewer {shlex.quote(str(path))}"
-            )
+            viewer = (sys.executable, "-P", "-m", "outreach_ops", "dashboard", "--follow", str(path))
+            pages = _Pages(command=f"exec {shlex.join(viewer)}")
             runner = web.AppRunner(pages.application(), access_log=None, shutdown_timeout=TIMEOUT)
             await runner.setup()
             try:

@@ -80,7 +80,7 @@ class HistoryAccess:
         return await self._or(series, ())
 
     async def moments(self, *, start: datetime, end: datetime) -> tuple[datetime, ...]:
-        return await self._or(self._history.moments(self._workspace, start=start, end=end), ())
+        return await self._or(self._history.snapshot_times(self._workspace, start=start, end=end), ())
 
     async def snapshot_at(self, at: datetime) -> Snapshot | None:
         return await self._or(self._history.snapshot_at(self._workspace, at), None)
@@ -111,7 +111,7 @@ def as_recalled(snapshot: Snapshot) -> Snapshot:
     """The values with their age; what failed then is no news now."""
     for source in SOURCES.values():
         past = replace(snapshot.reading(source), error=None, failed_since=None)
-        snapshot = snapshot.having(source, past)
+        snapshot = snapshot.with_reading(source, past)
     return replace(snapshot, budget=None)
 
 

@@ -77,7 +77,7 @@ def changes_something(line: str) -> bool:
         return False
 
 
-async def run_line(desk: Desk, line: str) -> Card:
+async def run_line(context: CommandContext, line: str) -> Card:
     """Carry out a command line; every failure is a card too."""
     from shared import operations  # late: nobody acts before there is something to see
 

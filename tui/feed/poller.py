@@ -21,7 +21,7 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from shared.domain.card import Tone
 from shared.domain.health import DEFAULT, Thresholds
-from shared.domain.snapshot import SOURCES, Reading, Snapshot, Source, attempt
+from shared.domain.snapshot import SOURCES, Reading, Snapshot, Source, read_source
 from tui.feed.history_access import HistoryAccess, RecalledState, Trends
 from tui.feed.poll_intervals import PollIntervals
 from tui.feed.tick import Tick
@@ -177,7 +177,7 @@ class Poller:
         before, began = self._snapshot.reading(source), self._now()
         try:
             async with asyncio.timeout(self._timeout):
-                return await attempt(before, source, self._client, now=began)
+                return await read_source(before, source, self._client, now=began)
         except TimeoutError:
             said = before.error or f"no answer within {self._timeout:g} s"
             return replace(before, error=said, failed_since=before.failed_since or began)

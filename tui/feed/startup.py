@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from shared.domain.card import Card
 from shared.domain.records import Actor, Records
 from shared.domain.snapshot import Snapshot
+from shared.operations.context import CommandContext
 from tui.feed.history_access import HistoryAccess, as_recalled
 from tui.feed.pending_changes import run_line
 from tui.feed.poll_intervals import PollIntervals
@@ -27,7 +28,6 @@ from tui.system.fast_start import StartSettings
 
 if TYPE_CHECKING:
     from shared.api import OutreachClient
-    from shared.operations.context import CommandContext
     from shared.settings import Settings
     from tui.feed.poller import Poller
 
@@ -110,8 +110,8 @@ class ServiceFeed:
         """Carry out a command line, as soon as the service can be reached."""
         self._acting.set()
         await self._equipped.wait()
-        assert self._desk
-        return await run_line(self._desk, line)
+        assert self._context
+        return await run_line(self._context, line)
 
     async def _run(self, deliver: Callable[[Tick], object], fail: Callable[[Exception], object]) -> None:
         last = await asyncio.to_thread(self.start_settings.last)
@@ -181,11 +181,9 @@ class ServiceFeed:
 
     async def _serve(self, settings: Settings, client: OutreachClient) -> None:
         """Make the context for the first command; what opens the records takes ten megabytes."""
-        from shared.operations.context import CommandContext
-
         await self._acting.wait()
         async with self._recording(settings) as records:
-            self._desk = Desk(
+            self._context = CommandContext(
                 workspace=settings.workspace(self.start_settings.workspace),
                 client=client,
                 actor=Actor(name=getpass.getuser(), face="dashboard"),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from shared.domain import reports
 from shared.domain.card import Fact, Tone
 from shared.domain.health import Thresholds
+from shared.text import formats
 from tui.feed.history_access import HistoryAccess
 from tui.model.page_content import Metric
 from tui.theme.plotting import Plot, Range, axis, share_of, spread_out

@@ -15,8 +15,8 @@ from shared.api.http.rate_limit import BudgetState
 from shared.api.models import GROUPINGS, Inbox, StatsRow
 from shared.domain import health, reports
 from shared.domain.card import Tone
-from shared.domain.reports import show_number
 from shared.domain.snapshot import Reading, Snapshot
+from shared.text.formats import show_number
 from tui.model.freshness import Stamp
 from tui.model.lines import InboxLine, LeadLine, SequenceLine, StatsLine
 

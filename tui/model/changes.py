@@ -7,8 +7,8 @@ from datetime import datetime
 
 from shared.api.models import Inbox
 from shared.domain.card import Tone
-from shared.domain.reports import show_number
 from shared.domain.snapshot import Snapshot
+from shared.text.formats import show_number
 from tui.model.lines import ChangeLine
 from tui.theme import formatting
 

@@ -14,7 +14,7 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.screen import Screen
 
-from shared.domain.reports import show_number
+from shared.text.formats import show_number
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.all_workspaces import (
     EVERYWHERE,
