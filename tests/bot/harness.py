@@ -34,7 +34,7 @@ HASTE = LeaseTimings(period=0.05, burst=1, lease=1.5, storm_at=60, read_pause=0.
 RUN = """
 import sys
 from bot.app import run
-from bot.store import Pace
+from bot.store import LeaseTimings
 from shared.settings import load
 sys.exit(run(load(), pace={pace!r}))
 """

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 from shared.domain.card import Card
 from shared.domain.records import Actor, Records
 from shared.domain.snapshot import Snapshot
-from shared.operations.context import CommandContext
 from tui.feed.history_access import HistoryAccess, as_recalled
 from tui.feed.pending_changes import run_line
 from tui.feed.poll_intervals import PollIntervals
@@ -28,6 +27,7 @@ from tui.system.fast_start import StartSettings
 
 if TYPE_CHECKING:
     from shared.api import OutreachClient
+    from shared.operations.context import CommandContext
     from shared.settings import Settings
     from tui.feed.poller import Poller
 
@@ -181,6 +181,8 @@ class ServiceFeed:
 
     async def _serve(self, settings: Settings, client: OutreachClient) -> None:
         """Make the context for the first command; what opens the records takes ten megabytes."""
+        from shared.operations.context import CommandContext
+
         await self._acting.wait()
         async with self._recording(settings) as records:
             self._context = CommandContext(
