@@ -15,17 +15,16 @@ import socket
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-import aiohttp
 import structlog
 import uvicorn
 from slack_bolt.adapter.asgi.async_handler import AsyncSlackRequestHandler
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
-from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.alerts.routing import Routes
 from bot.commands import command_help
@@ -34,37 +33,34 @@ from bot.commands.dispatch import CommandDispatcher
 from bot.commands.open_replies import OpenReplies
 from bot.commands.self_test import SelfTest
 from bot.delivery.channel_health import ChannelHealth
+from bot.delivery.repainter import Repainter
+from bot.delivery.repainter import draw as draw_posts
 from bot.delivery.worker import DeliveryWorker
-from bot.http import readiness
 from bot.http.asgi import SLACK, AsgiApp
+from bot.http.readiness import ReadinessProbe
 from bot.http.slack_guard import SlackGuard
 from bot.http.webhook import DeliveryIntake, Receive, Scope, Send, WebhookReceiver
 from bot.http.webhook_secrets import WebhookSecrets
 from bot.interactions.listeners import Listeners
 from bot.interactions.modals import Modals
-from bot.jobs import history_sampler, reconcile, register
-from bot.jobs.auto_resume import AutoResume
+from bot.jobs import register
 from bot.jobs.card_refresh import CardRefresher
-from bot.jobs.history_sampler import HistorySampler
-from bot.jobs.reconcile import Reconciler
-from bot.jobs.scheduler import TIMER_SECONDS, JobScheduler, Timers
+from bot.jobs.scheduler import JobScheduler
+from bot.runtime.wakeup import DeliverySignals, Wakeup
 from bot.slack.chart_uploads import ChartUploads
 from bot.slack.directory import UserDirectory
 from bot.slack.messages import MessageSender
 from bot.slack.socket_mode import SocketMode, SocketTimeouts
+from bot.slack.web_api import WebApi, open_web_api
 from bot.store import LeaseTimings, Ledger, open_ledger
 from bot.store.db.lock import sole_owner
-from bot.store.queue import retention
 from bot.telemetry import logs
 from shared.settings import Settings
 from shared.text.parent_watch import wait_for_parent_exit
 
 GRACE = 3.0
 """Seconds that each stage of the shutdown may take."""
-LOOK_SECONDS = 60.0
-REVIVE_SECONDS = 60.0
-PRUNE_SECONDS = 3600.0
-MOST_PORTIONS = 1000
+PROBE_SECONDS = 60.0
 SWITCH_SECONDS = 0.0005
 """How long the event loop may keep a thread waiting that has a commit to begin or to end."""
 
@@ -79,7 +75,8 @@ class Bot:
 
     web: AsgiApp
     ledger: Ledger
-    courier: DeliveryWorker
+    signals: DeliverySignals
+    worker: DeliveryWorker
     listeners: Listeners
     intake: DeliveryIntake
     socket_mode: SocketMode | None
@@ -87,7 +84,7 @@ class Bot:
 
 @asynccontextmanager
 async def open_bot(
-    settings: Settings, *, pace: LeaseTimings | None = None, patience: SocketTimeouts | None = None
+    settings: Settings, *, pace: LeaseTimings | None = None, timeouts: SocketTimeouts | None = None
 ) -> AsyncIterator[Bot]:
     """Everything but the server, running; closed in order at the end. Raises `RecordsUnavailable`."""
     async with AsyncExitStack() as stack:
@@ -95,99 +92,104 @@ async def open_bot(
         if stack.enter_context(sole_owner(settings.database)):
             await ledger.inherit()
         contexts = await stack.enter_async_context(open_contexts(settings, ledger))
-        client = await stack.enter_async_context(_slack_client(settings))
+        slack = await stack.enter_async_context(_open_slack(settings))
         histories = await stack.enter_async_context(register.open_histories(contexts))
-        surroundings = CardRefresher(ledger, contexts, yesterday=register.Yesterday(histories))
-        bot, clockwork = _compose(settings, ledger, contexts, client, surroundings, patience=patience)
-        await stack.enter_async_context(_running(bot.intake.run(), name="intake"))
-        await stack.enter_async_context(_running(bot.courier.run(), name="courier"))
-        await stack.enter_async_context(_running(surroundings.run(), name="surroundings"))
-        if bot.socket_mode:
-            await stack.enter_async_context(_running(bot.socket_mode.run(), name="socket mode"))
-        clockwork.every(history_sampler.EVERY, HistorySampler(contexts, histories).keep, name="remembering")
-        clockwork.start()
-        stack.push_async_callback(clockwork.aclose)
-        yield bot
-        await bot.listeners.drain(GRACE)
-        await bot.courier.drain(GRACE)
+        signals, account_changed = DeliverySignals(), Wakeup()
+        intake = DeliveryIntake(ledger, stored=signals.stored)
+        messages = MessageSender(slack, timeout=ledger.pace.patience)
+        draw = partial(draw_posts, ledger, several=len(settings.workspaces) > 1)
+        repainter = Repainter(ledger, messages, draw=draw, wakeup=signals.repaints)
+        worker = DeliveryWorker(
+            ledger,
+            messages,
+            signals=signals,
+            draw=draw,
+            routes=lambda: _routes(settings, ledger),
+            stored_count=lambda: intake.count,
+            report=ChannelHealth(settings),
+        )
+        refresher = CardRefresher(
+            ledger,
+            contexts,
+            yesterday=register.Yesterday(histories),
+            soon=account_changed,
+            planned=signals.changed,
+        )
+        bolt = bolt_app(settings, slack)
+        socket_mode = _socket_mode(settings, bolt, slack, timeouts=timeouts)
+        charts = ChartUploads(slack)
+        listeners = _listeners(
+            contexts,
+            slack,
+            charts,
+            socket_mode,
+            alert_changed=signals.changed,
+            account_changed=account_changed.set,
+        )
+        listeners.register(bolt)
+        probe = ReadinessProbe(ledger, contexts, slack, worker, socket_mode)
+        web = AsgiApp(
+            receiver=WebhookReceiver(
+                intake, secrets=WebhookSecrets(settings, now=time.monotonic), now=ledger.store.clock
+            ),
+            slack=_slack_guard(settings, bolt),
+            default_workspace=settings.default_workspace,
+            readiness=probe.readiness,
+            measure=probe.measure,
+        )
+        scheduler = JobScheduler()
+        register.add_jobs(scheduler, ledger, contexts, charts, histories=histories, signals=signals)
+        scheduler.every(PROBE_SECONDS, probe.look, name="readiness", at_once=True)
+        await stack.enter_async_context(_running(intake.run(), name="intake"))
+        await stack.enter_async_context(_running(repainter.run(), name="repainter"))
+        await stack.enter_async_context(_running(worker.run(), name="delivery"))
+        await stack.enter_async_context(_running(refresher.run(), name="card_refresh"))
+        if socket_mode:
+            await stack.enter_async_context(_running(socket_mode.run(), name="socket_mode"))
+        scheduler.start()
+        stack.push_async_callback(scheduler.aclose)
+        yield Bot(
+            web=web,
+            ledger=ledger,
+            signals=signals,
+            worker=worker,
+            listeners=listeners,
+            intake=intake,
+            socket_mode=socket_mode,
+        )
+        await listeners.drain(GRACE)
+        await worker.drain(GRACE)
 
 
-@asynccontextmanager
-async def _slack_client(settings: Settings) -> AsyncIterator[AsyncWebClient]:
-    slack = settings.slack
-    token = slack.bot_token.get_secret_value() if slack.bot_token else ""
-    base = slack.api_url or AsyncWebClient.BASE_URL
-    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=30)) as session:
-        # The SDK's own handlers would repeat a post after a cut connection, and Slack may have taken the first.
-        yield AsyncWebClient(token=token, session=session, base_url=base, retry_handlers=[])
+def _open_slack(settings: Settings) -> AbstractAsyncContextManager[WebApi]:
+    token = settings.slack.bot_token
+    return open_web_api(token.get_secret_value() if token else "", base_url=settings.slack.api_url or "")
 
 
-def _compose(
-    settings: Settings,
-    ledger: Ledger,
+def _listeners(
     contexts: CommandContexts,
-    client: AsyncWebClient,
-    surroundings: CardRefresher,
+    slack: WebApi,
+    charts: ChartUploads,
+    socket_mode: SocketMode | None,
     *,
-    patience: SocketTimeouts | None,
-) -> tuple[Bot, JobScheduler]:
-    several = len(settings.workspaces) > 1
-    intake = DeliveryIntake(ledger)
-    courier = DeliveryWorker(
-        ledger,
-        MessageSender(client, timeout=ledger.pace.patience),
-        routes=lambda: _routes(settings, ledger),
-        report=ChannelHealth(settings),
-        stored=lambda: intake.count,
-        several=several,
+    alert_changed: Callable[[], None],
+    account_changed: Callable[[], None],
+) -> Listeners:
+    people = UserDirectory(slack, groups=contexts.settings.roles.groups)
+    modals = Modals(contexts, people, slack, changed=alert_changed)
+    dispatcher = CommandDispatcher(
+        contexts,
+        people,
+        charts=charts,
+        bot_commands={
+            "help": command_help.overview,
+            "open": OpenReplies(links=modals.links),
+            "doctor": SelfTest(slack=slack, socket_mode=socket_mode),
+        },
+        alert_changed=alert_changed,
+        account_changed=account_changed,
     )
-    intake.stored = lambda: courier.wake(news=True)
-    surroundings.planned = courier.wake
-    pictures = ChartUploads(client)
-    people = UserDirectory(client, groups=settings.roles.groups)
-    dialogs = Modals(contexts, people, client, changed=courier.wake)
-    acts = CommandDispatcher(contexts, people, changed=courier.wake, acted=surroundings.soon)
-    acts.own["open"] = OpenReplies(links=dialogs.links)
-    acts.pictures = pictures
-    listeners = Listeners(acts, people, dialogs)
-    socket_mode = _socket_mode(settings, client, listeners, patience=patience)
-    acts.own["help"] = command_help.overview
-    acts.own["doctor"] = SelfTest(client=client, socket_mode=socket_mode)
-    watching = readiness.ReadinessProbe(ledger, contexts, client, courier, socket_mode)
-    web = AsgiApp(
-        receiver=WebhookReceiver(
-            intake, secrets=WebhookSecrets(settings, now=time.monotonic), now=ledger.store.clock
-        ),
-        slack=_slack_gate(settings, client, listeners),
-        default_workspace=settings.default_workspace,
-        readiness=watching.readiness,
-        measure=watching.measure,
-    )
-    clockwork = JobScheduler()
-    timers = Timers(ledger, {"resume": AutoResume(ledger, contexts, planned=courier.wake)})
-    clockwork.every(TIMER_SECONDS, timers.fire, name="timers")
-    register.hang(clockwork, ledger, contexts, pictures, planned=courier.wake)
-    clockwork.every(LOOK_SECONDS, watching.look, name="watch", at_once=True)
-    clockwork.every(REVIVE_SECONDS, ledger.revive, name="revive")
-    clockwork.every(PRUNE_SECONDS, lambda: _prune(ledger), name="retention")
-    reconciler = Reconciler(ledger, contexts, found=lambda: courier.wake(news=True))
-    clockwork.every(reconcile.EVERY, reconciler.look, name="reconcile", at_once=True)
-    bot = Bot(
-        web=web,
-        ledger=ledger,
-        courier=courier,
-        listeners=listeners,
-        intake=intake,
-        socket_mode=socket_mode,
-    )
-    return bot, clockwork
-
-
-async def _prune(ledger: Ledger) -> None:
-    for _portion in range(MOST_PORTIONS):
-        if not (await ledger.prune(bodies_after=retention.BODIES, hashes_after=retention.HASHES)).more:
-            return
-        await asyncio.sleep(0.1)  # the intake goes first
+    return Listeners(dispatcher, people, modals, slack)
 
 
 async def _routes(settings: Settings, ledger: Ledger) -> Routes:
@@ -199,33 +201,35 @@ async def _routes(settings: Settings, ledger: Ledger) -> Routes:
     )
 
 
-def _slack_gate(settings: Settings, client: AsyncWebClient, listeners: Listeners) -> SlackGuard | None:
-    if settings.slack.signing_secret is None or settings.slack.app_token is not None:
-        return None
-    secret = settings.slack.signing_secret.get_secret_value()
-    app = bolt_app(secret, client)
-    listeners.register(app)
-    return SlackGuard(AsyncSlackRequestHandler(app, path=SLACK), signing_secret=secret)
-
-
-def _socket_mode(
-    settings: Settings, client: AsyncWebClient, listeners: Listeners, *, patience: SocketTimeouts | None
-) -> SocketMode | None:
-    """The same listeners, where there is an app token."""
-    if settings.slack.app_token is None:
-        return None
-    app = bolt_app("", client)
-    listeners.register(app)
-    return SocketMode(app, settings.slack.app_token.get_secret_value(), client, patience=patience)
-
-
-def bolt_app(signing_secret: str, client: AsyncWebClient) -> AsyncApp:
+def bolt_app(settings: Settings, slack: WebApi) -> AsyncApp:
     """Bolt without a call to Slack before a listener runs: the acknowledgement must not wait for the network."""
 
     async def authorize(enterprise_id: str | None, team_id: str | None) -> AuthorizeResult:
-        return AuthorizeResult(enterprise_id=enterprise_id, team_id=team_id, bot_token=client.token)
+        return AuthorizeResult(enterprise_id=enterprise_id, team_id=team_id, bot_token=slack.client.token)
 
-    return AsyncApp(signing_secret=signing_secret, client=client, authorize=authorize, logger=logs.BOLT)
+    secret = settings.slack.signing_secret
+    return AsyncApp(
+        signing_secret=secret.get_secret_value() if secret and settings.slack.app_token is None else "",
+        client=slack.client,
+        authorize=authorize,
+        logger=logs.BOLT,
+    )
+
+
+def _slack_guard(settings: Settings, bolt: AsyncApp) -> SlackGuard | None:
+    secret = settings.slack.signing_secret
+    if secret is None or settings.slack.app_token is not None:
+        return None
+    handler = AsyncSlackRequestHandler(bolt, path=SLACK)
+    return SlackGuard(handler, signing_secret=secret.get_secret_value())
+
+
+def _socket_mode(
+    settings: Settings, bolt: AsyncApp, slack: WebApi, *, timeouts: SocketTimeouts | None
+) -> SocketMode | None:
+    """The same listeners over a socket, where there is an app token."""
+    token = settings.slack.app_token
+    return SocketMode(bolt, token.get_secret_value(), slack, timeouts=timeouts) if token else None
 
 
 @asynccontextmanager
@@ -244,17 +248,17 @@ class Server(uvicorn.Server):
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
-        self._told = asyncio.Event()
+        self._stopped = asyncio.Event()
 
     def stop(self) -> None:
         """Take no more requests, and end when those under way are answered."""
         self.should_exit = True
-        self._told.set()
+        self._stopped.set()
 
     async def main_loop(self) -> None:
         """Sleep until told, instead of looking ten times a second."""
         await self.on_tick(0)
-        await self._told.wait()
+        await self._stopped.wait()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -313,7 +317,7 @@ async def _stopping(
     loop = asyncio.get_running_loop()
     for number in signals:
         loop.add_signal_handler(number, server.stop)
-    async with _running(with_parent(), name="lifeline"):
+    async with _running(with_parent(), name="parent"):
         yield
 
 

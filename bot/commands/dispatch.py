@@ -61,8 +61,8 @@ class Answer:
     workspace: str = ""
 
 
-Own = Callable[[CommandContext, Person], Awaitable[Answer]]
-"""A command that only the bot can answer."""
+BotCommand = Callable[[CommandContext, Person], Awaitable[Answer]]
+"""Answers a command that is given without arguments as only the bot can."""
 
 
 class CommandDispatcher:
@@ -73,18 +73,18 @@ class CommandDispatcher:
         contexts: CommandContexts,
         people: UserDirectory,
         *,
-        changed: Callable[[], None],
-        acted: Callable[[], None] = lambda: None,
+        charts: ChartUploads,
+        bot_commands: Mapping[str, BotCommand],
+        alert_changed: Callable[[], None],
+        account_changed: Callable[[], None],
     ) -> None:
-        self._contexts, self._people, self._acted = contexts, people, acted
-        self.own: dict[str, Own] = {}
+        self._contexts, self._people, self._account_changed = contexts, people, account_changed
+        self._charts, self._bot_commands = charts, bot_commands
         self._rules = contexts.settings.roles
-        self.pictures: ChartUploads | None = None
-        """Who draws the charts of answers; without, they are answered as they are."""
         self._interaction = Interaction(contexts.ledger.store)
         self._bulk = BulkPause(contexts.ledger, self._interaction)
         self._alert_actions = AlertActions(
-            contexts.ledger, changed=changed, zone=find_zone(contexts.settings.routes.zone) or UTC
+            contexts.ledger, changed=alert_changed, zone=find_zone(contexts.settings.routes.zone) or UTC
         )
 
     async def perform(self, line: str, person: Person, *, channel: str) -> Answer:
@@ -134,8 +134,8 @@ class CommandDispatcher:
                 return await self._not_for(invocation, person, channel=channel)
             invocation = replace(invocation, workspace=shown)
         context = self._context(invocation.workspace, person, channel=channel)
-        if command.name in self.own and not any(invocation.values.values()):
-            return await self.own[command.name](context, person)
+        if command.name in self._bot_commands and not any(invocation.values.values()):
+            return await self._bot_commands[command.name](context, person)
         if bulk_pause.scope(invocation) and (
             question := await self._bulk.ask(invocation, person, context=context)
         ):
@@ -170,7 +170,7 @@ class CommandDispatcher:
             card = _with_form(card, about)
         done = invocation.command.changes and not (card.refused or card.unchanged)
         card = await self._with_undo(card, context) if done else card
-        card, picture = await self.pictures.illustrate(card) if self.pictures else (card, None)
+        card, picture = await self._charts.illustrate(card)
         answer = self._done(card, person, context=context) if done else Answer(card=card)
         return replace(answer, picture=picture)
 
@@ -194,7 +194,7 @@ class CommandDispatcher:
         return replace(button, command=f"undo {nonce}")
 
     def _done(self, card: Card, person: Person, *, context: CommandContext) -> Answer:
-        self._acted()  # cards show what was changed
+        self._account_changed()  # cards show what was changed
         return Answer(card=_signed(card, person), public=True, settles=True, workspace=context.workspace.name)
 
     def _context(self, workspace: str | None, person: Person, *, channel: str) -> CommandContext:

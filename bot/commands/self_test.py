@@ -7,14 +7,11 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from slack_sdk.errors import SlackApiError
-from slack_sdk.web.async_client import AsyncWebClient
-
 from bot.commands.dispatch import Answer
-from bot.slack.directory import NOT_ANSWERED
 from bot.slack.manifest import SCOPES, SPARE
 from bot.slack.permissions import Person
 from bot.slack.socket_mode import SocketMode
+from bot.slack.web_api import SlackError, WebApi
 from shared.api.errors import OutreachError
 from shared.api.http.rate_limit import Priority
 from shared.domain.card import Button, Card, Fact, Tone
@@ -30,7 +27,7 @@ PATIENCE = 8.0
 class SelfTest:
     """Examine everything at once, in one order."""
 
-    client: AsyncWebClient
+    slack: WebApi
     socket_mode: SocketMode | None
 
     async def __call__(self, context: CommandContext, _: Person) -> Answer:
@@ -72,9 +69,9 @@ class SelfTest:
 
     async def _slack(self) -> Fact:
         try:
-            answer = await asyncio.wait_for(self.client.auth_test(), PATIENCE)
-        except NOT_ANSWERED as error:
-            return _bad("Slack", f"{_said(error)}. Install the app again, set SLACK_BOT_TOKEN.")
+            answer = await self.slack.call("auth.test", seconds=PATIENCE)
+        except SlackError as error:
+            return _bad("Slack", f"{error}. Install the app again, set SLACK_BOT_TOKEN.")
         granted = {scope.strip() for scope in (answer.headers.get("x-oauth-scopes") or "").split(",")}
         missing = sorted(set(SCOPES) - granted)
         if not missing or granted == {""}:
@@ -90,9 +87,9 @@ class SelfTest:
         if not channel:
             return _bad("Alert channel", "none is set. Set OUTREACH_ALERT_CHANNEL.")
         try:
-            answer = await asyncio.wait_for(self.client.conversations_info(channel=channel), PATIENCE)
-        except NOT_ANSWERED as error:
-            return _bad("Alert channel", f"{channel}: {_said(error)}. Invite the bot, or set another.")
+            answer = await self.slack.read("conversations.info", seconds=PATIENCE, channel=channel)
+        except SlackError as error:
+            return _bad("Alert channel", f"{channel}: {error}. Invite the bot, or set another.")
         told = answer.get("channel") or {}
         name = f"#{told.get('name', channel)}"
         if told.get("is_archived"):
@@ -136,12 +133,6 @@ class SelfTest:
 def without(missing: Iterable[str]) -> str:
     """What is so without these scopes, each of which can be spared."""
     return "; ".join(f"without {scope} {SPARE[scope]}" for scope in missing)
-
-
-def _said(error: BaseException) -> str:
-    if isinstance(error, SlackApiError):
-        return f"Slack says {error.response.get('error', 'no')}"
-    return f"Slack cannot be reached ({type(error).__name__})"
 
 
 def _good(label: str, value: str) -> Fact:

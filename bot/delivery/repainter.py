@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
 
 from bot.alerts import rendering
 from bot.blockkit.card_blocks import Message
+from bot.runtime.wakeup import Wakeup
 from bot.slack.messages import MessageSender
 from bot.store import Ledger
 from bot.store.queue.outcomes import NotSent, Outcome, Sent
 from bot.store.queue.posts import Post
+from bot.store.queue.repaints import StormTally
 from shared.domain.records import RecordsUnavailable
 
 POLL = 1.0
@@ -26,42 +27,35 @@ PAUSE = 5.0
 FORM_PAUSE = 60.0
 """And one that could not even be drawn."""
 
-log = structlog.get_logger("painter")
+log = structlog.get_logger("repainter")
+
+
+Draw = Callable[[Sequence[Post]], Awaitable[Message]]
+
+
+async def draw(ledger: Ledger, posts: Sequence[Post], *, several: bool) -> Message:
+    """The message of posts as they stand; `several`: workspaces are named. Raises `RecordsUnavailable`."""
+    tally: StormTally | None = None
+    if posts[0].kind == "storm":
+        tally = await ledger.storm_tally(posts[0])
+    return rendering.message(posts, several=several, tally=tally)
 
 
 class Repainter:
-    """`run` until cancelled; `wake` it when something may be due."""
+    """`run` until cancelled; `wakeup` is set when something may be due."""
 
-    def __init__(
-        self,
-        ledger: Ledger,
-        messenger: MessageSender,
-        *,
-        draw: Callable[[Sequence[Post]], Awaitable[Message]],
-    ) -> None:
-        self._ledger, self._messenger, self._draw = ledger, messenger, draw
-        self._awake = asyncio.Event()
-
-    def wake(self) -> None:
-        """Look at once."""
-        self._awake.set()
+    def __init__(self, ledger: Ledger, messages: MessageSender, *, draw: Draw, wakeup: Wakeup) -> None:
+        self._ledger, self._messages, self._draw, self._wakeup = ledger, messages, draw, wakeup
 
     async def run(self) -> None:
-        """Paint what is due; beside the courier, so that no alert waits for a repaint."""
+        """Repaint what is due; beside the worker, so that no alert waits for a repaint."""
         while True:
             try:
                 pause = await self._round()
             except RecordsUnavailable as error:
-                log.warning("ledger unavailable", error=str(error))
+                log.warning("database unavailable", error=str(error))
                 pause = POLL
-            await self._sleep(pause)
-
-    async def _sleep(self, seconds: float) -> None:
-        with contextlib.suppress(TimeoutError):
-            # wait_for would swallow a cancellation that follows a wake
-            async with asyncio.timeout(min(POLL, seconds)):
-                await self._awake.wait()
-        self._awake.clear()
+            await self._wakeup.wait(min(POLL, pause))
 
     async def _round(self) -> float:
         messages = await self._ledger.claim_repaints(limit=AT_ONCE)
@@ -83,7 +77,7 @@ class Repainter:
             await self._ledger.postpone_repaint(message, seconds=seconds)
 
     async def _repaint(self, message: Sequence[Post]) -> Outcome:
-        return await self._messenger.repaint(
+        return await self._messages.repaint(
             message[0].channel,
             message[0].ts,
             await self._draw(message),

@@ -1,6 +1,6 @@
 """Carry what the ledger holds to Slack: route deliveries, post what is due, look for what may be there.
 
-One loop claims, one task per leased channel speaks, a painter repaints beside them; whatever dies in between, the
+One loop claims, and one task per leased channel posts; whatever dies in between, the
 rows tell the next process where to go on.
 """
 
@@ -8,23 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection
 from functools import partial
 
 import structlog
 
 from bot.alerts import rendering
 from bot.alerts.routing import Routes
-from bot.blockkit.card_blocks import Message
-from bot.delivery.repainter import Repainter
+from bot.delivery.repainter import Draw
+from bot.runtime.wakeup import DeliverySignals
 from bot.slack.messages import MessageSender
 from bot.store import Ledger
 from bot.store.ledger import Report
 from bot.store.queue.deliveries import Decide, Decision, PendingDelivery
 from bot.store.queue.leases import ChannelLease
 from bot.store.queue.outcomes import ChannelRefused, NotSent, Outcome, Sent, Unknown, Unpostable
-from bot.store.queue.posts import Post
-from bot.store.queue.repaints import StormTally
 from bot.telemetry import metrics
 from shared.domain.records import RecordsUnavailable
 
@@ -41,27 +39,25 @@ COUNTED_OVER = 0.05
 YIELD = 0.2
 """Seconds left to the intake between two looks in a burst."""
 
-log = structlog.get_logger("courier")
+log = structlog.get_logger("delivery")
 
 
 class DeliveryWorker:
-    """`run` until cancelled; `wake` it when something may be due."""
+    """`run` until cancelled; `signals` tell when something may be due."""
 
     def __init__(
         self,
         ledger: Ledger,
-        messenger: MessageSender,
+        messages: MessageSender,
         *,
+        signals: DeliverySignals,
+        draw: Draw,
         routes: Callable[[], Awaitable[Routes]],
-        stored: Callable[[], int],
+        stored_count: Callable[[], int],
         report: Report,
-        several: bool = False,
     ) -> None:
-        self._ledger, self._messenger, self._routes, self._report = ledger, messenger, routes, report
-        self._stored, self._several = stored, several
-        self._painter = Repainter(ledger, messenger, draw=self._draw)
-        self._awake = asyncio.Event()
-        self._news = True
+        self._ledger, self._messages, self._routes, self._report = ledger, messages, routes, report
+        self._signals, self._draw, self._stored_count = signals, draw, stored_count
         self._stopping = False
         self._counted = 0, time.monotonic()
         self._turns: dict[str, asyncio.Task[None]] = {}
@@ -69,27 +65,21 @@ class DeliveryWorker:
         self.slack_error = ""
         """What Slack last refused or why it cannot be reached; empty after a success."""
 
-    def wake(self, *, news: bool = False) -> None:
-        """Look at once; `news`: a delivery was stored."""
-        self._news = self._news or news
-        self._awake.set()
-        if not news:
-            self._painter.wake()
-
     async def run(self) -> None:
         """Serve until stopped, and let what is under way end; cancelled, give it up, its outcome unknown."""
-        painting = asyncio.create_task(self._painter.run(), name="painter")
         try:
             while not self._stopping:
-                await self._sleep(await self._round())
+                pause = await self._round()
+                if not await self._signals.posts.wait(pause):
+                    self._signals.unrouted = True  # other processes store deliveries too
                 await self._give_way()
             await asyncio.gather(*self._turns.values(), return_exceptions=True)
         finally:
-            await _given_up([painting, *self._turns.values()])
+            await _cancel(self._turns.values())
 
     async def _give_way(self) -> None:
         """Leave the database to the intake for a while in a burst."""
-        (before, since), stored, now = self._counted, self._stored(), time.monotonic()
+        (before, since), stored, now = self._counted, self._stored_count(), time.monotonic()
         if now - since < COUNTED_OVER:
             return
         self._counted = stored, now
@@ -99,42 +89,34 @@ class DeliveryWorker:
     async def drain(self, seconds: float) -> None:
         """Begin nothing new, and let the calls under way end, within a bound."""
         self._stopping = True
-        self.wake()
+        self._signals.posts.set()
         if self._turns:
             await asyncio.wait(self._turns.values(), timeout=seconds)
-
-    async def _sleep(self, seconds: float) -> None:
-        try:
-            async with asyncio.timeout(seconds):  # wait_for would swallow a cancellation that follows a wake
-                await self._awake.wait()
-        except TimeoutError:
-            self._news = True  # other processes store deliveries too
-        self._awake.clear()
 
     async def _round(self) -> float:
         try:
             await self._route()
             return await self._start_turns()
         except RecordsUnavailable as error:
-            log.warning("ledger unavailable", error=str(error))
-            self._news = True
+            log.warning("database unavailable", error=str(error))
+            self._signals.unrouted = True
             return OUTAGE_PAUSE
         except Exception:  # a failure that nobody foresaw must not end the loop for good
             log.exception("round failed")
-            self._news = True
+            self._signals.unrouted = True
             return OUTAGE_PAUSE
 
     async def _route(self) -> None:
-        if self._news:
-            self._news = False
+        if self._signals.unrouted:
+            self._signals.unrouted = False
             routes = await self._routes()
-            routed = await self._ledger.route(careful(routes.decide), limit=ROUTED_AT_ONCE)
+            routed = await self._ledger.route(isolated(routes.decide), limit=ROUTED_AT_ONCE)
             for pending, decision in routed:
-                _note(pending, decision)
+                _count_delivery(pending, decision)
             if routed:
-                self._painter.wake()
+                self._signals.repaints.set()
             if len(routed) == ROUTED_AT_ONCE:
-                self.wake(news=True)
+                self._signals.stored()
 
     async def _start_turns(self) -> float:
         free = TURNS - len(self._turns)
@@ -143,7 +125,7 @@ class DeliveryWorker:
         ends = time.monotonic() + self._ledger.pace.patience
         claimed = await self._ledger.claim_turns(limit=free, besides=tuple(self._turns))
         for turn in claimed.turns:
-            task = asyncio.create_task(self._serve(turn, ends=ends), name=f"courier-{turn.channel}")
+            task = asyncio.create_task(self._serve(turn, ends=ends), name=f"post-{turn.channel}")
             self._turns[turn.channel] = task
             task.add_done_callback(partial(self._ended, turn.channel))
         return POLL if claimed.next_in is None else min(POLL, claimed.next_in)
@@ -152,7 +134,7 @@ class DeliveryWorker:
         del self._turns[channel]
         if not task.cancelled() and task.exception() is not None:
             log.error("turn failed", exc_info=task.exception())
-        self.wake()
+        self._signals.changed()
 
     async def _serve(self, turn: ChannelLease, *, ends: float) -> None:
         outcome = await (self._look_up(turn) if turn.lookup else self._post(turn, ends=ends))
@@ -161,10 +143,10 @@ class DeliveryWorker:
         except RecordsUnavailable as error:
             log.warning("outcome not recorded", channel=turn.channel, error=str(error))
             return
-        self._tell(turn, outcome)
+        self._note_outcome(turn, outcome)
 
     async def _look_up(self, turn: ChannelLease) -> Outcome:
-        return await self._messenger.find(
+        return await self._messages.find(
             turn.channel, rendering.key(turn.posts), since=turn.since, thread_ts=turn.thread_ts
         )
 
@@ -176,7 +158,7 @@ class DeliveryWorker:
         except Exception as error:  # one that nobody foresaw must not stop its channel
             log.exception("not drawn", alerts=[post.alert_id for post in turn.posts])
             return Unpostable(error=f"cannot be drawn: {type(error).__name__}")
-        outcome = await self._messenger.post(
+        outcome = await self._messages.post(
             turn.channel,
             message,
             payload=rendering.payload(turn.posts),
@@ -186,17 +168,11 @@ class DeliveryWorker:
         )
         return backed_off(outcome, attempts=turn.posts[0].attempts)
 
-    async def _draw(self, posts: Sequence[Post]) -> Message:
-        tally: StormTally | None = None
-        if posts[0].kind == "storm":
-            tally = await self._ledger.storm_tally(posts[0])
-        return rendering.message(posts, several=self._several, tally=tally)
-
-    def _tell(self, turn: ChannelLease, outcome: Outcome) -> None:
+    def _note_outcome(self, turn: ChannelLease, outcome: Outcome) -> None:
         names = [post.alert_id or post.kind for post in turn.posts]
         if isinstance(outcome, Sent):
             self.slack_error = ""
-            _count(turn)
+            _count_posts(turn)
             log.info("posted", channel=turn.channel, alerts=names, ts=outcome.ts, found=turn.lookup)
         else:
             error = getattr(outcome, "error", "")
@@ -207,13 +183,13 @@ class DeliveryWorker:
             )
 
 
-async def _given_up(tasks: Collection[asyncio.Task[None]]) -> None:
+async def _cancel(tasks: Collection[asyncio.Task[None]]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def careful(decide: Decide) -> Decide:
+def isolated(decide: Decide) -> Decide:
     """The decision, or that there is none: one delivery that nobody foresaw must not stop all others."""
 
     def decided(pending: PendingDelivery) -> Decision:
@@ -237,7 +213,7 @@ def backed_off(outcome: Outcome, *, attempts: int) -> Outcome:
     return outcome
 
 
-def _note(pending: PendingDelivery, decision: Decision) -> None:
+def _count_delivery(pending: PendingDelivery, decision: Decision) -> None:
     """Count a delivery, and log it by the name that its messages carry."""
     write = log.warning if decision.problem else log.info
     write(
@@ -259,7 +235,7 @@ def _note(pending: PendingDelivery, decision: Decision) -> None:
     metrics.EVENTS.labels(pending.workspace, kind).inc()
 
 
-def _count(turn: ChannelLease) -> None:
+def _count_posts(turn: ChannelLease) -> None:
     for post in turn.posts:
         metrics.POSTED.labels(post.kind).inc()
         if post.kind == "alert" and not post.found:

@@ -6,13 +6,10 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-import aiohttp
-from slack_sdk.errors import SlackApiError, SlackClientError
-from slack_sdk.web.async_client import AsyncWebClient
-
 from bot.commands.context import CommandContexts
 from bot.delivery.worker import DeliveryWorker
 from bot.slack.socket_mode import SocketMode
+from bot.slack.web_api import SlackError, WebApi
 from bot.store import Ledger
 from bot.telemetry import metrics
 from shared.api.errors import OutreachError
@@ -31,11 +28,11 @@ class ReadinessProbe:
         self,
         ledger: Ledger,
         contexts: CommandContexts,
-        client: AsyncWebClient,
-        courier: DeliveryWorker,
+        slack: WebApi,
+        worker: DeliveryWorker,
         socket_mode: SocketMode | None = None,
     ) -> None:
-        self._ledger, self._contexts, self._client, self._courier = ledger, contexts, client, courier
+        self._ledger, self._contexts, self._web_api, self._worker = ledger, contexts, slack, worker
         self._socket_mode = socket_mode
         self._slack = "not asked yet"
         self._api = dict.fromkeys(contexts.clients, "not asked yet")
@@ -46,13 +43,9 @@ class ReadinessProbe:
 
     async def _ask_slack(self) -> None:
         try:
-            metrics.SLACK_CALLS.labels("auth.test").inc()
-            await asyncio.wait_for(self._client.auth_test(), TIMEOUT)
-        except SlackApiError as error:
-            data = getattr(error.response, "data", None)
-            self._slack = str(data.get("error") if isinstance(data, dict) else "refused")
-        except (SlackClientError, aiohttp.ClientError, TimeoutError, OSError) as error:
-            self._slack = f"unreachable: {type(error).__name__}"
+            await self._web_api.call("auth.test", seconds=TIMEOUT)
+        except SlackError as error:
+            self._slack = error.code if error.status else f"unreachable: {error.code}"
         else:
             self._slack = "ok"
 
@@ -77,7 +70,7 @@ class ReadinessProbe:
         told = {
             "database": database,
             "oldest_unrouted_seconds": unrouted,
-            "slack": self._courier.slack_error or self._slack,
+            "slack": self._worker.slack_error or self._slack,
             "channels": await self._broken() if database == "ok" else {},
             "socket_mode": self._socket_mode.state if self._socket_mode else "off",
             "api": "ok" if set(self._api.values()) == {"ok"} else "; ".join(sorted(set(self._api.values()))),

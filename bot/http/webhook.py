@@ -63,9 +63,9 @@ class CommitGroup:
 class DeliveryIntake:
     """The queue before the ledger; `run` owns the commits."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, *, stored: Callable[[], None]) -> None:
         self._ledger = ledger
-        self.stored: Callable[[], None] = lambda: None
+        self._stored = stored
         """Called after each commit."""
         self.count = 0
         """Deliveries stored since the start."""
@@ -141,7 +141,7 @@ class DeliveryIntake:
         metrics.BATCH.observe(len(taken))
         _settle(taken, group)
         if taken:
-            self.stored()
+            self._stored()
 
 
 def _settle(

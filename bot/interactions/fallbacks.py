@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncRespond
-from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.commands import dispatch
 from bot.commands.canned_replies import UNKNOWN
@@ -15,6 +14,7 @@ from bot.commands.dispatch import Answer
 from bot.interactions import forms
 from bot.interactions.modals import Modals
 from bot.interactions.responders import Address, Thread
+from bot.slack.web_api import WebApi
 
 _ANYTHING = re.compile(".*", re.DOTALL)
 
@@ -22,8 +22,8 @@ _ANYTHING = re.compile(".*", re.DOTALL)
 class Fallbacks:
     """The last callbacks; `register` hangs them into Bolt after all others."""
 
-    def __init__(self, dialogs: Modals) -> None:
-        self._dialogs = dialogs
+    def __init__(self, dialogs: Modals, slack: WebApi) -> None:
+        self._dialogs, self._slack = dialogs, slack
 
     def register(self, app: AsyncApp) -> None:
         """Whatever else may come."""
@@ -40,22 +40,20 @@ class Fallbacks:
         """A menu of an older version."""
         await ack(options=[])
 
-    async def unknown(
-        self, ack: AsyncAck, respond: AsyncRespond, client: AsyncWebClient, body: Mapping[str, Any]
-    ) -> None:
+    async def unknown(self, ack: AsyncAck, respond: AsyncRespond, body: Mapping[str, Any]) -> None:
         """A command of another name."""
         await ack()
-        place = Address(respond, client, person=body.get("user_id", ""), channel=body.get("channel_id", ""))
+        place = Address(
+            respond, self._slack, person=body.get("user_id", ""), channel=body.get("channel_id", "")
+        )
         await place.say(Answer(card=UNKNOWN))
 
-    async def unknown_click(
-        self, ack: AsyncAck, respond: AsyncRespond, client: AsyncWebClient, body: Mapping[str, Any]
-    ) -> None:
+    async def unknown_click(self, ack: AsyncAck, respond: AsyncRespond, body: Mapping[str, Any]) -> None:
         """A button of an older version."""
         await ack()
         user, channel = (body.get("user") or {}).get("id", ""), (body.get("channel") or {}).get("id", "")
         if body.get("response_url"):
-            return await Address(respond, client, person=user, channel=channel).say(Answer(card=UNKNOWN))
+            return await Address(respond, self._slack, person=user, channel=channel).say(Answer(card=UNKNOWN))
         await self._dialogs.say_quietly(Answer(card=UNKNOWN), str(body.get("trigger_id") or ""), person=user)
         return None
 
@@ -67,15 +65,13 @@ class Fallbacks:
         """What needs no answer."""
         await ack()
 
-    async def failed(
-        self, error: Exception, client: AsyncWebClient, respond: AsyncRespond, body: Mapping[str, Any]
-    ) -> None:
+    async def failed(self, error: Exception, respond: AsyncRespond, body: Mapping[str, Any]) -> None:
         """Whatever a listener let through: the person is told, with a reference."""
         answer = Answer(card=dispatch.failure(error))
         user = body.get("user") or {}
         person = body.get("user_id") or (user.get("id", "") if isinstance(user, dict) else "")
         channel = body.get("channel_id") or (body.get("channel") or {}).get("id", "")
         if body.get("response_url"):
-            await Address(respond, client, person=person, channel=channel).say(answer)
+            await Address(respond, self._slack, person=person, channel=channel).say(answer)
         elif person:
-            await Thread(client, channel=person).say(answer)
+            await Thread(self._slack, channel=person).say(answer)

@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import structlog
-from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.commands.canned_replies import OUTSIDE, UNKNOWN_PERSON
 from bot.commands.context import CommandContexts
@@ -19,9 +18,9 @@ from bot.commands.workspace_cache import WorkspaceCache
 from bot.interactions import home_view
 from bot.interactions.home_state import HomeState, Paused, Waiting, chosen, looked_at
 from bot.slack import permissions
-from bot.slack.directory import NOT_ANSWERED, UserDirectory
+from bot.slack.directory import UserDirectory
 from bot.slack.permissions import Person, Reach
-from bot.slack.views import called
+from bot.slack.web_api import SlackError, WebApi
 from bot.store.alerts.claims import ClaimState
 from bot.store.interaction_store import Interaction
 from shared.api.errors import OutreachError
@@ -43,12 +42,12 @@ class HomeTab:
         self,
         contexts: CommandContexts,
         people: UserDirectory,
-        client: AsyncWebClient,
+        slack: WebApi,
         *,
         catalogue: WorkspaceCache,
         links: Callable[[Sequence[str]], Awaitable[Mapping[str, str]]],
     ) -> None:
-        self._contexts, self._people, self._client = contexts, people, client
+        self._contexts, self._people, self._slack = contexts, people, slack
         self._catalogue, self._links = catalogue, links
         self._interaction = Interaction(contexts.ledger.store)
         self._chosen: dict[str, str] = {}
@@ -70,8 +69,8 @@ class HomeTab:
         else:
             shown = home_view.closed(OUTSIDE if person.is_known else UNKNOWN_PERSON)
         try:
-            await called(self._client, "views.publish", user_id=user, view=shown)
-        except NOT_ANSWERED as error:
+            await self._slack.call("views.publish", user_id=user, view=shown)
+        except SlackError as error:
             log.warning("home not shown", error=str(error)[:200])
 
     async def refresh(self, user: str) -> None:

@@ -14,7 +14,6 @@ from dataclasses import replace
 from typing import Any
 
 from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncRespond
-from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.blockkit.channel_names import named
 from bot.blockkit.elements import PICK, RUN
@@ -29,6 +28,7 @@ from bot.interactions.responders import Address, Responder, Thread, give
 from bot.slack.directory import UserDirectory
 from bot.slack.manifest import SHORTCUTS
 from bot.slack.permissions import Person
+from bot.slack.web_api import WebApi
 from shared.domain.card import Card
 from shared.text.tokenize import from_slack
 
@@ -40,9 +40,11 @@ _CALLED = re.compile(r"^\s*<@[^>]+>\s*")
 class Listeners:
     """The callbacks; `register` hangs them into Bolt."""
 
-    def __init__(self, performing: CommandDispatcher, people: UserDirectory, dialogs: Modals) -> None:
-        self._acts, self._people, self._dialogs = performing, people, dialogs
-        self._strays = Fallbacks(dialogs)
+    def __init__(
+        self, dispatcher: CommandDispatcher, people: UserDirectory, dialogs: Modals, slack: WebApi
+    ) -> None:
+        self._dispatcher, self._people, self._dialogs, self._slack = dispatcher, people, dialogs, slack
+        self._fallbacks = Fallbacks(dialogs, slack)
         self._busy: set[asyncio.Task[Any]] = set()
 
     async def drain(self, seconds: float) -> None:
@@ -72,17 +74,15 @@ class Listeners:
         app.shortcut(re.compile("|".join(SHORTCUTS)))(self.shortcut)
         app.view(re.compile(rf"{forms.FORM}:.*", re.DOTALL))(self.submitted)
         app.options(forms.SEQUENCE)(self.choices)
-        self._strays.register(app)
+        self._fallbacks.register(app)
 
     async def _perform(self, line: str, user: str, *, name: str, channel: str, place: str = "") -> Answer:
         person = await self._people.find(user, name=name)
         line = await self._people.with_channels(line)
-        answer = await self._acts.perform(line, person, channel=channel)
+        answer = await self._dispatcher.perform(line, person, channel=channel)
         return _named(answer, channel, place)
 
-    async def command(
-        self, ack: AsyncAck, respond: AsyncRespond, client: AsyncWebClient, body: Mapping[str, Any]
-    ) -> None:
+    async def command(self, ack: AsyncAck, respond: AsyncRespond, body: Mapping[str, Any]) -> None:
         """`/outreach …`."""
         await ack()
         with self._under_way():
@@ -95,15 +95,13 @@ class Listeners:
                 channel=channel,
                 place=body.get("channel_name", ""),
             )
-            place = Address(respond, client, person=user, channel=channel)
+            place = Address(respond, self._slack, person=user, channel=channel)
             answer = await give(work, place)
             await self._dialogs.announce(answer, channel)
             if answer.public:
                 await self._dialogs.home.refresh(user)
 
-    async def click(
-        self, ack: AsyncAck, respond: AsyncRespond, client: AsyncWebClient, body: Mapping[str, Any]
-    ) -> None:
+    async def click(self, ack: AsyncAck, respond: AsyncRespond, body: Mapping[str, Any]) -> None:
         """A button or a menu's entry: its value is the line."""
         await ack()
         with self._under_way():
@@ -115,7 +113,7 @@ class Listeners:
             if line.startswith(f"{forms.FORM} "):
                 return await self._open_form(line, body, channel=channel)
             at_home = view.get("type") == "home"
-            place = await self._place(body, respond, client, channel=channel, line=line)
+            place = await self._place(body, respond, channel=channel, line=line)
             if place is not None:
                 name = (body.get("channel") or {}).get("name", "")
                 work = self._perform(
@@ -146,7 +144,7 @@ class Listeners:
             person = await asyncio.wait_for(self._people.find(user), KNOWN_WITHIN)
         except TimeoutError:
             person = Person(id=user, name=user, is_known=False)
-        return await self._acts.may_fill_in(verb, person, channel=channel)
+        return await self._dispatcher.may_fill_in(verb, person, channel=channel)
 
     async def other_workspace(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
         """Another workspace is chosen in a form."""
@@ -159,7 +157,6 @@ class Listeners:
         self,
         body: Mapping[str, Any],
         respond: AsyncRespond,
-        client: AsyncWebClient,
         *,
         channel: str,
         line: str,
@@ -172,36 +169,34 @@ class Listeners:
             if line.partition(" ")[0] == "home":
                 return None
             if line.partition(" ")[0] in _SHOWN_AT_HOME:
-                return SilentResponder(client, person=user)
+                return SilentResponder(self._slack, person=user)
             return await self._dialogs.open_answer(body["trigger_id"], person=user, channel=channel)
         ephemeral = bool((body.get("container") or {}).get("is_ephemeral"))
         shown, name = body.get("message"), body["user"].get("username", user)
         return Address(
-            respond, client, person=user, channel=channel, ephemeral=ephemeral,
+            respond, self._slack, person=user, channel=channel, ephemeral=ephemeral,
             settling=dispatch.settles(line),
             clicked=self._dialogs.clicked(shown, channel=channel, name=name) if shown and not ephemeral else None,
         )  # fmt: skip
 
-    async def mention(self, ack: AsyncAck, event: Mapping[str, Any], client: AsyncWebClient) -> None:
+    async def mention(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
         """`@outreach …`, which works in threads, where slash commands do not."""
         await ack()
         line = from_slack(_CALLED.sub("", event.get("text", "")))
-        await self._converse(line, event, client, thread=event.get("thread_ts") or event["ts"])
+        await self._converse(line, event, thread=event.get("thread_ts") or event["ts"])
 
-    async def message(self, ack: AsyncAck, event: Mapping[str, Any], client: AsyncWebClient) -> None:
+    async def message(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
         """What somebody writes to the bot directly; anything else that is said is none of its business."""
         await ack()
         if event.get("channel_type") != "im" or event.get("bot_id") or event.get("subtype"):
             return
         line = from_slack(_CALLED.sub("", event.get("text", "")))
-        await self._converse(line, event, client, thread=event.get("thread_ts") or "")
+        await self._converse(line, event, thread=event.get("thread_ts") or "")
 
-    async def _converse(
-        self, line: str, event: Mapping[str, Any], client: AsyncWebClient, *, thread: str
-    ) -> None:
+    async def _converse(self, line: str, event: Mapping[str, Any], *, thread: str) -> None:
         with self._under_way():
             work = self._answer_to(line, event)
-            answer = await give(work, Thread(client, channel=event["channel"], thread_ts=thread))
+            answer = await give(work, Thread(self._slack, channel=event["channel"], thread_ts=thread))
             await self._dialogs.announce(answer, event["channel"])
 
     async def _answer_to(self, line: str, event: Mapping[str, Any]) -> Answer:
@@ -216,14 +211,14 @@ class Listeners:
         if event.get("bot_id"):
             person = replace(person, is_bot=True)
         line = await self._people.with_channels(line)
-        return _named(await self._acts.perform(line, person, channel=channel), channel, "")
+        return _named(await self._dispatcher.perform(line, person, channel=channel), channel, "")
 
-    async def joined(self, ack: AsyncAck, event: Mapping[str, Any], client: AsyncWebClient) -> None:
+    async def joined(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
         """The bot came into a channel: it says what it is good for, once."""
         await ack()
         with self._under_way():
             if event.get("user") == await self._people.own_id():
-                await Thread(client, channel=event["channel"]).say(Answer(card=GREETING))
+                await Thread(self._slack, channel=event["channel"]).say(Answer(card=GREETING))
 
     async def home(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
         """Somebody looks at the Home tab."""
@@ -256,7 +251,7 @@ class Listeners:
         """A form, however late: its line runs, and the modal shows the answer."""
         filled = filled_in(view)
         if filled is None:
-            return await self._strays.late(ack)
+            return await self._fallbacks.late(ack)
         if filled.errors:
             return await _refuse(ack, filled.errors)
         await ack(response_action="update", view=forms.answer(ON_ITS_WAY, channel=filled.channel))

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import structlog
-from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.commands.canned_replies import ON_ITS_WAY
 from bot.commands.context import CommandContexts
@@ -20,9 +19,9 @@ from bot.interactions import forms
 from bot.interactions.clicked_card import ClickedCard
 from bot.interactions.home import HomeTab
 from bot.interactions.responders import Thread
-from bot.slack.directory import NOT_ANSWERED, UserDirectory
+from bot.slack.directory import UserDirectory
 from bot.slack.manifest import LEAD_OF_ALERT, PAUSE_OF_ALERT
-from bot.slack.views import called
+from bot.slack.web_api import SlackError, WebApi
 from bot.store.interaction_store import Interaction
 from shared.api.errors import OutreachError
 from shared.api.events import Event, read_event
@@ -40,7 +39,7 @@ class ModalResponder:
 
     def __init__(
         self,
-        client: AsyncWebClient,
+        slack: WebApi,
         *,
         view: str,
         person: str,
@@ -48,7 +47,7 @@ class ModalResponder:
         told: Callable[[str, str], str],
         settling: float = 0.0,
     ) -> None:
-        self._client, self._view, self._person = client, view, person
+        self._slack, self._view, self._person = slack, view, person
         self._channel, self._told = channel, told
         self._settling = settling
 
@@ -59,24 +58,24 @@ class ModalResponder:
         """Show it; what changed something is told to the channel, too."""
         told = self._told(self._channel, answer.workspace)
         if answer.public and told:
-            await Thread(self._client, channel=told).say(answer)
+            await Thread(self._slack, channel=told).say(answer)
         await asyncio.sleep(self._settling)
         try:
             view = forms.answer(
                 answer.card, items=answer.items, picture=answer.picture, channel=self._channel
             )
-            await called(self._client, "views.update", view_id=self._view, view=view)
-        except NOT_ANSWERED as error:
+            await self._slack.call("views.update", view_id=self._view, view=view)
+        except SlackError as error:
             log.info("the modal is gone", error=str(error)[:100])
             if not answer.public:
-                await Thread(self._client, channel=self._person).say(answer)
+                await Thread(self._slack, channel=self._person).say(answer)
 
 
 class SilentResponder:
     """Home shows what came of it; only a refusal is said, to the person directly."""
 
-    def __init__(self, client: AsyncWebClient, *, person: str) -> None:
-        self._client, self._person = client, person
+    def __init__(self, slack: WebApi, *, person: str) -> None:
+        self._slack, self._person = slack, person
 
     async def working(self) -> None:
         """Home is painted anew in any case."""
@@ -84,7 +83,7 @@ class SilentResponder:
     async def say(self, answer: Answer) -> None:
         """What Home does not show."""
         if not answer.seen:
-            await Thread(self._client, channel=self._person).say(answer)
+            await Thread(self._slack, channel=self._person).say(answer)
 
 
 class Modals:
@@ -94,14 +93,14 @@ class Modals:
         self,
         contexts: CommandContexts,
         people: UserDirectory,
-        client: AsyncWebClient,
+        slack: WebApi,
         *,
         changed: Callable[[], None],
     ) -> None:
-        self._contexts, self._people, self._client, self._changed = contexts, people, client, changed
+        self._contexts, self._people, self._slack, self._changed = contexts, people, slack, changed
         self._interaction = Interaction(contexts.ledger.store)
         self._catalogue = WorkspaceCache(contexts)
-        self.home = HomeTab(contexts, people, client, catalogue=self._catalogue, links=self.links)
+        self.home = HomeTab(contexts, people, slack, catalogue=self._catalogue, links=self.links)
 
     def channel_for(self, channel: str, workspace: str = "") -> str:
         """Where it is told what changed: where it was asked for, else the workspace's alert channel."""
@@ -119,19 +118,19 @@ class Modals:
         """What somebody changed in a conversation with the bot alone is told to the others, too."""
         shared = self.channel_for(channel, answer.workspace)
         if answer.public and shared and shared != channel:
-            await Thread(self._client, channel=shared).say(answer)
+            await Thread(self._slack, channel=shared).say(answer)
 
     async def open_form(self, line: str, trigger: str, *, channel: str) -> None:
         """A command's empty form: `pause`, or `pause @acme`."""
         verb, _, name = line.partition(" @")
         view = forms.form(verb, self._asked(channel, name))
-        await called(self._client, "views.open", trigger_id=trigger, view=view)
+        await self._slack.call("views.open", trigger_id=trigger, view=view)
 
     async def change_workspace(self, view: Mapping[str, Any], name: str) -> None:
         """The same form for another workspace; what does not depend on it stays filled in."""
         if verb := forms.verb_of(view):
             changed = forms.form(verb, self._asked(forms.channel_of(view), name))
-            await called(self._client, "views.update", view_id=view["id"], hash=view["hash"], view=changed)
+            await self._slack.call("views.update", view_id=view["id"], hash=view["hash"], view=changed)
 
     def _asked(self, channel: str, name: str) -> forms.Asked:
         names = tuple(self._contexts.settings.workspaces)
@@ -143,13 +142,13 @@ class Modals:
     async def open_answer(self, trigger: str, *, person: str, channel: str) -> ModalResponder:
         """A modal that says that the answer is on its way."""
         view = forms.answer(ON_ITS_WAY, channel=channel)
-        opened = await called(self._client, "views.open", trigger_id=trigger, view=view)
+        opened = await self._slack.call("views.open", trigger_id=trigger, view=view)
         return self.modal(str(opened["view"]["id"]), person=person, channel=channel)
 
     def modal(self, view: str, *, person: str, channel: str, settling: float = 0.0) -> ModalResponder:
         """A modal that is open already; `settling`: seconds that Slack is given to draw it anew first."""
         return ModalResponder(
-            self._client,
+            self._slack,
             view=view,
             person=person,
             channel=channel,
@@ -165,7 +164,7 @@ class Modals:
 
     async def refuse(self, card: Card, trigger: str, *, channel: str) -> None:
         """In the place of a form that the person may not fill in."""
-        await called(self._client, "views.open", trigger_id=trigger, view=forms.answer(card, channel=channel))
+        await self._slack.call("views.open", trigger_id=trigger, view=forms.answer(card, channel=channel))
 
     async def say_quietly(self, answer: Answer, trigger: str, *, person: str) -> None:
         """In a modal of its own, where the trigger still counts; else it is left unsaid."""
@@ -174,7 +173,7 @@ class Modals:
         try:
             modal = await self.open_answer(trigger, person=person, channel="")
             await modal.say(answer)
-        except NOT_ANSWERED as error:
+        except SlackError as error:
             log.info("nothing could be said", error=str(error)[:100])
 
     async def line_of_shortcut(self, wanted: str, channel: str, ts: str) -> str:

@@ -7,23 +7,20 @@ more, the answer is a message to the person alone.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable
 from typing import Any, Protocol
 
 import structlog
 from slack_bolt.async_app import AsyncRespond
-from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.blockkit import card_blocks, card_list
 from bot.blockkit.card_blocks import Message
 from bot.commands.dispatch import Answer, failure
-from bot.slack.directory import NOT_ANSWERED
-from bot.telemetry import metrics
+from bot.slack.web_api import SlackError, WebApi, respond_to
 from shared.domain.card import Card
 
 PATIENCE = 1.5
 """Seconds after which somebody is told that the answer takes longer."""
-TRIES = 3
 QUIET = {"unfurl_links": False, "unfurl_media": False}
 
 log = structlog.get_logger("replying")
@@ -89,7 +86,7 @@ class Address:
     def __init__(
         self,
         respond: AsyncRespond,
-        client: AsyncWebClient,
+        slack: WebApi,
         *,
         person: str,
         channel: str,
@@ -97,7 +94,7 @@ class Address:
         settling: bool = False,
         clicked: Clicked | None = None,
     ) -> None:
-        self._respond, self._client = respond, client
+        self._respond, self._slack = respond, slack
         self._person, self._channel = person, channel
         self._ephemeral, self._settling, self._clicked = ephemeral, settling, clicked
         self._announced = self._lent = False
@@ -111,7 +108,9 @@ class Address:
 
     async def _put(self, message: Message, *, over: bool) -> bool:
         how: dict[str, Any] = {"replace_original": over} | ({} if over else {"response_type": "ephemeral"})
-        return await self._post({"text": message.text, "blocks": message.blocks, **QUIET, **how})
+        return await respond_to(
+            self._respond, {"text": message.text, "blocks": message.blocks, **QUIET, **how}
+        )
 
     async def say(self, answer: Answer) -> None:
         """A question that was clicked goes with its answer; the card that was clicked stays."""
@@ -120,7 +119,7 @@ class Address:
         own = self._announced or (self._ephemeral and answer.settles)
         silent = answer.seen and (own or bool(self._clicked and await self._clicked.is_kept()))
         if own and (silent or answer.public):
-            await self._post({"delete_original": True})
+            await respond_to(self._respond, {"delete_original": True})
         if silent:
             return
         if answer.public:
@@ -129,49 +128,29 @@ class Address:
             await self._send(drawn(answer), response_type="ephemeral", replace_original=own)
 
     async def _send(self, message: Message, **how: Any) -> None:
-        taken = await self._post({"text": message.text, "blocks": message.blocks, **QUIET, **how})
+        taken = await respond_to(
+            self._respond, {"text": message.text, "blocks": message.blocks, **QUIET, **how}
+        )
         if not taken:
             await self._directly(message, public=how["response_type"] == "in_channel")
 
-    async def _post(self, body: Mapping[str, Any]) -> bool:
-        for attempt in range(TRIES):
-            try:
-                answer = await self._respond(**body)
-            except NOT_ANSWERED as error:
-                log.warning("no response address", error=type(error).__name__)
-                return False
-            if answer.status_code == 200:
-                return True
-            if answer.status_code not in {429, 500, 502, 503}:
-                log.warning("response address refused", status=answer.status_code, body=answer.body[:100])
-                return False
-            await asyncio.sleep(_wait(answer.headers, attempt))
-        return False
-
     async def _directly(self, message: Message, *, public: bool) -> None:
         """Where the address takes nothing any more."""
-        body = {"channel": self._channel, "text": message.text, "blocks": message.blocks}
+        body: dict[str, Any] = {"channel": self._channel, "text": message.text, "blocks": message.blocks}
         method = "chat.postMessage" if public else "chat.postEphemeral"
         if not public:
             body["user"] = self._person
         try:
-            await _call(self._client, method, body)
-        except NOT_ANSWERED as error:
+            await self._slack.call(method, retry=True, **body)
+        except SlackError as error:
             log.warning("an answer was lost", error=str(error)[:200], person=self._person)
-
-
-def _wait(headers: Mapping[str, str], attempt: int) -> float:
-    try:
-        return min(10.0, float(headers.get("retry-after") or headers.get("Retry-After") or 2**attempt))
-    except ValueError:
-        return 1.0
 
 
 class Thread:
     """The thread of a mention, or a conversation with the bot."""
 
-    def __init__(self, client: AsyncWebClient, *, channel: str, thread_ts: str = "") -> None:
-        self._client, self._channel, self._thread = client, channel, thread_ts
+    def __init__(self, slack: WebApi, *, channel: str, thread_ts: str = "") -> None:
+        self._slack, self._channel, self._thread = slack, channel, thread_ts
         self._ts = ""
 
     async def working(self) -> None:
@@ -188,20 +167,7 @@ class Thread:
         if self._thread and method != "chat.update":
             body["thread_ts"] = self._thread
         try:
-            return str((await _call(self._client, method, body))["ts"])
-        except NOT_ANSWERED as error:
+            return str((await self._slack.call(method, retry=True, **body))["ts"])
+        except SlackError as error:
             log.warning("an answer was lost", error=str(error)[:200], channel=self._channel)
             return ""
-
-
-async def _call(client: AsyncWebClient, method: str, body: Mapping[str, Any]) -> Any:
-    """Once more after a 429, when Slack says to."""
-    metrics.SLACK_CALLS.labels(method).inc()
-    try:
-        return await client.api_call(method, json=dict(body))
-    except NOT_ANSWERED as error:
-        response = getattr(error, "response", None)
-        if getattr(response, "status_code", 0) != 429:
-            raise
-        await asyncio.sleep(_wait(getattr(response, "headers", {}), 0))
-    return await client.api_call(method, json=dict(body))

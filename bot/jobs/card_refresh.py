@@ -16,6 +16,7 @@ import structlog
 
 from bot.alerts import kinds, recovery, rendering
 from bot.commands.context import CommandContexts
+from bot.runtime.wakeup import Wakeup
 from bot.store import Ledger
 from bot.store.alerts.subjects import NAME, AlertSubject
 from shared.api.errors import OutreachError
@@ -32,42 +33,39 @@ WEEK = 7 * 86_400.0
 Yesterday = Callable[[str, datetime], Awaitable[Mapping[str, tuple[float | None, float | None]]]]
 """Workspace and moment to health and limit by address, as far as the history has them."""
 
-log = structlog.get_logger("surroundings")
+log = structlog.get_logger("card_refresh")
 
 
 class CardRefresher:
-    """`run` until cancelled; `soon` when something was changed here."""
+    """`run` until cancelled; `soon` is set when something was changed here."""
 
-    def __init__(self, ledger: Ledger, contexts: CommandContexts, *, yesterday: Yesterday) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        contexts: CommandContexts,
+        *,
+        yesterday: Yesterday,
+        soon: Wakeup,
+        planned: Callable[[], None],
+    ) -> None:
         self._ledger, self._contexts, self._yesterday = ledger, contexts, yesterday
-        self.planned: Callable[[], None] = lambda: None
-        self._asked = asyncio.Event()
-
-    def soon(self) -> None:
-        """Look now."""
-        self._asked.set()
+        self._soon, self._planned = soon, planned
 
     async def run(self) -> None:
-        """Look again and again."""
+        """Compare every workspace's cards with the service, again and again."""
         while True:
             for workspace in self._contexts.clients:
                 await self._try(workspace)
             await asyncio.sleep(LEAST)
-            try:
-                # wait_for would swallow a cancellation that follows `soon`
-                async with asyncio.timeout(EVERY - LEAST):
-                    await self._asked.wait()
-            except TimeoutError:
-                continue
-            self._asked.clear()
+            await self._soon.wait(EVERY - LEAST)
 
     async def _try(self, workspace: str) -> None:
         try:
-            await self.look(workspace)
+            await self.refresh(workspace)
         except (OutreachError, RecordsUnavailable) as error:
-            log.warning("not looked", workspace=workspace, error=type(error).__name__)
+            log.warning("cards not refreshed", workspace=workspace, error=type(error).__name__)
 
-    async def look(self, workspace: str) -> None:
+    async def refresh(self, workspace: str) -> None:
         """Compare the open cards of a workspace with the service. Raises `OutreachError`, `RecordsUnavailable`."""
         open_ = await self._ledger.watched(workspace)
         interested = [one for one in open_ if one.kind == kinds.INTERESTED]
@@ -81,11 +79,11 @@ class CardRefresher:
         if domains:
             inboxes = await client.list_inboxes()
             for one in domains:
-                changed |= await self._look_at_domain(workspace, one, inboxes)
+                changed |= await self._refresh_domain(workspace, one, inboxes)
         if changed:
-            self.planned()
+            self._planned()
 
-    async def _look_at_domain(self, workspace: str, one: AlertSubject, inboxes: Sequence[Inbox]) -> bool:
+    async def _refresh_domain(self, workspace: str, one: AlertSubject, inboxes: Sequence[Inbox]) -> bool:
         since = one.received_at - WEEK
         counts, names = await self._ledger.told_of(workspace, one.domain, since=since)
         before = json.loads(one.standing or "{}")

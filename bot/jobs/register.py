@@ -1,42 +1,68 @@
-"""What alerts do over time, hung into the clock: reminders, spikes, digests, and looks at what cards are about."""
+"""Everything that is done at intervals, and the histories that some of it reads."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime
 
 import structlog
 
 from bot.commands.context import CommandContexts
-from bot.jobs import digests, reminders, spikes
+from bot.jobs import digests, history_sampler, reconcile, reminders, spikes
+from bot.jobs.auto_resume import AutoResume
 from bot.jobs.digests import Digests
+from bot.jobs.history_sampler import HistorySampler
+from bot.jobs.reconcile import Reconciler
 from bot.jobs.reminders import Reminders
-from bot.jobs.scheduler import JobScheduler
+from bot.jobs.scheduler import TIMER_SECONDS, JobScheduler, Timers
 from bot.jobs.spikes import SpikeWatch
+from bot.runtime.wakeup import DeliverySignals
 from bot.slack.chart_uploads import ChartUploads
 from bot.store import Ledger
+from bot.store.queue import retention
 from shared.history import History, HistoryUnavailable
 
-log = structlog.get_logger("upkeep")
+REVIVE_SECONDS = 60.0
+PRUNE_SECONDS = 3600.0
+MOST_PORTIONS = 1000
+
+log = structlog.get_logger("jobs")
 
 
-def hang(
-    clockwork: JobScheduler,
+def add_jobs(
+    scheduler: JobScheduler,
     ledger: Ledger,
     contexts: CommandContexts,
-    pictures: ChartUploads,
+    charts: ChartUploads,
     *,
-    planned: Callable[[], None],
+    histories: Mapping[str, History],
+    signals: DeliverySignals,
 ) -> None:
-    """Have the clock ring what is done at intervals."""
-    settings = contexts.settings
+    """Schedule every job."""
+    settings, planned = contexts.settings, signals.changed
+    timers = Timers(ledger, {"resume": AutoResume(ledger, contexts, planned=planned)})
+    scheduler.every(TIMER_SECONDS, timers.fire, name="timers")
     nudging = Reminders(ledger, settings.alert_policy, settings.routes, planned=planned)
-    clockwork.every(reminders.EVERY, nudging.sweep, name="reminders")
+    scheduler.every(reminders.EVERY, nudging.sweep, name="reminders")
     watch = SpikeWatch(ledger, contexts, settings.alert_policy.spike, settings.routes, planned=planned)
-    clockwork.every(spikes.EVERY, watch.look, name="spikes")
-    giving = Digests(ledger, contexts, pictures, planned=planned)
-    clockwork.every(digests.EVERY, giving.give, name="digests", at_once=True)
+    scheduler.every(spikes.EVERY, watch.look, name="spikes")
+    giving = Digests(ledger, contexts, charts, planned=planned)
+    scheduler.every(digests.EVERY, giving.give, name="digests", at_once=True)
+    reconciler = Reconciler(ledger, contexts, found=signals.stored)
+    scheduler.every(reconcile.EVERY, reconciler.look, name="reconcile", at_once=True)
+    sampler = HistorySampler(contexts, histories)
+    scheduler.every(history_sampler.EVERY, sampler.keep, name="history")
+    scheduler.every(REVIVE_SECONDS, ledger.revive, name="revive")
+    scheduler.every(PRUNE_SECONDS, lambda: _prune(ledger), name="retention")
+
+
+async def _prune(ledger: Ledger) -> None:
+    for _portion in range(MOST_PORTIONS):
+        if not (await ledger.prune(bodies_after=retention.BODIES, hashes_after=retention.HASHES)).more:
+            return
+        await asyncio.sleep(0.1)  # the intake goes first
 
 
 @asynccontextmanager

@@ -7,16 +7,12 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-import aiohttp
 import structlog
-from slack_sdk.errors import SlackApiError, SlackClientError
-from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.blockkit.elements import Block
-from bot.telemetry import metrics
+from bot.slack.web_api import SlackError, WebApi
 from shared.domain.card import Card, Chart
 
-TIMEOUT = 10.0
 REFUSED_FOR = 600.0
 """Seconds after a refusal until an upload is tried again."""
 
@@ -26,8 +22,8 @@ log = structlog.get_logger("pictures")
 class ChartUploads:
     """`illustrate` a card."""
 
-    def __init__(self, client: AsyncWebClient, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._client, self._clock = client, clock
+    def __init__(self, slack: WebApi, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._slack, self._clock = slack, clock
         self._not_before = 0.0
 
     async def illustrate(self, card: Card) -> tuple[Card, Block | None]:
@@ -46,17 +42,12 @@ class ChartUploads:
 
         try:
             content = await asyncio.to_thread(charts.picture, chart)
-            metrics.SLACK_CALLS.labels("files.completeUploadExternal").inc()
-            answer = await asyncio.wait_for(
-                self._client.files_upload_v2(filename="chart.png", content=content, title=chart.title),
-                TIMEOUT,
-            )
-            address = str(answer["files"][0]["url_private"])
-        except (SlackApiError, SlackClientError, aiohttp.ClientError, TimeoutError, OSError) as error:
-            log.warning("no picture", error=type(error).__name__)
+            address = await self._slack.upload("chart.png", content, title=chart.title)
+        except (SlackError, OSError) as error:
+            log.warning("chart not uploaded", error=str(error))
             self._not_before = self._clock() + REFUSED_FOR
             return None
-        except (KeyError, IndexError, TypeError) as error:
-            log.warning("no picture", error=f"the upload's answer names no address: {type(error).__name__}")
+        if not address:
+            log.warning("chart not uploaded", error="Slack's answer names no address")
             return None
         return {"type": "image", "slack_file": {"url": address}, "alt_text": charts.alt_text(chart)[:2000]}

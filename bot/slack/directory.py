@@ -9,13 +9,10 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
-import aiohttp
 import structlog
-from slack_sdk.errors import SlackApiError, SlackClientError
-from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.slack.permissions import Organization, Person
-from bot.telemetry import metrics
+from bot.slack.web_api import SlackError, WebApi
 from shared.settings import MEMBERS
 
 KEPT, BELIEVED = 600.0, 3600.0
@@ -26,7 +23,6 @@ GONE = frozenset({"user_not_found", "user_not_visible", "users_not_found", "no_s
 """Slack's words for somebody, or a group, that is not there any more."""
 MOST, PAGES = 5_000, 20
 TIMEOUT = 5
-NOT_ANSWERED = (SlackApiError, SlackClientError, aiohttp.ClientError, TimeoutError, OSError)
 _NAMING = frozenset({"subscribe", "unsubscribe", "subscriptions", "digest"})
 """The commands that name channels; elsewhere a `#` may belong to a sequence's name."""
 _NAMED = re.compile(r"(?<![\w<&])#([^\s#<>&,|\"]{1,80})")
@@ -40,12 +36,12 @@ class UserDirectory:
 
     def __init__(
         self,
-        client: AsyncWebClient,
+        slack: WebApi,
         *,
         groups: Iterable[str] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._client, self._clock = client, clock
+        self._slack, self._clock = slack, clock
         self._groups = tuple(groups)
         self._kept: dict[tuple[str, str], tuple[float, Any]] = {}
         self._home = Organization()
@@ -70,9 +66,9 @@ class UserDirectory:
             return cast("T", known)
         try:
             known = await asyncio.wait_for(how(), TIMEOUT)
-        except NOT_ANSWERED as error:
-            log.warning("not told by Slack", kind=kind, key=key, error=type(error).__name__)
-            if age >= BELIEVED or (isinstance(error, SlackApiError) and error.response.get("error") in GONE):
+        except (SlackError, TimeoutError) as error:
+            log.warning("Slack did not answer", kind=kind, key=key, error=str(error))
+            if age >= BELIEVED or (isinstance(error, SlackError) and error.code in GONE):
                 self._kept.pop((kind, key), None)
                 return None
             return cast("T | None", known)
@@ -86,23 +82,21 @@ class UserDirectory:
         return await self._ask("self", "", self._self) or ""
 
     async def _self(self) -> str:
-        return str((await self._call("auth.test")).get("user_id") or "")
+        return str((await self._slack.read("auth.test")).get("user_id") or "")
 
     async def _person(self, user: str) -> Person:
         if not self._home.team:
-            own = await self._call("auth.test")
+            own = await self._slack.read("auth.test")
             self._home = Organization(
                 team=str(own.get("team_id") or ""), enterprise=str(own.get("enterprise_id") or "")
             )
-        told = (await self._call("users.info", user=user)).get("user") or {}
+        told = (await self._slack.read("users.info", user=user)).get("user") or {}
         return Person.from_user({**told, "id": user}, home=self._home)
 
     async def _members(self, group: str) -> frozenset[str]:
-        return frozenset((await self._call("usergroups.users.list", usergroup=group)).get("users") or ())
-
-    async def _call(self, method: str, **query: Any) -> Any:
-        metrics.SLACK_CALLS.labels(method).inc()
-        return await self._client.api_call(method, http_verb="GET", params=query)
+        return frozenset(
+            (await self._slack.read("usergroups.users.list", usergroup=group)).get("users") or ()
+        )
 
     async def with_channels(self, line: str) -> str:
         """The line with every `#name` that is a channel written as Slack writes it when it knows the id."""
@@ -115,7 +109,7 @@ class UserDirectory:
         found: dict[str, str] = {}
         query: dict[str, Any] = {"limit": 1000, "types": "public_channel,private_channel"}
         for _page in range(PAGES):
-            answer = await self._call("conversations.list", exclude_archived="true", **query)
+            answer = await self._slack.read("conversations.list", exclude_archived="true", **query)
             found |= {str(one["name"]).lower(): str(one["id"]) for one in answer.get("channels") or ()}
             query["cursor"] = (answer.get("response_metadata") or {}).get("next_cursor")
             if not query["cursor"]:
@@ -128,7 +122,7 @@ class UserDirectory:
         return found or ""
 
     async def _channel(self, channel: str) -> str:
-        told = (await self._call("conversations.info", channel=channel)).get("channel") or {}
+        told = (await self._slack.read("conversations.info", channel=channel)).get("channel") or {}
         return str(told.get("name") or "")
 
     async def permalink(self, channel: str, ts: str) -> str:
@@ -136,7 +130,7 @@ class UserDirectory:
         return await self._ask("link", f"{channel} {ts}", lambda: self._permalink(channel, ts)) or ""
 
     async def _permalink(self, channel: str, ts: str) -> str:
-        told = await self._call("chat.getPermalink", channel=channel, message_ts=ts)
+        told = await self._slack.read("chat.getPermalink", channel=channel, message_ts=ts)
         return str(told.get("permalink") or "")
 
     async def said_of(self, who: str) -> str:
@@ -161,5 +155,5 @@ class UserDirectory:
         return f"@{(await self.find(who)).name}"
 
     async def _handles(self) -> dict[str, str]:
-        answer = await self._call("usergroups.list")
+        answer = await self._slack.read("usergroups.list")
         return {str(one["id"]): str(one.get("handle") or one["id"]) for one in answer.get("usergroups") or ()}

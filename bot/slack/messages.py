@@ -6,18 +6,13 @@ was sent, a refusal and a 429 say no; a timeout, a cut connection, a 5xx and `in
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Mapping
 from typing import Any
 
-import aiohttp
-from slack_sdk.errors import SlackApiError, SlackClientError
-from slack_sdk.web.async_client import AsyncWebClient
-
 from bot.blockkit.card_blocks import Message
+from bot.slack.web_api import SlackError, WebApi
 from bot.store.queue.outcomes import Absent, ChannelRefused, NotSent, Outcome, Sent, Unknown, Unpostable
-from bot.telemetry import metrics
 
 EVENT_TYPE = "outreach_alert"
 PAGES = 20
@@ -66,8 +61,8 @@ _FORM = {
 class MessageSender:
     """Posts, repaints and looks for messages."""
 
-    def __init__(self, client: AsyncWebClient, *, timeout: float = 8.0) -> None:
-        self._client = client
+    def __init__(self, slack: WebApi, *, timeout: float = 8.0) -> None:
+        self._slack = slack
         self._timeout = timeout
         """Seconds for a call."""
 
@@ -106,20 +101,16 @@ class MessageSender:
         if left < self._timeout / 2:  # begun now, it would be cut off while Slack works on it
             return NotSent(after=0.0)
         try:
-            answer = await self._call("chat.postMessage", call, seconds=left)
-        except (SlackApiError, SlackClientError, aiohttp.ClientError, TimeoutError, OSError) as error:
-            return judge(error)
+            answer = await self._slack.call("chat.postMessage", seconds=left, **call)
+        except SlackError as error:
+            return outcome_of(error)
         return Sent(ts=str(answer["ts"]))
-
-    async def _call(self, method: str, arguments: Mapping[str, Any], *, seconds: float) -> Any:
-        metrics.SLACK_CALLS.labels(method).inc()
-        return await asyncio.wait_for(self._client.api_call(method, json=dict(arguments)), seconds)
 
     async def repaint(
         self, channel: str, ts: str, message: Message, *, payload: Mapping[str, Any]
     ) -> Outcome:
         """Draw a message anew; what can no longer be changed counts as done."""
-        call = {
+        call: dict[str, Any] = {
             "channel": channel,
             "ts": ts,
             "text": message.text,
@@ -127,9 +118,9 @@ class MessageSender:
             "metadata": {"event_type": EVENT_TYPE, "event_payload": dict(payload)},
         }
         try:
-            await self._call("chat.update", call, seconds=self._timeout)
-        except (SlackApiError, SlackClientError, aiohttp.ClientError, TimeoutError, OSError) as error:
-            outcome = judge(error)
+            await self._slack.call("chat.update", seconds=self._timeout, **call)
+        except SlackError as error:
+            outcome = outcome_of(error)
             return Sent(ts=ts) if isinstance(outcome, Unpostable) else outcome
         return Sent(ts=ts)
 
@@ -141,8 +132,8 @@ class MessageSender:
             if thread_ts:
                 return await self._search("conversations.replies", {**query, "ts": thread_ts}, key)
             return await self._search("conversations.history", query, key)
-        except (SlackApiError, SlackClientError, aiohttp.ClientError, TimeoutError, OSError) as error:
-            outcome = judge(error)
+        except SlackError as error:
+            outcome = outcome_of(error)
         if thread_ts and isinstance(outcome, Unpostable) and outcome.error in _THREAD:
             return await self.find(channel, key, since=since)  # where `post` goes when the thread is gone
         if isinstance(outcome, ChannelRefused | Unpostable):
@@ -155,10 +146,7 @@ class MessageSender:
 
     async def _search(self, method: str, query: dict[str, Any], key: str) -> Outcome:
         for _page in range(PAGES):
-            metrics.SLACK_CALLS.labels(method).inc()
-            answer = await asyncio.wait_for(
-                self._client.api_call(method, http_verb="GET", params=query), self._timeout
-            )
+            answer = await self._slack.read(method, seconds=self._timeout, **query)
             for message in answer.get("messages") or ():
                 if _key(message) == key:
                     return Sent(ts=str(message["ts"]))
@@ -175,36 +163,19 @@ def _key(message: Mapping[str, Any]) -> object:
     return payload.get("key") if metadata.get("event_type") == EVENT_TYPE else None
 
 
-def judge(error: BaseException) -> Outcome:
-    """What an exception of the SDK or of the connection says about the message."""
-    if isinstance(error, SlackApiError):
-        return _refusal(error)
-    if isinstance(error, aiohttp.ClientConnectorError):
+def outcome_of(error: SlackError) -> Outcome:
+    """What a failed call says about the message."""
+    if not error.sent:
         return NotSent(after=2.0, error="Slack cannot be reached")
-    return Unknown(error=type(error).__name__)
-
-
-def _refusal(error: SlackApiError) -> Outcome:
-    status = int(getattr(error.response, "status_code", 0) or getattr(error.response, "status", 0))
-    code = _code(error.response)
-    if status == 429 or code in {"ratelimited", "rate_limited"}:
-        metrics.SLACK_THROTTLED.inc()
-        return NotSent(after=_retry_after(error.response), error="ratelimited")
-    if status >= 500 or not code or code in _UNKNOWN:
-        return Unknown(error=code or f"HTTP {status}", answered=bool(code) or status not in _GATEWAY)
-    if code in _CHANNEL | _TOKEN:
-        return ChannelRefused(error=code)
-    return Unpostable(error=code)
-
-
-def _code(response: Any) -> str:
-    data = getattr(response, "data", None)
-    return str(data.get("error") or "") if isinstance(data, dict) else ""
-
-
-def _retry_after(response: Any) -> float:
-    headers = getattr(response, "headers", None) or {}
-    try:
-        return min(3600.0, max(0.1, float(headers.get("Retry-After", 1))))
-    except ValueError:
-        return 1.0
+    if error.retry_after is not None:
+        return NotSent(after=error.retry_after, error="ratelimited")
+    if not error.status:
+        return Unknown(error=error.code)
+    if error.status >= 500 or not error.code or error.code in _UNKNOWN:
+        return Unknown(
+            error=error.code or f"HTTP {error.status}",
+            answered=bool(error.code) or error.status not in _GATEWAY,
+        )
+    return (
+        ChannelRefused(error=error.code) if error.code in _CHANNEL | _TOKEN else Unpostable(error=error.code)
+    )

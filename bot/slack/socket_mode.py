@@ -23,13 +23,13 @@ import aiohttp
 import structlog
 from slack_bolt.adapter.socket_mode.async_internals import run_async_bolt_app, send_async_response
 from slack_bolt.async_app import AsyncApp
-from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.errors import SlackClientError
 from slack_sdk.socket_mode.aiohttp import SocketModeClient
 from slack_sdk.socket_mode.async_client import AsyncBaseSocketModeClient
 from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.telemetry import metrics
+from bot.slack.web_api import SlackError, WebApi
 
 log = structlog.get_logger("socket_mode")
 _silent = logging.getLogger("bot.slack.socket_mode.sdk")
@@ -89,13 +89,13 @@ class SocketMode:
         self,
         app: AsyncApp,
         app_token: str,
-        web_client: AsyncWebClient,
+        slack: WebApi,
         *,
-        patience: SocketTimeouts | None = None,
+        timeouts: SocketTimeouts | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._app, self._app_token, self._web = app, app_token, web_client
-        self._patience, self._clock = patience or SocketTimeouts(), clock
+        self._app, self._app_token, self._slack = app, app_token, slack
+        self._timeouts, self._clock = timeouts or SocketTimeouts(), clock
         self._connection: Connection | None = None
         self._since: float | None = None
         self._heard: float | None = None
@@ -130,11 +130,11 @@ class SocketMode:
                 began = self._clock()
                 await self._connection.ended.wait()
                 self._lost(self._connection.end)
-                if self._clock() - began < self._patience.first_wait:
-                    await asyncio.sleep(self._patience.first_wait)
+                if self._clock() - began < self._timeouts.first_wait:
+                    await asyncio.sleep(self._timeouts.first_wait)
         finally:
             if self._connection:
-                await self._connection.finish(self._patience.farewell)
+                await self._connection.finish(self._timeouts.farewell)
 
     def _lost(self, why: str) -> None:
         self._trouble, self._last, self._since = why, why, None
@@ -142,40 +142,38 @@ class SocketMode:
 
     async def _renew(self) -> None:
         """Build the next connection, however long that takes; the one before ends afterwards, so that none is missed."""
-        old, wait = self._connection, self._patience.first_wait
+        old, wait = self._connection, self._timeouts.first_wait
         while True:
             try:
                 self._connection = await self._connect()
                 break
-            except (SlackApiError, SlackClientError, aiohttp.ClientError, TimeoutError, OSError) as error:
-                self._lost(_told(error))
+            except (SlackError, SlackClientError, aiohttp.ClientError, TimeoutError, OSError) as error:
+                self._lost(_reason(error))
             if old:
-                await old.finish(self._patience.farewell)
+                await old.finish(self._timeouts.farewell)
                 old = self._connection = None
             await asyncio.sleep(wait)
-            wait = min(self._patience.longest_wait, wait * 2)
+            wait = min(self._timeouts.longest_wait, wait * 2)
         if old:
-            await old.finish(self._patience.farewell)
+            await old.finish(self._timeouts.farewell)
 
     async def _connect(self) -> Connection:
         """A connection that Slack has greeted. Raises what Slack, the network or our patience say against it."""
-        address = await asyncio.wait_for(self._ticket(), self._patience.connect)
+        ticket = await self._slack.call(
+            "apps.connections.open", seconds=self._timeouts.connect, token=self._app_token
+        )
         async with self._unfinished() as connection:
-            connection.wss_uri = address
-            await asyncio.wait_for(self._greeted(connection), self._patience.connect)
+            connection.wss_uri = str(ticket["url"])
+            await asyncio.wait_for(self._greeted(connection), self._timeouts.connect)
         self._built += 1
         self._since, self._trouble = self._clock(), ""
         log.info("socket mode connected", times=self._built)
         return connection
 
-    async def _ticket(self) -> str:
-        metrics.SLACK_CALLS.labels("apps.connections.open").inc()
-        return str((await self._web.apps_connections_open(app_token=self._app_token))["url"])
-
     @asynccontextmanager
     async def _unfinished(self) -> AsyncIterator[Connection]:
         """A new client, whose tasks end with it if anything goes wrong before it is ours."""
-        connection = Connection(self._app_token, self._web, ping=self._patience.ping)
+        connection = Connection(self._app_token, self._slack.client, ping=self._timeouts.ping)
         try:
             yield connection
         except BaseException:
@@ -206,7 +204,7 @@ class SocketMode:
             client.idle.set()
 
 
-def _told(error: BaseException) -> str:
-    if isinstance(error, SlackApiError):
-        return f"refused: {error.response.get('error', 'no reason given')}"
-    return f"cannot be reached: {type(error).__name__}"
+def _reason(error: BaseException) -> str:
+    if isinstance(error, SlackError) and error.status:
+        return f"refused: {error.code}"
+    return f"cannot be reached: {getattr(error, 'code', type(error).__name__)}"

@@ -98,7 +98,7 @@ class House:
         assert self.bot is not None
         again = sa.update(lanes).where(lanes.c.channel == channel).values(due_at=0.0)
         await self.bot.ledger.store.write(lambda connection: connection.execute(again))
-        self.bot.courier.wake()
+        self.bot.signals.changed()
 
     async def get(self, path: str) -> tuple[int, str]:
         async with self.http.get(f"{self.url}{path}") as answer:
@@ -175,12 +175,12 @@ async def open_house(folder: Path, *, database: str = "", **environ: str) -> Asy
 
 @contextlib.asynccontextmanager
 async def bot_inside(
-    house: House, *, pace: LeaseTimings | None = None, patience: SocketTimeouts | None = None
+    house: House, *, pace: LeaseTimings | None = None, timeouts: SocketTimeouts | None = None
 ) -> AsyncIterator[Bot]:
     """The bot in this process, behind its real server."""
     settings = shared_settings.load(environ=house.environ)
     listener = socket.create_server(("127.0.0.1", house.port), backlog=512)
-    async with open_bot(settings, pace=pace, patience=patience) as bot:
+    async with open_bot(settings, pace=pace, timeouts=timeouts) as bot:
         server = Server(server_config(bot.web))
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         try:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from bot.delivery.worker import careful
+from bot.delivery.worker import isolated
 from bot.store import Ledger, open_ledger
 from bot.store.db import schema
 from bot.store.queue.deliveries import Arrival, Decision, PendingDelivery, PlannedPost
@@ -188,6 +188,6 @@ async def test_a_delivery_that_the_bot_stumbles_over_is_kept_and_stops_no_other(
     bodies = [b"[]", b'{"event":"lead.replied"}']
     batch = [Arrival(workspace="default", body=body, at=1.0) for body in bodies]
     await ledger.store_batch(batch, number=1)
-    decided = await ledger.route(careful(stumbling))
+    decided = await ledger.route(isolated(stumbling))
     assert [decision.problem != "" for _, decision in decided] == [True, False]
-    assert await ledger.route(careful(stumbling)) == []
+    assert await ledger.route(isolated(stumbling)) == []

@@ -87,7 +87,7 @@ async def test_a_message_that_slack_will_not_have_is_a_dead_letter_and_harms_no_
     await until(dead)
     assert house.bot is not None
     assert await house.bot.ledger.revive() == 1
-    house.bot.courier.wake()
+    house.bot.signals.changed()
     assert set((await house.until_posted(2)).values()) == {1}
 
 

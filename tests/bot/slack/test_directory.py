@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
-from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.slack.directory import UserDirectory
+from bot.slack.web_api import open_web_api
 
 Slack = Callable[[dict[str, Any]], AbstractAsyncContextManager[UserDirectory]]
 
@@ -27,8 +27,11 @@ def slack() -> Slack:
 
         application = web.Application()
         application.router.add_route("*", "/api/{method}", answered)
-        async with TestServer(application) as server:
-            yield UserDirectory(AsyncWebClient(token="xoxb-1", base_url=str(server.make_url("/api/"))))
+        async with (
+            TestServer(application) as server,
+            open_web_api("xoxb-1", base_url=str(server.make_url("/api/"))) as slack,
+        ):
+            yield UserDirectory(slack)
 
     return answering
 

@@ -7,12 +7,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import pytest
-from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.blockkit.card_blocks import Message
 from bot.slack.messages import EVENT_TYPE, PAGE, PAGES, MessageSender
+from bot.slack.web_api import open_web_api
 from bot.store.queue.outcomes import Absent, NotSent, Sent, Unknown, Unpostable
 from sandbox.slack.state import seed
 from tests.bot.harness import CHANNEL, House, open_house
@@ -30,9 +29,8 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
 @pytest.fixture
 async def messenger(house: House) -> AsyncIterator[MessageSender]:
     token, base = house.environ["SLACK_BOT_TOKEN"], house.environ["SLACK_API_URL"]
-    async with aiohttp.ClientSession() as session:
-        client = AsyncWebClient(token=token, session=session, base_url=base, retry_handlers=[])
-        yield MessageSender(client, timeout=5.0)
+    async with open_web_api(token, base_url=base) as slack:
+        yield MessageSender(slack, timeout=5.0)
 
 
 async def say(messenger: MessageSender, key: str, *, seconds: float = 5.0, thread_ts: str = "") -> Any:

@@ -25,7 +25,7 @@ async def socket_house(folder: Path, *, disabled: bool = False) -> AsyncIterator
         del house.environ["SLACK_SIGNING_SECRET"]
         if disabled:
             await house.control("sockets", act="disable")
-        async with bot_inside(house, patience=HASTE):
+        async with bot_inside(house, timeouts=HASTE):
             if not disabled:
                 await connected(house, times=1)
             yield house

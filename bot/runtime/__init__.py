@@ -1,0 +1,1 @@
+"""What long-lived tasks are built from: wake-ups and their supervision."""

@@ -1,0 +1,46 @@
+"""Waking loops before their pause is over."""
+
+from __future__ import annotations
+
+import asyncio
+
+
+class Wakeup:
+    """A loop waits for it, with a timeout; whoever has work for the loop sets it."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+
+    def set(self) -> None:
+        self._event.set()
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait until it is set, or that many seconds; whether it was set."""
+        try:
+            async with asyncio.timeout(
+                seconds
+            ):  # wait_for would swallow a cancellation that follows a wake-up
+                await self._event.wait()
+        except TimeoutError:
+            return False
+        self._event.clear()
+        return True
+
+
+class DeliverySignals:
+    """Tells the delivery worker and the repainter that something may be due; made before everything else."""
+
+    def __init__(self) -> None:
+        self.posts, self.repaints = Wakeup(), Wakeup()
+        self.unrouted = True
+        """Deliveries may wait for routing."""
+
+    def stored(self) -> None:
+        """A delivery was stored."""
+        self.unrouted = True
+        self.posts.set()
+
+    def changed(self) -> None:
+        """A post was planned, or an alert has changed."""
+        self.posts.set()
+        self.repaints.set()

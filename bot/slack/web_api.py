@@ -1,0 +1,135 @@
+"""Every call of Slack's Web API: bounded in time, counted, and failing with one type of error."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import aiohttp
+import structlog
+from slack_bolt.async_app import AsyncRespond
+from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.web.async_client import AsyncWebClient
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
+
+from bot.telemetry import metrics
+
+SECONDS = 10.0
+"""How long a call may take where nothing else is said."""
+LONGEST_RETRY_WAIT = 10.0
+"""Seconds that a call waits at most before it is repeated after a 429."""
+RESPONSE_TRIES = 3
+"""How often a message is sent to a response address that is busy."""
+_FAILURES = (SlackApiError, SlackClientError, aiohttp.ClientError, TimeoutError, OSError)
+
+log = structlog.get_logger("slack")
+T = TypeVar("T")
+
+
+class SlackError(Exception):
+    """A call that failed.
+
+    `code` is Slack's word for it, or the name of the network's error; `status` is the HTTP status, 0 where Slack
+    did not answer; `retry_after` is set for a 429; `sent` is false where no connection could be opened, so that
+    nothing can have happened.
+    """
+
+    def __init__(
+        self, code: str, *, status: int = 0, retry_after: float | None = None, sent: bool = True
+    ) -> None:
+        super().__init__(
+            f"Slack says {code or f'HTTP {status}'}" if status else f"Slack cannot be reached ({code})"
+        )
+        self.code, self.status, self.retry_after, self.sent = code, status, retry_after, sent
+
+
+class WebApi:
+    """Slack's Web API for one bot token; every method raises `SlackError`."""
+
+    def __init__(self, client: AsyncWebClient) -> None:
+        self.client = client
+        """For Bolt and Socket Mode, which take the SDK's own client."""
+
+    async def call(
+        self, method: str, *, seconds: float = SECONDS, retry: bool = False, **body: Any
+    ) -> AsyncSlackResponse:
+        """Call a method that takes JSON; `retry`: once more after a 429, when Slack allows it."""
+        try:
+            return await _bounded(method, self.client.api_call(method, json=body), seconds)
+        except SlackError as error:
+            if not retry or error.retry_after is None:
+                raise
+            await asyncio.sleep(min(LONGEST_RETRY_WAIT, error.retry_after))
+        return await self.call(method, seconds=seconds, **body)
+
+    async def read(self, method: str, *, seconds: float = SECONDS, **query: Any) -> AsyncSlackResponse:
+        """Call a method that takes query parameters."""
+        return await _bounded(method, self.client.api_call(method, http_verb="GET", params=query), seconds)
+
+    async def upload(self, filename: str, content: bytes, *, title: str) -> str:
+        """Upload a file; its private address, or empty where the answer names none."""
+        uploading = self.client.files_upload_v2(filename=filename, content=content, title=title)
+        answer = await _bounded("files.completeUploadExternal", uploading, SECONDS)
+        files = answer.get("files") or [{}]
+        return str(files[0].get("url_private") or "")
+
+
+@asynccontextmanager
+async def open_web_api(token: str, *, base_url: str = "") -> AsyncIterator[WebApi]:
+    """The Web API over one HTTP session."""
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=30)) as session:
+        # The SDK's own handlers would repeat a post after a cut connection, and Slack may have taken the first.
+        yield WebApi(
+            AsyncWebClient(
+                token=token, session=session, base_url=base_url or AsyncWebClient.BASE_URL, retry_handlers=[]
+            )
+        )
+
+
+async def respond_to(respond: AsyncRespond, body: Mapping[str, Any]) -> bool:
+    """Send a message to a response address; False where it takes none any more."""
+    for attempt in range(RESPONSE_TRIES):
+        try:
+            answer = await respond(**body)
+        except _FAILURES as error:
+            log.warning("response address unreachable", error=type(error).__name__)
+            return False
+        if answer.status_code == 200:
+            return True
+        if answer.status_code not in {429, 500, 502, 503}:
+            log.warning("response address refused", status=answer.status_code, body=answer.body[:100])
+            return False
+        await asyncio.sleep(min(LONGEST_RETRY_WAIT, _retry_after(answer.headers, default=2.0**attempt)))
+    return False
+
+
+async def _bounded(method: str, call: Awaitable[T], seconds: float) -> T:
+    metrics.SLACK_CALLS.labels(method).inc()
+    try:
+        return await asyncio.wait_for(call, seconds)
+    except _FAILURES as error:
+        raise _slack_error(error) from error
+
+
+def _slack_error(error: BaseException) -> SlackError:
+    if not isinstance(error, SlackApiError):
+        return SlackError(type(error).__name__, sent=not isinstance(error, aiohttp.ClientConnectorError))
+    response = error.response
+    status = int(getattr(response, "status_code", 0) or getattr(response, "status", 0) or 200)
+    data = getattr(response, "data", None)
+    code = str(data.get("error") or "") if isinstance(data, dict) else ""
+    if status == 429 or code in {"ratelimited", "rate_limited"}:
+        metrics.SLACK_THROTTLED.inc()
+        wait = _retry_after(getattr(response, "headers", None) or {}, default=1.0)
+        return SlackError("ratelimited", status=status, retry_after=wait)
+    return SlackError(code, status=status)
+
+
+def _retry_after(headers: Mapping[str, str], *, default: float) -> float:
+    given = headers.get("Retry-After") or headers.get("retry-after")
+    try:
+        return min(3600.0, max(0.1, float(given))) if given else default
+    except ValueError:
+        return default
