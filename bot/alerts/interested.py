@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
 
-from bot.alerts.wording import about, facts_of, footer, line_of, said_at, when
+from bot.alerts.model import Alert
+from bot.alerts.wording import about, campaign_of, facts_of, footer, line_of, show_time, when
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.text.formats import show_exact_span, show_number
 
-if TYPE_CHECKING:
-    from bot.alerts.kinds import Alert
-
 QUOTED = 1_500
 """Letters of a reply that the card shows."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
-    """Who did something with an alert, and when; of a snooze: until when."""
-
-    name: str
-    at: datetime
 
 
 def card(alert: Alert) -> Card:
@@ -36,7 +24,7 @@ def card(alert: Alert) -> Card:
         facts=(
             *facts_of(
                 ("From", event.lead.email if event.lead.name != event.lead.email else None),
-                ("Campaign", _place(alert)),
+                ("Campaign", campaign_of(event)),
             ),
             when("Received", alert.received_at),
             *_until(alert),
@@ -89,13 +77,7 @@ def _paused(alert: Alert) -> tuple[str, ...]:
 def _until(alert: Alert) -> tuple[Fact, ...]:
     if alert.snooze is None or alert.claim or alert.handled:
         return ()
-    return (Fact(label="Snoozed until", value=said_at(alert.snooze.at), at=alert.snooze.at),)
-
-
-def _place(alert: Alert) -> str | None:
-    event = alert.event
-    step = None if event.step is None else f"step {event.step}"
-    return " · ".join(filter(None, (event.sequence, step, event.inbox))) or None
+    return (Fact(label="Snoozed until", value=show_time(alert.snooze.at), at=alert.snooze.at),)
 
 
 def buttons(alert: Alert) -> tuple[Button, ...]:

@@ -8,15 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from bot.alerts.model import Alert, domain_of
 from bot.alerts.wording import facts_of, footer, line_of, when
 from shared.commands.arguments import clip
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone
 from shared.text.formats import UNKNOWN, show_exact_span, show_number, show_rate
-
-if TYPE_CHECKING:
-    from bot.alerts.kinds import Alert
 
 BEFORE = "Day before"
 """Than that of the pause."""
@@ -66,8 +64,7 @@ def headline(alert: Alert) -> tuple[str, Tone]:
 
 def name_of(alert: Alert) -> str:
     """The domain, as far as the delivery tells."""
-    event = alert.event
-    return clip(event.domain or (event.inbox or "").rpartition("@")[2] or "A domain")
+    return clip(domain_of(alert.event) or "A domain")
 
 
 def _back(alert: Alert) -> tuple[Fact, ...]:
@@ -161,7 +158,7 @@ def _cells(row: Mapping[str, Any]) -> tuple[str | float | None, ...]:
 
 
 def _buttons(alert: Alert) -> tuple[Button, ...]:
-    domain = alert.event.domain or (alert.event.inbox or "").rpartition("@")[2]
+    domain = domain_of(alert.event)
     looking = (Button(label="Show inboxes", command=line_of(alert, "inboxes", domain)),) if domain else ()
     settled = alert.recovered_at or alert.standing.get("stage") == SENDING
     names = () if settled else alert.standing.get("sequences", ())[:2]

@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bot.alerts import kinds
-from bot.alerts.interested import Mark
-from bot.alerts.kinds import Alert
+from bot.alerts.model import Alert, Mark
 from bot.blockkit import card_blocks, card_list
 from bot.blockkit.elements import Block
 from bot.store.queue.posts import NUDGES, Post

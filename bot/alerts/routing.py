@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bot.alerts import kinds
+from bot.alerts import kinds, model
 from bot.store.alerts.subjects import NAME
 from bot.store.queue.deliveries import Decision, PendingDelivery, PlannedPost
 from shared.api.events import Event, read_event
@@ -43,16 +43,16 @@ class Routes:
             kind=event.kind[:80],
             problem=known,
             email=event.lead.email or "",
-            domain=(kinds.domain_of(event) or "").casefold()[:300],
+            domain=(model.domain_of(event) or "").casefold()[:300],
             sequence=(event.sequence or "")[:NAME],
             detail=(event.bounce_type or event.return_date or "")[:80],
-            waits=event.kind == kinds.INTERESTED,
+            waits=event.kind == model.INTERESTED,
             posts=tuple(self._posts(pending, event)),
         )
 
     def targets(self, event: Event, *, workspace: str) -> tuple[Target, ...]:
         """The channels that are to be told, each once: what a channel asked for itself decides on the form."""
-        asked = [rule for rule in self._rules(workspace) if kinds.wants(rule.subscription, event)]
+        asked = [rule for rule in self._rules(workspace) if kinds.matches(rule.subscription, event)]
         by_channel: dict[str, list[Rule]] = {}
         if kinds.kind_of(event.kind).at_once:
             own = self.alert_channels.get(workspace) or self.routing.fallback
@@ -68,7 +68,7 @@ class Routes:
 
     def _target(self, channel: str, rules: Sequence[Rule], event: Event) -> Target:
         named = next((rule.mention for rule in rules if rule.mention), "")
-        usual = self.routing.channel_policy(channel).mention if event.kind == kinds.INTERESTED else ""
+        usual = self.routing.channel_policy(channel).mention if event.kind == model.INTERESTED else ""
         condensed = bool(rules) and all(rule.subscription.condensed for rule in rules)
         return Target(channel=channel, condensed=condensed, mention=named or usual)
 
@@ -94,7 +94,7 @@ class Routes:
 
     def _again(self, pending: PendingDelivery, event: Event, channels: Sequence[str]) -> list[PlannedPost]:
         """A domain that is paused anew sends the same bytes; a sender that was told 200 does not retry."""
-        if event.kind != kinds.PAUSED or pending.seen < 2 or not pending.acknowledged_before:
+        if event.kind != model.PAUSED or pending.seen < 2 or not pending.acknowledged_before:
             return []
         if pending.last_at - pending.before_at < AGAIN_AFTER:
             return []

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import TYPE_CHECKING
 
+from bot.alerts.model import Alert
 from shared.api.events import Event
 from shared.commands.arguments import clip
 from shared.domain.card import Fact
 from shared.text.tokenize import join
-
-if TYPE_CHECKING:
-    from bot.alerts.kinds import Alert
 
 
 def about(event: Event) -> str:
     """`Ada Lovelace at Acme`, as far as it is told."""
     name = clip(event.lead.name or event.domain or event.inbox or "Somebody")
     return f"{name} at {clip(event.lead.company, length=40)}" if event.lead.company else name
+
+
+def campaign_of(event: Event) -> str | None:
+    """`Q3 founders · step 2 · sam@mail.example`, as far as it is known."""
+    step = None if event.step is None else f"step {event.step}"
+    return " · ".join(filter(None, (event.sequence, step, event.inbox))) or None
 
 
 def facts_of(*pairs: tuple[str, str | None]) -> tuple[Fact, ...]:
@@ -27,15 +30,15 @@ def facts_of(*pairs: tuple[str, str | None]) -> tuple[Fact, ...]:
 
 def when(label: str, at: datetime) -> Fact:
     """A moment, which Slack shows in the zone of whoever reads it."""
-    return Fact(label=label, value=said_at(at), at=at)
+    return Fact(label=label, value=show_time(at), at=at)
 
 
-def said_at(at: datetime) -> str:
+def show_time(at: datetime) -> str:
     """A moment where nobody knows the reader's zone."""
     return f"{at:%-d %b, %H:%M} UTC"
 
 
-def said_day(text: str) -> str:
+def show_day(text: str) -> str:
     """`2026-12-01` as `Tue 1 Dec 2026`; what is no such day as it was told."""
     try:
         return f"{date.fromisoformat(text[:10]):%a %-d %b %Y}"

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bot.alerts.kinds import kind_of as alert_kind
 from bot.blockkit import modal_blocks
 from bot.blockkit.elements import LABEL, OPTION_VALUE, Block, cut, plain
 from shared.api.models import EVENT_KINDS
@@ -34,15 +35,6 @@ _LENGTHS = (
     ("3d", "3 days"),
     ("1w", "1 week"),
 )
-_EVENTS = {
-    "lead.replied": "Somebody answered",
-    "reply.interested": "Somebody is interested",
-    "reply.ooo": "Somebody is out of office",
-    "lead.bounced": "A message bounced",
-    "lead.unsubscribed": "Somebody unsubscribed",
-    "sequence.completed": "A sequence is completed",
-    "domain.paused": "A domain was paused",
-}
 _TITLES = {"pause": "Pause a sequence", "subscribe": "Subscribe a channel", "add": "Add a lead"}
 _SUBMIT = {"pause": "Pause", "subscribe": "Subscribe", "add": "Add"}
 
@@ -145,7 +137,7 @@ def _pause(asked: Asked) -> list[Block]:
 
 
 def _subscribe(asked: Asked) -> list[Block]:
-    kinds = [_option(_EVENTS.get(kind, kind), kind) for kind in EVENT_KINDS]
+    kinds = [_option(alert_kind(kind).choice, kind) for kind in EVENT_KINDS]
     forms = [_option("A whole card each", "full"), _option("One line each", "condensed")]
     return [
         _asked("events", "What for", {"type": "checkboxes", "action_id": "events", "options": kinds}),

@@ -14,7 +14,7 @@ from typing import Any
 
 import structlog
 
-from bot.alerts import kinds, recovery, rendering
+from bot.alerts import model, recovery, rendering
 from bot.commands.context import CommandContexts
 from bot.runtime.wakeup import Wakeup
 from bot.store import Ledger
@@ -68,8 +68,8 @@ class CardRefresher:
     async def refresh(self, workspace: str) -> None:
         """Compare the open cards of a workspace with the service. Raises `OutreachError`, `RecordsUnavailable`."""
         open_ = await self._ledger.watched(workspace)
-        interested = [one for one in open_ if one.kind == kinds.INTERESTED]
-        domains = [one for one in open_ if one.kind == kinds.PAUSED]
+        interested = [one for one in open_ if one.kind == model.INTERESTED]
+        domains = [one for one in open_ if one.kind == model.PAUSED]
         changed = False
         client = self._contexts.clients[workspace]
         if interested:

@@ -15,8 +15,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from bot.alerts import kinds, recovery, rendering
-from bot.alerts.interested import Mark
-from bot.alerts.kinds import Alert
+from bot.alerts.model import Alert, Mark
 from bot.blockkit import card_blocks, card_list
 from bot.blockkit.card_blocks import Message
 from bot.commands import alert_actions, canned_replies

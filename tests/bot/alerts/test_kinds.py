@@ -6,8 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bot.alerts import kinds
-from bot.alerts.interested import Mark
-from bot.alerts.kinds import Alert
+from bot.alerts.model import Alert, Mark
 from bot.alerts.routing import Routes
 from shared import commands
 from shared.api.events import Event, EventLead

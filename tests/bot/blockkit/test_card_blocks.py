@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bot.alerts import kinds
+from bot.alerts.model import Alert
 from bot.blockkit import card_blocks, card_list
 from bot.blockkit.card_blocks import Message
 from sandbox.slack.blockkit import blocks as blockkit
@@ -121,7 +122,7 @@ def test_no_list_below_a_card_and_no_line_of_ours_breaks_a_limit(
 
 def test_a_cards_words_are_all_shown_as_they_are_when_they_fit() -> None:
     event = Event(kind="reply.interested", lead=EventLead(first_name="Ada"), reply="*no* <!channel>")
-    card = kinds.card(kinds.Alert(id="al_1", event=event, received_at=NOON))
+    card = kinds.card(Alert(id="al_1", event=event, received_at=NOON))
     shown = json.dumps(card_blocks.render(card).blocks)
     assert '"*no* <!channel>"' in shown
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from bot.alerts import interested, kinds, rendering
-from bot.alerts.interested import Mark
-from bot.alerts.kinds import Alert
+from bot.alerts.model import Alert, Mark
 from bot.blockkit import card_blocks, card_list, charts
 from sandbox.slack.blockkit import blocks as blockkit
 from shared.api.events import Event, EventLead

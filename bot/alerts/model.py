@@ -1,0 +1,54 @@
+"""What an alert is: its event, and what has become of it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from shared.api.events import Event
+
+INTERESTED = "reply.interested"
+PAUSED = "domain.paused"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """Who did something with an alert, and when; of a snooze: until when."""
+
+    name: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alert:
+    """An event with what has become of it."""
+
+    id: str
+    event: Event
+    received_at: datetime
+    seen: int = 1
+    found: bool = False
+    """Read from the API: its delivery never came."""
+    claim: Mark | None = None
+    handled: Mark | None = None
+    snooze: Mark | None = None
+    """By whom, and until when."""
+    nudges: int = 0
+    """1: somebody was reminded of it; 2: it was escalated."""
+    standing: Mapping[str, Any] = field(default_factory=dict)
+    """How what it is about stands, as `bot.jobs.card_refresh` last saw it."""
+    recovered_at: datetime | None = None
+    workspace: str = ""
+    """Named only where there are several."""
+
+    @property
+    def sequence_paused(self) -> bool:
+        """Whether its sequence was paused when that was last asked."""
+        return self.standing.get("sequence") == "paused"
+
+
+def domain_of(event: Event) -> str | None:
+    """The sending domain an event is about, as far as it tells."""
+    return event.domain or (event.inbox or "").rpartition("@")[2] or None
