@@ -127,19 +127,19 @@ async def open_bot(
             account_changed=account_changed.set,
         )
         listeners.register(bolt)
-        probe = ReadinessProbe(ledger, contexts, slack, worker, socket_mode)
+        readiness = ReadinessProbe(ledger, contexts, slack, worker, socket_mode)
         web = AsgiApp(
             receiver=WebhookReceiver(
                 intake, secrets=WebhookSecrets(settings, now=time.monotonic), now=ledger.store.clock
             ),
             slack=_slack_guard(settings, bolt),
             default_workspace=settings.default_workspace,
-            readiness=probe.readiness,
-            measure=probe.measure,
+            readiness=readiness.readiness,
+            update_gauges=readiness.update_gauges,
         )
         scheduler = JobScheduler()
         register.add_jobs(scheduler, ledger, contexts, charts, histories=histories, signals=signals)
-        scheduler.every(PROBE_SECONDS, probe.look, name="readiness", at_once=True)
+        scheduler.every(PROBE_SECONDS, readiness.probe, name="readiness", at_once=True)
         await stack.enter_async_context(_running(intake.run(), name="intake"))
         await stack.enter_async_context(_running(repainter.run(), name="repainter"))
         await stack.enter_async_context(_running(worker.run(), name="delivery"))
@@ -175,11 +175,11 @@ def _listeners(
     alert_changed: Callable[[], None],
     account_changed: Callable[[], None],
 ) -> Listeners:
-    people = UserDirectory(slack, groups=contexts.settings.roles.groups)
-    modals = Modals(contexts, people, slack, changed=alert_changed)
+    directory = UserDirectory(slack, groups=contexts.settings.roles.groups)
+    modals = Modals(contexts, directory, slack, changed=alert_changed)
     dispatcher = CommandDispatcher(
         contexts,
-        people,
+        directory,
         charts=charts,
         bot_commands={
             "help": command_help.overview,
@@ -189,7 +189,7 @@ def _listeners(
         alert_changed=alert_changed,
         account_changed=account_changed,
     )
-    return Listeners(dispatcher, people, modals, slack)
+    return Listeners(dispatcher, directory, modals, slack)
 
 
 async def _routes(settings: Settings, ledger: Ledger) -> Routes:
@@ -276,13 +276,13 @@ async def serve(settings: Settings, *, pace: LeaseTimings | None = None) -> None
         server = Server(server_config(bot.web))
         await stack.enter_async_context(_stopping(server))
         host, port = listener.getsockname()[:2]
-        settle_down()
+        tune_runtime()
         log.info("listening", url=f"http://{host}:{port}", workspaces=list(settings.workspaces))
         await server.serve(sockets=[listener])
     log.info("stopped")
 
 
-def settle_down() -> None:
+def tune_runtime() -> None:
     """What stays until the end is no business of the garbage collector's, and commits get the interpreter soon."""
     gc.collect()
     gc.freeze()

@@ -20,14 +20,14 @@ def card(alert: Alert) -> Card:
     return Card(
         title=f"{about(event)} is interested",
         tone=_tone(alert),
-        text=(*_standing(alert), *_paused(alert)),
+        text=(*_status_line(alert), *_paused(alert)),
         facts=(
             *facts_of(
                 ("From", event.lead.email if event.lead.name != event.lead.email else None),
                 ("Campaign", campaign_of(event)),
             ),
             when("Received", alert.received_at),
-            *_until(alert),
+            *_snoozed_until(alert),
         ),
         quote=quote,
         buttons=buttons(alert),
@@ -51,12 +51,12 @@ def _tone(alert: Alert) -> Tone:
     return Tone.WARN if alert.nudges else Tone.GOOD
 
 
-def _standing(alert: Alert) -> tuple[str, ...]:
+def _status_line(alert: Alert) -> tuple[str, ...]:
     """One line that says whose move it is."""
     if alert.handled:
-        return (f"✓ Handled by @{alert.handled.name} after {_after(alert, alert.handled.at)}",)
+        return (f"✓ Handled by @{alert.handled.name} after {_time_taken(alert, alert.handled.at)}",)
     if alert.claim:
-        return (f"✓ Claimed by @{alert.claim.name} after {_after(alert, alert.claim.at)}",)
+        return (f"✓ Claimed by @{alert.claim.name} after {_time_taken(alert, alert.claim.at)}",)
     if alert.snooze:
         return (f"Snoozed by @{alert.snooze.name}; it comes back by itself",)
     if alert.nudges:
@@ -66,7 +66,7 @@ def _standing(alert: Alert) -> tuple[str, ...]:
     return ()
 
 
-def _after(alert: Alert, at: datetime) -> str:
+def _time_taken(alert: Alert, at: datetime) -> str:
     return show_exact_span(at - alert.received_at)
 
 
@@ -74,7 +74,7 @@ def _paused(alert: Alert) -> tuple[str, ...]:
     return ("Sequence paused: nothing more is sent from it",) if alert.sequence_paused else ()
 
 
-def _until(alert: Alert) -> tuple[Fact, ...]:
+def _snoozed_until(alert: Alert) -> tuple[Fact, ...]:
     if alert.snooze is None or alert.claim or alert.handled:
         return ()
     return (Fact(label="Snoozed until", value=show_time(alert.snooze.at), at=alert.snooze.at),)
@@ -83,26 +83,28 @@ def _until(alert: Alert) -> tuple[Fact, ...]:
 def buttons(alert: Alert) -> tuple[Button, ...]:
     """What can be done with an alert as it stands: a pure function of its state."""
     if alert.handled:
-        return (_act(alert, "reopen", "Reopen"), *_lead(alert))
+        return (_alert_button(alert, "reopen", "Reopen"), *_lead(alert))
     if alert.claim:
-        return (_act(alert, "release", "Release"), *_sequence(alert), _handled(alert), *_lead(alert))
-    claim = _act(alert, "claim", "Claim", tone=Tone.GOOD)
+        return (_alert_button(alert, "release", "Release"), *_sequence(alert), _handled(alert), *_lead(alert))
+    claim = _alert_button(alert, "claim", "Claim", tone=Tone.GOOD)
     if alert.snooze:
-        return (claim, _act(alert, "wake", "Wake now"), _handled(alert), *_lead(alert))
+        return (claim, _alert_button(alert, "wake", "Wake now"), _handled(alert), *_lead(alert))
     return (claim, *_sequence(alert), _handled(alert), *_snoozes(alert), *_lead(alert))
 
 
-def _act(alert: Alert, verb: str, label: str, *, tone: Tone = Tone.INFO, menu: bool = False) -> Button:
+def _alert_button(
+    alert: Alert, verb: str, label: str, *, tone: Tone = Tone.INFO, menu: bool = False
+) -> Button:
     return Button(label=label, command=f"{verb} {alert.id}", tone=tone, menu=menu)
 
 
 def _handled(alert: Alert) -> Button:
-    return _act(alert, "handled", "Mark as handled", menu=True)
+    return _alert_button(alert, "handled", "Mark as handled", menu=True)
 
 
 def _snoozes(alert: Alert) -> tuple[Button, ...]:
     hour = Button(label="Snooze for an hour", command=f"snooze {alert.id} 1h", menu=True)
-    return (hour, _act(alert, "snooze", "Snooze until …", menu=True))
+    return (hour, _alert_button(alert, "snooze", "Snooze until …", menu=True))
 
 
 def _sequence(alert: Alert) -> tuple[Button, ...]:

@@ -38,10 +38,10 @@ def card(alert: Alert) -> Card:
     return Card(
         title=title,
         tone=tone,
-        text=_story(alert),
+        text=_summary(alert),
         facts=(
             *facts_of(("Reason", reason(alert) or "not told"), ("Inbox", alert.event.inbox)),
-            *_seen(alert.standing),
+            *_counts(alert.standing),
             *facts_of(("Sequences", _sequences(alert.standing.get("sequences", ())))),
             when("Paused", alert.received_at),
             *_back(alert),
@@ -73,7 +73,7 @@ def _back(alert: Alert) -> tuple[Fact, ...]:
     return (*sending, *((when("Recovered", alert.recovered_at),) if alert.recovered_at else ()))
 
 
-def how_they_are(rows: Sequence[Mapping[str, Any]]) -> str:
+def inboxes_summary(rows: Sequence[Mapping[str, Any]]) -> str:
     """`All 3 inboxes are active; the lowest health is 84.`: no more than is known."""
     counts = Counter(_STATUS.get(row.get("status") or "", "of unknown status") for row in rows)
     words = [word for word in (*_STATUS.values(), "of unknown status") if counts[word]]
@@ -92,13 +92,13 @@ def _be(count: int) -> str:
 def reason(alert: Alert) -> str:
     """What the service says, with the share of sends that it names."""
     share = alert.event.raw.get("rate")
-    said = (alert.event.reason or "").replace("_", " ")
+    given = (alert.event.reason or "").replace("_", " ")
     known = isinstance(share, int | float) and not isinstance(share, bool) and 0 < share <= 1
-    return f"{said} ({show_rate(share)} of its sends)".strip() if known else said
+    return f"{given} ({show_rate(share)} of its sends)".strip() if known else given
 
 
-def _story(alert: Alert) -> tuple[str, ...]:
-    now = how_they_are(rows) if (rows := alert.standing.get("inboxes", ())) else ""
+def _summary(alert: Alert) -> tuple[str, ...]:
+    now = inboxes_summary(rows) if (rows := alert.standing.get("inboxes", ())) else ""
     if alert.recovered_at:
         took = show_exact_span(alert.recovered_at - alert.received_at)
         return tuple(filter(None, (f"It is well again, after {took}.", now)))
@@ -111,13 +111,17 @@ def _story(alert: Alert) -> tuple[str, ...]:
 def _advice(alert: Alert) -> str:
     """What to do, by what is known of the cause."""
     seen: Mapping[str, int] = alert.standing.get("counts", {})
-    said = (alert.event.reason or "").casefold()
-    if "complain" in said or "spam" in said or seen.get("lead.unsubscribed", 0) > seen.get("lead.bounced", 0):
+    given = (alert.event.reason or "").casefold()
+    if (
+        "complain" in given
+        or "spam" in given
+        or seen.get("lead.unsubscribed", 0) > seen.get("lead.bounced", 0)
+    ):
         return (
             "read what its sequences say, and to whom; pause those that people complain of. "
             "Let the inboxes rest: each comes back with a small limit."
         )
-    if "bounce" in said or seen.get("lead.bounced", 0):
+    if "bounce" in given or seen.get("lead.bounced", 0):
         return (
             "check the addresses of its sequences before more are sent; remove those that bounce. "
             "Let the inboxes rest: each comes back with a small limit."
@@ -125,7 +129,7 @@ def _advice(alert: Alert) -> str:
     return "look at its inboxes and at the sequences that send from it; let the inboxes rest meanwhile."
 
 
-def _seen(standing: Mapping[str, Any]) -> tuple[Fact, ...]:
+def _counts(standing: Mapping[str, Any]) -> tuple[Fact, ...]:
     counts: Mapping[str, int] = standing.get("counts", {})
     if not counts:
         return ()

@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 from bot.alerts import rendering
-from bot.alerts.paused_domain import SENDING, how_they_are
+from bot.alerts.paused_domain import SENDING, inboxes_summary
 from bot.store.alerts.subjects import AlertSubject
 from bot.store.queue.deliveries import PlannedPost
 from shared.api.models import Inbox
@@ -26,7 +26,7 @@ Past = Mapping[str, tuple[float | None, float | None]]
 """Health and limit by address."""
 
 
-def standing(
+def domain_state(
     inboxes: Sequence[Inbox], *, before: Mapping[str, Any], past: Past, thresholds: Thresholds, now: float
 ) -> dict[str, Any]:
     """How a domain stands; `before` is how it stood when it was last looked at, empty at first."""
@@ -76,7 +76,7 @@ def note(one: AlertSubject, now: Mapping[str, Any], *, at: float) -> PlannedPost
     card = Card(
         title=f"{clip(one.domain)} {'has recovered' if well else 'sends again'}",
         tone=Tone.GOOD if well else Tone.WARN,
-        text=(f"After {took}. {how_they_are(now['inboxes'])}",),
+        text=(f"After {took}. {inboxes_summary(now['inboxes'])}",),
     )
     return PlannedPost(
         dedupe=f"{one.alert_id}:{now['stage']}",

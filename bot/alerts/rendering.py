@@ -50,7 +50,7 @@ def card_of(post: Post, *, several: bool, tally: StormTally | None = None) -> Ca
     if post.kind == "storm":
         return storm(tally)
     if post.note:
-        return settled(read_note(post.note), post) if is_settled(post) else read_note(post.note)
+        return settled_card(read_note(post.note), post) if is_settled(post) else read_note(post.note)
     alert = alert_of(post, several=several)
     if post.kind == "again":
         return kinds.again(alert, at=moment(post.created_at))
@@ -62,15 +62,15 @@ def is_settled(post: Post) -> bool:
     return post.kind in NUDGES and post.waiting_since is None
 
 
-def settled(card: Card, post: Post) -> Card:
+def settled_card(card: Card, post: Post) -> Card:
     """What is left of a reminder when somebody has taken, done or put off what it reminded of."""
     if post.handled_at is not None:
-        said = f"✓ Handled by @{post.handled_name}."
+        text = f"✓ Handled by @{post.handled_name}."
     elif post.claimed_at is not None:
-        said = f"✓ Claimed by @{post.claimed_name}."
+        text = f"✓ Claimed by @{post.claimed_name}."
     else:
-        said = f"Snoozed by @{post.snoozed_name}." if post.snoozed_until else "Nobody is waited for any more."
-    return Card(title=card.title, text=(said,))
+        text = f"Snoozed by @{post.snoozed_name}." if post.snoozed_until else "Nobody is waited for any more."
+    return Card(title=card.title, text=(text,))
 
 
 def message(posts: Sequence[Post], *, several: bool, tally: StormTally | None = None) -> card_blocks.Message:
@@ -78,14 +78,14 @@ def message(posts: Sequence[Post], *, several: bool, tally: StormTally | None = 
     if len(posts) == 1 and not posts[0].bundle:
         card = card_of(posts[0], several=several, tally=tally)
         drawn = card_list.render_line(card) if posts[0].condensed else card_blocks.render(card)
-        drawn = card_blocks.illustrated(drawn, picture_of(posts[0].note))
+        drawn = card_blocks.with_picture(drawn, picture_of(posts[0].note))
         calls = posts[0].kind not in {"alert", *NUDGES} or posts[0].waiting_since is not None
-        return called(drawn, posts[0].mention if calls else "")
+        return with_mention(drawn, posts[0].mention if calls else "")
     cards = [card_of(post, several=several) for post in posts]
     return card_list.render_list(cards)
 
 
-def called(drawn: card_blocks.Message, mention: str) -> card_blocks.Message:
+def with_mention(drawn: card_blocks.Message, mention: str) -> card_blocks.Message:
     """The message, calling somebody; who it is comes from the settings, never from a lead."""
     if not mention:
         return drawn

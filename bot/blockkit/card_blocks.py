@@ -86,8 +86,8 @@ def size(blocks: Sequence[Block]) -> int:
 def fallback(card: Card) -> str:
     """What notifications and screen readers say; Slack parses it, so it is escaped."""
     quoted = cut(" ".join(visible(card.quote).split()), EXCERPT)
-    said = cut(visible(inline_code.bare(card.summary)), FALLBACK)
-    return escape(" ".join(filter(None, (said, quoted and f"“{quoted}”")))) or "Outreach"
+    text = cut(visible(inline_code.without_marks(card.summary)), FALLBACK)
+    return escape(" ".join(filter(None, (text, quoted and f"“{quoted}”")))) or "Outreach"
 
 
 def escape(text: str) -> str:
@@ -110,13 +110,17 @@ def _draw(card: Card) -> list[Block]:
 
 
 def _header(card: Card) -> Block:
-    title = cut(MARKS[card.tone] + (visible(inline_code.bare(card.title)).strip() or "Outreach"), HEADER)
+    title = cut(
+        MARKS[card.tone] + (visible(inline_code.without_marks(card.title)).strip() or "Outreach"), HEADER
+    )
     return HeaderBlock(text=plain(title)).to_dict()
 
 
 def _paragraph(text: str) -> Block | None:
     shown = cut(visible_lines(text).strip(), SECTION)
-    return rich({"type": "rich_text_section", "elements": inline_code.pieces(shown)}) if shown else None
+    return (
+        rich({"type": "rich_text_section", "elements": inline_code.rich_elements(shown)}) if shown else None
+    )
 
 
 def rich(*elements: dict[str, Any]) -> Block:
@@ -128,25 +132,25 @@ def _facts(facts: Iterable[Fact]) -> Block | None:
     lines: list[dict[str, Any]] = []
     for fact in facts:
         lines += [
-            inline_code.text(f"{cut(visible(fact.label), LABEL)}  ", bold=True),
+            inline_code.text_element(f"{cut(visible(fact.label), LABEL)}  ", bold=True),
             _value(fact),
-            inline_code.text("\n"),
+            inline_code.text_element("\n"),
         ]
     return rich({"type": "rich_text_section", "elements": lines[:-1]}) if lines else None
 
 
 def _value(fact: Fact) -> dict[str, Any]:
     """A moment in the zone of whoever reads it; Slack asks for a fallback."""
-    said = MARKS[fact.tone] + (cut(visible(fact.value).strip(), 300) or "unknown")
+    text = MARKS[fact.tone] + (cut(visible(fact.value).strip(), 300) or "unknown")
     if fact.at is None:
-        return inline_code.text(said)
+        return inline_code.text_element(text)
     form = "{date_short_pretty}, {time}"
-    return {"type": "date", "timestamp": int(fact.at.timestamp()), "format": form, "fallback": said}
+    return {"type": "date", "timestamp": int(fact.at.timestamp()), "format": form, "fallback": text}
 
 
 def _quote(quote: str) -> Block | None:
     shown = cut(visible_lines(quote).strip(), QUOTE)
-    return rich({"type": "rich_text_quote", "elements": [inline_code.text(shown)]}) if shown else None
+    return rich({"type": "rich_text_quote", "elements": [inline_code.text_element(shown)]}) if shown else None
 
 
 def _table(table: Table | None) -> Block | None:
@@ -208,25 +212,25 @@ def row_of(drawn: Sequence[dict[str, Any]]) -> Block:
     return ActionsBlock(elements=drawn).to_dict()
 
 
-def _small(said: str) -> Block:
-    return ContextBlock(elements=[plain(said)]).to_dict()
+def _small(text: str) -> Block:
+    return ContextBlock(elements=[plain(text)]).to_dict()
 
 
 def context(footer: str) -> Block | None:
     """A line in small grey letters; None where there is nothing to say."""
-    shown = cut(visible(inline_code.bare(footer)).strip(), CONTEXT)
+    shown = cut(visible(inline_code.without_marks(footer)).strip(), CONTEXT)
     return _small(shown) if shown else None
 
 
-def annotated(message: Message, said: str) -> Message:
+def with_note(message: Message, text: str) -> Message:
     """The message with a line of ours below it, where there is room for one."""
-    note = _small(said) | {"block_id": NOTE}
+    note = _small(text) | {"block_id": NOTE}
     if len(message.blocks) >= MOST_BLOCKS or size([*message.blocks, note]) > TOTAL + 200:
         return message
     return Message(text=message.text, blocks=[*message.blocks, note])
 
 
-def illustrated(message: Message, picture: Block | None) -> Message:
+def with_picture(message: Message, picture: Block | None) -> Message:
     """The message with a picture above its buttons, where that leaves it short enough."""
     if picture is None or size([*message.blocks, picture]) > TOTAL:
         return message

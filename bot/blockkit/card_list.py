@@ -56,11 +56,17 @@ def _entry(item: Card, number: int) -> list[Block]:
 
 def render_small(card: Card) -> Message:
     """A Card that tells a channel what was done: its title in bold, the rest in a few words; all of its buttons."""
-    said = [inline_code.text(cut(visible(card.title).strip(), 150) or "Done", bold=True)]
+    elements = [inline_code.text_element(cut(visible(card.title).strip(), 150) or "Done", bold=True)]
     for line in filter(None, (cut(visible_lines(text).strip(), 600) for text in card.text)):
-        said += inline_code.pieces(f"\n{line}")
-    told = " · ".join((*(f"{fact.label} {fact.value}" for fact in card.facts), *filter(None, (card.footer,))))
-    parts = (rich({"type": "rich_text_section", "elements": said}), context(told), actions(card.buttons))
+        elements += inline_code.rich_elements(f"\n{line}")
+    details = " · ".join(
+        (*(f"{fact.label} {fact.value}" for fact in card.facts), *filter(None, (card.footer,)))
+    )
+    parts = (
+        rich({"type": "rich_text_section", "elements": elements}),
+        context(details),
+        actions(card.buttons),
+    )
     small = Message(text=fallback(card), blocks=[part for part in parts if part])
     return small if size(small.blocks) <= TOTAL else render(card)
 
@@ -73,8 +79,8 @@ def render_line(card: Card) -> Message:
 def render_list(cards: Sequence[Card]) -> Message:
     """Many Cards in one message, a paragraph each, with the first button of each beside it."""
     drawn: list[Block] = []
-    for title, said, quote in _LIST_SIZES:
-        sizes = (title, said, quote)
+    for title, elements, quote in _LIST_SIZES:
+        sizes = (title, elements, quote)
         drawn = [block for n, card in enumerate(cards) for block in _item(card, n, sizes=sizes)]
         if size(drawn) <= TOTAL:
             break
@@ -87,13 +93,19 @@ _LIST_SIZES = ((120, 200, 160), (100, 120, 80), (80, 60, 40), (60, 30, 0), (20, 
 
 
 def _item(card: Card, number: int, *, sizes: tuple[int, int, int]) -> list[Block]:
-    title, said, quoted = sizes
+    title, elements, quoted = sizes
     facts = " · ".join(
         visible(part) for part in (*card.text, *(fact.value for fact in card.facts[:3])) if part
     )
-    shown = [inline_code.text(MARKS[card.tone] + (cut(visible(card.title).strip(), title) or "…"), bold=True)]
-    shown += inline_code.pieces(f"\n{cut(facts, said)}") if facts and said else []
-    shown += [inline_code.text(f"\n“{cut(visible(card.quote), quoted)}”")] if card.quote and quoted else []
+    shown = [
+        inline_code.text_element(
+            MARKS[card.tone] + (cut(visible(card.title).strip(), title) or "…"), bold=True
+        )
+    ]
+    shown += inline_code.rich_elements(f"\n{cut(facts, elements)}") if facts and elements else []
+    shown += (
+        [inline_code.text_element(f"\n“{cut(visible(card.quote), quoted)}”")] if card.quote and quoted else []
+    )
     item = rich({"type": "rich_text_section", "elements": shown})
     acts = [b for b in card.buttons[:1] if len(json.dumps((b.label, b.command))) <= ITEM_BUTTON]
     return [

@@ -7,7 +7,7 @@ from dataclasses import replace
 from shared.domain.card import Card, Row, Table
 
 
-def named(card: Card, *, channel: str, name: str) -> Card:
+def with_channel_name(card: Card, *, channel: str, name: str) -> Card:
     """The Card with this one channel's reference as `#name`; commands of buttons keep the reference."""
     if not channel or not name:
         return card

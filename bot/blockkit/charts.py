@@ -42,10 +42,10 @@ def alt_text(chart: Chart) -> str:
     if chart.bars:
         rows = zip(chart.labels, *(values for _, values in chart.series), strict=True)
         names = [name.lower() for name, _ in chart.series]
-        said = [f"{visible(row[0])} {_figures(names, row[1:])}" for row in rows]
+        parts = [f"{visible(row[0])} {_figures(names, row[1:])}" for row in rows]
     else:
-        said = [f"{name}: " + ", ".join(map(show_count, values[-7:])) for name, values in chart.series]
-    return f"{chart.title}. {'; '.join(said)}"
+        parts = [f"{name}: " + ", ".join(map(show_count, values[-7:])) for name, values in chart.series]
+    return f"{chart.title}. {'; '.join(parts)}"
 
 
 def _figures(names: Sequence[str], values: Sequence[float | None]) -> str:

@@ -57,13 +57,13 @@ class Letters:
 
     def draws(self, text: str, *, font: FreeTypeFont) -> tuple[str, FreeTypeFont] | None:
         """The text as it can be drawn, and with which font, this one if it can; None: not at all."""
-        said = plainly(text)
-        if not said:
+        readable = plainly(text)
+        if not readable:
             return None
         for one in (font, _own(), *self._others()):
-            if covers(one, said):
-                return said, one
-        bare = without_accents(said)
+            if covers(one, readable):
+                return readable, one
+        bare = without_accents(readable)
         return (bare, font) if covers(font, bare) else None
 
     def _others(self) -> Sequence[FreeTypeFont]:

@@ -20,17 +20,19 @@ _CODE = re.compile(
 )
 
 
-def text(said: str, **style: bool) -> dict[str, Any]:
+def text_element(text: str, **style: bool) -> dict[str, Any]:
     """Words that Slack does not parse."""
-    return {"type": "text", "text": said} | ({"style": style} if style else {})
+    return {"type": "text", "text": text} | ({"style": style} if style else {})
 
 
-def pieces(said: str) -> list[dict[str, Any]]:
+def rich_elements(text: str) -> list[dict[str, Any]]:
     """The sentence's words and code, for a rich text section."""
-    parts = _CODE.split(said)  # words and code in turn
-    return [text(part, code=True) if n % 2 else text(part) for n, part in enumerate(parts) if part]
+    parts = _CODE.split(text)  # words and code in turn
+    return [
+        text_element(part, code=True) if n % 2 else text_element(part) for n, part in enumerate(parts) if part
+    ]
 
 
-def bare(said: str) -> str:
+def without_marks(text: str) -> str:
     """The sentence without the marks, for places that show no styles."""
-    return _CODE.sub(r"\1", said)
+    return _CODE.sub(r"\1", text)

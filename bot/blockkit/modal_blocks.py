@@ -13,27 +13,27 @@ from shared.text.sanitize import visible
 
 ROWS = (40, 20, 10, 5)
 """How many rows are tried, until they fit."""
-NAME, SAID = 100, 300
+NAME, DETAILS = 100, 300
 
 
-def drawn(card: Card, *, items: Sequence[Card] = (), picture: Block | None = None) -> list[Block]:
+def render(card: Card, *, items: Sequence[Card] = (), picture: Block | None = None) -> list[Block]:
     """The blocks of a view; everything that a message would show."""
     bare = replace(card, table=None)
     message = card_list.render_with(bare, items) if items else card_blocks.render(bare)
     for rows in ROWS if card.table and card.table.rows else ():
-        listed = card_blocks.illustrated(message, _listed(card.table, rows=rows))
-        if listed is not message:
-            message = listed
+        with_rows = card_blocks.with_picture(message, _rows(card.table, rows=rows))
+        if with_rows is not message:
+            message = with_rows
             break
-    return card_blocks.illustrated(message, picture).blocks
+    return card_blocks.with_picture(message, picture).blocks
 
 
-def _listed(table: Table | None, *, rows: int) -> Block:
+def _rows(table: Table | None, *, rows: int) -> Block:
     """The first rows, a line each."""
     assert table
     lines = [_line(table, row) for row in table.rows[:rows]]
-    left = max(table.total or 0, len(table.rows)) - len(lines)
-    more = [_section(inline_code.text(f"and {left} more"))] if left > 0 else []
+    remaining = max(table.total or 0, len(table.rows)) - len(lines)
+    more = [_section(inline_code.text_element(f"and {remaining} more"))] if remaining > 0 else []
     return card_blocks.rich(*lines, *more)
 
 
@@ -46,10 +46,10 @@ def _line(table: Table, row: Row) -> dict[str, Any]:
         if cell is not None and not column.bar
     ]
     name = cut(visible(card_blocks.shown(first[1], bar=False)).strip(), NAME) or "–"
-    said = cut(visible(" · ".join(named)), SAID)
+    details = cut(visible(" · ".join(named)), DETAILS)
     return _section(
-        inline_code.text(card_blocks.MARKS[row.tone] + name, bold=True),
-        *([inline_code.text(f"  {said}\n")] if said else []),
+        inline_code.text_element(card_blocks.MARKS[row.tone] + name, bold=True),
+        *([inline_code.text_element(f"  {details}\n")] if details else []),
     )
 
 

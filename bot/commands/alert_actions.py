@@ -28,7 +28,7 @@ LONGEST = timedelta(days=90)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
+class ActionResult:
     """What an act came to; `shown`: the alert's card shows it, so that it need not be said beside it."""
 
     card: Card
@@ -41,24 +41,24 @@ class AlertActions:
     def __init__(self, ledger: Ledger, *, changed: Callable[[], None], zone: tzinfo = UTC) -> None:
         self._ledger, self._changed, self._zone = ledger, changed, zone
 
-    async def perform(self, verb: str, rest: str, person: Person, actor: Actor) -> Done:
+    async def perform(self, verb: str, rest: str, person: Person, actor: Actor) -> ActionResult:
         """What it came to, for this person alone."""
         if permissions.role_of(person) is Role.READER:
-            return Done(card=permissions.refusal(person, f"“{verb}”"))
+            return ActionResult(card=permissions.refusal(person, f"“{verb}”"))
         alert, _, when = rest.partition(" ")
         now, zone = datetime.fromtimestamp(self._ledger.store.clock(), UTC), self._zone_of(person)
         if verb == "snooze" and not when:
-            return Done(card=choices(alert, now=now, zone=zone))
+            return ActionResult(card=snooze_choices(alert, now=now, zone=zone))
         until = snoozed_until(when, now=now, zone=zone) if verb == "snooze" else now
         if until is None:
-            return Done(card=_UNCLEAR)
-        held = await self._change(verb, alert, actor, until=until)
-        if held is None:
-            return Done(card=_GONE)
-        if not held.changed:
-            return Done(card=late(held, person, now=now, zone=zone))
-        await self._written(f"{verb} {rest}", held, actor)
-        return Done(card=changed(verb, held, until=until.astimezone(zone)), shown=True)
+            return ActionResult(card=_UNCLEAR)
+        claim = await self._change(verb, alert, actor, until=until)
+        if claim is None:
+            return ActionResult(card=_GONE)
+        if not claim.changed:
+            return ActionResult(card=unchanged_card(claim, person, now=now, zone=zone))
+        await self._record(f"{verb} {rest}", claim, actor)
+        return ActionResult(card=changed_card(verb, claim, until=until.astimezone(zone)), shown=True)
 
     def _zone_of(self, person: Person) -> tzinfo:
         return find_zone(person.zone) or self._zone
@@ -77,10 +77,10 @@ class AlertActions:
                 return await self._ledger.handle_alert(alert, actor)
         return await self._ledger.reopen_alert(alert)
 
-    async def _written(self, line: str, held: ClaimState, actor: Actor) -> None:
+    async def _record(self, line: str, claim: ClaimState, actor: Actor) -> None:
         self._changed()
         entry = AuditEntry(
-            at=datetime.now(UTC), actor=actor, workspace=held.workspace, command=line, result=whose(held)
+            at=datetime.now(UTC), actor=actor, workspace=claim.workspace, command=line, result=lead_of(claim)
         )
         await self._ledger.record(entry)
 
@@ -95,16 +95,16 @@ _UNCLEAR = Card(
 )
 
 
-def whose(held: ClaimState) -> str:
+def lead_of(claim: ClaimState) -> str:
     """`Ada Lovelace at Acme`: whose reply it is, as far as it is kept."""
-    event = read_event(held.body or b"")
+    event = read_event(claim.body or b"")
     return about(event) if isinstance(event, Event) else "the reply"
 
 
-def changed(verb: str, held: ClaimState, *, until: datetime) -> Card:
+def changed_card(verb: str, claim: ClaimState, *, until: datetime) -> Card:
     """What was done, for who did it elsewhere than on the alert's card."""
-    who = whose(held)
-    said = {
+    who = lead_of(claim)
+    given = {
         "claim": f"You have it: {who}",
         "release": f"Given back: {who}",
         "snooze": f"Put off until {until:%a %-d %b, %H:%M} ({until.tzinfo}): {who}",
@@ -112,10 +112,10 @@ def changed(verb: str, held: ClaimState, *, until: datetime) -> Card:
         "handled": f"Handled: {who}",
         "reopen": f"Open again: {who}",
     }
-    return Card(title=said[verb], tone=Tone.GOOD)
+    return Card(title=given[verb], tone=Tone.GOOD)
 
 
-def late(held: ClaimState, person: Person, *, now: datetime, zone: tzinfo) -> Card:
+def unchanged_card(claim: ClaimState, person: Person, *, now: datetime, zone: tzinfo) -> Card:
     """What a click comes to that changed nothing: who was faster."""
     shown = ("The card shows it.",)
 
@@ -123,16 +123,16 @@ def late(held: ClaimState, person: Person, *, now: datetime, zone: tzinfo) -> Ca
         then = datetime.fromtimestamp(at, zone)
         return f"{then:%H:%M}" if then.date() == now.astimezone(zone).date() else f"{then:%-d %b, %H:%M}"
 
-    if held.handled_at is not None:
-        who = "You" if held.handled_name == person.name else f"@{held.handled_name}"
-        return Card(title=f"{who} handled it at {clock(held.handled_at)}", text=shown)
-    if held.by and held.at is not None:
-        who = "You have" if held.by == person.id else f"@{held.name} has"
-        return Card(title=f"{who} it since {clock(held.at)}", text=shown)
+    if claim.handled_at is not None:
+        who = "You" if claim.handled_name == person.name else f"@{claim.handled_name}"
+        return Card(title=f"{who} handled it at {clock(claim.handled_at)}", text=shown)
+    if claim.by and claim.at is not None:
+        who = "You have" if claim.by == person.id else f"@{claim.name} has"
+        return Card(title=f"{who} it since {clock(claim.at)}", text=shown)
     return Card(title="Nobody has it, and it waits", text=("Somebody was faster. Claim takes it.",))
 
 
-def snoozed_until(said: str, *, now: datetime, zone: tzinfo) -> datetime | None:
+def snoozed_until(given: str, *, now: datetime, zone: tzinfo) -> datetime | None:
     """The moment that is meant by `1h`, `morning`, `afternoon`, `tomorrow`, `monday` or Unix seconds; None: not ahead."""
     local, now = now.astimezone(zone), now.astimezone(UTC)  # lengths are counted where no clock is ever set
     presets = {
@@ -141,15 +141,15 @@ def snoozed_until(said: str, *, now: datetime, zone: tzinfo) -> datetime | None:
         "tomorrow": datetime.combine(local.date() + timedelta(days=1), MORNING, zone),
         "monday": datetime.combine(local.date() + timedelta(days=7 - local.weekday()), MORNING, zone),
     }
-    until = presets.get(said)
-    if until is None and (length := parse_duration(said)):
+    until = presets.get(given)
+    if until is None and (length := parse_duration(given)):
         until = now + length
-    if until is None and said.isdecimal() and len(said) < 12:
-        until = datetime.fromtimestamp(int(said), UTC)
+    if until is None and given.isdecimal() and len(given) < 12:
+        until = datetime.fromtimestamp(int(given), UTC)
     return until if until is not None and now < until <= now + LONGEST else None
 
 
-def choices(alert: str, *, now: datetime, zone: tzinfo) -> Card:
+def snooze_choices(alert: str, *, now: datetime, zone: tzinfo) -> Card:
     """Until when an alert may be put off: presets that are ahead, and a date of one's own."""
     labels = (
         ("1h", "1 hour"),

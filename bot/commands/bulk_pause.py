@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence as Many
+from collections.abc import Sequence as Sequences_
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -45,9 +45,13 @@ class Tally:
 
 def scope(invocation: Invocation) -> str:
     """`all`, `domain:acme.com`, or nothing: the line means one sequence."""
-    target: Many[str] = invocation.values.get("target") or ()
-    said = target[0].lower() if len(target) == 1 and invocation.command.name in _STATUS else ""
-    return said if said == ALL or (said.startswith(DOMAIN) and len(said) > len(DOMAIN)) else ""
+    target: Sequences_[str] = invocation.values.get("target") or ()
+    target_text = target[0].lower() if len(target) == 1 and invocation.command.name in _STATUS else ""
+    return (
+        target_text
+        if target_text == ALL or (target_text.startswith(DOMAIN) and len(target_text) > len(DOMAIN))
+        else ""
+    )
 
 
 class BulkPause:
@@ -60,9 +64,9 @@ class BulkPause:
         """What would be touched, and the buttons that do it; None: a sequence bears that very name."""
         verb, wanted = invocation.command.name, scope(invocation)
         known = await context.client.list_sequences(priority=Priority.INTERACTIVE)
-        if any(wanted == (one.name or "").lower() for one in known):
+        if any(wanted == (change.name or "").lower() for change in known):
             return None
-        able = [one for one in known if one.status == _STATUS[verb]]
+        able = [change for change in known if change.status == _STATUS[verb]]
         if not able:
             return Card(
                 title=f"No sequence is {_STATUS[verb]}", text=(f"There is nothing to {verb}.",), refused=True
@@ -78,7 +82,7 @@ class BulkPause:
         since = (context.now() - LOOK_BACK).timestamp()
         _, names = await self._ledger.told_of(context.workspace.name, domain, since=since)
         seen = {name.casefold() for name in names}
-        named = [one for one in able if one.label.casefold() in seen]
+        named = [change for change in able if change.label.casefold() in seen]
         offers = [("these", named)] if named else []
         if len(named) < len(able):
             offers.append(("all", able))
@@ -90,7 +94,7 @@ class BulkPause:
         person: Person,
         *,
         context: CommandContext,
-        offers: Many[tuple[str, list[Sequence]]],
+        offers: Sequences_[tuple[str, list[Sequence]]],
         domain: str = "",
     ) -> Card:
         verb = invocation.command.name
@@ -101,7 +105,7 @@ class BulkPause:
                     line=render(invocation),
                     person=person.id,
                     workspace=context.workspace.name,
-                    names=tuple(one.id for one in touched),
+                    names=tuple(change.id for change in touched),
                 ),
                 seconds=CONFIRM_SECONDS,
             )
@@ -115,7 +119,7 @@ class BulkPause:
         return Card(
             title=_title(verb, shown, domain=domain, named=offers[0][0] == "these"),
             tone=Tone.WARN,
-            text=_said(verb, domain=domain, named=offers[0][0] == "these"),
+            text=_explanation(verb, domain=domain, named=offers[0][0] == "these"),
             table=replace(sequence_table(shown[:SHOWN]), total=len(shown)),
             buttons=(*buttons, Button(label="Cancel", command="no")),
             footer=f"Only @{person.name} can confirm, once, within {CONFIRM_SECONDS / 60:.0f} minutes.",
@@ -129,35 +133,37 @@ class BulkPause:
         due_at = context.now() + duration if duration and verb == "pause" else None
         tally = await self._each(verb, question.names, due_at=due_at, invocation=invocation, context=context)
         if not (tally.changed or tally.failed):
-            return Card(title=f"Nothing was left to {verb}", text=_rest(tally, verb), unchanged=True)
-        told = f"{show_number(len(tally.changed), 'sequence')} {_DONE[verb]}"
+            return Card(title=f"Nothing was left to {verb}", text=_leftovers(tally, verb), unchanged=True)
+        result = f"{show_number(len(tally.changed), 'sequence')} {_DONE[verb]}"
         await self._write(
-            question, invocation, f"{told}: {', '.join(s.id for s in tally.changed)}", context=context
+            question, invocation, f"{result}: {', '.join(s.id for s in tally.changed)}", context=context
         )
         until = f" until {show_time(due_at, now=context.now())}" if due_at and tally.changed else ""
         reason = str(invocation.values.get("reason") or "")
-        said = (_listed(tally.changed), reason and f"Reason: {reason}", *_rest(tally, verb))
+        target_text = (_names(tally.changed), reason and f"Reason: {reason}", *_leftovers(tally, verb))
         return Card(
-            title=_told(verb, tally) + until,
+            title=_result_title(verb, tally) + until,
             tone=Tone.WARN if tally.failed else Tone.GOOD,
-            text=tuple(filter(None, said)),
+            text=tuple(filter(None, target_text)),
             buttons=await self._undo(verb, tally, context=context),
         )
 
     async def _each(
         self,
         verb: str,
-        ids: Many[str],
+        ids: Sequences_[str],
         *,
         due_at: datetime | None,
         invocation: Invocation,
         context: CommandContext,
     ) -> Tally:
-        known = {one.id: one for one in await context.client.list_sequences(priority=Priority.INTERACTIVE)}
+        known = {
+            change.id: change for change in await context.client.list_sequences(priority=Priority.INTERACTIVE)
+        }
         tally, turns = Tally(), asyncio.Semaphore(AT_ONCE)
         reason = str(invocation.values.get("reason") or "")
 
-        async def one(sequence: Sequence) -> None:
+        async def change(sequence: Sequence) -> None:
             if sequence.status != _STATUS[verb]:
                 tally.already += 1
                 return
@@ -173,7 +179,7 @@ class BulkPause:
                     tally.changed.append(sequence)
 
         tally.gone = sum(name not in known for name in ids)
-        await asyncio.gather(*(one(known[name]) for name in ids if name in known))
+        await asyncio.gather(*(change(known[name]) for name in ids if name in known))
         return tally
 
     async def _write(
@@ -192,7 +198,7 @@ class BulkPause:
         if not tally.changed:
             return ()
         back = Invocation(command=COMMANDS[_BACK[verb]], values=_everything(_BACK[verb]))
-        names = tuple(one.id for one in tally.changed)
+        names = tuple(change.id for change in tally.changed)
         nonce = await self._interaction.ask_undo(
             render(back),
             names,
@@ -219,7 +225,7 @@ def _title(verb: str, touched: list[Sequence], *, domain: str, named: bool) -> s
     )
 
 
-def _said(verb: str, *, domain: str, named: bool) -> tuple[str, ...]:
+def _explanation(verb: str, *, domain: str, named: bool) -> tuple[str, ...]:
     touches = "Nothing more is sent from them until they are resumed; replies still come in."
     does = touches if verb == "pause" else "They go on sending where they stopped."
     if not domain:
@@ -230,18 +236,18 @@ def _said(verb: str, *, domain: str, named: bool) -> tuple[str, ...]:
     return (f"{unknown} None was seen there in the last 30 days, so it is all or none.", does)
 
 
-def _told(verb: str, tally: Tally) -> str:
+def _result_title(verb: str, tally: Tally) -> str:
     if not tally.changed:
         return f"No sequence could be {_DONE[verb].removesuffix(' again')}"
     return f"{show_number(len(tally.changed), 'sequence')} {'is' if len(tally.changed) == 1 else 'are'} {_DONE[verb]}"
 
 
-def _listed(changed: list[Sequence]) -> str:
-    names = ", ".join(clip(one.label, length=40) for one in changed[:SHOWN])
+def _names(changed: list[Sequence]) -> str:
+    names = ", ".join(clip(change.label, length=40) for change in changed[:SHOWN])
     return f"{names} and {len(changed) - SHOWN} more" if len(changed) > SHOWN else names
 
 
-def _rest(tally: Tally, verb: str) -> tuple[str, ...]:
+def _leftovers(tally: Tally, verb: str) -> tuple[str, ...]:
     already = f"{tally.already} needed nothing." if tally.already else ""
     failed = f"Not {_DONE[verb]}: {'; '.join(tally.failed[:5])}" if tally.failed else ""
     more = f"and {len(tally.failed) - 5} more" if len(tally.failed) > 5 else ""

@@ -56,7 +56,7 @@ class Answer:
     """Listed under the card, each with buttons of its own."""
     settles: bool = False
     """The question that was clicked is answered and may go."""
-    seen: bool = False
+    on_card: bool = False
     """The alert's card shows it; it is said only to who clicked elsewhere."""
     workspace: str = ""
 
@@ -71,14 +71,14 @@ class CommandDispatcher:
     def __init__(
         self,
         contexts: CommandContexts,
-        people: UserDirectory,
+        directory: UserDirectory,
         *,
         charts: ChartUploads,
         bot_commands: Mapping[str, BotCommand],
         alert_changed: Callable[[], None],
         account_changed: Callable[[], None],
     ) -> None:
-        self._contexts, self._people, self._account_changed = contexts, people, account_changed
+        self._contexts, self._directory, self._account_changed = contexts, directory, account_changed
         self._charts, self._bot_commands = charts, bot_commands
         self._rules = contexts.settings.roles
         self._interaction = Interaction(contexts.ledger.store)
@@ -89,9 +89,9 @@ class CommandDispatcher:
 
     async def perform(self, line: str, person: Person, *, channel: str) -> Answer:
         """Parse, check the role, run; what a person did for all to see is signed with their name."""
-        seated = permissions.seated(person, rules=self._rules, channel=channel)
+        with_role = permissions.with_role(person, rules=self._rules, channel=channel)
         try:
-            return await self._perform(line.strip(), seated, channel=channel)
+            return await self._perform(line.strip(), with_role, channel=channel)
         except UsageError as error:
             return Answer(card=_with_form(error.card, line))
         except Exception as error:  # noqa: BLE001 # whatever it is, the person gets an answer and a reference
@@ -99,39 +99,39 @@ class CommandDispatcher:
 
     async def may_fill_in(self, verb: str, person: Person, *, channel: str) -> Card | None:
         """Why the person may not fill in this command's form here; None: they may."""
-        seated = permissions.seated(person, rules=self._rules, channel=channel)
+        with_role = permissions.with_role(person, rules=self._rules, channel=channel)
         command = COMMANDS[verb]
-        if self._may(seated, command, channel=channel):
+        if self._may(with_role, command, channel=channel):
             return None
-        return await self._refusal(verb, verb, command.role, seated, channel=channel)
+        return await self._refusal(verb, verb, command.role, with_role, channel=channel)
 
     async def _perform(self, line: str, person: Person, *, channel: str) -> Answer:
         verb, _, rest = line.partition(" ")
         if verb in VERBS and rest.startswith(ALERT):
-            return await self._attend(verb, rest, person, channel=channel)
+            return await self._act_on_alert(verb, rest, person, channel=channel)
         if verb in _ANSWERS and rest.startswith("q_"):
-            return await self._settle(rest, person, channel=channel)
+            return await self._confirm(rest, person, channel=channel)
         if line == "no":
             return Answer(card=_CANCELLED, settles=True)
         return await self._command(commands.parse(line), person, channel=channel)
 
-    async def _attend(self, verb: str, rest: str, person: Person, *, channel: str) -> Answer:
+    async def _act_on_alert(self, verb: str, rest: str, person: Person, *, channel: str) -> Answer:
         if not permissions.may(person, CLAIM, needed=Role.OPERATOR, rules=self._rules, channel=channel):
             return Answer(card=await self._refusal(CLAIM, verb, Role.OPERATOR, person, channel=channel))
         granted = replace(person, role=Role.ADMIN if role_is_less(person) else person.role)
         done = await self._alert_actions.perform(verb, rest, granted, _actor(person, channel))
-        return Answer(card=done.card, seen=done.shown, settles=verb == "snooze" and " " in rest)
+        return Answer(card=done.card, on_card=done.shown, settles=verb == "snooze" and " " in rest)
 
     async def _command(self, invocation: Invocation, person: Person, *, channel: str) -> Answer:
         command = invocation.command
         if not self._may(person, command, channel=channel):
-            return await self._not_for(invocation, person, channel=channel)
+            return await self._refuse(invocation, person, channel=channel)
         if permissions.reach_of(person) is Reach.CHANNEL and not permissions.is_named(
             person, command.name, self._rules
         ):
-            shown = await self._shown(invocation, person, channel=channel)
+            shown = await self._readable_workspace(invocation, person, channel=channel)
             if not shown:
-                return await self._not_for(invocation, person, channel=channel)
+                return await self._refuse(invocation, person, channel=channel)
             invocation = replace(invocation, workspace=shown)
         context = self._context(invocation.workspace, person, channel=channel)
         if command.name in self._bot_commands and not any(invocation.values.values()):
@@ -142,14 +142,14 @@ class CommandDispatcher:
             return Answer(card=question)
         return await self._run(_unconfirmed(invocation), person, context=context)
 
-    async def _not_for(self, invocation: Invocation, person: Person, *, channel: str) -> Answer:
+    async def _refuse(self, invocation: Invocation, person: Person, *, channel: str) -> Answer:
         command = invocation.command
-        await self._refused(invocation, person, channel=channel)
+        await self._record_refusal(invocation, person, channel=channel)
         return Answer(
             card=await self._refusal(command.name, command.name, command.role, person, channel=channel)
         )
 
-    async def _shown(self, invocation: Invocation, person: Person, *, channel: str) -> str:
+    async def _readable_workspace(self, invocation: Invocation, person: Person, *, channel: str) -> str:
         """The workspace that an outsider may read here, the named one if one is named; empty: none."""
         if invocation.values.get("channel") not in {None, "", channel}:
             return ""  # another channel's subscriptions
@@ -165,13 +165,13 @@ class CommandDispatcher:
     async def _run(self, invocation: Invocation, person: Person, *, context: CommandContext) -> Answer:
         card = await operations.run(invocation, context)
         if line := operations.confirming_command(card):
-            return Answer(card=await self._asked(card, line, person, context=context))
+            return Answer(card=await self._ask_confirmation(card, line, person, context=context))
         if (about := invocation.values.get("command")) and context.allows(commands.COMMANDS[about]):
             card = _with_form(card, about)
         done = invocation.command.changes and not (card.refused or card.unchanged)
         card = await self._with_undo(card, context) if done else card
         card, picture = await self._charts.illustrate(card)
-        answer = self._done(card, person, context=context) if done else Answer(card=card)
+        answer = self._changed_answer(card, person, context=context) if done else Answer(card=card)
         return replace(answer, picture=picture)
 
     async def _with_undo(self, card: Card, context: CommandContext) -> Card:
@@ -193,7 +193,7 @@ class CommandDispatcher:
         )  # fmt: skip
         return replace(button, command=f"undo {nonce}")
 
-    def _done(self, card: Card, person: Person, *, context: CommandContext) -> Answer:
+    def _changed_answer(self, card: Card, person: Person, *, context: CommandContext) -> Answer:
         self._account_changed()  # cards show what was changed
         return Answer(card=_signed(card, person), public=True, settles=True, workspace=context.workspace.name)
 
@@ -204,12 +204,14 @@ class CommandDispatcher:
             role=permissions.role_of(person),
         )
         may = partial(self._may, person, channel=channel)
-        return replace(context, permits=may, display_name=self._people.said_of)
+        return replace(context, permits=may, display_name=self._directory.display_name)
 
     def _may(self, person: Person, command: Command, *, channel: str) -> bool:
         return permissions.allowed(person, command, rules=self._rules, channel=channel)
 
-    async def _asked(self, card: Card, line: str, person: Person, *, context: CommandContext) -> Card:
+    async def _ask_confirmation(
+        self, card: Card, line: str, person: Person, *, context: CommandContext
+    ) -> Card:
         """A question whose yes is bound to who was asked, and ends."""
         question = Question(line=line, person=person.id, workspace=context.workspace.name)
         nonce = await self._interaction.ask(question, seconds=CONFIRM_SECONDS)
@@ -217,23 +219,23 @@ class CommandDispatcher:
             replace(b, command=f"yes {nonce}", tone=Tone.BAD) if CONFIRMED in b.command.split() else b
             for b in card.buttons
         )
-        said = f"Only @{person.name} can confirm, once, within {CONFIRM_SECONDS / 60:.0f} minutes."
-        footer = " ".join(filter(None, (card.footer, said)))
+        text = f"Only @{person.name} can confirm, once, within {CONFIRM_SECONDS / 60:.0f} minutes."
+        footer = " ".join(filter(None, (card.footer, text)))
         return replace(card, buttons=(*buttons, Button(label="Cancel", command="no")), footer=footer)
 
-    async def _settle(self, nonce: str, person: Person, *, channel: str) -> Answer:
+    async def _confirm(self, nonce: str, person: Person, *, channel: str) -> Answer:
         """A yes or an undo: the person's role is checked anew, before the answer is used up; it counts once."""
-        seen = await self._interaction.look(nonce, person.id)
-        if seen.question is None or seen.verdict is not Verdict.OPEN:
-            return _not_counted(seen)
-        invocation = commands.parse(seen.question.line)
+        on_card = await self._interaction.look(nonce, person.id)
+        if on_card.question is None or on_card.verdict is not Verdict.OPEN:
+            return _not_confirmed(on_card)
+        invocation = commands.parse(on_card.question.line)
         if not self._may(person, invocation.command, channel=channel):
-            asked = replace(invocation, workspace=seen.question.workspace, line=seen.question.line)
-            return await self._not_for(asked, person, channel=channel)
-        context = self._context(seen.question.workspace, person, channel=channel)
+            asked = replace(invocation, workspace=on_card.question.workspace, line=on_card.question.line)
+            return await self._refuse(asked, person, channel=channel)
+        context = self._context(on_card.question.workspace, person, channel=channel)
         counted = await self._interaction.answer(nonce, person.id)
         if counted.question is None or counted.verdict is not Verdict.TAKEN:
-            return _not_counted(counted)
+            return _not_confirmed(counted)
         try:
             return await self._carry_out(counted, invocation, person, context=context)
         except Exception:
@@ -253,18 +255,20 @@ class CommandDispatcher:
         kept = (_changed_since(len(counted.moved), counted.moved.values()),) if counted.moved else ()
         card = replace(card, text=(*card.text, *kept))
         return (
-            Answer(card=card, settles=True) if card.unchanged else self._done(card, person, context=context)
+            Answer(card=card, settles=True)
+            if card.unchanged
+            else self._changed_answer(card, person, context=context)
         )
 
-    async def _refusal(self, name: str, said: str, needed: Role, person: Person, *, channel: str) -> Card:
-        can = await self._people.said(permissions.who_can(name, needed=needed, rules=self._rules))
+    async def _refusal(self, name: str, text: str, needed: Role, person: Person, *, channel: str) -> Card:
+        can = await self._directory.display_names(permissions.who_can(name, needed=needed, rules=self._rules))
         everywhere = permissions.reach_of(person) is Reach.EVERYTHING
         here = everywhere and permissions.may(person, name, needed=needed, rules=self._rules)
         return permissions.refusal(
-            person, f"“{said}”", needed=needed, can=f"Who can: {can}." if can else "", here=here
+            person, f"“{text}”", needed=needed, can=f"Who can: {can}." if can else "", here=here
         )
 
-    async def _refused(self, invocation: Invocation, person: Person, *, channel: str) -> None:
+    async def _record_refusal(self, invocation: Invocation, person: Person, *, channel: str) -> None:
         try:
             workspace = self._contexts.workspace(invocation.workspace, channel=channel)
         except UnknownWorkspace:  # which there are is not for everybody
@@ -296,8 +300,8 @@ def _unconfirmed(invocation: Invocation) -> Invocation:
     return replace(invocation, values={**invocation.values, "yes": False})
 
 
-def _not_counted(told: Answered) -> Answer:
-    return Answer(card=_uncounted(told), settles=told.verdict is Verdict.LATE)
+def _not_confirmed(answered: Answered) -> Answer:
+    return Answer(card=_unconfirmed_card(answered), settles=answered.verdict is Verdict.LATE)
 
 
 def _changed_since(count: int, changes: Iterable[AuditEntry]) -> str:
@@ -321,10 +325,10 @@ def _moved_on(moved: Mapping[str, AuditEntry]) -> Card:
     )
 
 
-def _uncounted(told: Answered) -> Card:
-    if told.verdict is Verdict.MOVED:
-        return _moved_on(told.moved)
-    said = {
+def _unconfirmed_card(answered: Answered) -> Card:
+    if answered.verdict is Verdict.MOVED:
+        return _moved_on(answered.moved)
+    text = {
         Verdict.LATE: (
             "That question has run out",
             "Nothing was changed. Give the command again to be asked anew.",
@@ -334,8 +338,10 @@ def _uncounted(told: Answered) -> Card:
             "This question is somebody else's",
             "Give the command yourself to be asked yourself.",
         ),
-    }.get(told.verdict, ("That question is not known any more", "Give the command again to be asked anew."))
-    return Card(title=said[0], tone=Tone.WARN, text=(said[1],), refused=True)
+    }.get(
+        answered.verdict, ("That question is not known any more", "Give the command again to be asked anew.")
+    )
+    return Card(title=text[0], tone=Tone.WARN, text=(text[1],), refused=True)
 
 
 _CANCELLED = Card(title="Nothing was changed")

@@ -14,7 +14,7 @@ from shared.operations.outcome import need_records
 from shared.operations.replies import LATE_SECONDS
 from shared.text.formats import show_number, show_span
 
-MOST = 15
+MAX_REPLIES = 15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,8 +29,8 @@ class OpenReplies:
             await need_records(context).open_replies(context.workspace.name),
             key=lambda reply: reply.received_at,
         )
-        links = await self.links([reply.alert_id for reply in waiting[:MOST]])
-        items = tuple(_item(reply, context, links.get(reply.alert_id, "")) for reply in waiting[:MOST])
+        links = await self.links([reply.alert_id for reply in waiting[:MAX_REPLIES]])
+        items = tuple(_item(reply, context, links.get(reply.alert_id, "")) for reply in waiting[:MAX_REPLIES])
         if not items:
             return Answer(card=Card(title="Nobody waits for an answer", tone=Tone.GOOD))
         more = len(waiting) - len(items)

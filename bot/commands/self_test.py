@@ -20,7 +20,7 @@ from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
 from shared.text.formats import show_span
 
-PATIENCE = 8.0
+TIMEOUT = 8.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,15 +39,17 @@ class SelfTest:
             self._records(context),
             self._delivery(context),
         )
-        facts = [*await asyncio.gather(*checks), self._way_in()]
-        bad = sum(fact.tone is Tone.BAD for fact in facts)
-        doubtful = sum(fact.tone is Tone.WARN for fact in facts)
-        title = f"{bad} of {len(facts)} checks fail" if bad else "Everything works"
-        tone = Tone.BAD if bad else Tone.WARN if doubtful else Tone.GOOD
+        facts = [*await asyncio.gather(*checks), self._requests()]
+        failures = sum(fact.tone is Tone.BAD for fact in facts)
+        warnings = sum(fact.tone is Tone.WARN for fact in facts)
+        title = f"{failures} of {len(facts)} checks fail" if failures else "Everything works"
+        tone = Tone.BAD if failures else Tone.WARN if warnings else Tone.GOOD
         again = Button(label="Check again", command="doctor")
         return Answer(
             card=Card(
-                title=title if bad or not doubtful else f"It works; {doubtful} of {len(facts)} need a look",
+                title=title
+                if failures or not warnings
+                else f"It works; {warnings} of {len(facts)} need a look",
                 tone=tone,
                 facts=tuple(facts),
                 buttons=(again,),
@@ -58,10 +60,10 @@ class SelfTest:
     async def _api(self, context: CommandContext) -> Fact:
         began = time.monotonic()
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(TIMEOUT):
                 known = await context.client.list_sequences(priority=Priority.INTERACTIVE)
         except TimeoutError:
-            return _bad("Service", f"no answer in {PATIENCE:g} s. Is its address right?")
+            return _bad("Service", f"no answer in {TIMEOUT:g} s. Is its address right?")
         except OutreachError as error:
             return _bad("Service", f"{error.message} {error.hint}".strip())
         took = (time.monotonic() - began) * 1000
@@ -69,44 +71,44 @@ class SelfTest:
 
     async def _slack(self) -> Fact:
         try:
-            answer = await self.slack.call("auth.test", seconds=PATIENCE)
+            answer = await self.slack.call("auth.test", seconds=TIMEOUT)
         except SlackError as error:
             return _bad("Slack", f"{error}. Install the app again, set SLACK_BOT_TOKEN.")
         granted = {scope.strip() for scope in (answer.headers.get("x-oauth-scopes") or "").split(",")}
         missing = sorted(set(SCOPES) - granted)
         if not missing or granted == {""}:
             return _good("Slack", f"{answer['user']} in {answer['team']}, with all scopes")
-        cure = "Update the app from manifest.yml and install it again."
+        fix = "Update the app from manifest.yml and install it again."
         if set(missing) <= set(SPARE):
-            return _look("Slack", f"{without(missing)}. {cure}")
-        lacks = [f"{scope} ({SCOPES[scope]})" for scope in missing if scope not in SPARE]
-        return _bad("Slack", f"the token lacks {'; '.join(lacks)}. {cure}")
+            return _warn("Slack", f"{without(missing)}. {fix}")
+        missing_here = [f"{scope} ({SCOPES[scope]})" for scope in missing if scope not in SPARE]
+        return _bad("Slack", f"the token lacks {'; '.join(missing_here)}. {fix}")
 
     async def _channel(self, context: CommandContext) -> Fact:
         channel = context.workspace.alert_channel
         if not channel:
             return _bad("Alert channel", "none is set. Set OUTREACH_ALERT_CHANNEL.")
         try:
-            answer = await self.slack.read("conversations.info", seconds=PATIENCE, channel=channel)
+            answer = await self.slack.read("conversations.info", seconds=TIMEOUT, channel=channel)
         except SlackError as error:
             return _bad("Alert channel", f"{channel}: {error}. Invite the bot, or set another.")
-        told = answer.get("channel") or {}
-        name = f"#{told.get('name', channel)}"
-        if told.get("is_archived"):
+        info = answer.get("channel") or {}
+        name = f"#{info.get('name', channel)}"
+        if info.get("is_archived"):
             return _bad("Alert channel", f"{name} is archived. Unarchive it, or set another.")
-        if not told.get("is_member"):
+        if not info.get("is_member"):
             return _bad("Alert channel", f"the bot is not in {name}. Say there: /invite @outreach")
         return _good("Alert channel", f"the bot is in {name}")
 
     async def _records(self, context: CommandContext) -> Fact:
         try:
-            told = await need_records(context).summary(context.workspace.name)
+            info = await need_records(context).summary(context.workspace.name)
         except RecordsUnavailable as error:
             return _bad("Database", f"{error}. Look at OUTREACH_DATABASE_URL.")
-        stuck = told.dead + told.uncertain
-        waiting = f"{told.waiting} alerts wait" if told.waiting else "no alert waits"
+        stuck = info.dead + info.uncertain
+        waiting = f"{info.waiting} alerts wait" if info.waiting else "no alert waits"
         return (
-            _look("Database", f"{waiting}, {stuck} could not be posted")
+            _warn("Database", f"{waiting}, {stuck} could not be posted")
             if stuck
             else _good("Database", waiting)
         )
@@ -117,17 +119,17 @@ class SelfTest:
         except RecordsUnavailable:
             return Fact(label="Last delivery", value="unknown", tone=Tone.UNKNOWN)
         if last is None:
-            return _look("Last delivery", "none came yet. Subscribe: outreach webhooks create --url …")
+            return _warn("Last delivery", "none came yet. Subscribe: outreach webhooks create --url …")
         return _good("Last delivery", f"{show_span(context.now() - last)} ago")
 
-    def _way_in(self) -> Fact:
+    def _requests(self) -> Fact:
         if self.socket_mode is None:
             return _good("Slack requests", "come over HTTP, checked with the signing secret")
-        told = self.socket_mode.state
-        if not told["connected"]:
-            return _bad("Socket Mode", f"{told['trouble']}; the bot keeps trying")
-        last = f"; built anew {told['rebuilds']}×, last: {told['last_loss']}" if told["rebuilds"] else ""
-        return _good("Socket Mode", f"connected, heard from {told['last_message_age']} s ago{last}")
+        info = self.socket_mode.state
+        if not info["connected"]:
+            return _bad("Socket Mode", f"{info['problem']}; the bot keeps trying")
+        last = f"; built anew {info['rebuilds']}×, last: {info['last_loss']}" if info["rebuilds"] else ""
+        return _good("Socket Mode", f"connected, heard from {info['last_message_age']} s ago{last}")
 
 
 def without(missing: Iterable[str]) -> str:
@@ -139,7 +141,7 @@ def _good(label: str, value: str) -> Fact:
     return Fact(label=label, value=value, tone=Tone.GOOD)
 
 
-def _look(label: str, value: str) -> Fact:
+def _warn(label: str, value: str) -> Fact:
     return Fact(label=label, value=value, tone=Tone.WARN)
 
 

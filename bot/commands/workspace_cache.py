@@ -13,9 +13,9 @@ from shared.api.models import Sequence as Campaign
 from shared.domain.health import DomainHealth, roll_up
 from shared.settings import Workspace
 
-KEPT = 15.0
+FRESH_SECONDS = 15.0
 """Seconds for which an answer is believed."""
-PATIENCE = 5.0
+TIMEOUT = 5.0
 
 T = TypeVar("T")
 
@@ -25,12 +25,12 @@ class WorkspaceCache:
 
     def __init__(self, contexts: CommandContexts, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._contexts, self._clock = contexts, clock
-        self._kept: dict[tuple[str, str], tuple[float, Any]] = {}
+        self._cached: dict[tuple[str, str], tuple[float, Any]] = {}
 
     async def sequences(self, workspace: Workspace) -> Sequence[Campaign]:
         """All sequences of a workspace."""
         client = self._contexts.clients[workspace.name]
-        return await self._ask(
+        return await self._cached_call(
             "sequences", workspace, lambda: client.list_sequences(priority=Priority.INTERACTIVE)
         )
 
@@ -42,18 +42,18 @@ class WorkspaceCache:
             inboxes = await client.list_inboxes(priority=Priority.INTERACTIVE)
             return roll_up(inboxes, thresholds=workspace.thresholds)
 
-        return await self._ask("domains", workspace, read)
+        return await self._cached_call("domains", workspace, read)
 
     def forget(self, workspace: Workspace) -> None:
         """Somebody wants to see how things stand now."""
-        self._kept.pop(("sequences", workspace.name), None)
-        self._kept.pop(("domains", workspace.name), None)
+        self._cached.pop(("sequences", workspace.name), None)
+        self._cached.pop(("domains", workspace.name), None)
 
-    async def _ask(self, what: str, workspace: Workspace, read: Callable[[], Awaitable[T]]) -> T:
-        at, known = self._kept.get((what, workspace.name), (0.0, None))
-        if known is not None and self._clock() - at < KEPT:
+    async def _cached_call(self, what: str, workspace: Workspace, read: Callable[[], Awaitable[T]]) -> T:
+        at, known = self._cached.get((what, workspace.name), (0.0, None))
+        if known is not None and self._clock() - at < FRESH_SECONDS:
             return cast("T", known)
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             found = await read()
-        self._kept[what, workspace.name] = (self._clock(), found)
+        self._cached[what, workspace.name] = (self._clock(), found)
         return found

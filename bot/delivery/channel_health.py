@@ -9,7 +9,7 @@ from bot.store.queue.outcomes import ChannelRefused, Outcome, Settled
 from shared.domain.card import Card, Tone
 from shared.settings import Settings
 
-_CURES = {
+_FIXES = {
     "not_in_channel": "Invite the bot: /invite @outreach.",
     "channel_not_found": "The channel is gone, or private without the bot; invite it, or set another channel.",
     "is_archived": "Unarchive the channel, or set another.",
@@ -26,32 +26,32 @@ class ChannelHealth:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
-    def __call__(self, turn: ChannelLease, outcome: Outcome, settled: Settled) -> PlannedPost | None:
+    def __call__(self, lease: ChannelLease, outcome: Outcome, settled: Settled) -> PlannedPost | None:
         """What is to be said of a turn; None: nothing, or there is nobody to say it to."""
         if settled.broke and isinstance(outcome, ChannelRefused):
-            return self._note(turn, "broke", _broken(turn.channel, outcome.error))
-        return self._note(turn, "cured", _cured(turn.channel)) if settled.cured else None
+            return self._note(lease, "broke", _broken(lease.channel, outcome.error))
+        return self._note(lease, "cured", _recovered(lease.channel)) if settled.cured else None
 
-    def _note(self, turn: ChannelLease, event: str, card: Card) -> PlannedPost | None:
-        fallback = self._fallback(turn.channel)
+    def _note(self, lease: ChannelLease, event: str, card: Card) -> PlannedPost | None:
+        fallback = self._fallback(lease.channel)
         if fallback is None:
             return None
-        dedupe = f"note:{event}:{turn.channel}:{turn.token}"
+        dedupe = f"note:{event}:{lease.channel}:{lease.token}"
         return PlannedPost(dedupe=dedupe, channel=fallback, kind="note", note=rendering.write_note(card))
 
     def _fallback(self, broken: str) -> str | None:
         """The configured fallback channel, else another workspace's alert channel."""
         others = [workspace.alert_channel for workspace in self._settings.workspaces.values()]
-        wanted = [self._settings.routes.fallback, *others]
-        return next((channel for channel in wanted if channel and channel != broken), None)
+        candidates = [self._settings.routes.fallback, *others]
+        return next((channel for channel in candidates if channel and channel != broken), None)
 
 
 def _broken(channel: str, error: str) -> Card:
-    cure = _CURES.get(error, "See `outreach doctor`.")
-    text = (f"Slack says {error}. {cure}", "Its alerts are kept and posted when it takes them again.")
+    fix = _FIXES.get(error, "See `outreach doctor`.")
+    text = (f"Slack says {error}. {fix}", "Its alerts are kept and posted when it takes them again.")
     return Card(title=f"Channel {channel} takes no alerts", tone=Tone.BAD, text=text)
 
 
-def _cured(channel: str) -> Card:
+def _recovered(channel: str) -> Card:
     text = ("What waited is on its way.",)
     return Card(title=f"Channel {channel} takes alerts again", tone=Tone.GOOD, text=text)

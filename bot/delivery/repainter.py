@@ -19,12 +19,12 @@ from shared.domain.records import RecordsUnavailable
 
 POLL = 1.0
 """Seconds after which it looks for what other processes left."""
-AT_ONCE = 4
+MAX_REPAINTS = 4
 """Messages repainted beside each other, all within their lease."""
 PAUSE = 5.0
 """Seconds until a message that could not be repainted is tried again."""
 
-FORM_PAUSE = 60.0
+RENDER_PAUSE = 60.0
 """And one that could not even be drawn."""
 
 log = structlog.get_logger("repainter")
@@ -58,18 +58,18 @@ class Repainter:
             await self._wakeup.wait(min(POLL, pause))
 
     async def _round(self) -> float:
-        messages = await self._ledger.claim_repaints(limit=AT_ONCE)
-        await asyncio.gather(*(self._paint(message) for message in messages))
+        messages = await self._ledger.claim_repaints(limit=MAX_REPAINTS)
+        await asyncio.gather(*(self._repaint_post(message) for message in messages))
         return POLL if (due := await self._ledger.next_repaint_in()) is None else due
 
-    async def _paint(self, message: Sequence[Post]) -> None:
+    async def _repaint_post(self, message: Sequence[Post]) -> None:
         try:
             outcome = await self._repaint(message)
         except RecordsUnavailable:
             raise
         except Exception:  # one message that nobody foresaw must not stop all others
             log.exception("not drawn", alerts=[post.alert_id for post in message])
-            outcome = NotSent(after=FORM_PAUSE)
+            outcome = NotSent(after=RENDER_PAUSE)
         if isinstance(outcome, Sent):
             await self._ledger.painted(message)
         else:

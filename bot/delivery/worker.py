@@ -28,7 +28,7 @@ from shared.domain.records import RecordsUnavailable
 
 POLL = 1.0
 """Seconds after which the loop looks for what other processes left."""
-TURNS = 16
+MAX_LEASES = 16
 """Channels that speak at the same time."""
 ROUTED_AT_ONCE = 50
 OUTAGE_PAUSE = 1.0
@@ -60,7 +60,7 @@ class DeliveryWorker:
         self._signals, self._draw, self._stored_count = signals, draw, stored_count
         self._stopping = False
         self._counted = 0, time.monotonic()
-        self._turns: dict[str, asyncio.Task[None]] = {}
+        self._posting: dict[str, asyncio.Task[None]] = {}
         """Who speaks, by channel."""
         self.slack_error = ""
         """What Slack last refused or why it cannot be reached; empty after a success."""
@@ -73,9 +73,9 @@ class DeliveryWorker:
                 if not await self._signals.posts.wait(pause):
                     self._signals.unrouted = True  # other processes store deliveries too
                 await self._give_way()
-            await asyncio.gather(*self._turns.values(), return_exceptions=True)
+            await asyncio.gather(*self._posting.values(), return_exceptions=True)
         finally:
-            await _cancel(self._turns.values())
+            await _cancel(self._posting.values())
 
     async def _give_way(self) -> None:
         """Leave the database to the intake for a while in a burst."""
@@ -90,13 +90,13 @@ class DeliveryWorker:
         """Begin nothing new, and let the calls under way end, within a bound."""
         self._stopping = True
         self._signals.posts.set()
-        if self._turns:
-            await asyncio.wait(self._turns.values(), timeout=seconds)
+        if self._posting:
+            await asyncio.wait(self._posting.values(), timeout=seconds)
 
     async def _round(self) -> float:
         try:
             await self._route()
-            return await self._start_turns()
+            return await self._start_posting()
         except RecordsUnavailable as error:
             log.warning("database unavailable", error=str(error))
             self._signals.unrouted = True
@@ -118,68 +118,68 @@ class DeliveryWorker:
             if len(routed) == ROUTED_AT_ONCE:
                 self._signals.stored()
 
-    async def _start_turns(self) -> float:
-        free = TURNS - len(self._turns)
+    async def _start_posting(self) -> float:
+        free = MAX_LEASES - len(self._posting)
         if free <= 0:
             return POLL
-        ends = time.monotonic() + self._ledger.pace.patience
-        claimed = await self._ledger.claim_turns(limit=free, besides=tuple(self._turns))
-        for turn in claimed.turns:
-            task = asyncio.create_task(self._serve(turn, ends=ends), name=f"post-{turn.channel}")
-            self._turns[turn.channel] = task
-            task.add_done_callback(partial(self._ended, turn.channel))
+        deadline = time.monotonic() + self._ledger.pace.patience
+        claimed = await self._ledger.claim_turns(limit=free, besides=tuple(self._posting))
+        for lease in claimed.turns:
+            task = asyncio.create_task(self._serve(lease, deadline=deadline), name=f"post-{lease.channel}")
+            self._posting[lease.channel] = task
+            task.add_done_callback(partial(self._ended, lease.channel))
         return POLL if claimed.next_in is None else min(POLL, claimed.next_in)
 
     def _ended(self, channel: str, task: asyncio.Task[None]) -> None:
-        del self._turns[channel]
+        del self._posting[channel]
         if not task.cancelled() and task.exception() is not None:
             log.error("turn failed", exc_info=task.exception())
         self._signals.changed()
 
-    async def _serve(self, turn: ChannelLease, *, ends: float) -> None:
-        outcome = await (self._look_up(turn) if turn.lookup else self._post(turn, ends=ends))
+    async def _serve(self, lease: ChannelLease, *, deadline: float) -> None:
+        outcome = await (self._find_post(lease) if lease.lookup else self._post(lease, deadline=deadline))
         try:
-            await self._ledger.settle(turn, outcome, report=self._report)
+            await self._ledger.settle(lease, outcome, report=self._report)
         except RecordsUnavailable as error:
-            log.warning("outcome not recorded", channel=turn.channel, error=str(error))
+            log.warning("outcome not recorded", channel=lease.channel, error=str(error))
             return
-        self._note_outcome(turn, outcome)
+        self._note_outcome(lease, outcome)
 
-    async def _look_up(self, turn: ChannelLease) -> Outcome:
+    async def _find_post(self, lease: ChannelLease) -> Outcome:
         return await self._messages.find(
-            turn.channel, rendering.key(turn.posts), since=turn.since, thread_ts=turn.thread_ts
+            lease.channel, rendering.key(lease.posts), since=lease.since, thread_ts=lease.thread_ts
         )
 
-    async def _post(self, turn: ChannelLease, *, ends: float) -> Outcome:
+    async def _post(self, lease: ChannelLease, *, deadline: float) -> Outcome:
         try:
-            message = await self._draw(turn.posts)
+            message = await self._draw(lease.posts)
         except RecordsUnavailable:
             return NotSent(after=OUTAGE_PAUSE)
         except Exception as error:  # one that nobody foresaw must not stop its channel
-            log.exception("not drawn", alerts=[post.alert_id for post in turn.posts])
+            log.exception("not drawn", alerts=[post.alert_id for post in lease.posts])
             return Unpostable(error=f"cannot be drawn: {type(error).__name__}")
         outcome = await self._messages.post(
-            turn.channel,
+            lease.channel,
             message,
-            payload=rendering.payload(turn.posts),
-            ends=ends,
-            thread_ts=turn.thread_ts,
-            broadcast=rendering.broadcasts(turn.posts),
+            payload=rendering.payload(lease.posts),
+            deadline=deadline,
+            thread_ts=lease.thread_ts,
+            broadcast=rendering.broadcasts(lease.posts),
         )
-        return backed_off(outcome, attempts=turn.posts[0].attempts)
+        return with_backoff(outcome, attempts=lease.posts[0].attempts)
 
-    def _note_outcome(self, turn: ChannelLease, outcome: Outcome) -> None:
-        names = [post.alert_id or post.kind for post in turn.posts]
+    def _note_outcome(self, lease: ChannelLease, outcome: Outcome) -> None:
+        names = [post.alert_id or post.kind for post in lease.posts]
         if isinstance(outcome, Sent):
             self.slack_error = ""
-            _count_posts(turn)
-            log.info("posted", channel=turn.channel, alerts=names, ts=outcome.ts, found=turn.lookup)
+            _count_posts(lease)
+            log.info("posted", channel=lease.channel, alerts=names, ts=outcome.ts, found=lease.lookup)
         else:
             error = getattr(outcome, "error", "")
             if error and isinstance(outcome, ChannelRefused | NotSent | Unknown):
                 self.slack_error = error
             log.warning(
-                "not posted", channel=turn.channel, alerts=names, outcome=type(outcome).__name__, error=error
+                "not posted", channel=lease.channel, alerts=names, outcome=type(outcome).__name__, error=error
             )
 
 
@@ -202,7 +202,7 @@ def isolated(decide: Decide) -> Decide:
     return decided
 
 
-def backed_off(outcome: Outcome, *, attempts: int) -> Outcome:
+def with_backoff(outcome: Outcome, *, attempts: int) -> Outcome:
     """The pause before the next try, grown with the tries that failed: 2 s to 30 s."""
     factor = 2.0 ** min(attempts, 6)
     match outcome:
@@ -235,8 +235,8 @@ def _count_delivery(pending: PendingDelivery, decision: Decision) -> None:
     metrics.EVENTS.labels(pending.workspace, kind).inc()
 
 
-def _count_posts(turn: ChannelLease) -> None:
-    for post in turn.posts:
+def _count_posts(lease: ChannelLease) -> None:
+    for post in lease.posts:
         metrics.POSTED.labels(post.kind).inc()
         if post.kind == "alert" and not post.found:
             metrics.POST_SECONDS.observe(max(0.0, time.time() - post.received_at))

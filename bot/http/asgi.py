@@ -29,10 +29,10 @@ class AsgiApp:
         slack: SlackGuard | None,
         default_workspace: str,
         readiness: Callable[[], Awaitable[tuple[bool, Mapping[str, Any]]]],
-        measure: Callable[[], Awaitable[None]],
+        update_gauges: Callable[[], Awaitable[None]],
     ) -> None:
         self._receiver, self._slack, self._default = receiver, slack, default_workspace
-        self._readiness, self._measure = readiness, measure
+        self._readiness, self._update_gauges = readiness, update_gauges
         self._pages = {"/healthz": self._healthz, "/readyz": self._readyz, "/metrics": self._metrics}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -59,11 +59,11 @@ class AsgiApp:
         await answer(send, 200, b"ok\n")
 
     async def _readyz(self, send: Send) -> None:
-        ready, told = await self._readiness()
-        body = json.dumps({"ready": ready, **told}, default=str).encode()
+        ready, state = await self._readiness()
+        body = json.dumps({"ready": ready, **state}, default=str).encode()
         await answer(send, 200 if ready else 503, body, content_type=b"application/json")
 
     async def _metrics(self, send: Send) -> None:
-        await self._measure()
+        await self._update_gauges()
         body = generate_latest(metrics.REGISTRY)
         await answer(send, 200, body, content_type=b"text/plain; version=0.0.4; charset=utf-8")

@@ -37,7 +37,7 @@ class ReadinessProbe:
         self._slack = "not asked yet"
         self._api = dict.fromkeys(contexts.clients, "not asked yet")
 
-    async def look(self) -> None:
+    async def probe(self) -> None:
         """Ask Slack who we are, and every workspace for its sequences."""
         await asyncio.gather(self._ask_slack(), *(self._ask_api(name) for name in self._contexts.clients))
 
@@ -67,18 +67,18 @@ class ReadinessProbe:
             database = "ok"
         except (RecordsUnavailable, TimeoutError) as error:
             database = str(error) or "does not answer"
-        told = {
+        state = {
             "database": database,
             "oldest_unrouted_seconds": unrouted,
             "slack": self._worker.slack_error or self._slack,
-            "channels": await self._broken() if database == "ok" else {},
+            "channels": await self._broken_channels() if database == "ok" else {},
             "socket_mode": self._socket_mode.state if self._socket_mode else "off",
             "api": "ok" if set(self._api.values()) == {"ok"} else "; ".join(sorted(set(self._api.values()))),
             "workspaces": {name: {"api": state} for name, state in self._api.items()},
         }
-        return database == "ok" and unrouted is not None and unrouted < UNROUTED_SECONDS, told
+        return database == "ok" and unrouted is not None and unrouted < UNROUTED_SECONDS, state
 
-    async def _broken(self) -> Mapping[str, str]:
+    async def _broken_channels(self) -> Mapping[str, str]:
         """Channels that take nothing, and what Slack says of each."""
         try:
             async with asyncio.timeout(CHECK_TIMEOUT):
@@ -86,7 +86,7 @@ class ReadinessProbe:
         except (RecordsUnavailable, TimeoutError):
             return {}
 
-    async def measure(self) -> None:
+    async def update_gauges(self) -> None:
         """Bring the gauges up to date, as far as the database answers."""
         for name, client in self._contexts.clients.items():
             metrics.API_REQUESTS.labels(name).set(client.counts.requests)

@@ -14,7 +14,7 @@ from slack_sdk.signature import SignatureVerifier
 
 from bot.http.webhook import BodyTooLarge, ClientDisconnected, Receive, Scope, Send, answer, read_body
 
-MOST_BYTES = 1024 * 1024
+MAX_BODY_BYTES = 1024 * 1024
 _SIGNED = (b"x-slack-signature", b"x-slack-request-timestamp")
 
 log = structlog.get_logger("slack")
@@ -32,7 +32,7 @@ class SlackGuard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let through what has the form of a signed request."""
         try:
-            body = await read_body(scope, receive, most=MOST_BYTES)
+            body = await read_body(scope, receive, limit=MAX_BODY_BYTES)
         except BodyTooLarge:
             return await answer(send, 413)
         except ClientDisconnected:

@@ -23,10 +23,10 @@ from bot.telemetry import metrics
 from shared.api.events import SIGNATURE_HEADER, signature_matches
 from shared.domain.records import RecordsUnavailable
 
-MOST_BYTES = 1024 * 1024
-MOST_WAITING = 5_000
+MAX_BODY_BYTES = 1024 * 1024
+MAX_WAITING = 5_000
 BATCH = 256
-QUIET = 4
+QUIET_ROUNDS = 4
 """Rounds of the event loop without a newcomer after which a group is whole."""
 RETRY_AFTER = 5
 ANSWERED_WITHIN = 1.0
@@ -74,18 +74,18 @@ class DeliveryIntake:
             randbits(62)
         )  # one after the other, so that the ledger writes them in one place
         self._answered: list[int] = []
-        self._to_note: list[int] = []
-        self._some = asyncio.Event()
+        self._newly_answered: list[int] = []
+        self._arrived = asyncio.Event()
         metrics.INTAKE_WAITING.set_function(lambda: len(self._waiting))
         self.closed = False
 
     async def store(self, arrival: Arrival) -> CommitGroup:
         """Return when the arrival is on disk. Raises `Overloaded` or `RecordsUnavailable`."""
-        if self.closed or len(self._waiting) >= MOST_WAITING:
+        if self.closed or len(self._waiting) >= MAX_WAITING:
             raise Overloaded
         future: asyncio.Future[CommitGroup] = asyncio.get_running_loop().create_future()
         self._waiting.append((arrival, future))
-        self._some.set()
+        self._arrived.set()
         return await future
 
     def answered(self, group: CommitGroup) -> None:
@@ -98,27 +98,27 @@ class DeliveryIntake:
 
     def _note_answered(self) -> None:
         """With the next commit the ledger learns of all that were answered meanwhile."""
-        self._to_note, self._answered = [*self._to_note, *self._answered], []
-        self._some.set()
+        self._newly_answered, self._answered = [*self._newly_answered, *self._answered], []
+        self._arrived.set()
 
     async def run(self) -> None:
         """Commit what waits, until cancelled; then everything that was taken is committed still."""
         try:
             while True:
-                await self._some.wait()
-                self._some.clear()
+                await self._arrived.wait()
+                self._arrived.clear()
                 await self._gather()
                 await self._commit()
         finally:
             self.closed = True
-            while self._waiting or self._answered or self._to_note:
+            while self._waiting or self._answered or self._newly_answered:
                 self._note_answered()
                 await self._commit()
 
     async def _gather(self) -> None:
         """Wait as long as others keep coming: a commit of many takes hardly longer than one of a few."""
         quiet, before = 0, 0
-        while quiet < QUIET and len(self._waiting) < BATCH:
+        while quiet < QUIET_ROUNDS and len(self._waiting) < BATCH:
             quiet = quiet + 1 if len(self._waiting) == before else 0
             before = len(self._waiting)
             await asyncio.sleep(0)
@@ -126,8 +126,8 @@ class DeliveryIntake:
     async def _commit(self) -> None:
         taken = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
         if self._waiting:
-            self._some.set()
-        answered, self._to_note = self._to_note, []
+            self._arrived.set()
+        answered, self._newly_answered = self._newly_answered, []
         if not taken and not answered:
             return
         group = CommitGroup(number=next(self._numbers), unanswered=len(taken))
@@ -156,7 +156,7 @@ def _settle(
             future.set_result(result)
 
 
-_COUNTED = {status: metrics.DELIVERIES.labels(str(status)) for status in (200, 401, 404, 413, 503)}
+_ANSWERS = {status: metrics.DELIVERIES.labels(str(status)) for status in (200, 401, 404, 413, 503)}
 
 
 class WebhookReceiver:
@@ -176,7 +176,7 @@ class WebhookReceiver:
             return
         except (Overloaded, RecordsUnavailable):
             status = 503
-        _COUNTED[status].inc()
+        _ANSWERS[status].inc()
         await answer(send, status)
         if group is not None:
             self._intake.answered(group)
@@ -185,12 +185,12 @@ class WebhookReceiver:
         workspace = self._secrets.workspace(name)
         if workspace is None:
             return 404, None
-        keys = self._secrets.of(workspace)
-        body = await read_body(scope, receive, most=MOST_BYTES)
-        given = signature_of(scope["headers"])
-        if not signature_matches(body, given, keys):
-            stored_since = self._secrets.anew(workspace)
-            if stored_since == keys or not signature_matches(body, given, stored_since):
+        keys = self._secrets.known(workspace)
+        body = await read_body(scope, receive, limit=MAX_BODY_BYTES)
+        signature = signature_of(scope["headers"])
+        if not signature_matches(body, signature, keys):
+            reloaded = self._secrets.reload(workspace)
+            if reloaded == keys or not signature_matches(body, signature, reloaded):
                 return 401, None
         return 200, await self._intake.store(Arrival(workspace=workspace, body=body, at=self._now()))
 
@@ -203,9 +203,9 @@ def signature_of(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
     return found[0].decode("ascii")
 
 
-async def read_body(scope: Scope, receive: Receive, *, most: int) -> bytes:
+async def read_body(scope: Scope, receive: Receive, *, limit: int) -> bytes:
     """The body, given up as soon as it is over the limit. Raises `BodyTooLarge`, `ClientDisconnected`."""
-    if _announced(scope["headers"]) > most:
+    if _content_length(scope["headers"]) > limit:
         raise BodyTooLarge
     parts: list[bytes] = []
     size = 0
@@ -215,13 +215,13 @@ async def read_body(scope: Scope, receive: Receive, *, most: int) -> bytes:
             raise ClientDisconnected
         parts.append(event.get("body", b""))
         size += len(parts[-1])
-        if size > most:
+        if size > limit:
             raise BodyTooLarge
         if not event.get("more_body", False):
             return b"".join(parts)
 
 
-def _announced(headers: Iterable[tuple[bytes, bytes]]) -> int:
+def _content_length(headers: Iterable[tuple[bytes, bytes]]) -> int:
     lengths = [value for name, value in headers if name == b"content-length"]
     return int(lengths[0]) if lengths and lengths[0].isdigit() else 0
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from shared.settings import Settings, UnknownWorkspace
 from shared.storage.webhook_subscriptions import WebhookFile
 
-REMEMBERED = 1.0
+FRESH_SECONDS = 1.0
 """Seconds between looks at the file of stored secrets, while signatures match."""
 
 Keys = tuple[str, ...]
@@ -18,8 +18,8 @@ class WebhookSecrets:
 
     def __init__(self, settings: Settings, *, now: Callable[[], float]) -> None:
         self._settings, self._now = settings, now
-        self._book = WebhookFile(settings.state_dir / "webhooks.json")
-        self._known: dict[str, tuple[float, Keys]] = {}
+        self._stored = WebhookFile(settings.state_dir / "webhooks.json")
+        self._cached: dict[str, tuple[float, Keys]] = {}
 
     def workspace(self, name: str) -> str | None:
         """The workspace's own name, whatever the case of `name`; None when there is no such workspace."""
@@ -30,15 +30,15 @@ class WebhookSecrets:
         except UnknownWorkspace:
             return None
 
-    def of(self, workspace: str) -> Keys:
+    def known(self, workspace: str) -> Keys:
         """Those of a workspace, at most a second old."""
-        at, keys = self._known.get(workspace, (0.0, ()))
-        return keys if keys and 0.0 <= self._now() - at < REMEMBERED else self.anew(workspace)
+        at, keys = self._cached.get(workspace, (0.0, ()))
+        return keys if keys and 0.0 <= self._now() - at < FRESH_SECONDS else self.reload(workspace)
 
-    def anew(self, name: str) -> Keys:
+    def reload(self, name: str) -> Keys:
         """Those of a workspace, read now. Raises `BookUnreadable`."""
         workspace = self._settings.workspaces[name]
         own = (secret.get_secret_value() for secret in workspace.webhook_secrets)
-        keys = (*own, *self._book.secrets(workspace.name))
-        self._known[name] = (self._now(), keys)
+        keys = (*own, *self._stored.secrets(workspace.name))
+        self._cached[name] = (self._now(), keys)
         return keys

@@ -23,29 +23,29 @@ class ClickedCard:
         interaction: Interaction,
         changed: Callable[[], None],
     ) -> None:
-        self._place, self._name = (channel, str(message.get("ts") or "")), name
+        self._message_key, self._name = (channel, str(message.get("ts") or "")), name
         self._interaction, self._changed = interaction, changed
-        drawn = [block for block in message.get("blocks") or () if block.get("block_id") != card_blocks.NOTE]
-        self._before = Message(
-            text=str(message.get("text") or ""), blocks=drawn
+        blocks = [block for block in message.get("blocks") or () if block.get("block_id") != card_blocks.NOTE]
+        self._original = Message(
+            text=str(message.get("text") or ""), blocks=blocks
         )  # without another click's line
 
-    def under_way(self) -> Message:
+    def in_progress(self) -> Message:
         """The card, and whose click it works on."""
-        return card_blocks.annotated(self._before, f"⏳ Working on it for @{self._name} …")
+        return card_blocks.with_note(self._original, f"⏳ Working on it for @{self._name} …")
 
-    async def is_kept(self) -> bool:
+    async def is_stored(self) -> bool:
         """Whether the ledger has it, so that the courier paints it."""
         try:
-            return await self._interaction.keeps(*self._place)
+            return await self._interaction.keeps(*self._message_key)
         except RecordsUnavailable:
             return False
 
     async def restore(self) -> Message | None:
         """Have the courier paint it; the message as it was where nobody else does."""
         try:
-            kept = await self._interaction.paint_again(*self._place)
+            stored = await self._interaction.paint_again(*self._message_key)
         except RecordsUnavailable:
-            kept = False
+            stored = False
         self._changed()
-        return None if kept else self._before
+        return None if stored else self._original

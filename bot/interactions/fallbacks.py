@@ -22,19 +22,19 @@ _ANYTHING = re.compile(".*", re.DOTALL)
 class Fallbacks:
     """The last callbacks; `register` hangs them into Bolt after all others."""
 
-    def __init__(self, dialogs: Modals, slack: WebApi) -> None:
-        self._dialogs, self._slack = dialogs, slack
+    def __init__(self, modals: Modals, slack: WebApi) -> None:
+        self._modals, self._slack = modals, slack
 
     def register(self, app: AsyncApp) -> None:
         """Whatever else may come."""
         app.command(_ANYTHING)(self.unknown)
         app.action(_ANYTHING)(self.unknown_click)
         app.shortcut(_ANYTHING)(self.unknown_click)
-        app.view(_ANYTHING)(self.late)
+        app.view(_ANYTHING)(self.outdated_view)
         app.view_closed(_ANYTHING)(self.acknowledge)
         app.options(_ANYTHING)(self.no_choices)
         app.event(_ANYTHING)(self.acknowledge)
-        app.error(self.failed)
+        app.error(self.on_error)
 
     async def no_choices(self, ack: AsyncAck) -> None:
         """A menu of an older version."""
@@ -43,35 +43,39 @@ class Fallbacks:
     async def unknown(self, ack: AsyncAck, respond: AsyncRespond, body: Mapping[str, Any]) -> None:
         """A command of another name."""
         await ack()
-        place = Address(
+        responder = Address(
             respond, self._slack, person=body.get("user_id", ""), channel=body.get("channel_id", "")
         )
-        await place.say(Answer(card=UNKNOWN))
+        await responder.reply(Answer(card=UNKNOWN))
 
     async def unknown_click(self, ack: AsyncAck, respond: AsyncRespond, body: Mapping[str, Any]) -> None:
         """A button of an older version."""
         await ack()
         user, channel = (body.get("user") or {}).get("id", ""), (body.get("channel") or {}).get("id", "")
         if body.get("response_url"):
-            return await Address(respond, self._slack, person=user, channel=channel).say(Answer(card=UNKNOWN))
-        await self._dialogs.say_quietly(Answer(card=UNKNOWN), str(body.get("trigger_id") or ""), person=user)
+            return await Address(respond, self._slack, person=user, channel=channel).reply(
+                Answer(card=UNKNOWN)
+            )
+        await self._modals.reply_in_modal(
+            Answer(card=UNKNOWN), str(body.get("trigger_id") or ""), person=user
+        )
         return None
 
-    async def late(self, ack: AsyncAck) -> None:
+    async def outdated_view(self, ack: AsyncAck) -> None:
         """A modal of an older version."""
-        await ack(response_action="update", view=forms.answer(UNKNOWN))
+        await ack(response_action="update", view=forms.answer_view(UNKNOWN))
 
     async def acknowledge(self, ack: AsyncAck) -> None:
         """What needs no answer."""
         await ack()
 
-    async def failed(self, error: Exception, respond: AsyncRespond, body: Mapping[str, Any]) -> None:
+    async def on_error(self, error: Exception, respond: AsyncRespond, body: Mapping[str, Any]) -> None:
         """Whatever a listener let through: the person is told, with a reference."""
         answer = Answer(card=dispatch.failure(error))
         user = body.get("user") or {}
         person = body.get("user_id") or (user.get("id", "") if isinstance(user, dict) else "")
         channel = body.get("channel_id") or (body.get("channel") or {}).get("id", "")
         if body.get("response_url"):
-            await Address(respond, self._slack, person=person, channel=channel).say(answer)
+            await Address(respond, self._slack, person=person, channel=channel).reply(answer)
         elif person:
-            await Thread(self._slack, channel=person).say(answer)
+            await Thread(self._slack, channel=person).reply(answer)

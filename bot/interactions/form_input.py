@@ -21,14 +21,14 @@ class FormInput:
     channel: str = ""
 
 
-def filled(view: Mapping[str, Any]) -> FormInput | None:
+def read_form(view: Mapping[str, Any]) -> FormInput | None:
     """What somebody filled in; None: this is no form that the bot knows."""
     read = {"pause": _read_pause, "subscribe": _read_subscribe, "add": _read_add}.get(verb_of(view))
     if read is None:
         return None
-    given = (view.get("state") or {}).get("values") or {}
-    blocks = {name.partition(":")[0]: name for name in given}
-    found = read({name: _value(given[block]) for name, block in blocks.items()}, channel_of(view))
+    values = (view.get("state") or {}).get("values") or {}
+    blocks = {name.partition(":")[0]: name for name in values}
+    found = read({name: _value(values[block]) for name, block in blocks.items()}, channel_of(view))
     if found.errors:
         return replace(found, errors={blocks.get(name, name): why for name, why in found.errors.items()})
     workspace = workspace_of(view)

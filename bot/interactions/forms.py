@@ -40,7 +40,7 @@ _SUBMIT = {"pause": "Pause", "subscribe": "Subscribe", "add": "Add"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class FormRequest:
     """Where a form was asked for, and of which of the workspaces; kept in the form itself."""
 
     channel: str = ""
@@ -49,17 +49,17 @@ class Asked:
     """To choose from; none where there is only one."""
 
 
-def form(verb: str, asked: Asked) -> View:
+def form_view(verb: str, request: FormRequest) -> View:
     """The empty form of a command."""
-    drawn = {"pause": _pause, "subscribe": _subscribe, "add": _add}[verb](asked)
+    blocks = {"pause": _pause, "subscribe": _subscribe, "add": _add}[verb](request)
     return {
         "type": "modal",
         "callback_id": f"{FORM}:{verb}",
         "title": plain(_TITLES[verb]),
         "submit": plain(_SUBMIT[verb]),
         "close": plain("Cancel"),
-        "private_metadata": json.dumps({"channel": asked.channel, WORKSPACE: asked.workspace}),
-        "blocks": [*_workspaces(asked), *drawn],
+        "private_metadata": json.dumps({"channel": request.channel, WORKSPACE: request.workspace}),
+        "blocks": [*_workspaces(request), *blocks],
     }
 
 
@@ -69,24 +69,24 @@ def verb_of(view: Mapping[str, Any]) -> str:
     return verb if verb in _TITLES else ""
 
 
-def _workspaces(asked: Asked) -> list[Block]:
+def _workspaces(request: FormRequest) -> list[Block]:
     """Another choice draws the form anew, since its sequences are others."""
-    if not asked.workspaces:
+    if not request.workspaces:
         return []
-    names = [name for name in asked.workspaces if len(name) <= OPTION_VALUE][:OPTIONS]
-    if asked.workspace not in names:
-        names[-1:] = [asked.workspace]
+    names = [name for name in request.workspaces if len(name) <= OPTION_VALUE][:OPTIONS]
+    if request.workspace not in names:
+        names[-1:] = [request.workspace]
     offered = [_option(name, name) for name in names]
     element = {
         "type": "static_select",
         "action_id": WORKSPACE,
         "options": offered,
-        "initial_option": _option(asked.workspace, asked.workspace),
+        "initial_option": _option(request.workspace, request.workspace),
     }
-    return [_asked(WORKSPACE, "Workspace", element) | {"dispatch_action": True}]
+    return [_input(WORKSPACE, "Workspace", element) | {"dispatch_action": True}]
 
 
-def answer(
+def answer_view(
     card: Card, *, items: Sequence[Card] = (), picture: Block | None = None, channel: str = ""
 ) -> View:
     """A modal that shows an answer; its buttons run as they do in a message."""
@@ -96,33 +96,33 @@ def answer(
         "title": plain("Outreach"),
         "close": plain("Close"),
         "private_metadata": json.dumps({"channel": channel}),
-        "blocks": modal_blocks.drawn(card, items=items, picture=picture),
+        "blocks": modal_blocks.render(card, items=items, picture=picture),
     }
 
 
 def channel_of(view: Mapping[str, Any]) -> str:
     """Where a view was asked for; empty where it does not say."""
-    return _kept(view, "channel")
+    return _metadata(view, "channel")
 
 
 def workspace_of(view: Mapping[str, Any]) -> str:
     """The workspace that a form is about; empty for the channel's own."""
-    return _kept(view, WORKSPACE)
+    return _metadata(view, WORKSPACE)
 
 
-def _kept(view: Mapping[str, Any], name: str) -> str:
+def _metadata(view: Mapping[str, Any], name: str) -> str:
     try:
-        told = json.loads(view.get("private_metadata") or "{}")
+        metadata = json.loads(view.get("private_metadata") or "{}")
     except ValueError:
         return ""
-    return str(told.get(name) or "") if isinstance(told, dict) else ""
+    return str(metadata.get(name) or "") if isinstance(metadata, dict) else ""
 
 
-def _pause(asked: Asked) -> list[Block]:
+def _pause(request: FormRequest) -> list[Block]:
     lengths = [_option(label, value or "none") for value, label in _LENGTHS]
     return [
-        _which("Sequence", asked),
-        _asked(
+        _sequence_menu("Sequence", request),
+        _input(
             "length",
             "For how long",
             {
@@ -132,29 +132,29 @@ def _pause(asked: Asked) -> list[Block]:
                 "initial_option": lengths[0],
             },
         ),
-        _asked("reason", "Reason", _line(300, hint="Others will read it in the channel"), optional=True),
+        _input("reason", "Reason", _line(300, hint="Others will read it in the channel"), optional=True),
     ]
 
 
-def _subscribe(asked: Asked) -> list[Block]:
+def _subscribe(request: FormRequest) -> list[Block]:
     kinds = [_option(alert_kind(kind).choice, kind) for kind in EVENT_KINDS]
     forms = [_option("A whole card each", "full"), _option("One line each", "condensed")]
     return [
-        _asked("events", "What for", {"type": "checkboxes", "action_id": "events", "options": kinds}),
-        _asked(
+        _input("events", "What for", {"type": "checkboxes", "action_id": "events", "options": kinds}),
+        _input(
             "channel",
             "Which channel",
             {
                 "type": "conversations_select",
                 "action_id": "channel",
                 "placeholder": plain("Choose a channel"),
-                **({"initial_conversation": asked.channel} if asked.channel[:1] in {"C", "G"} else {}),
+                **({"initial_conversation": request.channel} if request.channel[:1] in {"C", "G"} else {}),
                 "filter": {"include": ["public", "private"], "exclude_bot_users": True},
             },
         ),
-        _which("Only of this sequence", asked, optional=True),
-        _asked("inbox", "Only of this inbox or domain", _line(250), optional=True),
-        _asked(
+        _sequence_menu("Only of this sequence", request, optional=True),
+        _input("inbox", "Only of this inbox or domain", _line(250), optional=True),
+        _input(
             "form",
             "How",
             {"type": "radio_buttons", "action_id": "form", "options": forms, "initial_option": forms[0]},
@@ -162,14 +162,14 @@ def _subscribe(asked: Asked) -> list[Block]:
     ]
 
 
-def _add(asked: Asked) -> list[Block]:
+def _add(request: FormRequest) -> list[Block]:
     return [
-        _asked("email", "E-mail address", _line(254)),
-        _which("Sequence", asked),
-        _asked("first_name", "First name", _line(100), optional=True),
-        _asked("last_name", "Last name", _line(100), optional=True),
-        _asked("company", "Company", _line(100), optional=True),
-        _asked(
+        _input("email", "E-mail address", _line(254)),
+        _sequence_menu("Sequence", request),
+        _input("first_name", "First name", _line(100), optional=True),
+        _input("last_name", "Last name", _line(100), optional=True),
+        _input("company", "Company", _line(100), optional=True),
+        _input(
             "more",
             "Other fields",
             _line(1_000, hint="plan=pro city=Oslo") | {"multiline": True},
@@ -178,7 +178,7 @@ def _add(asked: Asked) -> list[Block]:
     ]
 
 
-def _which(label: str, asked: Asked, *, optional: bool = False) -> Block:
+def _sequence_menu(label: str, request: FormRequest, *, optional: bool = False) -> Block:
     """Asked of the bot while somebody types, since there may be more sequences than a menu holds.
 
     The block is another one in another workspace: Slack keeps what was chosen in a block of the same name.
@@ -189,8 +189,8 @@ def _which(label: str, asked: Asked, *, optional: bool = False) -> Block:
         "min_query_length": 0,
         "placeholder": plain("Begin to type its name"),
     }
-    name = f"{SEQUENCE}:{asked.workspace}"[:BLOCK_ID] if asked.workspace else SEQUENCE
-    return _asked(name, label, element, optional=optional)
+    name = f"{SEQUENCE}:{request.workspace}"[:BLOCK_ID] if request.workspace else SEQUENCE
+    return _input(name, label, element, optional=optional)
 
 
 def _line(most: int, *, hint: str = "") -> dict[str, Any]:
@@ -198,7 +198,7 @@ def _line(most: int, *, hint: str = "") -> dict[str, Any]:
     return element | ({"placeholder": plain(hint)} if hint else {})
 
 
-def _asked(name: str, label: str, element: dict[str, Any], *, optional: bool = False) -> Block:
+def _input(name: str, label: str, element: dict[str, Any], *, optional: bool = False) -> Block:
     return {
         "type": "input",
         "block_id": name,
@@ -212,16 +212,16 @@ def _option(label: str, value: str) -> dict[str, Any]:
     return {"text": plain(cut(visible(label).strip(), LABEL) or "…"), "value": value}
 
 
-def options(sequences: Iterable[Campaign], said: str = "") -> list[dict[str, Any]]:
+def options(sequences: Iterable[Campaign], text: str = "") -> list[dict[str, Any]]:
     """Those whose name or id holds what was typed, as a menu's options."""
     fitting = [
         one
         for one in sequences
-        if said.casefold() in f"{one.label} {one.id}".casefold() and 0 < len(one.id) <= OPTION_VALUE
+        if text.casefold() in f"{one.label} {one.id}".casefold() and 0 < len(one.id) <= OPTION_VALUE
     ]
-    return [_option(_told(one), one.id) for one in fitting[:OPTIONS]]
+    return [_option(_info(one), one.id) for one in fitting[:OPTIONS]]
 
 
-def _told(one: Campaign) -> str:
+def _info(one: Campaign) -> str:
     status = f" · {one.status}" if one.status and one.status != "active" else ""
     return f"{cut(one.label, LABEL - len(status) - 1)}{status}"

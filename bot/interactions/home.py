@@ -16,7 +16,7 @@ from bot.commands.canned_replies import OUTSIDE, UNKNOWN_PERSON
 from bot.commands.context import CommandContexts
 from bot.commands.workspace_cache import WorkspaceCache
 from bot.interactions import home_view
-from bot.interactions.home_state import HomeState, Paused, Waiting, chosen, looked_at
+from bot.interactions.home_state import HomeState, Paused, Waiting, chosen_workspace, viewed_workspace
 from bot.slack import permissions
 from bot.slack.directory import UserDirectory
 from bot.slack.permissions import Person, Reach
@@ -41,30 +41,30 @@ class HomeTab:
     def __init__(
         self,
         contexts: CommandContexts,
-        people: UserDirectory,
+        directory: UserDirectory,
         slack: WebApi,
         *,
-        catalogue: WorkspaceCache,
+        cache: WorkspaceCache,
         links: Callable[[Sequence[str]], Awaitable[Mapping[str, str]]],
     ) -> None:
-        self._contexts, self._people, self._slack = contexts, people, slack
-        self._catalogue, self._links = catalogue, links
+        self._contexts, self._directory, self._slack = contexts, directory, slack
+        self._cache, self._links = cache, links
         self._interaction = Interaction(contexts.ledger.store)
         self._chosen: dict[str, str] = {}
         """What each visitor looks at: the name of a workspace, or empty for all."""
 
     async def show(self, user: str, *, view: Mapping[str, Any] | None = None, line: str = "home") -> None:
         """Publish it; `view` is what the person sees now, `line` chooses: `home`, `home @acme`, `home all`."""
-        choice = chosen(line, seen=self._chosen.get(user, looked_at(view)))
+        choice = chosen_workspace(line, seen=self._chosen.get(user, viewed_workspace(view)))
         if len(self._chosen) >= MOST_VISITORS:
             self._chosen.clear()
         self._chosen[user] = choice
-        person = permissions.seated(
-            await self._people.find(user), rules=self._contexts.settings.roles, channel=""
+        person = permissions.with_role(
+            await self._directory.find(user), rules=self._contexts.settings.roles, channel=""
         )
         if permissions.reach_of(person) is Reach.EVERYTHING:
             shown = home_view.view(
-                await self._standing(person, self._workspace(choice), asked=view is not None)
+                await self._read_state(person, self._workspace(choice), refresh=view is not None)
             )
         else:
             shown = home_view.closed(OUTSIDE if person.is_known else UNKNOWN_PERSON)
@@ -88,31 +88,31 @@ class HomeTab:
         except UnknownWorkspace:
             return None
 
-    async def _standing(self, person: Person, one: Workspace | None, *, asked: bool) -> HomeState:
+    async def _read_state(self, person: Person, one: Workspace | None, *, refresh: bool) -> HomeState:
         """Everything about one workspace, or what is urgent in all of them; read anew for whoever `asked`."""
         known = tuple(self._contexts.settings.workspaces.values())
         shown = (one,) if one else known
-        for workspace in shown if asked or one else ():
-            self._catalogue.forget(workspace)
-        trouble: list[BaseException] = []
+        for workspace in shown if refresh or one else ():
+            self._cache.forget(workspace)
+        problem: list[BaseException] = []
         waiting, claims, paused, domains, sequences = await asyncio.gather(
-            _tried(self._waiting(shown), trouble),
-            _tried(self._claims(person), trouble),
-            _tried(self._paused(shown), trouble),
-            self._each(shown, self._catalogue.domains, trouble),
-            self._each(shown, self._catalogue.sequences, trouble),
+            _attempt(self._waiting(shown), problem),
+            _attempt(self._claims(person), problem),
+            _attempt(self._paused_domains(shown), problem),
+            self._each(shown, self._cache.domains, problem),
+            self._each(shown, self._cache.sequences, problem),
         )
         return HomeState(
             now=datetime.now(UTC),
             workspaces=tuple(workspace.name for workspace in known),
-            looked_at=one.name if one else "",
+            viewed_workspace=one.name if one else "",
             waiting=waiting,
             claims=claims,
             paused=paused or (),
             domains=domains,
             sequences=sequences,
             may_change=self._may_change(person),
-            trouble=_said(trouble),
+            problem=_describe(problem),
         )
 
     def _may_change(self, person: Person) -> bool:
@@ -123,10 +123,10 @@ class HomeTab:
         self,
         workspaces: Sequence[Workspace],
         ask: Callable[[Workspace], Awaitable[T]],
-        trouble: list[BaseException],
+        problem: list[BaseException],
     ) -> dict[str, T]:
         """The answers by workspace; one that is not there could not be asked."""
-        answers = await asyncio.gather(*(_tried(ask(workspace), trouble) for workspace in workspaces))
+        answers = await asyncio.gather(*(_attempt(ask(workspace), problem) for workspace in workspaces))
         pairs = zip(workspaces, answers, strict=True)
         return {workspace.name: answer for workspace, answer in pairs if answer is not None}
 
@@ -151,7 +151,7 @@ class HomeTab:
             for name, reply in found
         ]
 
-    async def _paused(self, workspaces: Sequence[Workspace]) -> Sequence[Paused]:
+    async def _paused_domains(self, workspaces: Sequence[Workspace]) -> Sequence[Paused]:
         found: dict[tuple[str, str], Paused] = {}
         for workspace in workspaces:
             for one in await self._contexts.ledger.watched(workspace.name):
@@ -181,24 +181,24 @@ def _claimed(one: ClaimState, *, link: str) -> Waiting:
     )
 
 
-async def _tried(asked: Awaitable[T], trouble: list[BaseException]) -> T | None:
+async def _attempt(refresh: Awaitable[T], problem: list[BaseException]) -> T | None:
     """The answer; a failure is kept, to be told, and hides nothing else."""
     try:
-        return await asked
+        return await refresh
     except (OutreachError, RecordsUnavailable, TimeoutError) as error:
-        trouble.append(error)
+        problem.append(error)
         return None
 
 
-def _said(trouble: Sequence[BaseException]) -> str:
+def _describe(problem: Sequence[BaseException]) -> str:
     """The first thing that went wrong, and how many more did."""
-    if not trouble:
+    if not problem:
         return ""
-    first = trouble[0]
+    first = problem[0]
     if isinstance(first, OutreachError):
-        said = f"The service: {first.message}"
+        text = f"The service: {first.message}"
     elif isinstance(first, RecordsUnavailable):
-        said = str(first)
+        text = str(first)
     else:
-        said = "The service does not answer in time"
-    return said if len(trouble) == 1 else f"{said} (and {len(trouble) - 1} more)"
+        text = "The service does not answer in time"
+    return text if len(problem) == 1 else f"{text} (and {len(problem) - 1} more)"

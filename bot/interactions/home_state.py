@@ -43,7 +43,7 @@ class HomeState:
     now: datetime
     workspaces: Sequence[str]
     """All that are set."""
-    looked_at: str = ""
+    viewed_workspace: str = ""
     """The one that is shown whole; empty: what is urgent in all."""
     waiting: Sequence[Waiting] | None = None
     claims: Sequence[Waiting] | None = None
@@ -51,7 +51,7 @@ class HomeState:
     domains: Mapping[str, Sequence[DomainHealth]] = field(default_factory=dict)
     sequences: Mapping[str, Sequence[Campaign]] = field(default_factory=dict)
     may_change: bool = True
-    trouble: str = ""
+    problem: str = ""
 
     @property
     def several(self) -> bool:
@@ -63,16 +63,16 @@ class HomeState:
         return f"{command} @{workspace}" if self.several and workspace else command
 
 
-def chosen(line: str, *, seen: str) -> str:
+def chosen_workspace(line: str, *, seen: str) -> str:
     """What a click on Home chooses: a workspace, empty for all, or what was looked at before."""
-    said = line.partition(" ")[2]
-    return seen if not said else "" if said == ALL else said.removeprefix("@")
+    choice = line.partition(" ")[2]
+    return seen if not choice else "" if choice == ALL else choice.removeprefix("@")
 
 
-def looked_at(view: Mapping[str, Any] | None) -> str:
+def viewed_workspace(view: Mapping[str, Any] | None) -> str:
     """The workspace that a Home shows, as it stands in the view itself."""
     try:
-        told = json.loads((view or {}).get("private_metadata") or "{}")
+        metadata = json.loads((view or {}).get("private_metadata") or "{}")
     except ValueError:
         return ""
-    return str(told.get("workspace") or "") if isinstance(told, dict) else ""
+    return str(metadata.get("workspace") or "") if isinstance(metadata, dict) else ""

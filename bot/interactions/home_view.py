@@ -29,7 +29,7 @@ NAME = 100
 
 def view(standing: HomeState) -> dict[str, Any]:
     """The whole tab."""
-    one = standing.looked_at
+    one = standing.viewed_workspace
     whole = [*_domains(standing, one), *_sequences(standing, one)] if one else _workspaces(standing)
     parts = [
         *_head(standing),
@@ -52,7 +52,7 @@ def closed(card: Card) -> dict[str, Any]:
 
 
 def _head(standing: HomeState) -> list[Block]:
-    one = standing.looked_at
+    one = standing.viewed_workspace
     acts = [Button(label="Refresh", command="home")]
     acts += [Button(label="Status", command=standing.line("status", one))] if one else []
     if standing.may_change:
@@ -62,18 +62,18 @@ def _head(standing: HomeState) -> list[Block]:
             Button(label="Subscribe …", command=standing.line("form subscribe", one)),
         ]
     acts.append(Button(label="Help", command="help"))
-    trouble = [_context(f"⚠ {standing.trouble}")] if standing.trouble else []
-    row = _acts(f"head_{one}", acts)
+    problem = [_context(f"⚠ {standing.problem}")] if standing.problem else []
+    row = _dispatcher(f"head_{one}", acts)
     if standing.several:
         row["elements"].insert(0, _choice(standing))
-    return [_header("Outreach"), _moment(_summary(standing), standing.now), *trouble, row]
+    return [_header("Outreach"), _moment(_summary(standing), standing.now), *problem, row]
 
 
 def _choice(standing: HomeState) -> Block:
     """A menu of the workspaces."""
     names = [name for name in standing.workspaces if len(name) <= LONGEST][: OPTIONS - 1]
     offered = [_option("All workspaces", f"home {ALL}"), *(_option(name, f"home @{name}") for name in names)]
-    value = f"home @{standing.looked_at}" if standing.looked_at else f"home {ALL}"
+    value = f"home @{standing.viewed_workspace}" if standing.viewed_workspace else f"home {ALL}"
     return {
         "type": "static_select",
         "action_id": f"{RUN}_workspace",
@@ -92,9 +92,9 @@ def _summary(standing: HomeState) -> str:
         return "How alerts stand is not known now"
     if not waiting:
         return "Nobody waits for an answer"
-    said = "1 reply" if len(waiting) == 1 else f"{len(waiting)} replies"
+    text = "1 reply" if len(waiting) == 1 else f"{len(waiting)} replies"
     places = len({one.workspace for one in waiting})
-    return f"{said} waiting{f' in {places} workspaces' if places > 1 else ''}"
+    return f"{text} waiting{f' in {places} workspaces' if places > 1 else ''}"
 
 
 def _waiting(
@@ -110,16 +110,16 @@ def _waiting(
 
 def _reply(item: Waiting, standing: HomeState, *, mine: bool) -> list[Block]:
     age = show_span(standing.now - item.since)
-    elsewhere = item.workspace if item.workspace != standing.looked_at and standing.several else ""
+    elsewhere = item.workspace if item.workspace != standing.viewed_workspace and standing.several else ""
     parts = (elsewhere, visible(item.sequence), f"{'yours for' if mine else 'waiting'} {age}")
-    said = _entry(visible(item.lead) or "Somebody", " · ".join(filter(None, parts)), bold=True)
+    text = _entry(visible(item.lead) or "Somebody", " · ".join(filter(None, parts)), bold=True)
     verbs = (("release", "Release"), ("handled", "Mark as handled")) if mine else (("claim", "Claim"),)
     acts = [
         Button(label=label, command=f"{verb} {item.alert}", tone=Tone.GOOD if verb == "claim" else Tone.INFO)
         for verb, label in (verbs if standing.may_change else ())
     ]
     acts += [Button(label="Open the card", command="", url=item.link)] if item.link else []
-    return [said, *([_acts(item.alert, acts)] if acts else [])]
+    return [text, *([_dispatcher(item.alert, acts)] if acts else [])]
 
 
 def _paused(standing: HomeState) -> list[Block]:
@@ -127,16 +127,16 @@ def _paused(standing: HomeState) -> list[Block]:
         return []
     drawn: list[Block] = [_divider(), _header(f"Paused domains · {len(standing.paused)}")]
     for one in standing.paused[:DOMAINS]:
-        elsewhere = one.workspace if standing.several and not standing.looked_at else ""
-        said = " · ".join(filter(None, (elsewhere, f"paused {show_span(standing.now - one.since)} ago")))
-        drawn.append(_entry(f"🔴 {visible(one.domain)}", said, bold=True))
+        elsewhere = one.workspace if standing.several and not standing.viewed_workspace else ""
+        text = " · ".join(filter(None, (elsewhere, f"paused {show_span(standing.now - one.since)} ago")))
+        drawn.append(_entry(f"🔴 {visible(one.domain)}", text, bold=True))
         look = [
             Button(label="Its inboxes", command=standing.line(join("inboxes", one.domain), one.workspace))
         ]
         if standing.may_change:
             line = standing.line(f"pause domain:{one.domain}", one.workspace)
             look.append(Button(label="Pause its sequences …", command=line))
-        drawn.append(_acts(f"paused_{one.workspace}_{one.domain}", look))
+        drawn.append(_dispatcher(f"paused_{one.workspace}_{one.domain}", look))
     return [*drawn, *_more(len(standing.paused) - DOMAINS, "")]
 
 
@@ -157,14 +157,14 @@ def _workspace(name: str, standing: HomeState) -> Block:
     known, domains = standing.sequences.get(name), standing.domains.get(name)
     waiting, paused = _count(standing.waiting, name), _count(standing.paused, name)
     troubled = [one for one in domains or () if one.tone is not Tone.GOOD]
-    said = (
+    text = (
         f"{waiting} waiting" if waiting else "",
         f"{show_number(paused, 'domain')} paused" if paused else "",
         f"{show_number(len(troubled), 'domain')} at risk" if troubled else "",
         "inboxes unknown" if domains is None else "",
         _running(known),
     )
-    line = f"{card_blocks.MARKS[_tone(name, standing)]}{name} · {' · '.join(filter(None, said))}"
+    line = f"{card_blocks.MARKS[_tone(name, standing)]}{name} · {' · '.join(filter(None, text))}"
     block: Block = {"type": "section", "block_id": f"home_of_{name}"[:255], "text": plain(line)}
     button = Button(label="Show", command=f"home @{name}")
     return block | {"accessory": draw_button(button, 0)}
@@ -198,14 +198,14 @@ def _domains(standing: HomeState, one: str) -> list[Block]:
     total = sum(domain.inboxes for domain in domains)
     drawn.append(_context(f"{show_number(total, 'inbox')} on {show_number(len(domains), 'domain')}"))
     for domain in troubled[:DOMAINS]:
-        said = "; ".join(domain.reasons)
+        text = "; ".join(domain.reasons)
         drawn.append(
-            _entry(f"{card_blocks.MARKS[domain.tone]}{visible(domain.domain)}", visible(said), bold=True)
+            _entry(f"{card_blocks.MARKS[domain.tone]}{visible(domain.domain)}", visible(text), bold=True)
         )
     if domains and not troubled:
         drawn.append(_entry(f"{card_blocks.MARKS[Tone.GOOD]}Every domain is healthy", ""))
     more = Button(label="All inboxes", command=standing.line("inboxes", one))
-    return [*drawn, *_more(len(troubled) - DOMAINS, ""), _acts("inboxes", [more])]
+    return [*drawn, *_more(len(troubled) - DOMAINS, ""), _dispatcher("inboxes", [more])]
 
 
 def _sequences(standing: HomeState, one: str) -> list[Block]:
@@ -219,7 +219,9 @@ def _sequences(standing: HomeState, one: str) -> list[Block]:
     counts = [f"{sum(campaign.status == word for campaign in known)} {word}" for word in ("active", "paused")]
     drawn: list[Block] = [_divider(), _header("Sequences"), _context(", ".join(counts))]
     drawn += [_sequence(campaign, standing, one) for campaign in shown[:SEQUENCES]]
-    more = [_acts("sequences", [Button(label="All sequences", command=standing.line("sequences", one))])]
+    more = [
+        _dispatcher("sequences", [Button(label="All sequences", command=standing.line("sequences", one))])
+    ]
     return [*drawn, *_more(len(shown) - SEQUENCES, ""), *(more if shown[SEQUENCES:] else [])]
 
 
@@ -227,8 +229,8 @@ def _sequence(campaign: Campaign, standing: HomeState, one: str) -> Block:
     mark = {"active": "🟢", "paused": "🟠"}.get(campaign.status or "", "⚪")
     steps = f" · {show_number(campaign.steps, 'step')}" if campaign.steps is not None else ""
     name = cut(visible(campaign.label).strip(), NAME)
-    said = f"{mark} {name} · {visible(campaign.status or 'unknown')}{steps}"
-    block: Block = {"type": "section", "text": plain(said)}
+    text = f"{mark} {name} · {visible(campaign.status or 'unknown')}{steps}"
+    block: Block = {"type": "section", "text": plain(text)}
     verb = {"active": "pause", "paused": "resume"}.get(campaign.status or "")
     if verb and standing.may_change:
         button = Button(label=verb.capitalize(), command=standing.line(join(verb, campaign.id), one))
@@ -236,9 +238,13 @@ def _sequence(campaign: Campaign, standing: HomeState, one: str) -> Block:
     return block
 
 
-def _entry(title: str, said: str, *, bold: bool = False) -> Block:
-    words = [inline_code.text(cut(title, NAME), bold=True) if bold else inline_code.text(cut(title, NAME))]
-    words += [inline_code.text(f"\n{cut(said, 200)}")] if said else []
+def _entry(title: str, text: str, *, bold: bool = False) -> Block:
+    words = [
+        inline_code.text_element(cut(title, NAME), bold=True)
+        if bold
+        else inline_code.text_element(cut(title, NAME))
+    ]
+    words += [inline_code.text_element(f"\n{cut(text, 200)}")] if text else []
     return card_blocks.rich({"type": "rich_text_section", "elements": words})
 
 
@@ -254,13 +260,13 @@ def _context(text: str) -> Block:
     return {"type": "context", "elements": [plain(cut(visible(text), 500))]}
 
 
-def _moment(said: str, now: datetime) -> Block:
+def _moment(text: str, now: datetime) -> Block:
     """Slack shows the time in the reader's zone; what is ours alone may be parsed."""
     at = f"<!date^{int(now.timestamp())}^as of {{time}}|as of {now:%H:%M} UTC>"
-    return {"type": "context", "elements": [{"type": "mrkdwn", "text": f"{card_blocks.escape(said)} · {at}"}]}
+    return {"type": "context", "elements": [{"type": "mrkdwn", "text": f"{card_blocks.escape(text)} · {at}"}]}
 
 
-def _acts(name: str, buttons: Sequence[Button]) -> Block:
+def _dispatcher(name: str, buttons: Sequence[Button]) -> Block:
     return {
         "type": "actions",
         "block_id": f"home_{name}"[:255],

@@ -15,16 +15,16 @@ from typing import Any
 
 from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncRespond
 
-from bot.blockkit.channel_names import named
+from bot.blockkit.channel_names import with_channel_name
 from bot.blockkit.elements import PICK, RUN
 from bot.commands import dispatch
 from bot.commands.canned_replies import GREETING, NO_ALERT, NOBODY, ON_ITS_WAY
 from bot.commands.dispatch import Answer, CommandDispatcher
 from bot.interactions import forms
 from bot.interactions.fallbacks import Fallbacks
-from bot.interactions.form_input import filled as filled_in
-from bot.interactions.modals import SETTLING, Modals, SilentResponder
-from bot.interactions.responders import Address, Responder, Thread, give
+from bot.interactions.form_input import read_form
+from bot.interactions.modals import UPDATE_DELAY, Modals, SilentResponder
+from bot.interactions.responders import Address, Responder, Thread, run_and_reply
 from bot.slack.directory import UserDirectory
 from bot.slack.manifest import SHORTCUTS
 from bot.slack.permissions import Person
@@ -41,10 +41,10 @@ class Listeners:
     """The callbacks; `register` hangs them into Bolt."""
 
     def __init__(
-        self, dispatcher: CommandDispatcher, people: UserDirectory, dialogs: Modals, slack: WebApi
+        self, dispatcher: CommandDispatcher, directory: UserDirectory, modals: Modals, slack: WebApi
     ) -> None:
-        self._dispatcher, self._people, self._dialogs, self._slack = dispatcher, people, dialogs, slack
-        self._fallbacks = Fallbacks(dialogs, slack)
+        self._dispatcher, self._directory, self._modals, self._slack = dispatcher, directory, modals, slack
+        self._fallbacks = Fallbacks(modals, slack)
         self._busy: set[asyncio.Task[Any]] = set()
 
     async def drain(self, seconds: float) -> None:
@@ -53,7 +53,7 @@ class Listeners:
             await asyncio.wait(self._busy, timeout=seconds)
 
     @contextlib.contextmanager
-    def _under_way(self) -> Iterator[None]:
+    def _track(self) -> Iterator[None]:
         task = asyncio.current_task()
         assert task is not None
         self._busy.add(task)
@@ -66,7 +66,7 @@ class Listeners:
         """Commands and runnable buttons first, then whatever else may come."""
         app.command("/outreach")(self.command)
         app.action(re.compile(rf"{RUN}_.*", re.DOTALL))(self.click)
-        app.action(forms.WORKSPACE)(self.other_workspace)
+        app.action(forms.WORKSPACE)(self.workspace_chosen)
         app.event("app_mention")(self.mention)
         app.event("message")(self.message)
         app.event("member_joined_channel")(self.joined)
@@ -76,35 +76,35 @@ class Listeners:
         app.options(forms.SEQUENCE)(self.choices)
         self._fallbacks.register(app)
 
-    async def _perform(self, line: str, user: str, *, name: str, channel: str, place: str = "") -> Answer:
-        person = await self._people.find(user, name=name)
-        line = await self._people.with_channels(line)
+    async def _perform(self, line: str, user: str, *, name: str, channel: str, responder: str = "") -> Answer:
+        person = await self._directory.find(user, name=name)
+        line = await self._directory.with_channels(line)
         answer = await self._dispatcher.perform(line, person, channel=channel)
-        return _named(answer, channel, place)
+        return _with_channel_name(answer, channel, responder)
 
     async def command(self, ack: AsyncAck, respond: AsyncRespond, body: Mapping[str, Any]) -> None:
         """`/outreach …`."""
         await ack()
-        with self._under_way():
+        with self._track():
             user, channel = body["user_id"], body.get("channel_id", "")
             line = from_slack(body.get("text", ""))
-            work = self._perform(
+            answering = self._perform(
                 line,
                 user,
                 name=body.get("user_name", ""),
                 channel=channel,
-                place=body.get("channel_name", ""),
+                responder=body.get("channel_name", ""),
             )
-            place = Address(respond, self._slack, person=user, channel=channel)
-            answer = await give(work, place)
-            await self._dialogs.announce(answer, channel)
+            responder = Address(respond, self._slack, person=user, channel=channel)
+            answer = await run_and_reply(answering, responder)
+            await self._modals.announce(answer, channel)
             if answer.public:
-                await self._dialogs.home.refresh(user)
+                await self._modals.home.refresh(user)
 
     async def click(self, ack: AsyncAck, respond: AsyncRespond, body: Mapping[str, Any]) -> None:
         """A button or a menu's entry: its value is the line."""
         await ack()
-        with self._under_way():
+        with self._track():
             if "url" in body["actions"][0]:
                 return None  # the click has led where it was to lead
             line, user = line_of(body["actions"][0]), body["user"]
@@ -113,19 +113,21 @@ class Listeners:
             if line.startswith(f"{forms.FORM} "):
                 return await self._open_form(line, body, channel=channel)
             at_home = view.get("type") == "home"
-            place = await self._place(body, respond, channel=channel, line=line)
-            if place is not None:
+            responder = await self._responder(body, respond, channel=channel, line=line)
+            if responder is not None:
                 name = (body.get("channel") or {}).get("name", "")
-                work = self._perform(
-                    line, user["id"], name=user.get("username", ""), channel=channel, place=name
+                answering = self._perform(
+                    line, user["id"], name=user.get("username", ""), channel=channel, responder=name
                 )
-                answer = await give(work, place)
+                answer = await run_and_reply(answering, responder)
                 if not view:
-                    await self._dialogs.announce(answer, channel)
+                    await self._modals.announce(answer, channel)
             if at_home:
-                await self._dialogs.home.show(user["id"], view=view, line=line if place is None else "home")
+                await self._modals.home.show(
+                    user["id"], view=view, line=line if responder is None else "home"
+                )
             else:
-                await self._dialogs.home.refresh(user["id"])
+                await self._modals.home.refresh(user["id"])
         return None
 
     async def _open_form(self, line: str, body: Mapping[str, Any], *, channel: str) -> None:
@@ -133,27 +135,27 @@ class Listeners:
         verb = asked.partition(" ")[0]
         if verb not in dispatch.FORMS:
             return
-        if refusal := await self._no_form(verb, body["user"]["id"], channel=channel):
-            await self._dialogs.refuse(refusal, body["trigger_id"], channel=channel)
+        if refusal := await self._form_refusal(verb, body["user"]["id"], channel=channel):
+            await self._modals.refuse(refusal, body["trigger_id"], channel=channel)
         else:
-            await self._dialogs.open_form(asked, body["trigger_id"], channel=channel)
+            await self._modals.open_form(asked, body["trigger_id"], channel=channel)
 
-    async def _no_form(self, verb: str, user: str, *, channel: str) -> Card | None:
+    async def _form_refusal(self, verb: str, user: str, *, channel: str) -> Card | None:
         """Why somebody may not fill in a form: it names workspaces and sequences."""
         try:
-            person = await asyncio.wait_for(self._people.find(user), KNOWN_WITHIN)
+            person = await asyncio.wait_for(self._directory.find(user), KNOWN_WITHIN)
         except TimeoutError:
             person = Person(id=user, name=user, is_known=False)
         return await self._dispatcher.may_fill_in(verb, person, channel=channel)
 
-    async def other_workspace(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
+    async def workspace_chosen(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
         """Another workspace is chosen in a form."""
         await ack()
-        with self._under_way():
+        with self._track():
             chosen = body["actions"][0]["selected_option"]["value"]
-            await self._dialogs.change_workspace(body["view"], chosen)
+            await self._modals.change_workspace(body["view"], chosen)
 
-    async def _place(
+    async def _responder(
         self,
         body: Mapping[str, Any],
         respond: AsyncRespond,
@@ -164,26 +166,26 @@ class Listeners:
         """Where a click is answered; None: Home itself is the answer."""
         user, view = body["user"]["id"], body.get("view") or {}
         if view.get("type") == "modal":
-            return self._dialogs.modal(view["id"], person=user, channel=channel)
+            return self._modals.modal(view["id"], person=user, channel=channel)
         if view.get("type") == "home":
             if line.partition(" ")[0] == "home":
                 return None
             if line.partition(" ")[0] in _SHOWN_AT_HOME:
                 return SilentResponder(self._slack, person=user)
-            return await self._dialogs.open_answer(body["trigger_id"], person=user, channel=channel)
+            return await self._modals.open_answer(body["trigger_id"], person=user, channel=channel)
         ephemeral = bool((body.get("container") or {}).get("is_ephemeral"))
         shown, name = body.get("message"), body["user"].get("username", user)
         return Address(
             respond, self._slack, person=user, channel=channel, ephemeral=ephemeral,
             settling=dispatch.settles(line),
-            clicked=self._dialogs.clicked(shown, channel=channel, name=name) if shown and not ephemeral else None,
+            clicked=self._modals.clicked(shown, channel=channel, name=name) if shown and not ephemeral else None,
         )  # fmt: skip
 
     async def mention(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
         """`@outreach …`, which works in threads, where slash commands do not."""
         await ack()
         line = from_slack(_CALLED.sub("", event.get("text", "")))
-        await self._converse(line, event, thread=event.get("thread_ts") or event["ts"])
+        await self._answer_message(line, event, thread=event.get("thread_ts") or event["ts"])
 
     async def message(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
         """What somebody writes to the bot directly; anything else that is said is none of its business."""
@@ -191,13 +193,15 @@ class Listeners:
         if event.get("channel_type") != "im" or event.get("bot_id") or event.get("subtype"):
             return
         line = from_slack(_CALLED.sub("", event.get("text", "")))
-        await self._converse(line, event, thread=event.get("thread_ts") or "")
+        await self._answer_message(line, event, thread=event.get("thread_ts") or "")
 
-    async def _converse(self, line: str, event: Mapping[str, Any], *, thread: str) -> None:
-        with self._under_way():
-            work = self._answer_to(line, event)
-            answer = await give(work, Thread(self._slack, channel=event["channel"], thread_ts=thread))
-            await self._dialogs.announce(answer, event["channel"])
+    async def _answer_message(self, line: str, event: Mapping[str, Any], *, thread: str) -> None:
+        with self._track():
+            answering = self._answer_to(line, event)
+            answer = await run_and_reply(
+                answering, Thread(self._slack, channel=event["channel"], thread_ts=thread)
+            )
+            await self._modals.announce(answer, event["channel"])
 
     async def _answer_to(self, line: str, event: Mapping[str, Any]) -> Answer:
         """A bot's message has `bot_id`, in whosever name it was posted; a workflow's may have no `user`.
@@ -207,72 +211,74 @@ class Listeners:
         channel, user = event["channel"], str(event.get("user") or "")
         if not user:
             return Answer(card=NOBODY)
-        person = await self._people.find(user)
+        person = await self._directory.find(user)
         if event.get("bot_id"):
             person = replace(person, is_bot=True)
-        line = await self._people.with_channels(line)
-        return _named(await self._dispatcher.perform(line, person, channel=channel), channel, "")
+        line = await self._directory.with_channels(line)
+        return _with_channel_name(await self._dispatcher.perform(line, person, channel=channel), channel, "")
 
     async def joined(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
         """The bot came into a channel: it says what it is good for, once."""
         await ack()
-        with self._under_way():
-            if event.get("user") == await self._people.own_id():
-                await Thread(self._slack, channel=event["channel"]).say(Answer(card=GREETING))
+        with self._track():
+            if event.get("user") == await self._directory.own_id():
+                await Thread(self._slack, channel=event["channel"]).reply(Answer(card=GREETING))
 
     async def home(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
         """Somebody looks at the Home tab."""
         await ack()
-        with self._under_way():
+        with self._track():
             if event.get("tab", "home") == "home":
-                await self._dialogs.home.show(event["user"], view=event.get("view"))
+                await self._modals.home.show(event["user"], view=event.get("view"))
 
     async def shortcut(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
         """A global shortcut, or one of a message's menu: answered in a modal."""
         await ack()
-        with self._under_way():
+        with self._track():
             user, trigger = body["user"]["id"], body["trigger_id"]
             wanted, channel = body["callback_id"], (body.get("channel") or {}).get("id", "")
             if wanted == "pause_form":
                 return await self._open_form(f"{forms.FORM} pause", body, channel=channel)
-            modal = await self._dialogs.open_answer(trigger, person=user, channel=channel)
-            line = self._dialogs.line_of_shortcut(wanted, channel, str(body.get("message_ts") or ""))
-            await give(self._of_shortcut(line, body, channel=channel), modal)
+            modal = await self._modals.open_answer(trigger, person=user, channel=channel)
+            line = self._modals.line_of_shortcut(wanted, channel, str(body.get("message_ts") or ""))
+            await run_and_reply(self._of_shortcut(line, body, channel=channel), modal)
         return None
 
     async def _of_shortcut(self, line: Awaitable[str], body: Mapping[str, Any], *, channel: str) -> Answer:
-        said = await line
-        if not said:
+        text = await line
+        if not text:
             return Answer(card=NO_ALERT)
         user = body["user"]
-        return await self._perform(said, user["id"], name=user.get("username", ""), channel=channel)
+        return await self._perform(text, user["id"], name=user.get("username", ""), channel=channel)
 
     async def submitted(self, ack: AsyncAck, body: Mapping[str, Any], view: Mapping[str, Any]) -> None:
         """A form, however late: its line runs, and the modal shows the answer."""
-        filled = filled_in(view)
-        if filled is None:
-            return await self._fallbacks.late(ack)
-        if filled.errors:
-            return await _refuse(ack, filled.errors)
-        await ack(response_action="update", view=forms.answer(ON_ITS_WAY, channel=filled.channel))
-        with self._under_way():
+        form_input = read_form(view)
+        if form_input is None:
+            return await self._fallbacks.outdated_view(ack)
+        if form_input.errors:
+            return await _refuse(ack, form_input.errors)
+        await ack(response_action="update", view=forms.answer_view(ON_ITS_WAY, channel=form_input.channel))
+        with self._track():
             user = body["user"]
-            work = self._perform(
-                filled.line, user["id"], name=user.get("username", ""), channel=filled.channel
+            answering = self._perform(
+                form_input.line, user["id"], name=user.get("username", ""), channel=form_input.channel
             )
-            modal = self._dialogs.modal(
-                view["id"], person=user["id"], channel=filled.channel, settling=SETTLING
+            modal = self._modals.modal(
+                view["id"], person=user["id"], channel=form_input.channel, delay=UPDATE_DELAY
             )
-            await give(work, modal)
-            await self._dialogs.home.refresh(user["id"])
+            await run_and_reply(answering, modal)
+            await self._modals.home.refresh(user["id"])
         return None
 
     async def choices(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
         """Somebody types into a menu of sequences."""
-        said, view = str(body.get("value") or ""), body.get("view") or {}
+        line, view = str(body.get("value") or ""), body.get("view") or {}
         found, refusal = await asyncio.gather(
-            self._dialogs.choices(said, view),
-            self._no_form(forms.verb_of(view) or "pause", body["user"]["id"], channel=forms.channel_of(view)),
+            self._modals.choices(line, view),
+            self._form_refusal(
+                forms.verb_of(view) or "pause", body["user"]["id"], channel=forms.channel_of(view)
+            ),
         )
         await ack(options=[] if refusal else found)
 
@@ -284,8 +290,8 @@ async def _refuse(ack: AsyncAck, errors: Mapping[str, str]) -> None:
     await ack(response_action="errors", errors=dict(errors))
 
 
-def _named(answer: Answer, channel: str, name: str) -> Answer:
-    return replace(answer, card=named(answer.card, channel=channel, name=name))
+def _with_channel_name(answer: Answer, channel: str, name: str) -> Answer:
+    return replace(answer, card=with_channel_name(answer.card, channel=channel, name=name))
 
 
 def line_of(action: Mapping[str, Any]) -> str:

@@ -29,7 +29,7 @@ from shared.domain.card import Card
 from shared.settings import UnknownWorkspace, Workspace
 from shared.text.tokenize import join
 
-SETTLING = 0.3
+UPDATE_DELAY = 0.3
 """Seconds for an acknowledgement that changes a view: an update that overtakes it would be painted over."""
 log = structlog.get_logger("dialogs")
 
@@ -44,31 +44,31 @@ class ModalResponder:
         view: str,
         person: str,
         channel: str,
-        told: Callable[[str, str], str],
-        settling: float = 0.0,
+        channel_for: Callable[[str, str], str],
+        delay: float = 0.0,
     ) -> None:
         self._slack, self._view, self._person = slack, view, person
-        self._channel, self._told = channel, told
-        self._settling = settling
+        self._channel, self._channel_for = channel, channel_for
+        self._delay = delay
 
-    async def working(self) -> None:
+    async def show_progress(self) -> None:
         """The modal says so from the beginning."""
 
-    async def say(self, answer: Answer) -> None:
+    async def reply(self, answer: Answer) -> None:
         """Show it; what changed something is told to the channel, too."""
-        told = self._told(self._channel, answer.workspace)
-        if answer.public and told:
-            await Thread(self._slack, channel=told).say(answer)
-        await asyncio.sleep(self._settling)
+        channel_for = self._channel_for(self._channel, answer.workspace)
+        if answer.public and channel_for:
+            await Thread(self._slack, channel=channel_for).reply(answer)
+        await asyncio.sleep(self._delay)
         try:
-            view = forms.answer(
+            view = forms.answer_view(
                 answer.card, items=answer.items, picture=answer.picture, channel=self._channel
             )
             await self._slack.call("views.update", view_id=self._view, view=view)
         except SlackError as error:
             log.info("the modal is gone", error=str(error)[:100])
             if not answer.public:
-                await Thread(self._slack, channel=self._person).say(answer)
+                await Thread(self._slack, channel=self._person).reply(answer)
 
 
 class SilentResponder:
@@ -77,13 +77,13 @@ class SilentResponder:
     def __init__(self, slack: WebApi, *, person: str) -> None:
         self._slack, self._person = slack, person
 
-    async def working(self) -> None:
+    async def show_progress(self) -> None:
         """Home is painted anew in any case."""
 
-    async def say(self, answer: Answer) -> None:
+    async def reply(self, answer: Answer) -> None:
         """What Home does not show."""
-        if not answer.seen:
-            await Thread(self._slack, channel=self._person).say(answer)
+        if not answer.on_card:
+            await Thread(self._slack, channel=self._person).reply(answer)
 
 
 class Modals:
@@ -92,15 +92,15 @@ class Modals:
     def __init__(
         self,
         contexts: CommandContexts,
-        people: UserDirectory,
+        directory: UserDirectory,
         slack: WebApi,
         *,
         changed: Callable[[], None],
     ) -> None:
-        self._contexts, self._people, self._slack, self._changed = contexts, people, slack, changed
+        self._contexts, self._directory, self._slack, self._changed = contexts, directory, slack, changed
         self._interaction = Interaction(contexts.ledger.store)
-        self._catalogue = WorkspaceCache(contexts)
-        self.home = HomeTab(contexts, people, slack, catalogue=self._catalogue, links=self.links)
+        self._cache = WorkspaceCache(contexts)
+        self.home = HomeTab(contexts, directory, slack, cache=self._cache, links=self.links)
 
     def channel_for(self, channel: str, workspace: str = "") -> str:
         """Where it is told what changed: where it was asked for, else the workspace's alert channel."""
@@ -118,42 +118,42 @@ class Modals:
         """What somebody changed in a conversation with the bot alone is told to the others, too."""
         shared = self.channel_for(channel, answer.workspace)
         if answer.public and shared and shared != channel:
-            await Thread(self._slack, channel=shared).say(answer)
+            await Thread(self._slack, channel=shared).reply(answer)
 
     async def open_form(self, line: str, trigger: str, *, channel: str) -> None:
         """A command's empty form: `pause`, or `pause @acme`."""
         verb, _, name = line.partition(" @")
-        view = forms.form(verb, self._asked(channel, name))
+        view = forms.form_view(verb, self._form_request(channel, name))
         await self._slack.call("views.open", trigger_id=trigger, view=view)
 
     async def change_workspace(self, view: Mapping[str, Any], name: str) -> None:
         """The same form for another workspace; what does not depend on it stays filled in."""
         if verb := forms.verb_of(view):
-            changed = forms.form(verb, self._asked(forms.channel_of(view), name))
+            changed = forms.form_view(verb, self._form_request(forms.channel_of(view), name))
             await self._slack.call("views.update", view_id=view["id"], hash=view["hash"], view=changed)
 
-    def _asked(self, channel: str, name: str) -> forms.Asked:
+    def _form_request(self, channel: str, name: str) -> forms.FormRequest:
         names = tuple(self._contexts.settings.workspaces)
         if len(names) == 1:
-            return forms.Asked(channel=channel)
+            return forms.FormRequest(channel=channel)
         chosen = self._workspace(name, channel=channel).name
-        return forms.Asked(channel=channel, workspace=chosen, workspaces=names)
+        return forms.FormRequest(channel=channel, workspace=chosen, workspaces=names)
 
     async def open_answer(self, trigger: str, *, person: str, channel: str) -> ModalResponder:
         """A modal that says that the answer is on its way."""
-        view = forms.answer(ON_ITS_WAY, channel=channel)
+        view = forms.answer_view(ON_ITS_WAY, channel=channel)
         opened = await self._slack.call("views.open", trigger_id=trigger, view=view)
         return self.modal(str(opened["view"]["id"]), person=person, channel=channel)
 
-    def modal(self, view: str, *, person: str, channel: str, settling: float = 0.0) -> ModalResponder:
+    def modal(self, view: str, *, person: str, channel: str, delay: float = 0.0) -> ModalResponder:
         """A modal that is open already; `settling`: seconds that Slack is given to draw it anew first."""
         return ModalResponder(
             self._slack,
             view=view,
             person=person,
             channel=channel,
-            told=self.channel_for,
-            settling=settling,
+            channel_for=self.channel_for,
+            delay=delay,
         )
 
     def clicked(self, message: Mapping[str, Any], *, channel: str, name: str) -> ClickedCard:
@@ -164,15 +164,17 @@ class Modals:
 
     async def refuse(self, card: Card, trigger: str, *, channel: str) -> None:
         """In the place of a form that the person may not fill in."""
-        await self._slack.call("views.open", trigger_id=trigger, view=forms.answer(card, channel=channel))
+        await self._slack.call(
+            "views.open", trigger_id=trigger, view=forms.answer_view(card, channel=channel)
+        )
 
-    async def say_quietly(self, answer: Answer, trigger: str, *, person: str) -> None:
+    async def reply_in_modal(self, answer: Answer, trigger: str, *, person: str) -> None:
         """In a modal of its own, where the trigger still counts; else it is left unsaid."""
         if not trigger:
             return
         try:
             modal = await self.open_answer(trigger, person=person, channel="")
-            await modal.say(answer)
+            await modal.reply(answer)
         except SlackError as error:
             log.info("nothing could be said", error=str(error)[:100])
 
@@ -180,26 +182,26 @@ class Modals:
         """The command line that a shortcut stands for; empty where its message shows no single alert."""
         if wanted not in {PAUSE_OF_ALERT, LEAD_OF_ALERT}:
             return "status"
-        held = await self._interaction.alert_at(channel, ts)
-        event = read_event(held.body or b"") if held else None
-        if held is None or not isinstance(event, Event):
+        claim = await self._interaction.alert_at(channel, ts)
+        event = read_event(claim.body or b"") if claim else None
+        if claim is None or not isinstance(event, Event):
             return ""
         verb, about = ("pause", event.sequence) if wanted == PAUSE_OF_ALERT else ("lead", event.lead.email)
         several = len(self._contexts.settings.workspaces) > 1
-        return join(verb, about) + (f" @{held.workspace}" if several else "") if about else ""
+        return join(verb, about) + (f" @{claim.workspace}" if several else "") if about else ""
 
-    async def choices(self, said: str, view: Mapping[str, Any]) -> list[dict[str, Any]]:
+    async def choices(self, typed: str, view: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The options of a form's menu of sequences; none where the service does not answer in time."""
         workspace = self._workspace(forms.workspace_of(view), channel=forms.channel_of(view))
         try:
-            known = await asyncio.wait_for(self._catalogue.sequences(workspace), 2.0)
+            known = await asyncio.wait_for(self._cache.sequences(workspace), 2.0)
         except (OutreachError, TimeoutError) as error:
             log.info("no sequences for a menu", error=type(error).__name__)
             return []
-        return forms.options(known, said)
+        return forms.options(known, typed)
 
     async def links(self, alerts: Sequence[str]) -> dict[str, str]:
         """The addresses of alerts' messages, as far as they were posted."""
         places = await self._interaction.places(alerts)
-        found = await asyncio.gather(*(self._people.permalink(*place) for place in places.values()))
+        found = await asyncio.gather(*(self._directory.permalink(*place) for place in places.values()))
         return dict(zip(places, found, strict=True))

@@ -19,9 +19,9 @@ from bot.commands.dispatch import Answer, failure
 from bot.slack.web_api import SlackError, WebApi, respond_to
 from shared.domain.card import Card
 
-PATIENCE = 1.5
+PROGRESS_AFTER = 1.5
 """Seconds after which somebody is told that the answer takes longer."""
-QUIET = {"unfurl_links": False, "unfurl_media": False}
+NO_UNFURL = {"unfurl_links": False, "unfurl_media": False}
 
 log = structlog.get_logger("replying")
 
@@ -29,48 +29,48 @@ log = structlog.get_logger("replying")
 class Responder(Protocol):
     """Where one answer goes."""
 
-    async def working(self) -> None:
+    async def show_progress(self) -> None:
         """Say that it takes longer."""
 
-    async def say(self, answer: Answer) -> None:
+    async def reply(self, answer: Answer) -> None:
         """Say it, in the place of `working` where that can be."""
 
 
-async def give(work: Awaitable[Answer], place: Responder, *, patience: float = PATIENCE) -> Answer:
-    """Wait for the answer and give it; one that takes long is announced."""
-    task = asyncio.ensure_future(work)
+async def run_and_reply(answering: Awaitable[Answer], responder: Responder) -> Answer:
+    """Wait for the answer and send it; progress is shown when it takes long."""
+    task = asyncio.ensure_future(answering)
     try:
-        done, _ = await asyncio.wait({task}, timeout=patience)
+        done, _ = await asyncio.wait({task}, timeout=PROGRESS_AFTER)
         if not done:
-            await place.working()
+            await responder.show_progress()
         answer = await task
     except Exception as error:  # noqa: BLE001 # the person gets an answer and a reference
         answer = Answer(card=failure(error))
     finally:
         task.cancel()
-    await place.say(answer)
+    await responder.reply(answer)
     return answer
 
 
-def drawn(answer: Answer) -> Message:
+def render_answer(answer: Answer) -> Message:
     """The answer as a message."""
     card, items = answer.card, answer.items
     if answer.public and not (items or card.table or card.quote or answer.picture):
         return card_list.render_small(card)  # what was done is news for a channel, and no headline
     message = card_list.render_with(card, items) if items else card_blocks.render(card)
-    return card_blocks.illustrated(message, answer.picture)
+    return card_blocks.with_picture(message, answer.picture)
 
 
 _WORKING = card_blocks.render(Card(title="Working …", text=("The answer follows here.",)))
 
 
-class Clicked(Protocol):
+class ClickedMessage(Protocol):
     """The message that was clicked, where everybody there sees it."""
 
-    def under_way(self) -> Message:
+    def in_progress(self) -> Message:
         """As it was clicked, with a line that says what goes on."""
 
-    async def is_kept(self) -> bool:
+    async def is_stored(self) -> bool:
         """Whether it is painted anew by itself when things change."""
 
     async def restore(self) -> Message | None:
@@ -92,44 +92,44 @@ class Address:
         channel: str,
         ephemeral: bool = False,
         settling: bool = False,
-        clicked: Clicked | None = None,
+        clicked: ClickedMessage | None = None,
     ) -> None:
         self._respond, self._slack = respond, slack
         self._person, self._channel = person, channel
         self._ephemeral, self._settling, self._clicked = ephemeral, settling, clicked
-        self._announced = self._lent = False
+        self._announced = self._shows_progress = False
 
-    async def working(self) -> None:
+    async def show_progress(self) -> None:
         """On the card that was clicked, in the place of the question, or in a line that the answer replaces."""
         if self._clicked:
-            self._lent = await self._put(self._clicked.under_way(), over=True)
+            self._shows_progress = await self._put(self._clicked.in_progress(), over=True)
         elif self._settling or not self._ephemeral:
             self._announced = await self._put(_WORKING, over=self._ephemeral)
 
     async def _put(self, message: Message, *, over: bool) -> bool:
         how: dict[str, Any] = {"replace_original": over} | ({} if over else {"response_type": "ephemeral"})
         return await respond_to(
-            self._respond, {"text": message.text, "blocks": message.blocks, **QUIET, **how}
+            self._respond, {"text": message.text, "blocks": message.blocks, **NO_UNFURL, **how}
         )
 
-    async def say(self, answer: Answer) -> None:
+    async def reply(self, answer: Answer) -> None:
         """A question that was clicked goes with its answer; the card that was clicked stays."""
-        if self._clicked and self._lent and (before := await self._clicked.restore()):
+        if self._clicked and self._shows_progress and (before := await self._clicked.restore()):
             await self._put(before, over=True)
         own = self._announced or (self._ephemeral and answer.settles)
-        silent = answer.seen and (own or bool(self._clicked and await self._clicked.is_kept()))
+        silent = answer.on_card and (own or bool(self._clicked and await self._clicked.is_stored()))
         if own and (silent or answer.public):
             await respond_to(self._respond, {"delete_original": True})
         if silent:
             return
         if answer.public:
-            await self._send(drawn(answer), response_type="in_channel", replace_original=False)
+            await self._send(render_answer(answer), response_type="in_channel", replace_original=False)
         else:
-            await self._send(drawn(answer), response_type="ephemeral", replace_original=own)
+            await self._send(render_answer(answer), response_type="ephemeral", replace_original=own)
 
     async def _send(self, message: Message, **how: Any) -> None:
         taken = await respond_to(
-            self._respond, {"text": message.text, "blocks": message.blocks, **QUIET, **how}
+            self._respond, {"text": message.text, "blocks": message.blocks, **NO_UNFURL, **how}
         )
         if not taken:
             await self._directly(message, public=how["response_type"] == "in_channel")
@@ -153,17 +153,17 @@ class Thread:
         self._slack, self._channel, self._thread = slack, channel, thread_ts
         self._ts = ""
 
-    async def working(self) -> None:
+    async def show_progress(self) -> None:
         """A message that the answer replaces."""
-        self._ts = await self._say("chat.postMessage", _WORKING)
+        self._ts = await self._post("chat.postMessage", _WORKING)
 
-    async def say(self, answer: Answer) -> None:
+    async def reply(self, answer: Answer) -> None:
         """As a message that everybody there sees."""
-        await self._say("chat.update" if self._ts else "chat.postMessage", drawn(answer))
+        await self._post("chat.update" if self._ts else "chat.postMessage", render_answer(answer))
 
-    async def _say(self, method: str, message: Message) -> str:
+    async def _post(self, method: str, message: Message) -> str:
         body: dict[str, Any] = {"channel": self._channel, "text": message.text, "blocks": message.blocks}
-        body |= {"ts": self._ts} if method == "chat.update" else QUIET
+        body |= {"ts": self._ts} if method == "chat.update" else NO_UNFURL
         if self._thread and method != "chat.update":
             body["thread_ts"] = self._thread
         try:

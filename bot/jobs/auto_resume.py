@@ -45,47 +45,47 @@ class AutoResume:
     def __init__(self, ledger: Ledger, contexts: CommandContexts, *, planned: Callable[[], None]) -> None:
         self._ledger, self._contexts, self._planned = ledger, contexts, planned
 
-    async def __call__(self, firings: Sequence[DueTimer]) -> Sequence[DueTimer]:
+    async def __call__(self, timers: Sequence[DueTimer]) -> Sequence[DueTimer]:
         """Resume and announce; returns what need not be tried again. Raises `RecordsUnavailable`."""
         together: defaultdict[tuple[str, str], list[DueTimer]] = defaultdict(list)
-        for firing in firings:
-            together[firing.workspace, firing.timer.payload.get("channel", "")].append(firing)
+        for timer in timers:
+            together[timer.workspace, timer.timer.payload.get("channel", "")].append(timer)
         done: list[DueTimer] = []
         for (workspace, channel), some in together.items():
             context = self._contexts.at(self._contexts.settings.workspace(workspace), BOT)
             tally = await self._resume(some, context)
             if tally.done:
-                await self._tell(tally, context, channel or context.workspace.alert_channel or "")
+                await self._announce(tally, context, channel or context.workspace.alert_channel or "")
             done += tally.done
         return done
 
-    async def _resume(self, firings: Sequence[DueTimer], context: CommandContext) -> Tally:
+    async def _resume(self, timers: Sequence[DueTimer], context: CommandContext) -> Tally:
         tally, turns = Tally(), asyncio.Semaphore(AT_ONCE)
         try:
-            known = {one.id: one for one in await context.client.list_sequences()}
+            known = {resume.id: resume for resume in await context.client.list_sequences()}
         except OutreachError as error:
-            log.warning("nothing resumed", count=len(firings), error=type(error).__name__)
+            log.warning("nothing resumed", count=len(timers), error=type(error).__name__)
             return tally
 
-        async def one(firing: DueTimer) -> None:
+        async def resume(timer: DueTimer) -> None:
             async with turns:
                 try:
-                    await resume_one(known[firing.timer.key], context=context)
+                    await resume_one(known[timer.timer.key], context=context)
                 except (NotFound, KeyError):
-                    tally.gone.append(firing)
+                    tally.gone.append(timer)
                 except OutreachError as error:
-                    log.warning("not resumed", sequence=firing.timer.key, error=type(error).__name__)
+                    log.warning("not resumed", sequence=timer.timer.key, error=type(error).__name__)
                     return
                 else:
-                    tally.resumed.append(firing)
-                tally.done.append(firing)
+                    tally.resumed.append(timer)
+                tally.done.append(timer)
 
-        await asyncio.gather(*(one(firing) for firing in firings))
+        await asyncio.gather(*(resume(timer) for timer in timers))
         return tally
 
-    async def _tell(self, tally: Tally, context: CommandContext, channel: str) -> None:
-        card, workspace = ended(tally), context.workspace.name
-        keys = ", ".join(firing.timer.key for firing in tally.done)
+    async def _announce(self, tally: Tally, context: CommandContext, channel: str) -> None:
+        card, workspace = resumed_card(tally), context.workspace.name
+        keys = ", ".join(timer.timer.key for timer in tally.done)
         await self._ledger.record(
             AuditEntry(
                 at=context.now(),
@@ -96,7 +96,7 @@ class AutoResume:
             )
         )
         if channel:
-            first = min(tally.done, key=lambda firing: firing.id)
+            first = min(tally.done, key=lambda timer: timer.id)
             dedupe = f"note:resume:{first.id}:{first.timer.due_at.timestamp()}"
             note = PlannedPost(
                 dedupe=dedupe, channel=channel, kind="note", note=rendering.write_note(card), condensed=True
@@ -105,21 +105,19 @@ class AutoResume:
             self._planned()
 
 
-def ended(tally: Tally) -> Card:
+def resumed_card(tally: Tally) -> Card:
     """What the channel is told."""
-    names = [
-        clip(firing.timer.payload.get("name") or firing.timer.key, length=40) for firing in tally.resumed
-    ]
-    lost = [clip(firing.timer.payload.get("name") or firing.timer.key, length=40) for firing in tally.gone]
+    names = [clip(timer.timer.payload.get("name") or timer.timer.key, length=40) for timer in tally.resumed]
+    gone_names = [clip(timer.timer.payload.get("name") or timer.timer.key, length=40) for timer in tally.gone]
     why = "Its pause has run out." if len(tally.done) == 1 else "Their pauses have run out."
-    gone = f"Gone meanwhile: {_listed(lost)}." if lost else ""
+    gone = f"Gone meanwhile: {_listed(gone_names)}." if gone_names else ""
     if not names:
         return Card(
-            title=f"{show_number(len(lost), 'paused sequence')} gone", tone=Tone.WARN, text=(gone, why)
+            title=f"{show_number(len(gone_names), 'paused sequence')} gone", tone=Tone.WARN, text=(gone, why)
         )
     if len(names) == 1:
         again = Button(label="Pause again", command=join("pause", tally.resumed[0].timer.key))
-        texts = tuple(filter(None, (f"{why} {_whose(tally.resumed[0])}".strip(), gone)))
+        texts = tuple(filter(None, (f"{why} {_pause_note(tally.resumed[0])}".strip(), gone)))
         return Card(title=f"{names[0]} is active again", tone=Tone.GOOD, text=texts, buttons=(again,))
     return Card(
         title=f"{show_number(len(names), 'sequence')} are active again",
@@ -128,10 +126,10 @@ def ended(tally: Tally) -> Card:
     )
 
 
-def _whose(firing: DueTimer) -> str:
-    by, reason = firing.timer.payload.get("by", ""), firing.timer.payload.get("reason", "")
-    told = f"Paused by @{by}" if by else ""
-    return f"{told}: {clip(reason)}." if told and reason else f"{told}." if told else ""
+def _pause_note(timer: DueTimer) -> str:
+    by, reason = timer.timer.payload.get("by", ""), timer.timer.payload.get("reason", "")
+    paused_by = f"Paused by @{by}" if by else ""
+    return f"{paused_by}: {clip(reason)}." if paused_by and reason else f"{paused_by}." if paused_by else ""
 
 
 def _listed(names: Sequence[str]) -> str:

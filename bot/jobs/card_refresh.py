@@ -75,7 +75,7 @@ class CardRefresher:
         if interested:
             sequences = await client.list_sequences()
             for one in interested:
-                changed |= await self._ledger.stand(one.alert_id, sequence_standing(one, sequences))
+                changed |= await self._ledger.stand(one.alert_id, sequence_state(one, sequences))
         if domains:
             inboxes = await client.list_inboxes()
             for one in domains:
@@ -89,7 +89,7 @@ class CardRefresher:
         before = json.loads(one.standing or "{}")
         past = {} if before.get("inboxes") else await self._yesterday(workspace, yesterday_of(one))
         at = self._ledger.store.clock()
-        now = recovery.standing(
+        now = recovery.domain_state(
             [inbox for inbox in inboxes if inbox.domain == one.domain],
             before=before,
             past=past,
@@ -98,9 +98,9 @@ class CardRefresher:
         )
         stage = now["stage"]
         note = recovery.note(one, now, at=at) if stage and stage != before.get("stage") else None
-        told = {**now, "counts": dict(counts), "sequences": list(names)}
+        state = {**now, "counts": dict(counts), "sequences": list(names)}
         recovered = stage == recovery.RECOVERED
-        return await self._ledger.stand(one.alert_id, _json(told), note=note, recovered=recovered)
+        return await self._ledger.stand(one.alert_id, _json(state), note=note, recovered=recovered)
 
 
 def yesterday_of(one: AlertSubject) -> datetime:
@@ -108,10 +108,10 @@ def yesterday_of(one: AlertSubject) -> datetime:
     return rendering.moment(one.received_at) - timedelta(days=1)
 
 
-def sequence_standing(one: AlertSubject, sequences: Sequence[Campaign]) -> str:
+def sequence_state(one: AlertSubject, sequences: Sequence[Campaign]) -> str:
     """`{"sequence": "paused"}` when every sequence that it can mean is paused; empty while it runs."""
-    said = one.sequence.casefold()
-    meant = [s for s in sequences if said in {s.id.casefold(), (s.name or "")[:NAME].casefold()}]
+    name = one.sequence.casefold()
+    meant = [s for s in sequences if name in {s.id.casefold(), (s.name or "")[:NAME].casefold()}]
     paused = bool(meant) and all(s.status == "paused" for s in meant)
     return _json({"sequence": "paused"}) if paused else ""
 

@@ -24,21 +24,21 @@ class Digests:
         self,
         ledger: Ledger,
         contexts: CommandContexts,
-        pictures: ChartUploads,
+        charts: ChartUploads,
         *,
         planned: Callable[[], None],
     ) -> None:
-        self._ledger, self._contexts, self._pictures, self._planned = ledger, contexts, pictures, planned
+        self._ledger, self._contexts, self._charts, self._planned = ledger, contexts, charts, planned
 
-    async def give(self) -> None:
+    async def send_due(self) -> None:
         """Draw each that is due, then plan it. Raises `RecordsUnavailable`."""
         for name in self._contexts.clients:
             for one in await self._ledger.due_digests(name):
-                card, picture = await self._pictures.illustrate(await self._drawn(name, every=one.every))
+                card, picture = await self._charts.illustrate(await self._card(name, every=one.every))
                 if await self._ledger.give_digest(name, one, rendering.write_note(card, picture=picture)):
                     self._planned()
 
-    async def _drawn(self, workspace: str, *, every: str) -> Card:
+    async def _card(self, workspace: str, *, every: str) -> Card:
         """Its buttons mean its workspace, whatever channel it is read in."""
         context = self._contexts.at(self._contexts.settings.workspace(workspace), BOT)
         card = await digest_card(context, every=every)

@@ -23,12 +23,12 @@ class HistorySampler:
     def __init__(self, contexts: CommandContexts, histories: Mapping[str, History]) -> None:
         self._contexts, self._histories = contexts, histories
 
-    async def keep(self) -> None:
+    async def sample(self) -> None:
         """Read every workspace and keep what is new; what does not answer is left for the next time."""
         for name in self._histories:
-            await self._keep(name)
+            await self._sample(name)
 
-    async def _keep(self, name: str) -> None:
+    async def _sample(self, name: str) -> None:
         now, client = datetime.now(UTC), self._contexts.clients[name]
         snapshot = Snapshot(workspace=name)
         for source in SOURCES.values():

@@ -35,13 +35,13 @@ class Reconciler:
     ) -> None:
         self._ledger, self._contexts, self._found, self._grace = ledger, contexts, found, grace
 
-    async def look(self) -> None:
+    async def reconcile(self) -> None:
         """Compare the service's interested leads with what was announced, and look again for what may be late."""
-        if await self._once():
+        if await self._reconcile_all():
             await asyncio.sleep(self._grace)
-            await self._once()
+            await self._reconcile_all()
 
-    async def _once(self) -> int:
+    async def _reconcile_all(self) -> int:
         candidates = 0
         for name in self._contexts.clients:
             try:
@@ -71,11 +71,11 @@ def _identity(lead: Lead) -> str:
 
 def body(lead: Lead) -> bytes:
     """The delivery that should have come, as far as the list of leads tells it."""
-    told = {
+    fields = {
         "email": lead.email,
         "first_name": lead.first_name,
         "last_name": lead.last_name,
         "company": lead.company,
     }
-    known = {name: value for name, value in told.items() if value is not None}
+    known = {name: value for name, value in fields.items() if value is not None}
     return json.dumps({"event": "reply.interested", "lead": known, "found": lead.id}).encode()

@@ -44,16 +44,16 @@ def add_jobs(
     settings, planned = contexts.settings, signals.changed
     timers = Timers(ledger, {"resume": AutoResume(ledger, contexts, planned=planned)})
     scheduler.every(TIMER_SECONDS, timers.fire, name="timers")
-    nudging = Reminders(ledger, settings.alert_policy, settings.routes, planned=planned)
-    scheduler.every(reminders.EVERY, nudging.sweep, name="reminders")
+    reminding = Reminders(ledger, settings.alert_policy, settings.routes, planned=planned)
+    scheduler.every(reminders.EVERY, reminding.sweep, name="reminders")
     watch = SpikeWatch(ledger, contexts, settings.alert_policy.spike, settings.routes, planned=planned)
-    scheduler.every(spikes.EVERY, watch.look, name="spikes")
-    giving = Digests(ledger, contexts, charts, planned=planned)
-    scheduler.every(digests.EVERY, giving.give, name="digests", at_once=True)
+    scheduler.every(spikes.EVERY, watch.check, name="spikes")
+    sending = Digests(ledger, contexts, charts, planned=planned)
+    scheduler.every(digests.EVERY, sending.send_due, name="digests", at_once=True)
     reconciler = Reconciler(ledger, contexts, found=signals.stored)
-    scheduler.every(reconcile.EVERY, reconciler.look, name="reconcile", at_once=True)
+    scheduler.every(reconcile.EVERY, reconciler.reconcile, name="reconcile", at_once=True)
     sampler = HistorySampler(contexts, histories)
-    scheduler.every(history_sampler.EVERY, sampler.keep, name="history")
+    scheduler.every(history_sampler.EVERY, sampler.sample, name="history")
     scheduler.every(REVIVE_SECONDS, ledger.revive, name="revive")
     scheduler.every(PRUNE_SECONDS, lambda: _prune(ledger), name="retention")
 
@@ -85,14 +85,14 @@ class Yesterday:
     async def __call__(self, workspace: str, at: datetime) -> Mapping[str, tuple[float | None, float | None]]:
         """Health and limit by address; empty when the history does not answer."""
         try:
-            health = await self._held(workspace, "health_score", at)
-            limit = await self._held(workspace, "daily_limit", at)
+            health = await self._values_at(workspace, "health_score", at)
+            limit = await self._values_at(workspace, "daily_limit", at)
         except HistoryUnavailable as error:
             log.warning("history not read", error=type(error).__name__)
             return {}
         return {address: (health.get(address), limit.get(address)) for address in {*health, *limit}}
 
-    async def _held(self, workspace: str, metric: str, at: datetime) -> dict[str, float | None]:
+    async def _values_at(self, workspace: str, metric: str, at: datetime) -> dict[str, float | None]:
         found = await self._histories[workspace].all_series(
             workspace, kind="inbox", metric=metric, start=at, end=at, points=1
         )

@@ -56,13 +56,13 @@ class Reminders:
         for one in due:
             grouped[one.workspace, one.channel, one.what].append(one)
         shown = {(one.alert_id, one.channel) for one in due}
-        said: list[tuple[str, PlannedPost]] = []
-        for (workspace, _, _), ones in grouped.items():
-            together = len(ones) > TOGETHER or any(one.bundled for one in ones)
-            planned = [self._many(ones, now)] if together else [self._one(x, now) for x in ones]
-            planned += self._elsewhere(ones, now, shown=shown)
-            said += [(workspace, one) for one in planned]
-        return said
+        reminder_card: list[tuple[str, PlannedPost]] = []
+        for (workspace, _, _), group in grouped.items():
+            together = len(group) > TOGETHER or any(one.bundled for one in group)
+            planned = [self._many(group, now)] if together else [self._one(x, now) for x in group]
+            planned += self._elsewhere(group, now, shown=shown)
+            reminder_card += [(workspace, one) for one in planned]
+        return reminder_card
 
     def _one(self, due: Due, now: float) -> PlannedPost:
         return PlannedPost(
@@ -70,38 +70,40 @@ class Reminders:
             channel=due.channel,
             kind=_KINDS[due.what],
             urgency=2,
-            note=rendering.write_note(said(due, now=now)),
+            note=rendering.write_note(reminder_card(due, now=now)),
             condensed=True,
             mention=self._mention(due, now, channel=due.channel),
             alert_id=due.alert_id,
         )
 
-    def _many(self, ones: Sequence[Due], now: float) -> PlannedPost:
-        first = ones[0]
+    def _many(self, group: Sequence[Due], now: float) -> PlannedPost:
+        first = group[0]
         return PlannedPost(
             dedupe=f"{first.what}:{first.channel}:{now // STORM_SECONDS:.0f}",
             channel=first.channel,
             kind="note",
             urgency=2,
-            note=rendering.write_note(many(ones, now=now)),
+            note=rendering.write_note(summary_card(group, now=now)),
             mention=self._mention(first, now, channel=first.channel),
         )
 
     def _elsewhere(
-        self, ones: Sequence[Due], now: float, *, shown: Collection[tuple[str, str]]
+        self, group: Sequence[Due], now: float, *, shown: Collection[tuple[str, str]]
     ) -> list[PlannedPost]:
         """An escalation goes to the channel that is named for it, too, unless it is said there in any case."""
-        channel, first = self._alert_policy.escalate_to, ones[0]
+        channel, first = self._alert_policy.escalate_to, group[0]
         if channel is None or first.what != "escalate" or (first.alert_id, channel) in shown:
             return []
-        alone = len(ones) == 1
+        alone = len(group) == 1
         return [
             PlannedPost(
                 dedupe=f"escalate:{channel}:{first.alert_id}:{first.waiting_since:.0f}",
                 channel=channel,
                 kind="escalation" if alone else "note",
                 urgency=2,
-                note=rendering.write_note(said(first, now=now) if alone else many(ones, now=now)),
+                note=rendering.write_note(
+                    reminder_card(first, now=now) if alone else summary_card(group, now=now)
+                ),
                 condensed=alone,
                 mention=self._mention(first, now, channel=channel),
                 alert_id=first.alert_id if alone else "",
@@ -124,7 +126,7 @@ def _seconds(length: timedelta | None) -> float | None:
     return None if length is None else length.total_seconds()
 
 
-def said(due: Due, *, now: float) -> Card:
+def reminder_card(due: Due, *, now: float) -> Card:
     """One reply that waits."""
     event = read_event(due.body or b"")
     who = about(event) if isinstance(event, Event) else "A lead"
@@ -140,17 +142,17 @@ def said(due: Due, *, now: float) -> Card:
     return Card(title=f"{who} has waited for {waited}", tone=Tone.WARN, text=(text,), buttons=buttons)
 
 
-def many(ones: Sequence[Due], *, now: float) -> Card:
+def summary_card(group: Sequence[Due], *, now: float) -> Card:
     """Many that wait, in one message."""
-    oldest = min(one.received_at for one in ones)
+    oldest = min(one.received_at for one in group)
     waited = show_exact_span(timedelta(seconds=now - oldest))
-    names = [event for event in (read_event(one.body or b"") for one in ones) if isinstance(event, Event)]
+    names = [event for event in (read_event(one.body or b"") for one in group) if isinstance(event, Event)]
     shown = ", ".join(about(event) for event in names[:5])
-    more = f" and {len(ones) - 5} more" if len(ones) > 5 else ""
+    more = f" and {len(group) - 5} more" if len(group) > 5 else ""
     verb = {"remind": "wait to be taken", "escalate": "wait still", "back": "are back from their snooze"}
     return Card(
-        title=f"{show_number(len(ones), 'interested reply')} {verb[ones[0].what]}",
-        tone=Tone.BAD if ones[0].what == "escalate" else Tone.WARN,
+        title=f"{show_number(len(group), 'interested reply')} {verb[group[0].what]}",
+        tone=Tone.BAD if group[0].what == "escalate" else Tone.WARN,
         text=(f"{shown}{more}", f"The oldest came {waited} ago."),
         buttons=(Button(label="Show what waits", command="open"),),
     )

@@ -21,7 +21,7 @@ RETRY_SECONDS = 30.0
 
 log = structlog.get_logger("schedule")
 Job = Callable[[], Awaitable[object]]
-Act = Callable[[Sequence[DueTimer]], Awaitable[Sequence[DueTimer]]]
+TimerHandler = Callable[[Sequence[DueTimer]], Awaitable[Sequence[DueTimer]]]
 """Carries out timers that are due together; returns those that need not be tried again. Raises `RecordsUnavailable`."""
 
 
@@ -29,15 +29,15 @@ class JobScheduler:
     """Runs jobs at intervals until closed; a job that fails is logged and rung again."""
 
     def __init__(self) -> None:
-        self._ringing: set[asyncio.Task[None] | None] = set()
+        self._running: set[asyncio.Task[None] | None] = set()
         self._scheduler = AsyncIOScheduler(timezone=UTC, executors={"default": AsyncIOExecutor()})
 
     def every(self, seconds: float, job: Job, *, name: str, at_once: bool = False) -> None:
         """Ring a job; never twice at the same time."""
 
-        async def ring() -> None:
+        async def run_job() -> None:
             task = asyncio.current_task()
-            self._ringing.add(task)
+            self._running.add(task)
             try:
                 await job()
             except asyncio.CancelledError:
@@ -45,11 +45,11 @@ class JobScheduler:
             except Exception as error:
                 log.warning("job failed", job=name, error=type(error).__name__, exc_info=error)
             finally:
-                self._ringing.discard(task)
+                self._running.discard(task)
 
         first = {"next_run_time": datetime.now(UTC)} if at_once else {}
         self._scheduler.add_job(
-            ring, "interval", seconds=seconds, id=name, coalesce=True, max_instances=1, **first
+            run_job, "interval", seconds=seconds, id=name, coalesce=True, max_instances=1, **first
         )
 
     def start(self) -> None:
@@ -58,9 +58,9 @@ class JobScheduler:
 
     async def aclose(self) -> None:
         """Ring no more; jobs under way are cancelled and waited for."""
-        under_way = [task for task in self._ringing if task]
+        running = [task for task in self._running if task]
         self._scheduler.shutdown(wait=False)
-        await asyncio.gather(*under_way, return_exceptions=True)
+        await asyncio.gather(*running, return_exceptions=True)
 
 
 class Timers:
@@ -70,32 +70,32 @@ class Timers:
     they are for it, and told of. An act may be repeated when its process dies before it is written down.
     """
 
-    def __init__(self, ledger: Ledger, kinds: Mapping[str, Act]) -> None:
+    def __init__(self, ledger: Ledger, kinds: Mapping[str, TimerHandler]) -> None:
         self._ledger, self._kinds = ledger, kinds
-        self.strange: Sequence[str] = ()
+        self.unknown_kinds: Sequence[str] = ()
         """Kinds that are due and unknown."""
 
     async def fire(self) -> None:
         """What is due now."""
         due: defaultdict[str, list[DueTimer]] = defaultdict(list)
-        for firing in await self._ledger.claim_timers(self._kinds):
-            due[firing.timer.kind].append(firing)
-        for kind, firings in due.items():
-            await self._carry_out(kind, firings)
-        strange = await self._ledger.unknown_timers(self._kinds)
-        if strange and strange != self.strange:
-            log.warning("timers of unknown kinds are due", kinds=strange)
-        self.strange = strange
+        for timer in await self._ledger.claim_timers(self._kinds):
+            due[timer.timer.kind].append(timer)
+        for kind, timers in due.items():
+            await self._handle(kind, timers)
+        unknown_kinds = await self._ledger.unknown_timers(self._kinds)
+        if unknown_kinds and unknown_kinds != self.unknown_kinds:
+            log.warning("timers of unknown kinds are due", kinds=unknown_kinds)
+        self.unknown_kinds = unknown_kinds
 
-    async def _carry_out(self, kind: str, firings: Sequence[DueTimer]) -> None:
+    async def _handle(self, kind: str, timers: Sequence[DueTimer]) -> None:
         done: Sequence[DueTimer] = ()
         try:
-            done = await self._kinds[kind](firings)
+            done = await self._kinds[kind](timers)
         except RecordsUnavailable as error:
-            log.warning("timers postponed", kind=kind, count=len(firings), error=str(error))
-        ended = {firing.id for firing in done}
-        for firing in firings:
-            if firing.id in ended:
-                await self._ledger.timer_done(firing)
+            log.warning("timers postponed", kind=kind, count=len(timers), error=str(error))
+        ended = {timer.id for timer in done}
+        for timer in timers:
+            if timer.id in ended:
+                await self._ledger.timer_done(timer)
             else:
-                await self._ledger.postpone_timer(firing, seconds=RETRY_SECONDS)
+                await self._ledger.postpone_timer(timer, seconds=RETRY_SECONDS)

@@ -43,52 +43,54 @@ class SpikeWatch:
         self._ledger, self._contexts, self._rule, self._routing = ledger, contexts, rule, routing
         self._planned = planned
 
-    async def look(self) -> None:
+    async def check(self) -> None:
         """Compare what came with the rule. Raises `OutreachError`, `RecordsUnavailable`."""
         for workspace in self._contexts.clients:
             channel = self._contexts.settings.workspace(workspace).alert_channel or self._routing.fallback
             if channel:
-                await self._look(workspace, channel)
+                await self._check(workspace, channel)
 
-    async def _look(self, workspace: str, channel: str) -> None:
+    async def _check(self, workspace: str, channel: str) -> None:
         now = self._ledger.store.clock()
         window = self._rule.window.total_seconds()
         recent, today, known = await self._ledger.tallies(workspace, since=now - window)
         open_ = {spike.key: spike for spike in known}
-        many = [one for one in recent if one.count >= self._rule.count or _key(one) in open_]
+        many = [tally for tally in recent if tally.count >= self._rule.count or _key(tally) in open_]
         sent = await self._sent(workspace) if many else {}
         news = False
-        for one in many:
-            share = rate(today.get(_key(one), one.count), sent.get((one.scope, one.name.casefold())))
-            spike = open_.pop(_key(one), None)
-            if spike is None and not is_spike(one, share=share, rule=self._rule):
+        for tally in many:
+            share = rate(today.get(_key(tally), tally.count), sent.get((tally.scope, tally.name.casefold())))
+            spike = open_.pop(_key(tally), None)
+            if spike is None and not is_spike(tally, share=share, rule=self._rule):
                 continue
-            news |= await self._show(workspace, channel, one, spike, share=share, now=now)
+            news |= await self._report(workspace, channel, tally, spike, share=share, now=now)
         for spike in open_.values():
-            news |= await self._ledger.end_spike(workspace, spike, rendering.write_note(over(spike, now=now)))
+            news |= await self._ledger.end_spike(
+                workspace, spike, rendering.write_note(over_card(spike, now=now))
+            )
         if news:
             self._planned()
 
-    async def _show(
+    async def _report(
         self,
         workspace: str,
         channel: str,
-        one: Tally,
+        tally: Tally,
         spike: Spike | None,
         *,
         share: float | None,
         now: float,
     ) -> bool:
         began = spike or Spike(
-            kind=one.kind,
-            scope=one.scope,
-            name=one.name,
+            kind=tally.kind,
+            scope=tally.scope,
+            name=tally.name,
             since=now,
-            dedupe=f"spike:{workspace}:{one.kind}:{one.scope}:{one.name}:{now:.0f}",
+            dedupe=f"spike:{workspace}:{tally.kind}:{tally.scope}:{tally.name}:{now:.0f}",
         )
         several = len(self._contexts.clients) > 1
-        card = spiking(
-            one, share=share, rule=self._rule, since=began.since, name=workspace if several else ""
+        card = spike_card(
+            tally, share=share, rule=self._rule, since=began.since, name=workspace if several else ""
         )
         planned = PlannedPost(
             dedupe=began.dedupe,
@@ -126,40 +128,40 @@ def _summed(scope: str, rows: Sequence[tuple[str, StatsRow]]) -> dict[tuple[str,
     return found
 
 
-def _key(one: Tally) -> tuple[str, str, str]:
-    return one.kind, one.scope, one.name
+def _key(tally: Tally) -> tuple[str, str, str]:
+    return tally.kind, tally.scope, tally.name
 
 
-def is_spike(one: Tally, *, share: float | None, rule: SpikeRule) -> bool:
+def is_spike(tally: Tally, *, share: float | None, rule: SpikeRule) -> bool:
     """So many, and so large a share of the sends; where the share cannot be told, the number decides."""
-    return one.count >= rule.count and (share is None or share >= rule.share)
+    return tally.count >= rule.count and (share is None or share >= rule.share)
 
 
-def spiking(one: Tally, *, share: float | None, rule: SpikeRule, since: float, name: str = "") -> Card:
+def spike_card(tally: Tally, *, share: float | None, rule: SpikeRule, since: float, name: str = "") -> Card:
     """The card of a spike under way."""
-    subject = one.name if one.scope == "domain" else f"“{one.name}”"
-    noun = NOUNS[one.kind]
+    subject = tally.name if tally.scope == "domain" else f"“{tally.name}”"
+    noun = NOUNS[tally.kind]
     window = _span(rule.window)
-    told = show_rate(share) if share is not None else "unknown: nothing is told of its sends"
+    share_text = show_rate(share) if share is not None else "unknown: nothing is told of its sends"
     return Card(
         title=f"Many {noun}s from {subject}",
         tone=Tone.WARN,
-        text=(_why(one.kind),),
+        text=(_why(tally.kind),),
         facts=(
-            Fact(label=f"In the last {window}", value=show_number(one.count, noun)),
-            Fact(label="Share of sends since yesterday", value=told),
+            Fact(label=f"In the last {window}", value=show_number(tally.count, noun)),
+            Fact(label="Share of sends since yesterday", value=share_text),
             when("Since", rendering.moment(since)),
         ),
-        buttons=_buttons(one),
+        buttons=_buttons(tally),
         footer=" · ".join(filter(None, (name, "This card counts on while it lasts"))),
     )
 
 
-def _buttons(one: Tally) -> tuple[Button, ...]:
-    if one.scope == "domain":
-        shown = Button(label="Show inboxes", command=join("inboxes", one.name))
+def _buttons(tally: Tally) -> tuple[Button, ...]:
+    if tally.scope == "domain":
+        shown = Button(label="Show inboxes", command=join("inboxes", tally.name))
         return shown, Button(label="Stats by inbox", command="stats by inbox 1d")
-    paused = Button(label="Pause sequence", command=join("pause", one.name))
+    paused = Button(label="Pause sequence", command=join("pause", tally.name))
     return paused, Button(label="Stats by step", command="stats by step 1d")
 
 
@@ -170,11 +172,11 @@ def _why(kind: str) -> str:
 
 
 def _span(window: timedelta) -> str:
-    said = show_exact_span(window)
-    return "hour" if said == "1 h" else said
+    text = show_exact_span(window)
+    return "hour" if text == "1 h" else text
 
 
-def over(spike: Spike, *, now: float) -> Card:
+def over_card(spike: Spike, *, now: float) -> Card:
     """The card of a spike that has passed."""
     subject = spike.name if spike.scope == "domain" else f"“{spike.name}”"
     took = show_exact_span(timedelta(seconds=now - spike.since))

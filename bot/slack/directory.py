@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar, cast
 
 import structlog
@@ -15,13 +16,13 @@ from bot.slack.permissions import Organization, Person
 from bot.slack.web_api import SlackError, WebApi
 from shared.settings import MEMBERS
 
-KEPT, BELIEVED = 600.0, 3600.0
+FRESH_SECONDS, STALE_SECONDS = 600.0, 3600.0
 """Seconds for which an answer is used without asking again, and for which it is used where Slack does not answer."""
-KEPT_PERSON = 60.0
+PERSON_SECONDS = 60.0
 """The same for people and groups: who loses a role loses it within a minute."""
 GONE = frozenset({"user_not_found", "user_not_visible", "users_not_found", "no_such_subteam"})
 """Slack's words for somebody, or a group, that is not there any more."""
-MOST, PAGES = 5_000, 20
+MAX_CACHED, MAX_PAGES = 5_000, 20
 TIMEOUT = 5
 _NAMING = frozenset({"subscribe", "unsubscribe", "subscriptions", "digest"})
 """The commands that name channels; elsewhere a `#` may belong to a sequence's name."""
@@ -43,43 +44,43 @@ class UserDirectory:
     ) -> None:
         self._slack, self._clock = slack, clock
         self._groups = tuple(groups)
-        self._kept: dict[tuple[str, str], tuple[float, Any]] = {}
+        self._cached: dict[tuple[str, str], tuple[float, Any]] = {}
         self._home = Organization()
 
     async def find(self, user: str, *, name: str = "") -> Person:
         """The person; when Slack does not answer, the last that was known, or one who may change nothing."""
-        person = await self._ask("user", user, lambda: self._person(user))
+        person = await self._cached_call("user", user, lambda: self._person(user))
         if person is None:
             person = Person(id=user, name=name or user, is_known=False)
         return replace(person, groups=await self._groups_of(user))
 
     async def _groups_of(self, user: str) -> frozenset[str]:
         members = await asyncio.gather(
-            *(self._ask("group", group, lambda group=group: self._members(group)) for group in self._groups)  # type: ignore[misc] # a default argument has no type of its own
+            *(self._cached_call("group", group, partial(self._members, group)) for group in self._groups)
         )
         return frozenset(g for g, who in zip(self._groups, members, strict=True) if who and user in who)
 
-    async def _ask(self, kind: str, key: str, how: Callable[[], Awaitable[T]]) -> T | None:
-        at, known = self._kept.get((kind, key), (0.0, None))
+    async def _cached_call(self, kind: str, key: str, fetch: Callable[[], Awaitable[T]]) -> T | None:
+        at, known = self._cached.get((kind, key), (0.0, None))
         age = self._clock() - at
-        if known is not None and age < (KEPT_PERSON if kind in {"user", "group"} else KEPT):
+        if known is not None and age < (PERSON_SECONDS if kind in {"user", "group"} else FRESH_SECONDS):
             return cast("T", known)
         try:
-            known = await asyncio.wait_for(how(), TIMEOUT)
+            known = await asyncio.wait_for(fetch(), TIMEOUT)
         except (SlackError, TimeoutError) as error:
             log.warning("Slack did not answer", kind=kind, key=key, error=str(error))
-            if age >= BELIEVED or (isinstance(error, SlackError) and error.code in GONE):
-                self._kept.pop((kind, key), None)
+            if age >= STALE_SECONDS or (isinstance(error, SlackError) and error.code in GONE):
+                self._cached.pop((kind, key), None)
                 return None
             return cast("T | None", known)
-        if len(self._kept) >= MOST:
-            self._kept.clear()
-        self._kept[kind, key] = (self._clock(), known)
+        if len(self._cached) >= MAX_CACHED:
+            self._cached.clear()
+        self._cached[kind, key] = (self._clock(), known)
         return cast("T | None", known)
 
     async def own_id(self) -> str:
         """The bot's own user; empty where Slack does not tell."""
-        return await self._ask("self", "", self._self) or ""
+        return await self._cached_call("self", "", self._self) or ""
 
     async def _self(self) -> str:
         return str((await self._slack.read("auth.test")).get("user_id") or "")
@@ -90,8 +91,8 @@ class UserDirectory:
             self._home = Organization(
                 team=str(own.get("team_id") or ""), enterprise=str(own.get("enterprise_id") or "")
             )
-        told = (await self._slack.read("users.info", user=user)).get("user") or {}
-        return Person.from_user({**told, "id": user}, home=self._home)
+        info = (await self._slack.read("users.info", user=user)).get("user") or {}
+        return Person.from_user({**info, "id": user}, home=self._home)
 
     async def _members(self, group: str) -> frozenset[str]:
         return frozenset(
@@ -102,13 +103,13 @@ class UserDirectory:
         """The line with every `#name` that is a channel written as Slack writes it when it knows the id."""
         if line.partition(" ")[0].lower() not in _NAMING or not _NAMED.search(line):
             return line
-        known = await self._ask("channels", "", self._channels) or {}
+        known = await self._cached_call("channels", "", self._channels) or {}
         return _NAMED.sub(lambda m: f"<#{known[m[1].lower()]}>" if m[1].lower() in known else m[0], line)
 
     async def _channels(self) -> dict[str, str]:
         found: dict[str, str] = {}
         query: dict[str, Any] = {"limit": 1000, "types": "public_channel,private_channel"}
-        for _page in range(PAGES):
+        for _page in range(MAX_PAGES):
             answer = await self._slack.read("conversations.list", exclude_archived="true", **query)
             found |= {str(one["name"]).lower(): str(one["id"]) for one in answer.get("channels") or ()}
             query["cursor"] = (answer.get("response_metadata") or {}).get("next_cursor")
@@ -118,39 +119,39 @@ class UserDirectory:
 
     async def channel_name(self, channel: str) -> str:
         """`sales`; empty where Slack does not tell."""
-        found = await self._ask("channel", channel, lambda: self._channel(channel))
+        found = await self._cached_call("channel", channel, lambda: self._channel(channel))
         return found or ""
 
     async def _channel(self, channel: str) -> str:
-        told = (await self._slack.read("conversations.info", channel=channel)).get("channel") or {}
-        return str(told.get("name") or "")
+        info = (await self._slack.read("conversations.info", channel=channel)).get("channel") or {}
+        return str(info.get("name") or "")
 
     async def permalink(self, channel: str, ts: str) -> str:
         """The address of a message; empty where Slack does not tell."""
-        return await self._ask("link", f"{channel} {ts}", lambda: self._permalink(channel, ts)) or ""
+        return await self._cached_call("link", f"{channel} {ts}", lambda: self._permalink(channel, ts)) or ""
 
     async def _permalink(self, channel: str, ts: str) -> str:
-        told = await self._slack.read("chat.getPermalink", channel=channel, message_ts=ts)
-        return str(told.get("permalink") or "")
+        info = await self._slack.read("chat.getPermalink", channel=channel, message_ts=ts)
+        return str(info.get("permalink") or "")
 
-    async def said_of(self, who: str) -> str:
+    async def display_name(self, who: str) -> str:
         """Whom a mention of the settings calls: `@ann`, `@sales-aes`, or everybody there."""
-        return "everybody in the channel" if who == "here" else await self._said(who)
+        return "everybody in the channel" if who == "here" else await self._display_name(who)
 
-    async def said(self, who: Iterable[str], *, most: int = 5) -> str:
+    async def display_names(self, who: Iterable[str], *, limit: int = 5) -> str:
         """Who can: `@ann, @ben, @sales-aes`, by names; empty where nobody is named."""
         known = sorted(set(who) - ({"admins"} if MEMBERS in set(who) else set()))  # they are members, too
-        names = await asyncio.gather(*(self._said(one) for one in known[:most]))
-        more = [f"{len(known) - most} more"] if len(known) > most else []
+        names = await asyncio.gather(*(self._display_name(one) for one in known[:limit]))
+        more = [f"{len(known) - limit} more"] if len(known) > limit else []
         return ", ".join((*names, *more))
 
-    async def _said(self, who: str) -> str:
+    async def _display_name(self, who: str) -> str:
         if who == MEMBERS:
             return "full members of this Slack workspace"
         if who == "admins":
             return "admins of this Slack workspace"
         if who.startswith("S"):
-            handles = await self._ask("handles", "", self._handles) or {}
+            handles = await self._cached_call("handles", "", self._handles) or {}
             return f"@{handles.get(who, who)}"
         return f"@{(await self.find(who)).name}"
 

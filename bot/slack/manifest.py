@@ -72,8 +72,8 @@ def manifest() -> dict[str, Any]:
                 }
             ],
             "shortcuts": [
-                {"name": name, "type": kind, "callback_id": callback, "description": said}
-                for callback, (kind, name, said) in SHORTCUTS.items()
+                {"name": name, "type": kind, "callback_id": callback, "description": description}
+                for callback, (kind, name, description) in SHORTCUTS.items()
             ],
         },
         "oauth_config": {"scopes": {"bot": list(SCOPES)}},

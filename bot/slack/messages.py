@@ -72,7 +72,7 @@ class MessageSender:
         message: Message,
         *,
         payload: Mapping[str, Any],
-        ends: float,
+        deadline: float,
         thread_ts: str = "",
         broadcast: bool = False,
     ) -> Outcome:
@@ -86,22 +86,22 @@ class MessageSender:
             "unfurl_links": False,
             "unfurl_media": False,
         }
-        whole = {"text": message.text, "blocks": message.blocks}
+        content = {"text": message.text, "blocks": message.blocks}
         thread = {"thread_ts": thread_ts, "reply_broadcast": broadcast} if thread_ts else {}
-        outcome = await self._post({**call, **whole, **thread}, ends=ends)
+        outcome = await self._post({**call, **content, **thread}, deadline=deadline)
         if isinstance(outcome, Unpostable) and outcome.error in _THREAD and thread:
             thread = {}
-            outcome = await self._post({**call, **whole}, ends=ends)
+            outcome = await self._post({**call, **content}, deadline=deadline)
         if isinstance(outcome, Unpostable) and outcome.error in _FORM:
-            return await self._post({**call, **thread, "text": message.text}, ends=ends)
+            return await self._post({**call, **thread, "text": message.text}, deadline=deadline)
         return outcome
 
-    async def _post(self, call: Mapping[str, Any], *, ends: float) -> Outcome:
-        left = ends - time.monotonic()
-        if left < self._timeout / 2:  # begun now, it would be cut off while Slack works on it
+    async def _post(self, call: Mapping[str, Any], *, deadline: float) -> Outcome:
+        remaining = deadline - time.monotonic()
+        if remaining < self._timeout / 2:  # begun now, it would be cut off while Slack works on it
             return NotSent(after=0.0)
         try:
-            answer = await self._slack.call("chat.postMessage", seconds=left, **call)
+            answer = await self._slack.call("chat.postMessage", seconds=remaining, **call)
         except SlackError as error:
             return outcome_of(error)
         return Sent(ts=str(answer["ts"]))

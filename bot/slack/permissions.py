@@ -99,7 +99,7 @@ def _is_admin(user: Mapping[str, Any]) -> bool:
     return bool(user.get("is_admin") or user.get("is_owner"))
 
 
-def seated(person: Person, *, rules: Roles, channel: str) -> Person:
+def with_role(person: Person, *, rules: Roles, channel: str) -> Person:
     """The person with the role and the reach that hold in this channel."""
     role, limit = _granted(person, rules), rules.channels.get(channel)
     reach = _reach(person, rules, channel)

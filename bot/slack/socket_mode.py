@@ -46,7 +46,7 @@ class SocketTimeouts:
     connect: float = 10.0
     first_wait: float = 1.0
     longest_wait: float = 30.0
-    farewell: float = 3.0
+    close: float = 3.0
 
 
 class Connection(SocketModeClient):
@@ -98,9 +98,9 @@ class SocketMode:
         self._timeouts, self._clock = timeouts or SocketTimeouts(), clock
         self._connection: Connection | None = None
         self._since: float | None = None
-        self._heard: float | None = None
-        self._trouble, self._last = "not connected yet", ""
-        self._built = 0
+        self._last_message_at: float | None = None
+        self._problem, self._last_loss = "not connected yet", ""
+        self._connections = 0
 
     @property
     def state(self) -> Mapping[str, Any]:
@@ -108,14 +108,16 @@ class SocketMode:
 
         `last_loss` says why the connection was lost the last time, or refused since.
         """
-        heard = max(self._heard or 0.0, self._pong()) or None
+        last_message_at = max(self._last_message_at or 0.0, self._pong()) or None
         return {
-            "connected": not self._trouble,
+            "connected": not self._problem,
             "connected_since": self._since,
-            "last_message_age": None if heard is None else round(max(0.0, self._clock() - heard), 1),
-            "rebuilds": max(0, self._built - 1),
-            "trouble": self._trouble,
-            "last_loss": self._last,
+            "last_message_age": None
+            if last_message_at is None
+            else round(max(0.0, self._clock() - last_message_at), 1),
+            "rebuilds": max(0, self._connections - 1),
+            "trouble": self._problem,
+            "last_loss": self._last_loss,
         }
 
     def _pong(self) -> float:
@@ -129,16 +131,16 @@ class SocketMode:
                 assert self._connection
                 began = self._clock()
                 await self._connection.ended.wait()
-                self._lost(self._connection.end)
+                self._note_loss(self._connection.end)
                 if self._clock() - began < self._timeouts.first_wait:
                     await asyncio.sleep(self._timeouts.first_wait)
         finally:
             if self._connection:
-                await self._connection.finish(self._timeouts.farewell)
+                await self._connection.finish(self._timeouts.close)
 
-    def _lost(self, why: str) -> None:
-        self._trouble, self._last, self._since = why, why, None
-        log.warning("socket mode lost", why=why)
+    def _note_loss(self, reason: str) -> None:
+        self._problem, self._last_loss, self._since = reason, reason, None
+        log.warning("socket mode lost", reason=reason)
 
     async def _renew(self) -> None:
         """Build the next connection, however long that takes; the one before ends afterwards, so that none is missed."""
@@ -148,30 +150,30 @@ class SocketMode:
                 self._connection = await self._connect()
                 break
             except (SlackError, SlackClientError, aiohttp.ClientError, TimeoutError, OSError) as error:
-                self._lost(_reason(error))
+                self._note_loss(_reason(error))
             if old:
-                await old.finish(self._timeouts.farewell)
+                await old.finish(self._timeouts.close)
                 old = self._connection = None
             await asyncio.sleep(wait)
             wait = min(self._timeouts.longest_wait, wait * 2)
         if old:
-            await old.finish(self._timeouts.farewell)
+            await old.finish(self._timeouts.close)
 
     async def _connect(self) -> Connection:
         """A connection that Slack has greeted. Raises what Slack, the network or our patience say against it."""
         ticket = await self._slack.call(
             "apps.connections.open", seconds=self._timeouts.connect, token=self._app_token
         )
-        async with self._unfinished() as connection:
+        async with self._closed_on_failure() as connection:
             connection.wss_uri = str(ticket["url"])
-            await asyncio.wait_for(self._greeted(connection), self._timeouts.connect)
-        self._built += 1
-        self._since, self._trouble = self._clock(), ""
-        log.info("socket mode connected", times=self._built)
+            await asyncio.wait_for(self._connect_and_greet(connection), self._timeouts.connect)
+        self._connections += 1
+        self._since, self._problem = self._clock(), ""
+        log.info("socket mode connected", times=self._connections)
         return connection
 
     @asynccontextmanager
-    async def _unfinished(self) -> AsyncIterator[Connection]:
+    async def _closed_on_failure(self) -> AsyncIterator[Connection]:
         """A new client, whose tasks end with it if anything goes wrong before it is ours."""
         connection = Connection(self._app_token, self._slack.client, ping=self._timeouts.ping)
         try:
@@ -180,15 +182,15 @@ class SocketMode:
             await connection.finish(0.0)
             raise
 
-    async def _greeted(self, connection: Connection) -> None:
+    async def _connect_and_greet(self, connection: Connection) -> None:
         hello = asyncio.Event()
 
-        async def hear(_: AsyncBaseSocketModeClient, message: dict[str, Any], __: str | None) -> None:
-            self._heard = self._clock()
+        async def note_message(_: AsyncBaseSocketModeClient, message: dict[str, Any], __: str | None) -> None:
+            self._last_message_at = self._clock()
             if message.get("type") == "hello":
                 hello.set()
 
-        connection.message_listeners.append(hear)
+        connection.message_listeners.append(note_message)
         connection.socket_mode_request_listeners.append(self._answer)
         await connection.connect()  # type: ignore[no-untyped-call] # the SDK leaves it bare
         await hello.wait()

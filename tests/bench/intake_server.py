@@ -17,7 +17,7 @@ from typing import Any
 import sqlalchemy as sa
 import uvloop
 
-from bot.app import Server, open_bot, server_config, settle_down
+from bot.app import Server, open_bot, server_config, tune_runtime
 from bot.http import webhook
 from bot.http.webhook import Receive, Scope, Send, answer, read_body, signature_of
 from bot.telemetry import logs
@@ -30,7 +30,7 @@ COMMIT_SECONDS = 0.002
 
 async def bare(scope: Scope, receive: Receive, send: Send) -> None:
     """The signature and nothing else."""
-    body = await read_body(scope, receive, most=webhook.MOST_BYTES)
+    body = await read_body(scope, receive, limit=webhook.MAX_BODY_BYTES)
     good = signature_matches(body, signature_of(scope["headers"]), [SECRET])
     await answer(send, 200 if good else 401)
 
@@ -45,7 +45,7 @@ async def serve(mode: str, port: int, database: str) -> None:
     logs.set_up("INFO")
     listener = socket.create_server(("127.0.0.1", port), backlog=512)
     if mode == "bare":
-        settle_down()
+        tune_runtime()
         await Server(server_config(bare)).serve(sockets=[listener])
         return
     if mode == "single":
@@ -53,7 +53,7 @@ async def serve(mode: str, port: int, database: str) -> None:
     async with open_bot(settings.load(environ=environment(database))) as bot:
         if mode != "bot":
             slow_down(bot.ledger.store.engine)
-        settle_down()
+        tune_runtime()
         await Server(server_config(bot.web)).serve(sockets=[listener])
 
 

@@ -21,7 +21,7 @@ from bot.blockkit.card_blocks import Message
 from bot.commands import alert_actions, canned_replies
 from bot.jobs import reminders, spikes
 from bot.jobs.auto_resume import Tally as Resumed
-from bot.jobs.auto_resume import ended
+from bot.jobs.auto_resume import resumed_card
 from bot.slack import permissions
 from bot.slack.permissions import Person
 from bot.store.alerts.snooze import Due
@@ -82,7 +82,7 @@ def domain(*statuses: str, **changes: Any) -> Card:
         ]
         past = {"ann@mail.example": (93.0, 60.0)}
         at = NOON.timestamp() + 60
-        seen = recovery.standing(inboxes, before=seen, past=past, thresholds=DEFAULT, now=at)
+        seen = recovery.domain_state(inboxes, before=seen, past=past, thresholds=DEFAULT, now=at)
         seen |= {"counts": {"lead.bounced": 31, "hard": 28}, "sequences": ["Q3 founders", "Q3 CTO"]}
     return kinds.card(Alert(id="al_2", event=event, received_at=NOON, standing=seen, **changes))
 
@@ -95,7 +95,7 @@ def other(kind: str, **told: Any) -> Card:
 def nudge(what: str, **changes: Any) -> Message:
     """What calls for somebody, and what is left of it."""
     kind = {"remind": "reminder", "escalate": "escalation", "back": "back"}[what]
-    note = rendering.write_note(reminders.said(replace(DUE, what=what), now=SIX))
+    note = rendering.write_note(reminders.reminder_card(replace(DUE, what=what), now=SIX))
     post = replace(POST, kind=kind, note=note, **({"waiting_since": 1.0} | changes))
     return rendering.message([post], several=False)
 
@@ -129,16 +129,16 @@ WHOLE: Mapping[str, Callable[[], Card]] = {
     "out of office": lambda: other("reply.ooo", return_date="2026-12-01", reply="I am away."),
     "bounce": lambda: other("lead.bounced", bounce_type="hard", reason="550 5.1.1"),
     "unknown kind": lambda: other("brand.new"),
-    "spike": lambda: spikes.spiking(SPIKE, share=0.093, rule=SpikeRule(), since=NOON.timestamp()),
-    "spike over": lambda: spikes.over(
+    "spike": lambda: spikes.spike_card(SPIKE, share=0.093, rule=SpikeRule(), since=NOON.timestamp()),
+    "spike over": lambda: spikes.over_card(
         Spike(kind="lead.bounced", scope="domain", name="mail.example", since=NOON.timestamp(), dedupe=""),
         now=SIX,
     ),
     "storm": lambda: rendering.storm(
         StormTally(posted=(("reply.interested", 40),), waiting=(("lead.bounced", 300),), over=False)
     ),
-    "many wait": lambda: reminders.many([DUE] * 12, now=SIX),
-    "until when": lambda: alert_actions.choices("al_1", now=NOON, zone=UTC),
+    "many wait": lambda: reminders.summary_card([DUE] * 12, now=SIX),
+    "until when": lambda: alert_actions.snooze_choices("al_1", now=NOON, zone=UTC),
     "refused": lambda: permissions.refusal(GUS, "“pause”", can="Who can: @ann, @sales-aes."),
     "key refused": lambda: error_card(
         Unauthorized("The API key is missing or revoked.", status=401, endpoint="GET /sequences"), "ref-1"
@@ -169,10 +169,10 @@ BRIEF: Mapping[str, Callable[[], Message]] = {
             footer="by @ben",
         )
     ),
-    "a click under way": lambda: card_blocks.annotated(
+    "a click under way": lambda: card_blocks.with_note(
         card_blocks.render(reply()), "Working on it for @ben …"
     ),
-    "a pause that ran out": lambda: card_list.render_line(ended(RESUMED)),
+    "a pause that ran out": lambda: card_list.render_line(resumed_card(RESUMED)),
 }
 
 

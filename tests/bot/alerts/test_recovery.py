@@ -44,7 +44,7 @@ def stages(*days: tuple[Inbox, ...]) -> list[str]:
     before: dict[str, Any] = {}
     found = []
     for now, inboxes in enumerate(days):
-        before = recovery.standing(inboxes, before=before, past={}, thresholds=DEFAULT, now=float(now))
+        before = recovery.domain_state(inboxes, before=before, past={}, thresholds=DEFAULT, now=float(now))
         found.append(str(before["stage"]))
     return found
 
@@ -70,7 +70,7 @@ def test_a_service_that_is_slow_to_tell_of_the_rest_has_not_recovered_already() 
 
 
 def test_an_inbox_at_low_health_is_not_shown_as_well() -> None:
-    (row,) = recovery.standing([inbox("active", 50.0)], before={}, past={}, thresholds=DEFAULT, now=0.0)[
+    (row,) = recovery.domain_state([inbox("active", 50.0)], before={}, past={}, thresholds=DEFAULT, now=0.0)[
         "inboxes"
     ]
     assert row["tone"] is Tone.BAD
@@ -152,9 +152,9 @@ async def test_the_bot_keeps_how_things_stand_where_no_dashboard_does(house: Hou
         open_histories(contexts) as histories,
     ):
         memory = HistorySampler(contexts, histories)
-        await memory.keep()
+        await memory.sample()
         remote.refuses = 401
-        await memory.keep()
+        await memory.sample()
         now = datetime.now(UTC)
         kept = await histories["default"].all_series(
             "default", kind="inbox", metric="health_score", start=now, end=now, points=1

@@ -114,7 +114,7 @@ def test_no_list_of_cards_breaks_a_limit(many: list[Card]) -> None:
 def test_no_list_below_a_card_and_no_line_of_ours_breaks_a_limit(
     card: Card, listed: list[Card], busy: str
 ) -> None:
-    message = card_blocks.annotated(card_list.render_with(card, listed), f"Working on it for @{busy[:80]} …")
+    message = card_blocks.with_note(card_list.render_with(card, listed), f"Working on it for @{busy[:80]} …")
     assert blockkit.problems(message.blocks) == []
     assert len(json.dumps(message.blocks)) <= 13_200
     assert len(message.blocks) <= 50

@@ -19,7 +19,7 @@ PICTURE = {"type": "image", "slack_file": {"url": "https://files.example/F1"}, "
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(card=cards, items=st.lists(cards, max_size=3), picture=st.sampled_from([None, PICTURE]))
 def test_any_answer_is_a_view_that_slack_takes(card: Card, items: list[Card], picture: Any) -> None:
-    view = forms.answer(card, items=items, picture=picture)
+    view = forms.answer_view(card, items=items, picture=picture)
     assert blockkit.problems(view["blocks"], surface="modal") == []
 
 
@@ -27,9 +27,9 @@ def test_a_tables_rows_are_lines_that_say_what_each_figure_is() -> None:
     columns = (Column(title="Group"), Column(title="Sends", numeric=True), Column(title="", bar=True))
     table = Table(columns=columns, rows=(Row(cells=("Spring", 1200, 0.5), tone=Tone.BAD),), total=3)
     card = Card(title="Stats", table=table, buttons=(Button(label="More", command="stats"),))
-    kinds = [block["type"] for block in modal_blocks.drawn(card, picture=PICTURE)]
+    kinds = [block["type"] for block in modal_blocks.render(card, picture=PICTURE)]
     assert kinds == ["header", "rich_text", "image", "actions"]
     words = [
-        piece["text"] for section in modal_blocks.drawn(card)[1]["elements"] for piece in section["elements"]
+        piece["text"] for section in modal_blocks.render(card)[1]["elements"] for piece in section["elements"]
     ]
     assert words == ["🔴 Spring", "  Sends 1,200\n", "and 2 more"]

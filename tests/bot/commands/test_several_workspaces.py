@@ -107,7 +107,7 @@ async def test_home_shows_what_is_urgent_everywhere_then_the_one_that_was_chosen
     assert "Ada 1" not in one
     assert '"value": "status @globex"' in one
     assert agency.house.bot is not None
-    agency.house.bot.listeners._dialogs.home._chosen.clear()  # as after a restart
+    agency.house.bot.listeners._modals.home._chosen.clear()  # as after a restart
     assert "Ada 1" not in shown(await agency.home())
 
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from bot.blockkit import card_blocks, inline_code
 from bot.interactions import forms, home_view
-from bot.interactions.form_input import filled
-from bot.interactions.forms import Asked
-from bot.interactions.home_state import HomeState, Paused, Waiting, chosen, looked_at
-from bot.slack.permissions import Person, allowed, refusal, role_of, seated, who_can
+from bot.interactions.form_input import read_form
+from bot.interactions.forms import FormRequest
+from bot.interactions.home_state import HomeState, Paused, Waiting, chosen_workspace, viewed_workspace
+from bot.slack.permissions import Person, allowed, refusal, role_of, who_can, with_role
 from shared.api.models import Inbox, Sequence
 from shared.commands import COMMANDS, Role, parse
 from shared.domain.card import Card
@@ -80,7 +80,7 @@ def test_home_is_inside_every_limit_whatever_the_account(
     standing = HomeState(
         now=NOW,
         workspaces=workspaces,
-        looked_at=one,
+        viewed_workspace=one,
         waiting=replies,
         claims=replies,
         domains={} if inboxes is None else {AGENCY[0]: roll_up(inboxes)},
@@ -90,15 +90,15 @@ def test_home_is_inside_every_limit_whatever_the_account(
         ],
     )
     checked(home_view.view(standing))
-    assert looked_at(home_view.view(standing)) == one
+    assert viewed_workspace(home_view.view(standing)) == one
 
 
 def test_what_is_looked_at_is_chosen_by_a_menu_and_kept_otherwise() -> None:
-    assert chosen("home", seen="acme") == "acme"
-    assert chosen("home @globex", seen="acme") == "globex"
-    assert chosen("home all", seen="acme") == ""
+    assert chosen_workspace("home", seen="acme") == "acme"
+    assert chosen_workspace("home @globex", seen="acme") == "globex"
+    assert chosen_workspace("home all", seen="acme") == ""
     assert [
-        looked_at(view) for view in (None, {}, {"private_metadata": "{"}, {"private_metadata": "[]"})
+        viewed_workspace(view) for view in (None, {}, {"private_metadata": "{"}, {"private_metadata": "[]"})
     ] == [""] * 4
 
 
@@ -142,13 +142,13 @@ def test_what_is_filled_in_makes_a_line_that_reads_back_to_it(reason: str, compa
         "callback_id": "form:pause",
         "state": {"values": {"sequence": chosen, "length": length, "reason": field(reason)}},
     }
-    told = filled(view)
+    told = read_form(view)
     assert told is not None
     values = parse(told.line).values
     assert values["target"] == ("sq_1",)
     assert values["duration"] == timedelta(hours=4)
     values_ = {"email": field("a@b.example"), "sequence": chosen, "company": field(company)}
-    added = filled({"callback_id": "form:add", "state": {"values": values_}})
+    added = read_form({"callback_id": "form:add", "state": {"values": values_}})
     assert added is not None
     told_fields = parse(added.line).values["fields"]
     assert told_fields.get("company", "") == company.strip()
@@ -156,9 +156,9 @@ def test_what_is_filled_in_makes_a_line_that_reads_back_to_it(reason: str, compa
 
 @given(st.text())
 def test_code_is_only_what_is_a_command_and_nothing_is_lost(said: str) -> None:
-    parts = inline_code.pieces(said)
+    parts = inline_code.rich_elements(said)
     plain = "".join(part["text"] for part in parts)
-    assert plain == inline_code.bare(said)
+    assert plain == inline_code.without_marks(said)
     for part in parts:
         if part.get("style"):
             assert part["text"].lstrip("/").split()[0] in {*COMMANDS, "outreach", "all"}
@@ -174,17 +174,17 @@ def test_a_sentence_of_ours_shows_its_commands_as_code_and_outside_words_as_they
 
 
 def test_a_form_of_an_unknown_kind_or_without_values_is_no_crash() -> None:
-    assert filled({"callback_id": "form:dance"}) is None
+    assert read_form({"callback_id": "form:dance"}) is None
     for verb in ("pause", "subscribe", "add"):
-        told = filled({"callback_id": f"form:{verb}", "private_metadata": "{"})
+        told = read_form({"callback_id": f"form:{verb}", "private_metadata": "{"})
         assert told is not None
         assert told.errors
-        checked(forms.form(verb, Asked(channel="C0ALERTS01")))
+        checked(forms.form_view(verb, FormRequest(channel="C0ALERTS01")))
 
 
 def test_nobody_is_named_until_roles_are_configured() -> None:
     rules = Roles()
-    assert [role_of(seated(p, rules=rules, channel="C1")) for p in (ANN, BEN, GUS)] == [
+    assert [role_of(with_role(p, rules=rules, channel="C1")) for p in (ANN, BEN, GUS)] == [
         Role.ADMIN,
         Role.OPERATOR,
         Role.READER,
@@ -201,10 +201,10 @@ def test_roles_hold_by_user_group_command_and_channel() -> None:
 
     def may(person: Person, name: str, channel: str = "C0") -> bool:
         return allowed(
-            seated(person, rules=rules, channel=channel), COMMANDS[name], rules=rules, channel=channel
+            with_role(person, rules=rules, channel=channel), COMMANDS[name], rules=rules, channel=channel
         )
 
-    assert role_of(seated(ANN, rules=rules, channel="C0")) is Role.READER
+    assert role_of(with_role(ANN, rules=rules, channel="C0")) is Role.READER
     assert may(BEN, "remove")
     assert may(ANN, "remove")
     assert not may(GUS, "remove")

@@ -62,7 +62,7 @@ def test_every_preset_that_is_offered_is_ahead_and_no_two_mean_the_same(
 ) -> None:
     offered = [
         b.command.split()
-        for b in alert_actions.choices("al_1", now=now, zone=zone).buttons
+        for b in alert_actions.snooze_choices("al_1", now=now, zone=zone).buttons
         if not b.picks_time
     ]
     moments = [alert_actions.snoozed_until(word, now=now, zone=zone) for _, _, word in offered]

@@ -14,7 +14,7 @@ from bot.alerts.recovery import RECOVERED, note
 from bot.alerts.routing import Routes
 from bot.commands import alert_actions
 from bot.jobs import digests, spikes
-from bot.jobs.card_refresh import sequence_standing
+from bot.jobs.card_refresh import sequence_state
 from bot.store import Ledger, open_ledger
 from bot.store.alerts import spikes as counted
 from bot.store.alerts.spikes import Tally
@@ -196,11 +196,11 @@ async def test_a_card_says_that_its_sequence_was_paused_elsewhere_and_offers_to_
 ) -> None:
     (open_,) = await ledger.watched("default")
     paused = Sequence(id="sq_1", name="Q3 Founders", status="paused")
-    assert await ledger.stand(alert, sequence_standing(open_, [paused]))
+    assert await ledger.stand(alert, sequence_state(open_, [paused]))
     card = await shown(ledger)
     assert "Sequence paused" in card.text[-1]
     assert "Resume sequence" in [button.label for button in card.buttons]
-    running = sequence_standing(open_, [paused, replace(paused, id="sq_2", status="active")])
+    running = sequence_state(open_, [paused, replace(paused, id="sq_2", status="active")])
     assert running == "", "a name that two share is paused when both are"
 
 
@@ -221,12 +221,12 @@ async def test_a_spike_has_one_card_that_counts_on_and_says_when_it_is_over(
     )
     one = Tally(kind=spike.kind, scope=spike.scope, name=spike.name, count=10)
     for count in (10, 14, 14):
-        card = spikes.spiking(replace(one, count=count), share=0.1, rule=SpikeRule(), since=hands.now)
+        card = spikes.spike_card(replace(one, count=count), share=0.1, rule=SpikeRule(), since=hands.now)
         planned = PlannedPost(dedupe="s:1", channel=CHANNEL, kind="spike", note=rendering.write_note(card))
         await ledger.show_spike("default", spike, planned)
     assert len(await post_all(ledger, hands)) == 1
     assert await ledger.end_spike(
-        "default", spike, rendering.write_note(spikes.over(spike, now=hands.now + HOUR))
+        "default", spike, rendering.write_note(spikes.over_card(spike, now=hands.now + HOUR))
     )
     ((message,),) = await ledger.claim_repaints(limit=5)
     assert rendering.card_of(message, several=False).title == "Over: many bounces from mail.example"

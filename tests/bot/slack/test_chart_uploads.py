@@ -148,7 +148,7 @@ def test_nothing_that_a_lead_writes_breaks_a_limit_in_any_state(reply: str, name
     event = Event(kind="reply.interested", lead=lead, sequence=name, reply=reply, inbox=name)
     hostile = Alert(id="al_1", event=event, received_at=NOON, claim=alert.claim, snooze=alert.snooze)
     for message in (card_blocks.render(kinds.card(hostile)), card_list.render_line(kinds.condensed(hostile))):
-        called = rendering.called(message, "S0SALES")
+        called = rendering.with_mention(message, "S0SALES")
         assert blockkit.problems(called.blocks) == []
         assert card_blocks.size(called.blocks) <= 13_200
         assert "<!channel>" not in called.text

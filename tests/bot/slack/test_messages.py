@@ -34,8 +34,8 @@ async def messenger(house: House) -> AsyncIterator[MessageSender]:
 
 
 async def say(messenger: MessageSender, key: str, *, seconds: float = 5.0, thread_ts: str = "") -> Any:
-    ends = time.monotonic() + seconds
-    return await messenger.post(CHANNEL, WORDS, payload={"key": key}, ends=ends, thread_ts=thread_ts)
+    deadline = time.monotonic() + seconds
+    return await messenger.post(CHANNEL, WORDS, payload={"key": key}, deadline=deadline, thread_ts=thread_ts)
 
 
 def chatter(house: House, count: int, *, thread_ts: str | None = None) -> None:

@@ -212,7 +212,7 @@ async def test_a_form_sent_by_somebody_who_became_a_guest_changes_nothing(
 @pytest.fixture
 def asked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Slack is asked about a person each time, and not once a minute."""
-    monkeypatch.setattr(directory, "KEPT_PERSON", 0.0)
+    monkeypatch.setattr(directory, "PERSON_SECONDS", 0.0)
 
 
 async def test_an_old_undo_leaves_somebody_elses_later_pause_and_says_whose_it_is(

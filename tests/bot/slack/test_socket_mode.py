@@ -13,7 +13,7 @@ from shared.domain.card import Tone
 from shared.settings import load
 from tests.bot.harness import House, bot_inside, interested, open_house, until
 
-HASTE = SocketTimeouts(ping=0.2, connect=1.0, first_wait=0.05, longest_wait=0.2, farewell=0.5)
+HASTE = SocketTimeouts(ping=0.2, connect=1.0, first_wait=0.05, longest_wait=0.2, close=0.5)
 
 
 @asynccontextmanager
