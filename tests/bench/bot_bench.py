@@ -18,7 +18,7 @@ from aiohttp import web
 from tests.bench import lanes, memory
 from tests.bench.intake_server import SECRET
 from tests.bench.load import Load, deliveries, fire
-from tests.bot.harness import CHANNEL, House, bot_process, free_port, interested, open_house
+from tests.bot.harness import CHANNEL, BotHarness, bot_process, free_port, interested, open_harness
 
 Row = tuple[str, float, str, str, bool]
 COUNT = 20_000
@@ -118,10 +118,10 @@ COMMANDS = 50
 async def latency() -> list[Row]:
     """Row 3: from a delivery's first byte to its message, one at a time; and the same two hops with nothing between."""
     with tempfile.TemporaryDirectory() as folder:
-        async with open_house(Path(folder)) as house, bot_process(house, pace=None):
-            await house.control("settings", messages_per_second=0)
-            took = [await _posted_after(house, number) for number in range(ALERTS)]
-            floor = [await _two_hops(house) for _ in range(ALERTS)]
+        async with open_harness(Path(folder)) as bot, bot_process(bot, pace=None):
+            await bot.control("settings", messages_per_second=0)
+            took = [await _posted_after(bot, number) for number in range(ALERTS)]
+            floor = [await _two_hops(bot) for _ in range(ALERTS)]
     p50, p99, bare = _at(took, 0.5), _at(took, 0.99), _at(floor, 0.5)
     return [
         ("two HTTP hops with nothing between, p50", bare * 1e3, "ms", "the floor", True),
@@ -130,21 +130,21 @@ async def latency() -> list[Row]:
     ]
 
 
-async def _posted_after(house: House, number: int) -> float:
+async def _posted_after(bot: BotHarness, number: int) -> float:
     """Seconds, by the stand-in's own note of when the message came in."""
     started = time.time()
-    await house.deliver(interested(number))
-    feed = house.slack.feed
-    assert await feed.until(lambda: len(house.slack.workspace.world.alerts) > number, timeout=10.0)
+    await bot.deliver(interested(number))
+    feed = bot.slack.feed
+    assert await feed.until(lambda: len(bot.slack.workspace.world.alerts) > number, timeout=10.0)
     took = time.time() - started
     await asyncio.sleep(max(0.0, 1.05 - took))
     return took
 
 
-async def _two_hops(house: House) -> float:
+async def _two_hops(bot: BotHarness) -> float:
     started = time.perf_counter()
-    await house.get("/healthz")
-    async with house.http.get(f"{house.slack.origin}/api/api.test") as answer:
+    await bot.get("/healthz")
+    async with bot.http.get(f"{bot.slack.origin}/api/api.test") as answer:
         await answer.read()
     return time.perf_counter() - started
 
@@ -154,15 +154,13 @@ async def commands() -> list[Row]:
     async with _slow_service() as address:
         with tempfile.TemporaryDirectory() as folder:
             async with (
-                open_house(Path(folder), OUTREACH_BASE_URL=address) as house,
-                bot_process(house, pace=None),
+                open_harness(Path(folder), OUTREACH_BASE_URL=address) as bot,
+                bot_process(bot, pace=None),
             ):
-                await house.say("whoami")
-                empty = sorted(
-                    await asyncio.gather(*(_acknowledged(house, "whoami") for _ in range(COMMANDS)))
-                )
+                await bot.say("whoami")
+                empty = sorted(await asyncio.gather(*(_acknowledged(bot, "whoami") for _ in range(COMMANDS))))
                 busy = sorted(
-                    await asyncio.gather(*(_acknowledged(house, "sequences") for _ in range(COMMANDS)))
+                    await asyncio.gather(*(_acknowledged(bot, "sequences") for _ in range(COMMANDS)))
                 )
     p99 = _at(busy, 0.99)
     return [
@@ -177,13 +175,13 @@ CLICKS = 30
 async def clicks() -> list[Row]:
     """How long a card takes to show what was clicked on it, from the click to Slack's own note of the repaint."""
     with tempfile.TemporaryDirectory() as folder:
-        async with open_house(Path(folder)) as house, bot_process(house, pace=None):
-            await house.control("settings", tier_factor=0)
-            await house.deliver(interested(1))
-            await house.until_posted(1)
-            ts = (await house.messages())[0]["ts"]
+        async with open_harness(Path(folder)) as bot, bot_process(bot, pace=None):
+            await bot.control("settings", tier_factor=0)
+            await bot.deliver(interested(1))
+            await bot.until_posted(1)
+            ts = (await bot.messages())[0]["ts"]
             took = [
-                await _repainted(house, ts, label, words)
+                await _repainted(bot, ts, label, words)
                 for _ in range(CLICKS)
                 for label, words in (("Claim", "Claimed by @ann"), ("Release", '"Claim"'))
             ]
@@ -194,10 +192,10 @@ async def clicks() -> list[Row]:
     ]
 
 
-async def _repainted(house: House, ts: str, label: str, words: str) -> float:
-    feed, started = house.slack.feed, time.perf_counter()
+async def _repainted(bot: BotHarness, ts: str, label: str, words: str) -> float:
+    feed, started = bot.slack.feed, time.perf_counter()
     since = feed.number
-    await house.control("click", channel=CHANNEL, ts=ts, text=label)
+    await bot.control("click", channel=CHANNEL, ts=ts, text=label)
 
     def shown() -> bool:
         changed = [item.data for item in feed.since(since) or [] if item.kind == "message_changed"]
@@ -207,9 +205,9 @@ async def _repainted(house: House, ts: str, label: str, words: str) -> float:
     return time.perf_counter() - started
 
 
-async def _acknowledged(house: House, line: str) -> float:
+async def _acknowledged(bot: BotHarness, line: str) -> float:
     """Milliseconds until the acknowledgement, as the stand-in saw it."""
-    told = await house.control("command", text=f"/outreach {line}")
+    told = await bot.control("command", text=f"/outreach {line}")
     return float(told["ack"]["ms"])
 
 

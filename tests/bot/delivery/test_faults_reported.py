@@ -20,53 +20,62 @@ from bot.store.queue.deliveries import Arrival, Decision, PendingDelivery, Plann
 from sandbox.slack.state import seed
 from shared.domain.records import AlertsSummary
 from shared.storage.database import parse_url
-from tests.bot.harness import CHANNEL, HASTE, House, bot_inside, bot_process, interested, open_house, until
+from tests.bot.harness import (
+    CHANNEL,
+    HASTE,
+    BotHarness,
+    bot_inside,
+    bot_process,
+    interested,
+    open_harness,
+    until,
+)
 
 
 @pytest.fixture
-async def home(tmp_path: Path) -> AsyncIterator[House]:
+async def home(tmp_path: Path) -> AsyncIterator[BotHarness]:
     """Slack, and no bot yet."""
-    async with open_house(tmp_path) as house:
-        await house.control("settings", messages_per_second=0)
-        house.config(f'[routes]\nfallback = "{seed.SALES}"\n')
-        yield house
+    async with open_harness(tmp_path) as bot:
+        await bot.control("settings", messages_per_second=0)
+        bot.config(f'[routes]\nfallback = "{seed.SALES}"\n')
+        yield bot
 
 
 @pytest.fixture
-async def house(home: House) -> AsyncIterator[House]:
+async def bot(home: BotHarness) -> AsyncIterator[BotHarness]:
     """A bot in this process that posts twenty messages a second."""
     async with bot_inside(home, pace=HASTE):
         yield home
 
 
-async def summary(house: House) -> AlertsSummary:
-    assert house.bot is not None
-    return await house.bot.ledger.summary("default")
+async def summary(bot: BotHarness) -> AlertsSummary:
+    assert bot.running is not None
+    return await bot.running.ledger.summary("default")
 
 
-async def readiness(house: House) -> tuple[int, dict[str, Any]]:
-    status, text = await house.get("/readyz")
+async def readiness(bot: BotHarness) -> tuple[int, dict[str, Any]]:
+    status, text = await bot.get("/readyz")
     return status, json.loads(text)
 
 
-async def gauge(house: House, state: str) -> float:
+async def gauge(bot: BotHarness, state: str) -> float:
     """`outreach_alerts` in this state."""
-    _, text = await house.get("/metrics")
+    _, text = await bot.get("/metrics")
     wanted = f'outreach_alerts{{state="{state}",workspace="default"}} '
     return sum(float(line.removeprefix(wanted)) for line in text.splitlines() if line.startswith(wanted))
 
 
-async def revoke(house: House, *, broken: bool) -> None:
-    await house.control("token", revoked=broken)
+async def revoke(bot: BotHarness, *, broken: bool) -> None:
+    await bot.control("token", revoked=broken)
 
 
-async def archive(house: House, *, broken: bool) -> None:
-    await house.control("channel", channel=CHANNEL, archived=broken)
+async def archive(bot: BotHarness, *, broken: bool) -> None:
+    await bot.control("channel", channel=CHANNEL, archived=broken)
 
 
-async def send_away(house: House, *, broken: bool) -> None:
-    await house.control("scopes", **{"remove" if broken else "add": ["chat:write.public"]})
-    await house.control("members", channel=CHANNEL, **{"remove" if broken else "invite": seed.BOT.id})
+async def send_away(bot: BotHarness, *, broken: bool) -> None:
+    await bot.control("scopes", **{"remove" if broken else "add": ["chat:write.public"]})
+    await bot.control("members", channel=CHANNEL, **{"remove" if broken else "invite": seed.BOT.id})
 
 
 @pytest.mark.parametrize(
@@ -74,55 +83,59 @@ async def send_away(house: House, *, broken: bool) -> None:
     [(revoke, "token_revoked"), (archive, "is_archived"), (send_away, "not_in_channel")],
     ids=["token revoked", "channel archived", "bot not in it"],
 )
-async def test_what_breaks_a_channel_is_told_everywhere_and_cured(house: House, act: Any, error: str) -> None:
-    await act(house, broken=True)
+async def test_what_breaks_a_channel_is_told_everywhere_and_cured(
+    bot: BotHarness, act: Any, error: str
+) -> None:
+    await act(bot, broken=True)
     for number in range(3):
-        assert await house.deliver(interested(number)) == 200
+        assert await bot.deliver(interested(number)) == 200
 
     async def told() -> bool:
-        return (await summary(house)).broken_channels.get(CHANNEL) == error
+        return (await summary(bot)).broken_channels.get(CHANNEL) == error
 
     await until(told)
-    status, ready = await readiness(house)
+    status, ready = await readiness(bot)
     assert status == 200, "deliveries are taken all the same"
     assert ready["channels"][CHANNEL] == error
-    assert await gauge(house, "dead") > 0
-    assert await gauge(house, "dead") + await gauge(house, "waiting") >= 3
-    await act(house, broken=False)
-    await house.try_again(CHANNEL)
-    await house.try_again(seed.SALES)
-    assert set((await house.until_posted(3)).values()) == {1}
+    assert await gauge(bot, "dead") > 0
+    assert await gauge(bot, "dead") + await gauge(bot, "waiting") >= 3
+    await act(bot, broken=False)
+    await bot.try_again(CHANNEL)
+    await bot.try_again(seed.SALES)
+    assert set((await bot.until_posted(3)).values()) == {1}
 
     async def cured() -> bool:
-        return "takes alerts again" in json.dumps(await house.messages(seed.SALES))
+        return "takes alerts again" in json.dumps(await bot.messages(seed.SALES))
 
     await until(cured)
-    assert (await readiness(house))[1]["channels"] == {}
+    assert (await readiness(bot))[1]["channels"] == {}
 
     async def nothing_waits() -> bool:
-        return (await gauge(house, "dead"), await gauge(house, "waiting")) == (0, 0)
+        return (await gauge(bot, "dead"), await gauge(bot, "waiting")) == (0, 0)
 
     await until(nothing_waits)
 
 
-async def test_a_slack_that_is_down_is_said_and_everything_comes_once_when_it_is_back(house: House) -> None:
-    await house.control("faults", method="*", kind="status", status=503, times=None)
+async def test_a_slack_that_is_down_is_said_and_everything_comes_once_when_it_is_back(
+    bot: BotHarness,
+) -> None:
+    await bot.control("faults", method="*", kind="status", status=503, times=None)
     for number in range(8):
-        assert await house.deliver(interested(number)) == 200
+        assert await bot.deliver(interested(number)) == 200
 
     async def told() -> bool:
-        return "503" in (await readiness(house))[1]["slack"]
+        return "503" in (await readiness(bot))[1]["slack"]
 
     await until(told)
-    now = await summary(house)
+    now = await summary(bot)
     assert (now.waiting, now.uncertain, now.dead) == (7, 1, 0)
     assert now.oldest_waiting_at is not None
-    await house.control("faults", clear=True)
-    assert set((await house.until_posted(8)).values()) == {1}
+    await bot.control("faults", clear=True)
+    assert set((await bot.until_posted(8)).values()) == {1}
 
 
 async def test_a_file_that_cannot_grow_is_503_and_unready_and_everything_comes_afterwards(
-    home: House,
+    home: BotHarness,
 ) -> None:
     async with bot_process(home) as process:
         assert await home.deliver(interested(0)) == 200
@@ -140,7 +153,7 @@ async def test_a_file_that_cannot_grow_is_503_and_unready_and_everything_comes_a
 
 
 async def test_a_bot_that_is_told_to_stop_lets_the_message_under_way_arrive(
-    home: House, tmp_path: Path
+    home: BotHarness, tmp_path: Path
 ) -> None:
     async with bot_process(home, pace=None) as process:
         await home.control("faults", method="chat.postMessage", kind="delay", seconds=1.0)
@@ -160,23 +173,25 @@ async def test_a_bot_that_is_told_to_stop_lets_the_message_under_way_arrive(
     assert [(state, bool(ts)) for state, ts in posts] == [("sent", True)]
 
 
-async def test_a_card_that_cannot_be_drawn_stops_neither_its_channel_nor_the_repaints(house: House) -> None:
-    assert house.bot is not None
+async def test_a_card_that_cannot_be_drawn_stops_neither_its_channel_nor_the_repaints(
+    bot: BotHarness,
+) -> None:
+    assert bot.running is not None
     broken = PlannedPost(dedupe="broken", channel=CHANNEL, kind="note", note="{no card")
-    await house.bot.ledger.note("default", broken)
-    assert await house.deliver(interested(1)) == 200
-    await house.until_posted(1)
-    assert (await summary(house)).dead == 1
+    await bot.running.ledger.note("default", broken)
+    assert await bot.deliver(interested(1)) == 200
+    await bot.until_posted(1)
+    assert (await summary(bot)).dead == 1
 
     def spoil(connection: sa.Connection) -> None:
         sent = sa.update(schema.posts).where(schema.posts.c.dedupe == "broken")
         connection.execute(sent.values(state="sent", ts="1.1", repaint_at=0.0))
 
-    await house.bot.ledger.store.write(spoil)
-    assert await house.deliver(interested(1)) == 200
+    await bot.running.ledger.store.write(spoil)
+    assert await bot.deliver(interested(1)) == 200
 
     async def counted() -> bool:
-        return "received 2×" in json.dumps(await house.messages(), ensure_ascii=False)
+        return "received 2×" in json.dumps(await bot.messages(), ensure_ascii=False)
 
     await until(counted)
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.bench import memory
 from tests.bot.delivery.test_crashes import second_door
-from tests.bot.harness import open_house
+from tests.bot.harness import open_harness
 from tests.bot.random_faults import Siege
 
 SECONDS = float(os.environ.get("OUTREACH_SOAK_SECONDS", "3600"))
@@ -30,9 +30,9 @@ async def test_memory_is_flat_over_a_million_deliveries() -> None:
 @pytest.mark.timeout(SECONDS + 900)
 async def test_random_faults_lose_nothing_and_double_nothing(fresh_postgresql: str, tmp_path: Path) -> None:
     seed = int(time.time())
-    async with open_house(tmp_path, database=fresh_postgresql) as house, second_door(house) as other:
-        await house.control("settings", messages_per_second=0)
-        siege = Siege(doors=(house, other), database=fresh_postgresql, dice=random.Random(seed))
+    async with open_harness(tmp_path, database=fresh_postgresql) as bot, second_door(bot) as other:
+        await bot.control("settings", messages_per_second=0)
+        siege = Siege(doors=(bot, other), database=fresh_postgresql, dice=random.Random(seed))
         await siege.lay(SECONDS)
         report = await siege.report()
     print(json.dumps({"seconds": SECONDS, "seed": seed, **report}, indent=2))  # noqa: T201 the report is for whoever waited for it

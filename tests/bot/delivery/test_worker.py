@@ -11,22 +11,22 @@ import pytest
 
 from sandbox.slack.state import seed
 from shared.domain.records import AlertsSummary
-from tests.bot.harness import CHANNEL, HASTE, House, bot_inside, interested, open_house, until
+from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness, until
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[House]:
+async def bot(tmp_path: Path) -> AsyncIterator[BotHarness]:
     """A bot that posts twenty messages a second, to a Slack that takes them."""
-    async with open_house(tmp_path) as opened:
+    async with open_harness(tmp_path) as opened:
         await opened.control("settings", messages_per_second=0)
         opened.config(f'[routes]\nfallback = "{seed.SALES}"\n')
         async with bot_inside(opened, pace=HASTE):
             yield opened
 
 
-async def summary(house: House) -> AlertsSummary:
-    assert house.bot is not None
-    return await house.bot.ledger.summary("default")
+async def summary(bot: BotHarness) -> AlertsSummary:
+    assert bot.running is not None
+    return await bot.running.ledger.summary("default")
 
 
 POSTING = {"method": "chat.postMessage"}
@@ -44,83 +44,87 @@ FAULTS = [
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: "-".join(str(v) for v in fault.values()))
 async def test_an_alert_is_posted_once_whatever_the_first_attempt_met(
-    house: House, fault: dict[str, Any]
+    bot: BotHarness, fault: dict[str, Any]
 ) -> None:
-    await house.control("faults", **POSTING, **fault)
-    assert await house.deliver(interested(1)) == 200
-    assert list((await house.until_posted(1)).values()) == [1]
+    await bot.control("faults", **POSTING, **fault)
+    assert await bot.deliver(interested(1)) == 200
+    assert list((await bot.until_posted(1)).values()) == [1]
 
     async def settled() -> bool:
-        now = await summary(house)
+        now = await summary(bot)
         return (now.waiting, now.uncertain, now.dead) == (0, 0, 0)
 
     await until(settled)
-    assert list((await house.posted()).values()) == [1]
+    assert list((await bot.posted()).values()) == [1]
 
 
-async def test_alerts_keep_their_order_when_one_of_them_is_in_doubt(house: House) -> None:
-    await house.control("faults", **POSTING, kind="status", status=500)
+async def test_alerts_keep_their_order_when_one_of_them_is_in_doubt(bot: BotHarness) -> None:
+    await bot.control("faults", **POSTING, kind="status", status=500)
     for number in range(4):
-        assert await house.deliver(interested(number)) == 200
-    await house.until_posted(4)
-    assert [message["text"].split(" “")[0] for message in await house.messages()] == [
+        assert await bot.deliver(interested(number)) == 200
+    await bot.until_posted(4)
+    assert [message["text"].split(" “")[0] for message in await bot.messages()] == [
         f"Ada {number} at Acme is interested" for number in range(4)
     ]
 
 
-async def test_blocks_that_slack_refuses_are_posted_as_text(house: House) -> None:
-    await house.control("faults", **POSTING, kind="error", error="msg_blocks_too_long")
-    assert await house.deliver(interested(1)) == 200
-    await house.until_posted(1)
-    assert (await house.messages())[0]["text"].startswith("Ada 1 at Acme is interested")
+async def test_blocks_that_slack_refuses_are_posted_as_text(bot: BotHarness) -> None:
+    await bot.control("faults", **POSTING, kind="error", error="msg_blocks_too_long")
+    assert await bot.deliver(interested(1)) == 200
+    await bot.until_posted(1)
+    assert (await bot.messages())[0]["text"].startswith("Ada 1 at Acme is interested")
 
 
-async def test_a_message_that_slack_will_not_have_is_a_dead_letter_and_harms_no_other(house: House) -> None:
-    await house.control("faults", **POSTING, kind="error", error="msg_too_long")
+async def test_a_message_that_slack_will_not_have_is_a_dead_letter_and_harms_no_other(
+    bot: BotHarness,
+) -> None:
+    await bot.control("faults", **POSTING, kind="error", error="msg_too_long")
     for number in range(2):
-        assert await house.deliver(interested(number)) == 200
-    await house.until_posted(1)
+        assert await bot.deliver(interested(number)) == 200
+    await bot.until_posted(1)
 
     async def dead() -> bool:
-        return (await summary(house)).dead == 1
+        return (await summary(bot)).dead == 1
 
     await until(dead)
-    assert house.bot is not None
-    assert await house.bot.ledger.revive() == 1
-    house.bot.signals.changed()
-    assert set((await house.until_posted(2)).values()) == {1}
+    assert bot.running is not None
+    assert await bot.running.ledger.revive() == 1
+    bot.running.signals.changed()
+    assert set((await bot.until_posted(2)).values()) == {1}
 
 
-async def test_an_archived_channel_is_said_elsewhere_and_gets_its_alerts_after_the_cure(house: House) -> None:
-    await house.control("channel", channel=CHANNEL, archived=True)
+async def test_an_archived_channel_is_said_elsewhere_and_gets_its_alerts_after_the_cure(
+    bot: BotHarness,
+) -> None:
+    await bot.control("channel", channel=CHANNEL, archived=True)
     for number in range(3):
-        assert await house.deliver(interested(number)) == 200
+        assert await bot.deliver(interested(number)) == 200
 
     async def told() -> bool:
-        return "takes no alerts" in json.dumps(await house.messages(seed.SALES))
+        return "takes no alerts" in json.dumps(await bot.messages(seed.SALES))
 
     await until(told)
-    assert (await summary(house)).dead >= 1
-    await house.control("channel", channel=CHANNEL, archived=False)
-    await house.try_again(CHANNEL)
-    assert set((await house.until_posted(3)).values()) == {1}
+    assert (await summary(bot)).dead >= 1
+    await bot.control("channel", channel=CHANNEL, archived=False)
+    await bot.try_again(CHANNEL)
+    assert set((await bot.until_posted(3)).values()) == {1}
 
     async def cured() -> bool:
-        return "takes alerts again" in json.dumps(await house.messages(seed.SALES))
+        return "takes alerts again" in json.dumps(await bot.messages(seed.SALES))
 
     await until(cured)
-    assert (await summary(house)).dead == 0
+    assert (await summary(bot)).dead == 0
 
 
-async def test_a_storm_is_one_card_with_every_alert_in_its_thread_interested_first(house: House) -> None:
-    await house.control("settings", messages_per_second=1, burst=3)  # so that they pile up
+async def test_a_storm_is_one_card_with_every_alert_in_its_thread_interested_first(bot: BotHarness) -> None:
+    await bot.control("settings", messages_per_second=1, burst=3)  # so that they pile up
     domains = [json.dumps({"event": "domain.paused", "domain": f"d{n}.example"}).encode() for n in range(30)]
     for body in [*domains, *(interested(number) for number in range(60))]:
-        assert await house.deliver(body) == 200
-    await house.control("settings", messages_per_second=0)
-    posted = await house.until_posted(90, seconds=30)
+        assert await bot.deliver(body) == 200
+    await bot.control("settings", messages_per_second=0)
+    posted = await bot.until_posted(90, seconds=30)
     assert set(posted.values()) == {1}
-    messages = await house.messages()
+    messages = await bot.messages()
     heads = [m for m in messages if "alerts at once" in m["text"] and not m.get("thread_ts")]
     assert len(heads) <= 1 or heads[0]["ts"] == heads[0]["thread_ts"]
     threaded = [m for m in messages if m.get("thread_ts") and m["thread_ts"] != m["ts"]]
@@ -130,19 +134,19 @@ async def test_a_storm_is_one_card_with_every_alert_in_its_thread_interested_fir
     assert "Claim" in first
 
 
-async def test_one_item_of_a_storms_list_is_claimed_and_its_siblings_stay(house: House) -> None:
-    await house.control("settings", messages_per_second=1, burst=1)
+async def test_one_item_of_a_storms_list_is_claimed_and_its_siblings_stay(bot: BotHarness) -> None:
+    await bot.control("settings", messages_per_second=1, burst=1)
     for number in range(80):
-        assert await house.deliver(interested(number)) == 200
-    await house.control("settings", messages_per_second=0)
-    await house.until_posted(80, seconds=30)
-    thread = [m for m in await house.messages() if m.get("thread_ts") and m["thread_ts"] != m["ts"]]
+        assert await bot.deliver(interested(number)) == 200
+    await bot.control("settings", messages_per_second=0)
+    await bot.until_posted(80, seconds=30)
+    thread = [m for m in await bot.messages() if m.get("thread_ts") and m["thread_ts"] != m["ts"]]
     item = next(block for block in thread[0]["blocks"] if block["type"] == "actions")["elements"][0]
     at = {"channel": CHANNEL, "ts": thread[0]["ts"]}
-    await house.control("click", **at, action_id=item["action_id"], value=item["value"], user=seed.ANN.id)
+    await bot.control("click", **at, action_id=item["action_id"], value=item["value"], user=seed.ANN.id)
 
     async def claimed() -> list[Any]:
-        return [m for m in await house.messages() if "Claimed by @ann" in json.dumps(m["blocks"])]
+        return [m for m in await bot.messages() if "Claimed by @ann" in json.dumps(m["blocks"])]
 
     (repainted,) = await until(claimed)
     labels = [e["text"]["text"] for b in repainted["blocks"] if b["type"] == "actions" for e in b["elements"]]

@@ -31,11 +31,11 @@ from tests.bot.harness import (
     CHANNEL,
     HASTE,
     SECRET,
-    House,
+    BotHarness,
     bot_inside,
     bot_process,
     interested,
-    open_house,
+    open_harness,
     until,
 )
 from tests.bot.held_clock import Hands
@@ -87,10 +87,10 @@ bodies = st.one_of(
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-async def house(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[House]:
+async def bot(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[BotHarness]:
     """A bot that posts every kind of event."""
     database = request.getfixturevalue("fresh_postgresql") if request.param == "postgresql" else ""
-    async with open_house(tmp_path, database=database) as opened:
+    async with open_harness(tmp_path, database=database) as opened:
         await opened.control("settings", messages_per_second=0)
         opened.config(EVERY_KIND)
         async with bot_inside(opened, pace=SWIFT):
@@ -112,29 +112,29 @@ _numbers = count(1)
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(body=bodies)
-async def test_no_delivery_stops_the_next_one(house: House, body: bytes) -> None:
+async def test_no_delivery_stops_the_next_one(bot: BotHarness, body: bytes) -> None:
     following = interested(next(_numbers))
-    assert await house.deliver(body) == 200
-    assert await house.deliver(following) == 200
+    assert await bot.deliver(body) == 200
+    assert await bot.deliver(following) == 200
 
     async def posted() -> bool:
-        return alert_of(following) in await house.posted()
+        return alert_of(following) in await bot.posted()
 
     await until(posted)
-    assert house.bot is not None
-    assert await house.bot.ledger.oldest_unrouted_age() == 0
+    assert bot.running is not None
+    assert await bot.running.ledger.oldest_unrouted_age() == 0
 
 
 async def test_an_address_of_6000_random_characters_stops_nothing_on_postgresql(
     tmp_path: Path, fresh_postgresql: str
 ) -> None:
     hostile = interested(1, lead={"email": f"{noise(6_000)}@acme.example"})
-    async with open_house(tmp_path, database=fresh_postgresql) as house, bot_process(house):
-        assert await house.deliver(hostile) == 200
-        assert await house.deliver(interested(2)) == 200
-        posted = await house.until_posted(2)
+    async with open_harness(tmp_path, database=fresh_postgresql) as bot, bot_process(bot):
+        assert await bot.deliver(hostile) == 200
+        assert await bot.deliver(interested(2)) == 200
+        posted = await bot.until_posted(2)
         assert posted == {alert_of(hostile): 1, alert_of(interested(2)): 1}
-        assert (await house.get("/readyz"))[0] == 200
+        assert (await bot.get("/readyz"))[0] == 200
 
 
 @pytest.mark.parametrize("hostile", ["\ud800", "İ" * 3, "x" * 10_000])
@@ -200,10 +200,10 @@ async def test_a_lead_of_the_api_with_an_endless_address_stops_no_other(ledger: 
 async def test_readiness_is_red_while_an_old_delivery_waits_to_be_routed(
     tmp_path: Path, fresh_postgresql: str
 ) -> None:
-    async with open_house(tmp_path, database=fresh_postgresql) as house, bot_process(house):
+    async with open_harness(tmp_path, database=fresh_postgresql) as bot, bot_process(bot):
 
         async def readiness() -> tuple[int, float]:
-            status, text = await house.get("/readyz")
+            status, text = await bot.get("/readyz")
             return status, json.loads(text)["oldest_unrouted_seconds"]
 
         assert await readiness() == (200, 0)
@@ -218,7 +218,7 @@ async def test_readiness_is_red_while_an_old_delivery_waits_to_be_routed(
             assert age >= 120
             blocking.rollback()
         engine.dispose()
-        await house.until_posted(1)
+        await bot.until_posted(1)
 
         async def well() -> bool:
             return await readiness() == (200, 0)
@@ -239,21 +239,21 @@ alert_channel = "{channel}"
 
 @pytest.mark.parametrize("path", ["/Acme", "/ACME", ""])
 async def test_a_workspace_in_other_letters_is_the_same_workspace(tmp_path: Path, path: str) -> None:
-    async with open_house(tmp_path) as house:
+    async with open_harness(tmp_path) as bot:
         for name in ("BASE_URL", "API_KEY", "WEBHOOK_SECRET", "ALERT_CHANNEL"):
-            del house.environ[f"OUTREACH_{name}"]
-        house.environ["OUTREACH_WORKSPACE"] = "aCME"
-        house.config(WORKSPACE.format(fallback=seed.SALES, secret=SECRET, channel=CHANNEL))
-        async with bot_inside(house, pace=HASTE):
-            assert await house.deliver(interested(1), path=path) == 200
-            await house.until_posted(1)
-            assert await house.deliver(interested(1), path="/acme") == 200
+            del bot.environ[f"OUTREACH_{name}"]
+        bot.environ["OUTREACH_WORKSPACE"] = "aCME"
+        bot.config(WORKSPACE.format(fallback=seed.SALES, secret=SECRET, channel=CHANNEL))
+        async with bot_inside(bot, pace=HASTE):
+            assert await bot.deliver(interested(1), path=path) == 200
+            await bot.until_posted(1)
+            assert await bot.deliver(interested(1), path="/acme") == 200
 
             async def counted() -> bool:
-                return "received 2×" in json.dumps(await house.messages(), ensure_ascii=False)
+                return "received 2×" in json.dumps(await bot.messages(), ensure_ascii=False)
 
             await until(counted)
-            assert list((await house.posted()).values()) == [1]
-            assert await house.messages(seed.SALES) == []
-            assert house.bot is not None
-            assert (await house.bot.ledger.summary("acme")).deliveries == {"reply.interested": 1}
+            assert list((await bot.posted()).values()) == [1]
+            assert await bot.messages(seed.SALES) == []
+            assert bot.running is not None
+            assert (await bot.running.ledger.summary("acme")).deliveries == {"reply.interested": 1}

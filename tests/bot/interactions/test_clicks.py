@@ -12,7 +12,7 @@ import pytest
 
 from sandbox.slack.state import seed
 from tests.bot.fake_service import Remote, open_remote
-from tests.bot.harness import HASTE, House, bot_inside, interested, open_house, until
+from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness, until
 
 NAME = "Q3 founders"
 
@@ -25,120 +25,124 @@ async def remote() -> AsyncIterator[Remote]:
 
 
 @pytest.fixture
-async def house(tmp_path: Path, remote: Remote) -> AsyncIterator[House]:
+async def bot(tmp_path: Path, remote: Remote) -> AsyncIterator[BotHarness]:
     async with (
-        open_house(tmp_path, OUTREACH_BASE_URL=remote.url) as opened,
+        open_harness(tmp_path, OUTREACH_BASE_URL=remote.url) as opened,
         bot_inside(opened, pace=HASTE),
     ):
         yield opened
 
 
-async def card(house: House, **changes: Any) -> dict[str, Any]:
+async def card(bot: BotHarness, **changes: Any) -> dict[str, Any]:
     """The message of an interested reply."""
-    assert await house.deliver(interested(1, **changes)) == 200
-    await house.until_posted(1)
-    return (await house.messages())[0]
+    assert await bot.deliver(interested(1, **changes)) == 200
+    await bot.until_posted(1)
+    return (await bot.messages())[0]
 
 
-async def click(house: House, message: dict[str, Any], text: str | None, **more: Any) -> list[dict[str, Any]]:
+async def click(
+    bot: BotHarness, message: dict[str, Any], text: str | None, **more: Any
+) -> list[dict[str, Any]]:
     at = {"channel": message["channel"], "ts": message["ts"], "text": text, "wait": 10, **more}
     at = {key: value for key, value in at.items() if value is not None}
-    return list((await house.control("click", **at))["answers"])
+    return list((await bot.control("click", **at))["answers"])
 
 
-async def shown(house: House, message: dict[str, Any]) -> str:
+async def shown(bot: BotHarness, message: dict[str, Any]) -> str:
     """A message as it stands now."""
-    found = next((m for m in await house.messages() if m["ts"] == message["ts"]), {})
+    found = next((m for m in await bot.messages() if m["ts"] == message["ts"]), {})
     return json.dumps(found.get("blocks"), ensure_ascii=False)
 
 
-async def until_shown(house: House, message: dict[str, Any], words: str) -> None:
+async def until_shown(bot: BotHarness, message: dict[str, Any], words: str) -> None:
     async def there() -> bool:
-        return words in await shown(house, message)
+        return words in await shown(bot, message)
 
     await until(there)
 
 
-async def test_a_slow_click_is_told_on_the_card_and_leaves_nothing_behind(house: House) -> None:
-    message = await card(house)
-    await house.control("faults", method="users.info", kind="delay", seconds=2.5)
-    clicking = asyncio.ensure_future(click(house, message, "Claim", user=seed.CLEO.id, wait=0))
-    await until_shown(house, message, "Working on it for @cleo")
+async def test_a_slow_click_is_told_on_the_card_and_leaves_nothing_behind(bot: BotHarness) -> None:
+    message = await card(bot)
+    await bot.control("faults", method="users.info", kind="delay", seconds=2.5)
+    clicking = asyncio.ensure_future(click(bot, message, "Claim", user=seed.CLEO.id, wait=0))
+    await until_shown(bot, message, "Working on it for @cleo")
     await clicking
-    await until_shown(house, message, "Claimed by @cleo")
-    assert "Working" not in await shown(house, message)
-    assert len(await house.messages()) == 1
+    await until_shown(bot, message, "Claimed by @cleo")
+    assert "Working" not in await shown(bot, message)
+    assert len(await bot.messages()) == 1
 
 
-async def test_a_slow_undo_leaves_the_line_that_was_clicked_as_it_was(house: House, remote: Remote) -> None:
-    (line,) = await house.say(f"pause {NAME}", user=seed.BEN.id)
-    before = await shown(house, line)
+async def test_a_slow_undo_leaves_the_line_that_was_clicked_as_it_was(
+    bot: BotHarness, remote: Remote
+) -> None:
+    (line,) = await bot.say(f"pause {NAME}", user=seed.BEN.id)
+    before = await shown(bot, line)
     remote.seconds = 2.5
-    clicking = asyncio.ensure_future(click(house, line, "Undo", user=seed.BEN.id, wait=0))
-    await until_shown(house, line, "Working on it for @ben")
+    clicking = asyncio.ensure_future(click(bot, line, "Undo", user=seed.BEN.id, wait=0))
+    await until_shown(bot, line, "Working on it for @ben")
     await clicking
 
     async def undone() -> bool:
-        return any("active again" in m["text"] for m in await house.messages())
+        return any("active again" in m["text"] for m in await bot.messages())
 
     await until(undone)
-    assert await shown(house, line) == before
-    assert "Working" not in json.dumps(await house.messages())
+    assert await shown(bot, line) == before
+    assert "Working" not in json.dumps(await bot.messages())
 
 
-async def test_two_slow_clicks_on_one_line_leave_neither_ones_line(house: House, remote: Remote) -> None:
-    (line,) = await house.say(f"pause {NAME}", user=seed.BEN.id)
-    before = await shown(house, line)
+async def test_two_slow_clicks_on_one_line_leave_neither_ones_line(bot: BotHarness, remote: Remote) -> None:
+    (line,) = await bot.say(f"pause {NAME}", user=seed.BEN.id)
+    before = await shown(bot, line)
     remote.seconds = 3.5
-    first = asyncio.ensure_future(click(house, line, "Undo", user=seed.BEN.id, wait=0))
-    await until_shown(house, line, "Working on it for @ben")
-    second = asyncio.ensure_future(click(house, line, "Undo", user=seed.CLEO.id, wait=0))
+    first = asyncio.ensure_future(click(bot, line, "Undo", user=seed.BEN.id, wait=0))
+    await until_shown(bot, line, "Working on it for @ben")
+    second = asyncio.ensure_future(click(bot, line, "Undo", user=seed.CLEO.id, wait=0))
     await asyncio.gather(first, second)
 
     async def settled() -> bool:
-        told = [m["text"] for m in await house.messages()]
+        told = [m["text"] for m in await bot.messages()]
         undone = sum("active again" in text for text in told)
         refused = sum("answered already" in text for text in told)
-        return (undone, refused) == (1, 1) and await shown(house, line) == before
+        return (undone, refused) == (1, 1) and await shown(bot, line) == before
 
     await until(settled)
-    assert "Working" not in json.dumps(await house.messages())
+    assert "Working" not in json.dumps(await bot.messages())
 
 
 async def test_a_slow_yes_takes_the_place_of_its_question_and_goes_with_the_answer(
-    house: House, remote: Remote
+    bot: BotHarness, remote: Remote
 ) -> None:
-    (question,) = await house.say("pause all", user=seed.BEN.id)
+    (question,) = await bot.say("pause all", user=seed.BEN.id)
     remote.seconds = 2.5
-    clicking = asyncio.ensure_future(click(house, question, "Pause it", user=seed.BEN.id, wait=0))
-    await until_shown(house, question, "Working …")
+    clicking = asyncio.ensure_future(click(bot, question, "Pause it", user=seed.BEN.id, wait=0))
+    await until_shown(bot, question, "Working …")
     await clicking
 
     async def done() -> bool:
-        return any("1 sequence is paused" in m["text"] for m in await house.messages())
+        return any("1 sequence is paused" in m["text"] for m in await bot.messages())
 
     await until(done)
-    assert [m["text"] for m in await house.messages() if "Working" in m["text"]] == []
+    assert [m["text"] for m in await bot.messages() if "Working" in m["text"]] == []
 
 
-async def test_a_claim_in_the_list_of_what_waits_is_confirmed_there(house: House) -> None:
-    message = await card(house)
-    (listed,) = await house.say("open", user=seed.BEN.id)
-    await click(house, listed, "Claim", user=seed.BEN.id)
+async def test_a_claim_in_the_list_of_what_waits_is_confirmed_there(bot: BotHarness) -> None:
+    message = await card(bot)
+    (listed,) = await bot.say("open", user=seed.BEN.id)
+    await click(bot, listed, "Claim", user=seed.BEN.id)
 
     async def told() -> bool:
-        said = {(m["text"], m["seen_by"]) for m in await house.messages()}
+        said = {(m["text"], m["seen_by"]) for m in await bot.messages()}
         return ("You have it: Ada 1 at Acme", seed.BEN.id) in said
 
     await until(told)
-    await until_shown(house, message, "Claimed by @ben")
-    assert '"Claim"' not in await shown(house, message)
+    await until_shown(bot, message, "Claimed by @ben")
+    assert '"Claim"' not in await shown(bot, message)
 
 
-async def test_a_card_whose_alert_was_forgotten_says_so(house: House) -> None:
-    message = await card(house)
-    assert house.bot is not None
-    ledger = house.bot.ledger
+async def test_a_card_whose_alert_was_forgotten_says_so(bot: BotHarness) -> None:
+    message = await card(bot)
+    assert bot.running is not None
+    ledger = bot.running.ledger
 
     async def forgotten() -> bool:
         await ledger.prune(bodies_after=-60, hashes_after=-60)
@@ -147,11 +151,11 @@ async def test_a_card_whose_alert_was_forgotten_says_so(house: House) -> None:
     await until(forgotten)
     menu = {"action_id": "run_menu", "value": value(message, "Mark as handled")}
     for text, more in (("Claim", {}), (None, menu)):
-        (told,) = await click(house, message, text, **more)
+        (told,) = await click(bot, message, text, **more)
         assert "not known any more" in told["text"]
         assert "`open`" not in told["text"]
         assert told["seen_by"] == seed.ANN.id
-    assert await house.bot.ledger.audit("default") == []
+    assert await bot.running.ledger.audit("default") == []
 
 
 def value(message: dict[str, Any], label: str) -> str:
@@ -166,25 +170,25 @@ def value(message: dict[str, Any], label: str) -> str:
 
 
 async def test_a_sequence_that_is_gone_is_said_to_be_gone_and_nothing_is_changed(
-    house: House, remote: Remote
+    bot: BotHarness, remote: Remote
 ) -> None:
-    message = await card(house)
-    (line,) = await house.say(f"pause {NAME}", user=seed.BEN.id)
+    message = await card(bot)
+    (line,) = await bot.say(f"pause {NAME}", user=seed.BEN.id)
     remote.sequences.clear()
-    (told,) = await click(house, message, "Pause sequence", user=seed.BEN.id)
+    (told,) = await click(bot, message, "Pause sequence", user=seed.BEN.id)
     assert "No sequence" in told["text"], told["text"]
     assert told["seen_by"] == seed.BEN.id
-    (told,) = await click(house, line, "Undo", user=seed.BEN.id)
+    (told,) = await click(bot, line, "Undo", user=seed.BEN.id)
     assert told["seen_by"] == seed.BEN.id
     assert remote.patched == [("sq_0001", "paused")]
 
 
 async def test_a_404_after_the_list_was_read_says_what_why_what_next_and_a_reference(
-    house: House, remote: Remote
+    bot: BotHarness, remote: Remote
 ) -> None:
-    message = await card(house)
+    message = await card(bot)
     remote.fails["sq_0001"] = 404
-    (told,) = await click(house, message, "Pause sequence", user=seed.BEN.id)
+    (told,) = await click(bot, message, "Pause sequence", user=seed.BEN.id)
     said = json.dumps(told, ensure_ascii=False)
     assert "does not know this" in told["text"]
     assert "It may be gone" in said
@@ -192,113 +196,113 @@ async def test_a_404_after_the_list_was_read_says_what_why_what_next_and_a_refer
     assert told["seen_by"] == seed.BEN.id
 
 
-async def test_a_refused_key_is_told_wherever_somebody_clicks(house: House, remote: Remote) -> None:
-    message = await card(house)
+async def test_a_refused_key_is_told_wherever_somebody_clicks(bot: BotHarness, remote: Remote) -> None:
+    message = await card(bot)
     remote.refuses = 401
-    (told,) = await click(house, message, "Pause sequence", user=seed.BEN.id)
+    (told,) = await click(bot, message, "Pause sequence", user=seed.BEN.id)
     said = json.dumps(told, ensure_ascii=False)
     for words in ("refuses the API key", "OUTREACH_API_KEY", "ref-"):
         assert words in said
-    assert await click(house, message, "Claim", user=seed.BEN.id, answers=1), "a claim needs no service"
-    await until_shown(house, message, "Claimed by @ben")
+    assert await click(bot, message, "Claim", user=seed.BEN.id, answers=1), "a claim needs no service"
+    await until_shown(bot, message, "Claimed by @ben")
 
 
-async def test_two_people_pause_at_once_and_the_second_is_told_quietly(house: House, remote: Remote) -> None:
-    message = await card(house)
+async def test_two_people_pause_at_once_and_the_second_is_told_quietly(
+    bot: BotHarness, remote: Remote
+) -> None:
+    message = await card(bot)
     told = await asyncio.gather(
-        *(click(house, message, "Pause sequence", user=user.id) for user in (seed.BEN, seed.CLEO))
+        *(click(bot, message, "Pause sequence", user=user.id) for user in (seed.BEN, seed.CLEO))
     )
     assert remote.sequences["sq_0001"]["status"] == "paused"
     assert sum(one[0]["seen_by"] is None for one in told) >= 1
 
 
-async def test_a_form_sent_after_an_hour_does_what_it_says(house: House, remote: Remote) -> None:
-    (answer,) = await house.say("pause", user=seed.BEN.id)
-    await click(house, answer, "Fill in a form", user=seed.BEN.id)
-    held = house.slack.workspace.world.triggers  # what Slack hands out with a click ends within half an hour
+async def test_a_form_sent_after_an_hour_does_what_it_says(bot: BotHarness, remote: Remote) -> None:
+    (answer,) = await bot.say("pause", user=seed.BEN.id)
+    await click(bot, answer, "Fill in a form", user=seed.BEN.id)
+    held = bot.slack.workspace.world.triggers  # what Slack hands out with a click ends within half an hour
     held.triggers.clear()
     held.response_urls.clear()
     person = {"user": seed.BEN.id}
-    offered = (await house.control("options", view=True, action_id="sequence", value="Q3", **person))[
-        "options"
-    ]
+    offered = (await bot.control("options", view=True, action_id="sequence", value="Q3", **person))["options"]
     values = {"sequence": {"sequence": "sq_0001"}}
-    told = await house.control("view/submit", values=values, offered=offered, wait=10, **person)
+    told = await bot.control("view/submit", values=values, offered=offered, wait=10, **person)
     assert not told.get("errors")
 
     async def said() -> bool:
-        return any(f"{NAME} is paused" in m["text"] for m in await house.messages())
+        return any(f"{NAME} is paused" in m["text"] for m in await bot.messages())
 
     await until(said)
 
 
 async def test_four_hundred_sequences_are_asked_about_in_a_question_that_fits(
-    house: House, remote: Remote
+    bot: BotHarness, remote: Remote
 ) -> None:
     for number in range(399):
         remote.add(f"{number} {'🎉<!channel>' * 240}")
-    (question,) = await house.say("pause all for 2h", user=seed.BEN.id)
+    (question,) = await bot.say("pause all for 2h", user=seed.BEN.id)
     assert (
         question["text"]
         == "Pause 400 active sequences?: Nothing more is sent from them until they are resumed; replies still come in."
     )
     assert len(json.dumps(question["blocks"])) <= 13_200
     assert "The first 15 of 400." in json.dumps(question)
-    (listed,) = await house.say("sequences", user=seed.BEN.id)
+    (listed,) = await bot.say("sequences", user=seed.BEN.id)
     assert len(json.dumps(listed["blocks"])) <= 13_200
-    (told,) = await house.say("pause 1", user=seed.BEN.id)
+    (told,) = await bot.say("pause 1", user=seed.BEN.id)
     assert told["seen_by"] == seed.BEN.id
     assert remote.patched == []
 
 
 async def test_a_name_of_three_thousand_characters_is_paused_from_its_card(
-    house: House, remote: Remote
+    bot: BotHarness, remote: Remote
 ) -> None:
     name = "<!here> *x* `y` " * 187
     remote.add(name.strip())
-    message = await card(house, sequence=name.strip())
-    (question,) = await house.say("pause '<!here>'", user=seed.BEN.id)
+    message = await card(bot, sequence=name.strip())
+    (question,) = await bot.say("pause '<!here>'", user=seed.BEN.id)
     assert "paused" in question["text"]
-    await until_shown(house, message, "Sequence paused")
+    await until_shown(bot, message, "Sequence paused")
 
 
-async def test_a_refused_key_is_told_in_a_form_and_at_home(house: House, remote: Remote) -> None:
-    (answer,) = await house.say("pause", user=seed.BEN.id)
-    await click(house, answer, "Fill in a form", user=seed.BEN.id)
+async def test_a_refused_key_is_told_in_a_form_and_at_home(bot: BotHarness, remote: Remote) -> None:
+    (answer,) = await bot.say("pause", user=seed.BEN.id)
+    await click(bot, answer, "Fill in a form", user=seed.BEN.id)
     person = {"user": seed.BEN.id}
-    told = await house.control("options", view=True, action_id="sequence", value="Q3", **person)
+    told = await bot.control("options", view=True, action_id="sequence", value="Q3", **person)
     remote.refuses = 401
     values = {"sequence": {"sequence": "sq_0001"}}
-    await house.control("view/submit", values=values, offered=told["options"], **person)
+    await bot.control("view/submit", values=values, offered=told["options"], **person)
 
     async def refused() -> bool:
-        async with house.http.get(f"{house.slack.origin}/control/state") as state:
+        async with bot.http.get(f"{bot.slack.origin}/control/state") as state:
             said = json.dumps((await state.json())["views"], ensure_ascii=False)
         return "refuses the API key" in said and "ref-" in said
 
     await until(refused)
-    view = (await house.control("home/open", **person, wait=10))["view"]
+    view = (await bot.control("home/open", **person, wait=10))["view"]
     assert "API key" in json.dumps(view, ensure_ascii=False)
     assert remote.patched == []
 
 
 async def test_an_answer_whose_address_takes_nothing_any_more_is_given_directly(
-    house: House, remote: Remote
+    bot: BotHarness, remote: Remote
 ) -> None:
     remote.seconds = 1.0
-    message = await card(house)
-    clicking = asyncio.ensure_future(click(house, message, "Pause sequence", user=seed.BEN.id, wait=0))
+    message = await card(bot)
+    clicking = asyncio.ensure_future(click(bot, message, "Pause sequence", user=seed.BEN.id, wait=0))
 
     async def handed_out() -> bool:
-        return bool(house.slack.workspace.world.triggers.response_urls)
+        return bool(bot.slack.workspace.world.triggers.response_urls)
 
     await until(handed_out)
-    for reply in house.slack.workspace.world.triggers.response_urls.values():
+    for reply in bot.slack.workspace.world.triggers.response_urls.values():
         reply.uses = 5
     await clicking
 
     async def said() -> bool:
-        return any(f"{NAME} is paused" in m["text"] for m in await house.messages())
+        return any(f"{NAME} is paused" in m["text"] for m in await bot.messages())
 
     await until(said)
-    assert [reply.uses for reply in house.slack.workspace.world.triggers.response_urls.values()] == [5]
+    assert [reply.uses for reply in bot.slack.workspace.world.triggers.response_urls.values()] == [5]

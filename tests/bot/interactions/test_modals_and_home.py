@@ -12,7 +12,7 @@ from bot.store.interaction_store import Interaction
 from sandbox.service import Service
 from sandbox.slack.state import seed
 from tests.bot.commands.test_slash_commands import Floor
-from tests.bot.harness import CHANNEL, HASTE, House, bot_inside, interested, open_house, until
+from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness, until
 
 ROLES = f"""
 [roles]
@@ -26,26 +26,26 @@ resume = ["{seed.DEV.id}"]
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[House]:
-    async with open_house(tmp_path) as opened:
+async def bot(tmp_path: Path) -> AsyncIterator[BotHarness]:
+    async with open_harness(tmp_path) as opened:
         yield opened
 
 
 @pytest.fixture
-async def floor(house: House, account: str) -> AsyncIterator[Floor]:
+async def floor(bot: BotHarness, account: str) -> AsyncIterator[Floor]:
     """A bot that speaks to a service, installed from its manifest."""
     async with Service(speed=0, database=account) as service:
         key = next(iter(service.api_keys.values()))
-        house.environ |= {"OUTREACH_BASE_URL": service.base_url, "OUTREACH_API_KEY": key}
-        await house.control("manifest", **manifest())
-        async with bot_inside(house, pace=HASTE):
-            yield Floor(house=house, service=service, key=key)
+        bot.environ |= {"OUTREACH_BASE_URL": service.base_url, "OUTREACH_API_KEY": key}
+        await bot.control("manifest", **manifest())
+        async with bot_inside(bot, pace=HASTE):
+            yield Floor(bot=bot, service=service, key=key)
 
 
-async def click(house: House, message: dict[str, Any], text: str, **more: Any) -> list[dict[str, Any]]:
+async def click(bot: BotHarness, message: dict[str, Any], text: str, **more: Any) -> list[dict[str, Any]]:
     """Press a button of a message, and return what the bot says then."""
     at = {"channel": message["channel"], "ts": message["ts"], "text": text, "user": seed.BEN.id, "wait": 5}
-    return list((await house.control("click", **{**at, **more}))["answers"])
+    return list((await bot.control("click", **{**at, **more}))["answers"])
 
 
 async def statuses(floor: Floor) -> list[str]:
@@ -58,22 +58,22 @@ async def test_all_sequences_are_paused_after_one_question_and_one_undo_resumes_
     before = await statuses(floor)
     assert before.count("active") > 3
     assert before.count("paused") > 0
-    (question,) = await floor.house.say("pause all for 2h reason a storm", user=seed.BEN.id)
+    (question,) = await floor.bot.say("pause all for 2h reason a storm", user=seed.BEN.id)
     assert question["seen_by"] == seed.BEN.id
     assert await statuses(floor) == before
-    await click(floor.house, question, f"Pause all {before.count('active')}")
-    result = await floor.house.said_to_all("sequences are paused")
+    await click(floor.bot, question, f"Pause all {before.count('active')}")
+    result = await floor.bot.said_to_all("sequences are paused")
     assert "by @ben" in json.dumps(result)
     assert set(await statuses(floor)) == {"paused", *(set(before) - {"active"})}
-    assert floor.house.bot is not None
-    assert len(await floor.house.bot.ledger.timers("default", "resume")) == before.count("active")
-    await click(floor.house, result, "Undo", user=seed.ANN.id)
-    await floor.house.said_to_all("sequences are active again")
+    assert floor.bot.running is not None
+    assert len(await floor.bot.running.ledger.timers("default", "resume")) == before.count("active")
+    await click(floor.bot, result, "Undo", user=seed.ANN.id)
+    await floor.bot.said_to_all("sequences are active again")
     assert await statuses(floor) == before
-    assert await floor.house.bot.ledger.timers("default", "resume") == []
-    (again,) = await click(floor.house, result, "Undo", user=seed.ANN.id)
+    assert await floor.bot.running.ledger.timers("default", "resume") == []
+    (again,) = await click(floor.bot, result, "Undo", user=seed.ANN.id)
     assert "answered already" in again["text"]
-    commands = [entry.command for entry in await floor.house.bot.ledger.audit("default")]
+    commands = [entry.command for entry in await floor.bot.running.ledger.audit("default")]
     assert commands[0] == "resume all"
     assert commands[1].startswith("pause all for 2h")
 
@@ -81,22 +81,22 @@ async def test_all_sequences_are_paused_after_one_question_and_one_undo_resumes_
 async def test_a_domain_is_honest_about_what_is_not_known(floor: Floor) -> None:
     name = next(s["name"] for s in await floor.sequences() if s["status"] == "active")
     bounced = {"event": "lead.bounced", "lead": {"email": "x@y.example"}, "sequence": name}
-    assert await floor.house.deliver(json.dumps({**bounced, "inbox": "sam@mail.example"}).encode()) == 200
+    assert await floor.bot.deliver(json.dumps({**bounced, "inbox": "sam@mail.example"}).encode()) == 200
 
     async def seen() -> dict[str, Any] | None:
-        (question,) = await floor.house.say("pause domain:mail.example")
+        (question,) = await floor.bot.say("pause domain:mail.example")
         return question if "seen on mail.example" in question["text"] else None
 
     question = await until(seen)
     shown = json.dumps(question, ensure_ascii=False)
     assert "does not tell which sequences" in shown
     assert name in shown
-    answers = await click(floor.house, question, "Pause it", user=seed.ANN.id)
+    answers = await click(floor.bot, question, "Pause it", user=seed.ANN.id)
     assert any("1 sequence is paused" in one["text"] for one in answers)
 
 
 async def test_a_confirmation_counts_for_who_was_asked_once_and_in_time(floor: Floor) -> None:
-    (question,) = await floor.house.say("pause all", user=seed.BEN.id)
+    (question,) = await floor.bot.say("pause all", user=seed.BEN.id)
     value = next(
         element["value"]
         for block in question["blocks"]
@@ -104,29 +104,29 @@ async def test_a_confirmation_counts_for_who_was_asked_once_and_in_time(floor: F
         for element in block["elements"]
         if element["value"].startswith("yes ")
     )
-    (stolen,) = await floor.house.say(value, user=seed.ANN.id)
+    (stolen,) = await floor.bot.say(value, user=seed.ANN.id)
     assert "somebody else" in stolen["text"]
     assert "paused" not in (await statuses(floor))[:3]
-    assert "not known any more" in (await floor.house.say("yes q_0000000000000000"))[0]["text"]
+    assert "not known any more" in (await floor.bot.say("yes q_0000000000000000"))[0]["text"]
 
 
 async def test_a_typed_yes_confirms_nothing_in_slack(floor: Floor) -> None:
-    await floor.house.say("add kept@acme.example to " + (await floor.sequences())[0]["id"])
-    (question,) = await floor.house.say("remove kept@acme.example --yes")
+    await floor.bot.say("add kept@acme.example to " + (await floor.sequences())[0]["id"])
+    (question,) = await floor.bot.say("remove kept@acme.example --yes")
     assert question["seen_by"] == seed.ANN.id
     assert "Remove" in question["text"]
-    answers = await click(floor.house, question, "Remove", user=seed.ANN.id)
+    answers = await click(floor.bot, question, "Remove", user=seed.ANN.id)
     assert any("was removed" in one["text"] for one in answers)
 
 
 async def test_roles_by_group_user_command_and_channel_and_a_refusal_that_says_who_can(
-    floor: Floor, house: House, tmp_path: Path
+    floor: Floor, bot: BotHarness, tmp_path: Path
 ) -> None:
     sequence = (await floor.sequences())[0]["id"]
-    house.config(ROLES)
-    async with open_house(tmp_path / "b") as other:
-        other.environ |= {key: house.environ[key] for key in ("OUTREACH_BASE_URL", "OUTREACH_API_KEY")}
-        other.environ["OUTREACH_CONFIG"] = house.environ["OUTREACH_CONFIG"]
+    bot.config(ROLES)
+    async with open_harness(tmp_path / "b") as other:
+        other.environ |= {key: bot.environ[key] for key in ("OUTREACH_BASE_URL", "OUTREACH_API_KEY")}
+        other.environ["OUTREACH_CONFIG"] = bot.environ["OUTREACH_CONFIG"]
         async with bot_inside(other, pace=HASTE):
 
             async def said(line: str, user: str, channel: str = CHANNEL) -> str:
@@ -149,122 +149,122 @@ async def test_roles_by_group_user_command_and_channel_and_a_refusal_that_says_w
 
 
 async def test_the_bot_is_mentioned_in_a_thread_and_answers_there(floor: Floor) -> None:
-    assert await floor.house.deliver(interested(1)) == 200
-    await floor.house.until_posted(1)
-    card = (await floor.house.messages())[0]
+    assert await floor.bot.deliver(interested(1)) == 200
+    await floor.bot.until_posted(1)
+    card = (await floor.bot.messages())[0]
     text = f"<@{seed.BOT.id}> whoami"
-    await floor.house.control("message", text=text, channel=CHANNEL, thread_ts=card["ts"], user=seed.BEN.id)
+    await floor.bot.control("message", text=text, channel=CHANNEL, thread_ts=card["ts"], user=seed.BEN.id)
 
     async def answered() -> list[dict[str, Any]]:
-        known = await floor.house.messages()
+        known = await floor.bot.messages()
         return [one for one in known if one.get("thread_ts") == card["ts"] and "You are ben" in one["text"]]
 
     assert await until(answered)
 
 
 async def test_the_bot_is_written_to_directly(floor: Floor) -> None:
-    told = await floor.house.control("message", text="status", channel="dm", user=seed.BEN.id, wait=5)
+    told = await floor.bot.control("message", text="status", channel="dm", user=seed.BEN.id, wait=5)
     assert "sequences" in json.dumps(told["answers"])
     sequence = next(s for s in await floor.sequences() if s["status"] == "active")
     line = f"pause {sequence['id']} reason it's late"
-    await floor.house.control("message", text=line, channel="dm", user=seed.BEN.id, wait=5)
+    await floor.bot.control("message", text=line, channel="dm", user=seed.BEN.id, wait=5)
 
     async def told_to_all() -> list[dict[str, Any]]:
-        return [m for m in await floor.house.messages() if f"{sequence['name']} is paused" in m["text"]]
+        return [m for m in await floor.bot.messages() if f"{sequence['name']} is paused" in m["text"]]
 
     assert "by @ben" in json.dumps(await until(told_to_all))
 
 
 async def test_the_bot_greets_a_channel_that_it_joins(floor: Floor) -> None:
-    await floor.house.control("members", channel=seed.GENERAL, invite=seed.BOT.id)
+    await floor.bot.control("members", channel=seed.GENERAL, invite=seed.BOT.id)
 
     async def greeted() -> list[dict[str, Any]]:
-        return [m for m in await floor.house.messages(seed.GENERAL) if "Hello" in m["text"]]
+        return [m for m in await floor.bot.messages(seed.GENERAL) if "Hello" in m["text"]]
 
     assert len(await until(greeted)) == 1
 
 
 async def test_a_channel_is_named_by_its_name(floor: Floor) -> None:
-    (answer,) = await floor.house.say("subscribe lead.bounced #sales")
-    assert floor.house.bot is not None
-    known = await floor.house.bot.ledger.subscriptions("default", seed.SALES)
+    (answer,) = await floor.bot.say("subscribe lead.bounced #sales")
+    assert floor.bot.running is not None
+    known = await floor.bot.running.ledger.subscriptions("default", seed.SALES)
     assert [one.event for one in known] == ["lead.bounced"], answer
 
 
 async def test_home_shows_how_things_stand_and_its_buttons_change_them(floor: Floor) -> None:
-    assert await floor.house.deliver(interested(1)) == 200
-    await floor.house.until_posted(1)
+    assert await floor.bot.deliver(interested(1)) == 200
+    await floor.bot.until_posted(1)
     paused = {"event": "domain.paused", "domain": "mail.example", "inbox": "sam@mail.example"}
-    assert await floor.house.deliver(json.dumps(paused).encode()) == 200
-    await floor.house.until_posted(2)
-    view = (await floor.house.control("home/open", user=seed.BEN.id, wait=5))["view"]
+    assert await floor.bot.deliver(json.dumps(paused).encode()) == 200
+    await floor.bot.until_posted(2)
+    view = (await floor.bot.control("home/open", user=seed.BEN.id, wait=5))["view"]
     shown = json.dumps(view, ensure_ascii=False)
     assert "Ada 1 at Acme" in shown
     assert "Inbox health" in shown
     assert "Paused domains · 1" in shown
     assert len(view["blocks"]) <= 100
-    await floor.house.control("click", home=True, text="Claim", user=seed.BEN.id, wait=5)
+    await floor.bot.control("click", home=True, text="Claim", user=seed.BEN.id, wait=5)
 
     async def mine() -> bool:
-        view = (await floor.house.control("home/open", user=seed.BEN.id, wait=5))["view"]
+        view = (await floor.bot.control("home/open", user=seed.BEN.id, wait=5))["view"]
         return "Yours · 1" in json.dumps(view, ensure_ascii=False)
 
     await until(mine)
-    told = await floor.house.control("click", home=True, text="Pause", user=seed.BEN.id, wait=5)
+    told = await floor.bot.control("click", home=True, text="Pause", user=seed.BEN.id, wait=5)
     assert told["view"]["type"] == "modal"
 
     async def line() -> bool:
-        return any("is paused" in m["text"] and "ben" in json.dumps(m) for m in await floor.house.messages())
+        return any("is paused" in m["text"] and "ben" in json.dumps(m) for m in await floor.bot.messages())
 
     await until(line)
 
 
 async def test_a_form_refuses_what_is_wrong_and_then_does_what_it_says(floor: Floor) -> None:
     sequence = next(s for s in await floor.sequences() if s["status"] == "active")
-    assert "Fill in a form" not in json.dumps(await floor.house.say("help add", user=seed.GUS.id))
-    (answer,) = await floor.house.say("help add", user=seed.BEN.id)
-    await click(floor.house, answer, "Fill in a form")
+    assert "Fill in a form" not in json.dumps(await floor.bot.say("help add", user=seed.GUS.id))
+    (answer,) = await floor.bot.say("help add", user=seed.BEN.id)
+    await click(floor.bot, answer, "Fill in a form")
     person = {"user": seed.BEN.id}
     offered = (
-        await floor.house.control(
+        await floor.bot.control(
             "options", view=True, action_id="sequence", value=sequence["name"][:8], **person
         )
     )["options"]
     assert sequence["id"] in [one["value"] for one in offered]
     values = {"email": {"text": "no address"}, "sequence": {"sequence": sequence["id"]}}
-    told = await floor.house.control("view/submit", values=values, offered=offered, **person)
+    told = await floor.bot.control("view/submit", values=values, offered=offered, **person)
     assert told["errors"] == {"email": "This is no e-mail address."}
     values["email"] = {"text": "new.lead@acme.example"}
-    await floor.house.control("view/submit", values=values, offered=offered, **person)
+    await floor.bot.control("view/submit", values=values, offered=offered, **person)
 
     async def added() -> bool:
-        return any("was added" in message["text"] for message in await floor.house.messages())
+        return any("was added" in message["text"] for message in await floor.bot.messages())
 
     await until(added)
 
 
 async def test_a_shortcut_on_an_alert_pauses_its_sequence_and_on_other_messages_says_so(floor: Floor) -> None:
     sequence = next(s for s in await floor.sequences() if s["status"] == "active")
-    assert await floor.house.deliver(interested(1, sequence=sequence["name"])) == 200
-    await floor.house.until_posted(1)
-    card = (await floor.house.messages())[0]
-    assert floor.house.bot is not None
-    known = Interaction(floor.house.bot.ledger.store)
+    assert await floor.bot.deliver(interested(1, sequence=sequence["name"])) == 200
+    await floor.bot.until_posted(1)
+    card = (await floor.bot.messages())[0]
+    assert floor.bot.running is not None
+    known = Interaction(floor.bot.running.ledger.store)
     await until(lambda: known.alert_at(CHANNEL, card["ts"]))  # Slack has it a moment before the ledger knows
     at = {"channel": CHANNEL, "ts": card["ts"], "user": seed.BEN.id}
-    await floor.house.control("shortcut", callback_id="pause_of_alert", **at)
+    await floor.bot.control("shortcut", callback_id="pause_of_alert", **at)
 
     async def said_so() -> bool:
-        return any(f"{sequence['name']} is paused" in m["text"] for m in await floor.house.messages())
+        return any(f"{sequence['name']} is paused" in m["text"] for m in await floor.bot.messages())
 
     await until(said_so)
     assert await floor.status(sequence["id"]) == "paused"
-    said = await floor.house.control("message", text="hello", channel=CHANNEL, user=seed.ANN.id)
+    said = await floor.bot.control("message", text="hello", channel=CHANNEL, user=seed.ANN.id)
     other = {"channel": CHANNEL, "ts": said["message"]["ts"], "user": seed.ANN.id}
-    await floor.house.control("shortcut", callback_id="lead_of_alert", **other)
+    await floor.bot.control("shortcut", callback_id="lead_of_alert", **other)
 
     async def told() -> bool:
-        state = await floor.house.control("shortcut", callback_id="status", user=seed.CLEO.id, wait=5)
+        state = await floor.bot.control("shortcut", callback_id="status", user=seed.CLEO.id, wait=5)
         return bool(state["view"])
 
     assert await until(told)
@@ -272,19 +272,19 @@ async def test_a_shortcut_on_an_alert_pauses_its_sequence_and_on_other_messages_
 
 async def test_what_takes_long_is_announced_and_replaced(floor: Floor) -> None:
     slow = {"method": "users.info", "kind": "delay", "seconds": 2.0}
-    await floor.house.control("faults", **slow)
-    (working,) = await floor.house.say("whoami", user=seed.CLEO.id)
+    await floor.bot.control("faults", **slow)
+    (working,) = await floor.bot.say("whoami", user=seed.CLEO.id)
     assert working["text"].startswith("Working")
 
     async def replaced() -> dict[str, Any] | None:
-        known = await floor.house.messages()
+        known = await floor.bot.messages()
         return next((m for m in known if m["ts"] == working["ts"] and "You are cleo" in m["text"]), None)
 
     assert (await until(replaced))["seen_by"] == seed.CLEO.id
 
 
 async def test_buttons_and_modals_of_older_versions_are_answered(floor: Floor) -> None:
-    token = floor.house.slack.credentials.bot_token
+    token = floor.bot.slack.credentials.bot_token
     old: dict[str, Any] = {
         "channel": CHANNEL,
         "text": "old",
@@ -297,12 +297,12 @@ async def test_buttons_and_modals_of_older_versions_are_answered(floor: Floor) -
             }
         ],
     }
-    url = f"{floor.house.slack.announcement['slack_api_url']}chat.postMessage"
-    async with floor.house.http.post(url, json=old, headers={"Authorization": f"Bearer {token}"}) as posted:
+    url = f"{floor.bot.slack.announcement['slack_api_url']}chat.postMessage"
+    async with floor.bot.http.post(url, json=old, headers={"Authorization": f"Bearer {token}"}) as posted:
         ts = (await posted.json())["ts"]
-    (answer,) = await click(floor.house, {"channel": CHANNEL, "ts": ts}, "Old")
+    (answer,) = await click(floor.bot, {"channel": CHANNEL, "ts": ts}, "Old")
     assert "older version" in answer["text"]
-    (gone,) = await floor.house.say("claim al_0000000000")
+    (gone,) = await floor.bot.say("claim al_0000000000")
     assert "not known" in gone["text"]
     late: dict[str, Any] = {
         "type": "modal",
@@ -310,33 +310,33 @@ async def test_buttons_and_modals_of_older_versions_are_answered(floor: Floor) -
         "title": {"type": "plain_text", "text": "Old"},
     }
     late |= {"submit": {"type": "plain_text", "text": "Go"}, "blocks": old["blocks"]}
-    (answer,) = await floor.house.say("pause", user=seed.BEN.id)
+    (answer,) = await floor.bot.say("pause", user=seed.BEN.id)
     opened = (
-        await floor.house.control(
+        await floor.bot.control(
             "click", channel=CHANNEL, ts=answer["ts"], text="Fill in a form", user=seed.BEN.id, wait=5
         )
     )["view"]
-    for view in floor.house.slack.workspace.world.views.values():
+    for view in floor.bot.slack.workspace.world.views.values():
         view["callback_id"] = late["callback_id"] if view["id"] == opened["id"] else view["callback_id"]
         view["blocks"] = late["blocks"] if view["id"] == opened["id"] else view["blocks"]
-    told = await floor.house.control("view/submit", user=seed.BEN.id)
+    told = await floor.bot.control("view/submit", user=seed.BEN.id)
     assert "older version" in json.dumps(told["view"])
 
 
 async def test_doctor_is_for_admins_and_names_what_fails(floor: Floor) -> None:
-    (refused,) = await floor.house.say("doctor", user=seed.BEN.id)
+    (refused,) = await floor.bot.say("doctor", user=seed.BEN.id)
     assert "not for you" in refused["text"]
-    await floor.house.control("members", channel=CHANNEL, remove=seed.BOT.id)
-    (told,) = await floor.house.say("doctor")
+    await floor.bot.control("members", channel=CHANNEL, remove=seed.BOT.id)
+    (told,) = await floor.bot.say("doctor")
     assert "/invite @outreach" in json.dumps(told)
 
 
 async def test_doctor_says_what_a_missing_scope_is_for(floor: Floor) -> None:
-    await floor.house.control("scopes", remove=["files:write"])
-    (told,) = await floor.house.say("doctor")
+    await floor.bot.control("scopes", remove=["files:write"])
+    (told,) = await floor.bot.say("doctor")
     shown = json.dumps(told)
     assert "without files:write charts are lines of text" in shown
     assert "invite" not in shown
-    await floor.house.control("scopes", remove=["usergroups:read"])
-    (told,) = await floor.house.say("doctor")
+    await floor.bot.control("scopes", remove=["usergroups:read"])
+    (told,) = await floor.bot.say("doctor")
     assert "usergroups:read (let user groups be named" in json.dumps(told)

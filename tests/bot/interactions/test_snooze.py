@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from bot.commands import alert_actions
 from sandbox.slack.state import seed
-from tests.bot.harness import House, bot_inside, interested, open_house, until
+from tests.bot.harness import BotHarness, bot_inside, interested, open_harness, until
 from tests.bot.interactions.test_clicks import click, shown, until_shown, value
 
 BERLIN, KOLKATA, CHATHAM = ZoneInfo("Europe/Berlin"), ZoneInfo("Asia/Kolkata"), ZoneInfo("Pacific/Chatham")
@@ -71,32 +71,32 @@ def test_every_preset_that_is_offered_is_ahead_and_no_two_mean_the_same(
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[House]:
-    async with open_house(tmp_path) as opened, bot_inside(opened):
+async def bot(tmp_path: Path) -> AsyncIterator[BotHarness]:
+    async with open_harness(tmp_path) as opened, bot_inside(opened):
         yield opened
 
 
-async def asked(house: House, user: str) -> tuple[dict[str, Any], dict[str, Any]]:
+async def asked(bot: BotHarness, user: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """The card, and the question until when."""
-    assert await house.deliver(interested(1)) == 200
-    await house.until_posted(1)
-    card = (await house.messages())[0]
+    assert await bot.deliver(interested(1)) == 200
+    await bot.until_posted(1)
+    card = (await bot.messages())[0]
     line = value(card, MENU)
-    (question,) = await click(house, card, None, action_id="run_menu", value=line, user=user)
+    (question,) = await click(bot, card, None, action_id="run_menu", value=line, user=user)
     return card, question
 
 
-async def test_tomorrow_is_the_clickers_own(house: House) -> None:
-    card, question = await asked(house, seed.DEV.id)
+async def test_tomorrow_is_the_clickers_own(bot: BotHarness) -> None:
+    card, question = await asked(bot, seed.DEV.id)
     assert "Asia/Kolkata" in json.dumps(question)
-    await click(house, question, "Tomorrow, 9:00", user=seed.DEV.id, wait=0)
-    await until_shown(house, card, "Snoozed by @dev")
+    await click(bot, question, "Tomorrow, 9:00", user=seed.DEV.id, wait=0)
+    await until_shown(bot, card, "Snoozed by @dev")
     local = datetime.now(KOLKATA)
     morning = datetime.combine(local.date() + timedelta(days=1), alert_actions.MORNING, KOLKATA)
-    assert f'"timestamp": {int(morning.timestamp())}' in await shown(house, card)
+    assert f'"timestamp": {int(morning.timestamp())}' in await shown(bot, card)
 
     async def gone() -> bool:
-        return all(m["ts"] != question["ts"] for m in await house.messages())
+        return all(m["ts"] != question["ts"] for m in await bot.messages())
 
     await until(gone)
 
@@ -106,8 +106,8 @@ async def test_tomorrow_is_the_clickers_own(house: House) -> None:
     [(timedelta(hours=30), ""), (timedelta(days=91), "Until when?"), (-timedelta(minutes=1), "Until when?")],
     ids=["a day ahead", "too far", "past"],
 )
-async def test_a_date_of_ones_own(house: House, ahead: timedelta, words: str) -> None:
-    card, question = await asked(house, seed.BEN.id)
+async def test_a_date_of_ones_own(bot: BotHarness, ahead: timedelta, words: str) -> None:
+    card, question = await asked(bot, seed.BEN.id)
     picker = next(
         element
         for block in question["blocks"]
@@ -116,11 +116,11 @@ async def test_a_date_of_ones_own(house: House, ahead: timedelta, words: str) ->
     )
     at = int((datetime.now(UTC) + ahead).timestamp())
     answers = await click(
-        house, question, None, action_id=picker["action_id"], value=at, user=seed.BEN.id, wait=5
+        bot, question, None, action_id=picker["action_id"], value=at, user=seed.BEN.id, wait=5
     )
     if words:
         assert any(words in one["text"] and one["seen_by"] == seed.BEN.id for one in answers)
-        assert "Snoozed by" not in await shown(house, card)
+        assert "Snoozed by" not in await shown(bot, card)
     else:
-        await until_shown(house, card, "Snoozed by @ben")
-        assert f'"timestamp": {at}' in await shown(house, card)
+        await until_shown(bot, card, "Snoozed by @ben")
+        assert f'"timestamp": {at}' in await shown(bot, card)

@@ -17,13 +17,13 @@ from bot.store.db.schema import digests
 from sandbox.service import Service
 from sandbox.slack.state import seed
 from shared.settings import load
-from tests.bot.harness import HASTE, House, bot_inside, interested, open_house, until
+from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness, until
 
 
 @pytest.fixture
-async def house(tmp_path: Path, account: str) -> AsyncIterator[House]:
-    """A house in which #sales has asked for a daily and a weekly digest, both due since a minute ago."""
-    async with Service(speed=0, database=account) as service, open_house(tmp_path) as opened:
+async def bot(tmp_path: Path, account: str) -> AsyncIterator[BotHarness]:
+    """A bot in which #sales has asked for a daily and a weekly digest, both due since a minute ago."""
+    async with Service(speed=0, database=account) as service, open_harness(tmp_path) as opened:
         key = next(iter(service.api_keys.values()))
         opened.environ |= {"OUTREACH_BASE_URL": service.base_url, "OUTREACH_API_KEY": key}
         await opened.control("manifest", **manifest())
@@ -31,19 +31,19 @@ async def house(tmp_path: Path, account: str) -> AsyncIterator[House]:
         yield opened
 
 
-async def due(house: House, at: datetime) -> None:
-    async with open_ledger(load(environ=house.environ).database) as ledger:
+async def due(bot: BotHarness, at: datetime) -> None:
+    async with open_ledger(load(environ=bot.environ).database) as ledger:
         for recurrence in (f"{at:%H:%M}", f"{at:%A}s {at:%H:%M}".lower()):
             await ledger.set_digest("default", seed.SALES, recurrence)
         never = sa.update(digests).values(done_until=0.0)
         await ledger.store.write(lambda connection: connection.execute(never))
 
 
-async def given(house: House) -> list[dict[str, Any]]:
+async def given(bot: BotHarness) -> list[dict[str, Any]]:
     """The digests in #sales, once both are there."""
 
     async def both() -> list[dict[str, Any]] | None:
-        found = [one for one in await house.messages(seed.SALES) if "Digest" in one["text"]]
+        found = [one for one in await bot.messages(seed.SALES) if "Digest" in one["text"]]
         return found if len(found) >= 2 else None
 
     return list(await until(both, seconds=30))
@@ -53,9 +53,9 @@ def said(message: dict[str, Any]) -> str:
     return json.dumps(message["blocks"], ensure_ascii=False)
 
 
-async def test_the_day_and_the_week_come_at_their_time_with_changes_and_a_picture(house: House) -> None:
-    async with bot_inside(house, pace=HASTE):
-        day, week = sorted(await given(house), key=lambda one: " to " in one["text"].partition(":")[0])
+async def test_the_day_and_the_week_come_at_their_time_with_changes_and_a_picture(bot: BotHarness) -> None:
+    async with bot_inside(bot, pace=HASTE):
+        day, week = sorted(await given(bot), key=lambda one: " to " in one["text"].partition(":")[0])
     yesterday = datetime.now(UTC).date() - timedelta(days=1)
     assert f"{yesterday:%A %-d %B}" in day["text"]
     assert f"to {yesterday:%-d %B}" in week["text"]
@@ -67,10 +67,12 @@ async def test_the_day_and_the_week_come_at_their_time_with_changes_and_a_pictur
 
 
 @pytest.mark.e2e
-async def test_where_files_may_not_be_uploaded_the_course_of_the_days_is_a_line_of_text(house: House) -> None:
-    await house.control("scopes", set=sorted(set(SCOPES) - {"files:write"}))
-    async with bot_inside(house, pace=HASTE):
-        for message in await given(house):
+async def test_where_files_may_not_be_uploaded_the_course_of_the_days_is_a_line_of_text(
+    bot: BotHarness,
+) -> None:
+    await bot.control("scopes", set=sorted(set(SCOPES) - {"files:write"}))
+    async with bot_inside(bot, pace=HASTE):
+        for message in await given(bot):
             assert "slack_file" not in said(message)
             assert "Sends, 14 days" in said(message)
             assert any(mark in said(message) for mark in "▁▂▃▄▅▆▇█")
@@ -78,32 +80,32 @@ async def test_where_files_may_not_be_uploaded_the_course_of_the_days_is_a_line_
 
 @pytest.mark.e2e
 async def test_what_was_claimed_and_counted_yesterday_is_in_the_digest_and_a_restart_gives_no_second(
-    house: House,
+    bot: BotHarness,
 ) -> None:
     yesterday = datetime.now(UTC) - timedelta(days=1)
-    async with open_ledger(load(environ=house.environ).database) as ledger:
+    async with open_ledger(load(environ=bot.environ).database) as ledger:
         never = sa.update(digests).values(done_until=datetime.now(UTC).timestamp() + 60)
         await ledger.store.write(lambda connection: connection.execute(never))
-    async with bot_inside(house, pace=HASTE) as bot:
+    async with bot_inside(bot, pace=HASTE) as running:
         for number in range(2):
-            assert await house.deliver(interested(number)) == 200
-        await house.until_posted(2)
-        card = (await house.messages())[0]
-        await house.control("click", channel=card["channel"], ts=card["ts"], text="Claim", user=seed.BEN.id)
+            assert await bot.deliver(interested(number)) == 200
+        await bot.until_posted(2)
+        card = (await bot.messages())[0]
+        await bot.control("click", channel=card["channel"], ts=card["ts"], text="Claim", user=seed.BEN.id)
 
         async def claimed() -> bool:
-            return bool(await bot.ledger.claim_times("default", yesterday))
+            return bool(await running.ledger.claim_times("default", yesterday))
 
         await until(claimed)
         back = "UPDATE alerts SET claimed_at = claimed_at - 86400, received_at = received_at - 86640"
-        await bot.ledger.store.write(lambda connection: connection.execute(sa.text(back)))
+        await running.ledger.store.write(lambda connection: connection.execute(sa.text(back)))
         earlier = "UPDATE deliveries SET received_at = received_at - 86400"
-        await bot.ledger.store.write(lambda connection: connection.execute(sa.text(earlier)))
-    await due(house, datetime.now(UTC) - timedelta(minutes=1))
+        await running.ledger.store.write(lambda connection: connection.execute(sa.text(earlier)))
+    await due(bot, datetime.now(UTC) - timedelta(minutes=1))
     for _ in range(2):
-        async with bot_inside(house, pace=HASTE):
-            day = next(one for one in await given(house) if " to " not in one["text"].partition(":")[0])
+        async with bot_inside(bot, pace=HASTE):
+            day = next(one for one in await given(bot) if " to " not in one["text"].partition(":")[0])
     assert "@ben 4 min" in said(day)
     assert "Q3 founders 4 min" in said(day)
     assert "2 reply.interested" in said(day)
-    assert len([one for one in await house.messages(seed.SALES) if "Digest" in one["text"]]) == 2
+    assert len([one for one in await bot.messages(seed.SALES) if "Digest" in one["text"]]) == 2

@@ -14,21 +14,21 @@ from bot.slack.messages import EVENT_TYPE, PAGE, PAGES, MessageSender
 from bot.slack.web_api import open_web_api
 from bot.store.queue.outcomes import Absent, NotSent, Sent, Unknown, Unpostable
 from sandbox.slack.state import seed
-from tests.bot.harness import CHANNEL, House, open_house
+from tests.bot.harness import CHANNEL, BotHarness, open_harness
 
 WORDS = Message(text="Ada is interested", blocks=[])
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[House]:
-    async with open_house(tmp_path) as opened:
+async def bot(tmp_path: Path) -> AsyncIterator[BotHarness]:
+    async with open_harness(tmp_path) as opened:
         await opened.control("settings", messages_per_second=0)
         yield opened
 
 
 @pytest.fixture
-async def messenger(house: House) -> AsyncIterator[MessageSender]:
-    token, base = house.environ["SLACK_BOT_TOKEN"], house.environ["SLACK_API_URL"]
+async def messenger(bot: BotHarness) -> AsyncIterator[MessageSender]:
+    token, base = bot.environ["SLACK_BOT_TOKEN"], bot.environ["SLACK_API_URL"]
     async with open_web_api(token, base_url=base) as slack:
         yield MessageSender(slack, timeout=5.0)
 
@@ -38,32 +38,32 @@ async def say(messenger: MessageSender, key: str, *, seconds: float = 5.0, threa
     return await messenger.post(CHANNEL, WORDS, payload={"key": key}, deadline=deadline, thread_ts=thread_ts)
 
 
-def chatter(house: House, count: int, *, thread_ts: str | None = None) -> None:
+def chatter(bot: BotHarness, count: int, *, thread_ts: str | None = None) -> None:
     """So many messages of people."""
-    world = house.slack.workspace.world
+    world = bot.slack.workspace.world
     for number in range(count):
         world.post(world.channel(CHANNEL), user=seed.ANN.id, text=f"{number}", thread_ts=thread_ts)
 
 
-async def calls(house: House, method: str) -> list[dict[str, Any]]:
-    async with house.http.get(f"{house.slack.origin}/control/traffic") as answer:
+async def calls(bot: BotHarness, method: str) -> list[dict[str, Any]]:
+    async with bot.http.get(f"{bot.slack.origin}/control/traffic") as answer:
         return [one for one in (await answer.json())["exchanges"] if one["name"] == method]
 
 
 async def test_nothing_is_posted_when_the_lease_is_about_to_end(
-    house: House, messenger: MessageSender
+    bot: BotHarness, messenger: MessageSender
 ) -> None:
     assert isinstance(await say(messenger, "late", seconds=0.5), NotSent)
-    assert await calls(house, "chat.postMessage") == []
+    assert await calls(bot, "chat.postMessage") == []
 
 
 async def test_the_second_try_without_blocks_ends_with_the_same_lease(
-    house: House, messenger: MessageSender
+    bot: BotHarness, messenger: MessageSender
 ) -> None:
     fault = {"method": "chat.postMessage", "kind": "error", "error": "invalid_blocks", "seconds": 2.0}
-    await house.control("faults", **fault)
+    await bot.control("faults", **fault)
     assert isinstance(await say(messenger, "slow", seconds=3.0), NotSent)
-    assert len(await calls(house, "chat.postMessage")) == 1
+    assert len(await calls(bot, "chat.postMessage")) == 1
 
 
 @pytest.mark.parametrize(
@@ -80,44 +80,46 @@ async def test_the_second_try_without_blocks_ends_with_the_same_lease(
     ids=lambda value: "-".join(str(one) for one in value.values()) if isinstance(value, dict) else "",
 )
 async def test_what_slack_itself_did_not_answer_may_be_under_way(
-    house: House, messenger: MessageSender, *, fault: dict[str, Any], answered: bool
+    bot: BotHarness, messenger: MessageSender, *, fault: dict[str, Any], answered: bool
 ) -> None:
-    await house.control("faults", method="chat.postMessage", **fault)
+    await bot.control("faults", method="chat.postMessage", **fault)
     outcome = await say(messenger, "doubt")
     assert isinstance(outcome, Unknown)
     assert outcome.answered is answered
 
 
 async def test_a_message_is_found_behind_all_that_was_said_since(
-    house: House, messenger: MessageSender
+    bot: BotHarness, messenger: MessageSender
 ) -> None:
     began = time.time()
     sent = await say(messenger, "there")
-    chatter(house, 3 * PAGE)
+    chatter(bot, 3 * PAGE)
     assert await messenger.find(CHANNEL, "there", since=began) == sent
     assert await messenger.find(CHANNEL, "not there", since=began) == Absent()
 
 
-async def test_a_message_is_found_at_the_end_of_a_long_thread(house: House, messenger: MessageSender) -> None:
+async def test_a_message_is_found_at_the_end_of_a_long_thread(
+    bot: BotHarness, messenger: MessageSender
+) -> None:
     head = await say(messenger, "head")
     assert isinstance(head, Sent)
-    chatter(house, 4 * PAGE, thread_ts=head.ts)
+    chatter(bot, 4 * PAGE, thread_ts=head.ts)
     sent = await say(messenger, "item", thread_ts=head.ts)
     found = await messenger.find(CHANNEL, "item", since=time.time(), thread_ts=head.ts)
     assert found == sent
 
 
 async def test_a_history_that_is_too_long_to_read_is_no_proof_of_absence(
-    house: House, messenger: MessageSender
+    bot: BotHarness, messenger: MessageSender
 ) -> None:
-    chatter(house, PAGES * PAGE + 1)
+    chatter(bot, PAGES * PAGE + 1)
     outcome = await messenger.find(CHANNEL, "there", since=time.time())
     assert isinstance(outcome, Unpostable)
     assert outcome.unsure
 
 
-async def test_only_the_bots_own_metadata_names_a_message(house: House, messenger: MessageSender) -> None:
-    world = house.slack.workspace.world
+async def test_only_the_bots_own_metadata_names_a_message(bot: BotHarness, messenger: MessageSender) -> None:
+    world = bot.slack.workspace.world
     for kind in ("somebody_elses", EVENT_TYPE):
         assert await messenger.find(CHANNEL, "k", since=time.time()) == Absent()
         metadata = {"event_type": kind, "event_payload": {"key": "k"}}
@@ -126,11 +128,11 @@ async def test_only_the_bots_own_metadata_names_a_message(house: House, messenge
 
 
 async def test_what_belongs_into_a_thread_that_is_gone_is_said_in_the_channel_and_found_there(
-    house: House, messenger: MessageSender
+    bot: BotHarness, messenger: MessageSender
 ) -> None:
     gone = "1500000000.000100"
     sent = await say(messenger, "orphan", thread_ts=gone)
     assert isinstance(sent, Sent)
-    (message,) = await house.messages()
+    (message,) = await bot.messages()
     assert "thread_ts" not in message or message["thread_ts"] is None
     assert await messenger.find(CHANNEL, "orphan", since=time.time(), thread_ts=gone) == sent

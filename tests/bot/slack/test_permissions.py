@@ -14,7 +14,7 @@ from bot.slack.manifest import manifest
 from bot.slack.permissions import Organization, Person
 from sandbox.slack.state import seed
 from tests.bot.fake_service import KEY, Remote, open_remote
-from tests.bot.harness import CHANNEL, HASTE, SECRET, House, bot_inside, open_house, until
+from tests.bot.harness import CHANNEL, HASTE, SECRET, BotHarness, bot_inside, open_harness, until
 
 NAME = "Q3 founders"
 ELSEWHERE, OURS = "E0NORTHWND", "E0OUTBOUND"
@@ -48,18 +48,18 @@ async def remote() -> AsyncIterator[Remote]:
 
 
 @pytest.fixture
-async def house(tmp_path: Path, remote: Remote) -> AsyncIterator[House]:
+async def bot(tmp_path: Path, remote: Remote) -> AsyncIterator[BotHarness]:
     """One workspace, whose alert channel is #outreach-alerts."""
-    async with open_house(tmp_path, OUTREACH_BASE_URL=remote.url) as opened:
+    async with open_harness(tmp_path, OUTREACH_BASE_URL=remote.url) as opened:
         await opened.control("manifest", **manifest())
         async with bot_inside(opened, pace=HASTE):
             yield opened
 
 
 @pytest.fixture
-async def agency(tmp_path: Path, remote: Remote, request: pytest.FixtureRequest) -> AsyncIterator[House]:
+async def agency(tmp_path: Path, remote: Remote, request: pytest.FixtureRequest) -> AsyncIterator[BotHarness]:
     """Two workspaces: globex, whose alert channel #sales is shared with Northwind, and acme."""
-    async with open_house(tmp_path) as opened:
+    async with open_harness(tmp_path) as opened:
         for name in ("BASE_URL", "API_KEY", "WEBHOOK_SECRET", "ALERT_CHANNEL"):
             del opened.environ[f"OUTREACH_{name}"]
         roles = getattr(request, "param", "")
@@ -76,9 +76,9 @@ async def agency(tmp_path: Path, remote: Remote, request: pytest.FixtureRequest)
 IN_SALES = pytest.mark.parametrize("agency", [f'[roles]\noutsiders = ["{seed.SALES}"]'], indirect=True)
 
 
-async def click(house: House, message: dict[str, Any], text: str, **more: Any) -> list[dict[str, Any]]:
+async def click(bot: BotHarness, message: dict[str, Any], text: str, **more: Any) -> list[dict[str, Any]]:
     at = {"channel": message["channel"], "ts": message["ts"], "text": text, "wait": 10, **more}
-    return list((await house.control("click", **at))["answers"])
+    return list((await bot.control("click", **at))["answers"])
 
 
 def words(shown: object) -> str:
@@ -88,28 +88,26 @@ def words(shown: object) -> str:
 @pytest.mark.parametrize("stranger", [True, False])
 @pytest.mark.parametrize("enterprise", ["", OURS])
 async def test_an_admin_of_another_enterprise_organization_can_change_nothing(
-    house: House, remote: Remote, enterprise: str, *, stranger: bool
+    bot: BotHarness, remote: Remote, enterprise: str, *, stranger: bool
 ) -> None:
-    await house.control("settings", enterprise_id=enterprise)
-    await house.control(
-        "user", user=seed.EVA.id, enterprise_id=ELSEWHERE, is_admin=True, is_stranger=stranger
-    )
-    (told,) = await house.say(f"pause {NAME}", **EVA)
+    await bot.control("settings", enterprise_id=enterprise)
+    await bot.control("user", user=seed.EVA.id, enterprise_id=ELSEWHERE, is_admin=True, is_stranger=stranger)
+    (told,) = await bot.say(f"pause {NAME}", **EVA)
     assert "another organization" in words(told)
-    (told,) = await house.say("doctor", **EVA)
+    (told,) = await bot.say("doctor", **EVA)
     assert "another organization" in words(told)
     assert remote.patched == []
 
 
 async def test_a_colleague_from_another_workspace_of_the_same_enterprise_is_a_member_and_no_admin(
-    house: House, remote: Remote
+    bot: BotHarness, remote: Remote
 ) -> None:
-    await house.control("settings", enterprise_id=OURS)
-    await house.control("user", user=seed.EVA.id, enterprise_id=OURS, is_stranger=False)
-    (told,) = await house.say(f"pause {NAME}", **EVA)
+    await bot.control("settings", enterprise_id=OURS)
+    await bot.control("user", user=seed.EVA.id, enterprise_id=OURS, is_stranger=False)
+    (told,) = await bot.say(f"pause {NAME}", **EVA)
     assert told["seen_by"] is None
     assert remote.patched == [("sq_0001", "paused")]
-    (told,) = await house.say("doctor", **EVA)
+    (told,) = await bot.say("doctor", **EVA)
     assert "not for you here" in words(told)
 
 
@@ -125,86 +123,86 @@ def test_an_admin_of_another_workspace_is_an_admin_only_if_the_enterprise_made_t
 
 
 async def test_a_bot_that_mentions_ours_can_read_but_not_change_anything(
-    house: House, remote: Remote
+    bot: BotHarness, remote: Remote
 ) -> None:
-    await house.control("user", user=ROBOT, name="robot", is_bot=True)
-    await house.control("members", channel=CHANNEL, invite=ROBOT)
+    await bot.control("user", user=ROBOT, name="robot", is_bot=True)
+    await bot.control("members", channel=CHANNEL, invite=ROBOT)
     said = {"user": ROBOT, "channel": CHANNEL, "wait": 10, "answers": 2}
-    told = await house.control("message", text=f"<@{seed.BOT.id}> pause {NAME}", **said)
+    told = await bot.control("message", text=f"<@{seed.BOT.id}> pause {NAME}", **said)
     assert "Bots can't change anything" in words(told["answers"])
-    told = await house.control("message", text=f"<@{seed.BOT.id}> sequences", **said)
+    told = await bot.control("message", text=f"<@{seed.BOT.id}> sequences", **said)
     assert NAME in words(told["answers"])
     assert remote.patched == []
 
 
 async def test_a_message_posted_by_an_app_in_a_members_name_changes_nothing(
-    house: House, remote: Remote
+    bot: BotHarness, remote: Remote
 ) -> None:
-    told = await mention(house, f"pause {NAME}", user=seed.BEN.id, bot_id="B0WORKFLOW")
+    told = await mention(bot, f"pause {NAME}", user=seed.BEN.id, bot_id="B0WORKFLOW")
     assert "Bots can't change anything" in told
     assert remote.patched == []
 
 
 async def test_a_workflow_that_mentions_the_bot_without_a_user_is_told_why_it_is_refused(
-    house: House, remote: Remote
+    bot: BotHarness, remote: Remote
 ) -> None:
-    told = await mention(house, f"pause {NAME}", bot_id="B0WORKFLOW", subtype="bot_message")
+    told = await mention(bot, f"pause {NAME}", bot_id="B0WORKFLOW", subtype="bot_message")
     assert "A workflow can't run commands" in told
     assert remote.patched == []
 
 
-async def mention(house: House, line: str, **event: str) -> str:
+async def mention(bot: BotHarness, line: str, **event: str) -> str:
     """An app_mention as Slack sends it for what is not typed by a person, and what its thread then says."""
-    ts = (await house.control("message", text="by an app", channel=CHANNEL))["message"]["ts"]
+    ts = (await bot.control("message", text="by an app", channel=CHANNEL))["message"]["ts"]
     told = {"type": "app_mention", "text": f"<@{seed.BOT.id}> {line}", "channel": CHANNEL, "ts": ts}
-    await house.control("event", event={**told, **event})
-    url, which = f"{house.slack.origin}/control/messages", {"channel": CHANNEL, "thread_ts": ts}
+    await bot.control("event", event={**told, **event})
+    url, which = f"{bot.slack.origin}/control/messages", {"channel": CHANNEL, "thread_ts": ts}
 
     async def answered() -> str:
-        async with house.http.get(url, params=which) as answer:
+        async with bot.http.get(url, params=which) as answer:
             found = (await answer.json())["messages"]
         return words(found) if len(found) > 1 else ""
 
     return str(await until(answered))
 
 
-async def test_a_guests_refused_click_leaves_the_undo_for_others(house: House, remote: Remote) -> None:
-    (question,) = await house.say("pause all", user=seed.BEN.id)
-    await click(house, question, "Pause all 2", user=seed.BEN.id)
-    line = await house.said_to_all("2 sequences are paused")
-    (told,) = await click(house, line, "Undo", user=seed.GUS.id)
+async def test_a_guests_refused_click_leaves_the_undo_for_others(bot: BotHarness, remote: Remote) -> None:
+    (question,) = await bot.say("pause all", user=seed.BEN.id)
+    await click(bot, question, "Pause all 2", user=seed.BEN.id)
+    line = await bot.said_to_all("2 sequences are paused")
+    (told,) = await click(bot, line, "Undo", user=seed.GUS.id)
     assert "guests may read" in words(told)
-    await click(house, line, "Undo", user=seed.CLEO.id)
-    await house.said_to_all("2 sequences are active again")
+    await click(bot, line, "Undo", user=seed.CLEO.id)
+    await bot.said_to_all("2 sequences are active again")
     assert {one["status"] for one in remote.sequences.values()} == {"active"}
 
 
 @pytest.mark.usefixtures("asked_anew")
 async def test_somebody_who_became_a_guest_cannot_confirm_and_can_once_a_member_again(
-    house: House, remote: Remote
+    bot: BotHarness, remote: Remote
 ) -> None:
-    (question,) = await house.say("pause all", user=LATER_GUEST)
-    await house.control("user", user=LATER_GUEST, is_restricted=True)
-    (told,) = await click(house, question, "Pause all 2", user=LATER_GUEST)
+    (question,) = await bot.say("pause all", user=LATER_GUEST)
+    await bot.control("user", user=LATER_GUEST, is_restricted=True)
+    (told,) = await click(bot, question, "Pause all 2", user=LATER_GUEST)
     assert "guests may read" in words(told)
     assert remote.patched == []
-    await house.control("user", user=LATER_GUEST, is_restricted=False)
-    await click(house, question, "Pause all 2", user=LATER_GUEST)
-    await house.said_to_all("2 sequences are paused")
+    await bot.control("user", user=LATER_GUEST, is_restricted=False)
+    await click(bot, question, "Pause all 2", user=LATER_GUEST)
+    await bot.said_to_all("2 sequences are paused")
 
 
 @pytest.mark.usefixtures("asked_anew")
 async def test_a_form_sent_by_somebody_who_became_a_guest_changes_nothing(
-    house: House, remote: Remote
+    bot: BotHarness, remote: Remote
 ) -> None:
-    await house.control("shortcut", callback_id="pause_form", user=LATER_GUEST, wait=5)
+    await bot.control("shortcut", callback_id="pause_form", user=LATER_GUEST, wait=5)
     typed = {"user": LATER_GUEST, "view": True, "action_id": "sequence", "value": "Q3"}
-    offered = (await house.control("options", **typed))["options"]
+    offered = (await bot.control("options", **typed))["options"]
     assert NAME in words(offered)
-    await house.control("user", user=LATER_GUEST, is_restricted=True)
-    assert (await house.control("options", **typed))["options"] == []
+    await bot.control("user", user=LATER_GUEST, is_restricted=True)
+    assert (await bot.control("options", **typed))["options"] == []
     values = {"sequence": "sq_0001"}
-    told = await house.control("view/submit", user=LATER_GUEST, values=values, offered=offered, wait=5)
+    told = await bot.control("view/submit", user=LATER_GUEST, values=values, offered=offered, wait=5)
     assert told["errors"] is None or told["errors"] == {}
     assert remote.patched == []
 
@@ -216,12 +214,12 @@ def asked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_an_old_undo_leaves_somebody_elses_later_pause_and_says_whose_it_is(
-    house: House, remote: Remote
+    bot: BotHarness, remote: Remote
 ) -> None:
-    (line,) = await house.say(f"pause {NAME}", user=seed.BEN.id)
-    await house.say(f"resume {NAME}", user=seed.CLEO.id)
-    await house.say(f"pause {NAME} reason legal hold", user=seed.ANN.id)
-    (told,) = await click(house, line, "Undo", user=seed.BEN.id)
+    (line,) = await bot.say(f"pause {NAME}", user=seed.BEN.id)
+    await bot.say(f"resume {NAME}", user=seed.CLEO.id)
+    await bot.say(f"pause {NAME} reason legal hold", user=seed.ANN.id)
+    (told,) = await click(bot, line, "Undo", user=seed.BEN.id)
     assert told["seen_by"] == seed.BEN.id
     assert "Not undone" in told["text"]
     assert "@ann" in words(told)
@@ -230,40 +228,42 @@ async def test_an_old_undo_leaves_somebody_elses_later_pause_and_says_whose_it_i
 
 
 async def test_an_undo_leaves_a_pause_to_which_somebody_has_given_a_reason(
-    house: House, remote: Remote
+    bot: BotHarness, remote: Remote
 ) -> None:
-    (line,) = await house.say(f"pause {NAME}", user=seed.BEN.id)
-    (told,) = await house.say(f"pause {NAME} reason legal hold", user=seed.ANN.id)
+    (line,) = await bot.say(f"pause {NAME}", user=seed.BEN.id)
+    (told,) = await bot.say(f"pause {NAME} reason legal hold", user=seed.ANN.id)
     assert "stays paused" in told["text"]
-    (told,) = await click(house, line, "Undo", user=seed.BEN.id)
+    (told,) = await click(bot, line, "Undo", user=seed.BEN.id)
     assert "Not undone" in told["text"]
     assert remote.sequences["sq_0001"]["status"] == "paused"
 
 
-async def test_an_undo_of_many_leaves_those_that_were_changed_since(house: House, remote: Remote) -> None:
-    (question,) = await house.say("pause all", user=seed.BEN.id)
-    await click(house, question, "Pause all 2", user=seed.BEN.id)
-    line = await house.said_to_all("2 sequences are paused")
-    await house.say(f"pause {NAME} for 2h reason legal hold", user=seed.ANN.id)
-    await click(house, line, "Undo", user=seed.BEN.id)
-    told = await house.said_to_all("1 sequence is active again")
+async def test_an_undo_of_many_leaves_those_that_were_changed_since(bot: BotHarness, remote: Remote) -> None:
+    (question,) = await bot.say("pause all", user=seed.BEN.id)
+    await click(bot, question, "Pause all 2", user=seed.BEN.id)
+    line = await bot.said_to_all("2 sequences are paused")
+    await bot.say(f"pause {NAME} for 2h reason legal hold", user=seed.ANN.id)
+    await click(bot, line, "Undo", user=seed.BEN.id)
+    told = await bot.said_to_all("1 sequence is active again")
     assert "It was changed since and left as is. Last change: @ann" in words(told)
     assert [one["status"] for one in remote.sequences.values()] == ["paused", "active"]
 
 
-async def test_an_undo_that_failed_can_be_tried_again_and_counts_once(house: House, remote: Remote) -> None:
-    (line,) = await house.say(f"pause {NAME}", user=seed.BEN.id)
+async def test_an_undo_that_failed_can_be_tried_again_and_counts_once(
+    bot: BotHarness, remote: Remote
+) -> None:
+    (line,) = await bot.say(f"pause {NAME}", user=seed.BEN.id)
     remote.fails["sq_0001"] = 404
-    await click(house, line, "Undo", user=seed.CLEO.id)
+    await click(bot, line, "Undo", user=seed.CLEO.id)
     remote.fails.clear()
-    await click(house, line, "Undo", user=seed.CLEO.id)
-    await house.said_to_all("is active again")
-    (told,) = await click(house, line, "Undo", user=seed.CLEO.id)
+    await click(bot, line, "Undo", user=seed.CLEO.id)
+    await bot.said_to_all("is active again")
+    (told,) = await click(bot, line, "Undo", user=seed.CLEO.id)
     assert "answered already" in told["text"]
 
 
 @pytest.mark.parametrize("line", READING)
-async def test_people_of_other_organizations_read_nothing_by_default(agency: House, line: str) -> None:
+async def test_people_of_other_organizations_read_nothing_by_default(agency: BotHarness, line: str) -> None:
     (told,) = await agency.say(line, **EVA)
     shown = words(told)
     assert told["seen_by"] == seed.EVA.id
@@ -273,7 +273,7 @@ async def test_people_of_other_organizations_read_nothing_by_default(agency: Hou
 
 @IN_SALES
 async def test_an_admin_opens_a_channels_own_workspace_to_people_of_other_organizations(
-    agency: House, remote: Remote
+    agency: BotHarness, remote: Remote
 ) -> None:
     (told,) = await agency.say("sequences", **EVA)
     assert NAME in words(told)
@@ -299,14 +299,14 @@ async def test_an_admin_opens_a_channels_own_workspace_to_people_of_other_organi
 @IN_SALES
 @pytest.mark.parametrize("line", READING)
 async def test_people_of_other_organizations_read_nothing_in_a_direct_message(
-    agency: House, line: str
+    agency: BotHarness, line: str
 ) -> None:
     (told,) = await agency.say(line, user=seed.EVA.id, channel="dm")
     assert "not open to other organizations" in words(told)
 
 
 @IN_SALES
-async def test_home_and_forms_show_people_of_other_organizations_nothing(agency: House) -> None:
+async def test_home_and_forms_show_people_of_other_organizations_nothing(agency: BotHarness) -> None:
     view = (await agency.control("home/open", user=seed.EVA.id, wait=5))["view"]
     assert "another organization" in words(view)
     assert not any(name in words(view) for name in (NAME, "acme", "globex"))
@@ -318,7 +318,7 @@ async def test_home_and_forms_show_people_of_other_organizations_nothing(agency:
 
 
 @IN_SALES
-async def test_a_person_of_whom_slack_says_nothing_reads_nothing(agency: House) -> None:
+async def test_a_person_of_whom_slack_says_nothing_reads_nothing(agency: BotHarness) -> None:
     await agency.control("faults", method="users.info", kind="error", error="internal_error", times=None)
     (told,) = await agency.say("sequences", user=seed.BEN.id)
     assert "did not say who you are" in words(told)

@@ -12,64 +12,64 @@ from urllib.parse import urlencode
 import pytest
 
 from sandbox.slack.state import seed
-from tests.bot.harness import CHANNEL, House, interested, until
+from tests.bot.harness import CHANNEL, BotHarness, interested, until
 
 
-async def alert(house: House, number: int = 1) -> dict[str, Any]:
+async def alert(bot: BotHarness, number: int = 1) -> dict[str, Any]:
     """Have an interested reply delivered, and return its message."""
-    assert await house.deliver(interested(number)) == 200
-    await house.until_posted(1)
-    return (await house.messages())[0]
+    assert await bot.deliver(interested(number)) == 200
+    await bot.until_posted(1)
+    return (await bot.messages())[0]
 
 
 async def test_a_click_on_claim_repaints_the_card_with_the_name_and_a_late_clicker_is_told(
-    house: House,
+    bot: BotHarness,
 ) -> None:
-    message = await alert(house)
+    message = await alert(bot)
     at = {"channel": CHANNEL, "ts": message["ts"]}
     await asyncio.gather(
-        *(house.control("click", **at, text="Claim", user=user.id) for user in (seed.ANN, seed.BEN))
+        *(bot.control("click", **at, text="Claim", user=user.id) for user in (seed.ANN, seed.BEN))
     )
 
     async def told() -> bool:
-        card, *others = [json.dumps(one) for one in await house.messages()]
+        card, *others = [json.dumps(one) for one in await bot.messages()]
         return "Claimed by @" in card and ["has it since" in one for one in others] == [True]
 
     await until(told)
-    assert "Release" in json.dumps((await house.messages())[0])
-    await house.control("click", **at, text="Release", user=seed.ANN.id)
+    assert "Release" in json.dumps((await bot.messages())[0])
+    await bot.control("click", **at, text="Release", user=seed.ANN.id)
 
     async def free() -> bool:
-        return "Claimed by" not in json.dumps((await house.messages())[0])
+        return "Claimed by" not in json.dumps((await bot.messages())[0])
 
     await until(free)
 
     async def written() -> bool:
-        assert house.bot is not None
-        done = await house.bot.ledger.audit("default")
+        assert bot.running is not None
+        done = await bot.running.ledger.audit("default")
         return [entry.command.split()[0] for entry in done] == ["release", "claim"]
 
     await until(written)
 
 
-async def test_a_guest_and_a_stranger_may_not_claim(house: House) -> None:
-    message = await alert(house)
-    told = await house.control(
+async def test_a_guest_and_a_stranger_may_not_claim(bot: BotHarness) -> None:
+    message = await alert(bot)
+    told = await bot.control(
         "click", channel=CHANNEL, ts=message["ts"], text="Claim", user=seed.GUS.id, wait=5
     )
     assert "You are a guest" in json.dumps(told["answers"])
-    assert "Claimed" not in json.dumps((await house.messages())[0])
+    assert "Claimed" not in json.dumps((await bot.messages())[0])
 
 
-async def test_whoami_tells_the_role_to_the_person_alone(house: House) -> None:
-    answer = (await house.say("whoami", user=seed.BEN.id))[0]
+async def test_whoami_tells_the_role_to_the_person_alone(bot: BotHarness) -> None:
+    answer = (await bot.say("whoami", user=seed.BEN.id))[0]
     assert "ben" in answer["text"]
     assert "operator" in answer["text"]
     assert answer["seen_by"] == seed.BEN.id
 
 
-async def test_an_unknown_command_is_quoted_with_the_nearest(house: House) -> None:
-    answer = json.dumps((await house.say("puase x"))[0], ensure_ascii=False)
+async def test_an_unknown_command_is_quoted_with_the_nearest(bot: BotHarness) -> None:
+    answer = json.dumps((await bot.say("puase x"))[0], ensure_ascii=False)
     assert "“puase”" in answer
     assert "pause" in answer
 
@@ -87,30 +87,30 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("change", HOSTILE, ids=str)
-async def test_a_malformed_slack_request_is_401(house: House, change: dict[str, str]) -> None:
+async def test_a_malformed_slack_request_is_401(bot: BotHarness, change: dict[str, str]) -> None:
     body = urlencode({"command": "/outreach", "text": "whoami"}).encode()
-    headers = {**signed(house, body), **change}
-    async with house.http.post(f"{house.url}/slack/events", data=body, headers=headers) as answer:
+    headers = {**signed(bot, body), **change}
+    async with bot.http.post(f"{bot.url}/slack/events", data=body, headers=headers) as answer:
         assert answer.status == 401
 
 
-async def test_a_slack_body_that_is_no_text_is_400_and_a_huge_one_413(house: House) -> None:
+async def test_a_slack_body_that_is_no_text_is_400_and_a_huge_one_413(bot: BotHarness) -> None:
     for body, status in ((b"\xff\xfe", 400), (b"x" * (1024 * 1024 + 1), 413)):
-        async with house.http.post(
-            f"{house.url}/slack/events", data=io.BytesIO(body), headers=signed(house, b"")
+        async with bot.http.post(
+            f"{bot.url}/slack/events", data=io.BytesIO(body), headers=signed(bot, b"")
         ) as answer:
             assert answer.status == status
 
 
 @pytest.mark.parametrize("body", [b"", b"payload=%7B", b"payload=[]", b"{}", b"[]", b"text=x"], ids=repr)
-async def test_a_signed_body_of_odd_shape_is_no_server_error(house: House, body: bytes) -> None:
-    async with house.http.post(f"{house.url}/slack/events", data=body, headers=signed(house, body)) as answer:
+async def test_a_signed_body_of_odd_shape_is_no_server_error(bot: BotHarness, body: bytes) -> None:
+    async with bot.http.post(f"{bot.url}/slack/events", data=body, headers=signed(bot, body)) as answer:
         assert answer.status < 500
 
 
-def signed(house: House, body: bytes) -> dict[str, str]:
+def signed(bot: BotHarness, body: bytes) -> dict[str, str]:
     at = str(int(time.time()))
-    secret = house.slack.credentials.signing_secret.encode()
+    secret = bot.slack.credentials.signing_secret.encode()
     digest = hmac.new(secret, f"v0:{at}:".encode() + body, hashlib.sha256).hexdigest()
     return {
         "X-Slack-Request-Timestamp": at,
@@ -119,17 +119,17 @@ def signed(house: House, body: bytes) -> dict[str, str]:
     }
 
 
-async def test_health_readiness_and_metrics_tell_how_things_stand(house: House) -> None:
-    await alert(house)
-    assert (await house.get("/healthz"))[0] == 200
-    status, told = await house.get("/readyz")
+async def test_health_readiness_and_metrics_tell_how_things_stand(bot: BotHarness) -> None:
+    await alert(bot)
+    assert (await bot.get("/healthz"))[0] == 200
+    status, told = await bot.get("/readyz")
     assert status == 200
     assert json.loads(told)["database"] == "ok"
-    metrics = (await house.get("/metrics"))[1]
+    metrics = (await bot.get("/metrics"))[1]
     assert 'outreach_posted_total{kind="alert"}' in metrics
     assert "outreach_delivery_to_post_seconds_bucket" in metrics
 
 
-async def test_slack_is_told_that_the_address_is_ours_when_it_asks(house: House) -> None:
-    told = await house.control("request_url", url=f"{house.url}/slack/events", verify=True)
-    assert told["request_url"] == f"{house.url}/slack/events"
+async def test_slack_is_told_that_the_address_is_ours_when_it_asks(bot: BotHarness) -> None:
+    told = await bot.control("request_url", url=f"{bot.url}/slack/events", verify=True)
+    assert told["request_url"] == f"{bot.url}/slack/events"

@@ -2,14 +2,14 @@ from __future__ import annotations
 
 from bot.store.alerts import confirmations
 from bot.store.alerts.confirmations import Answered, Question, Verdict
-from tests.bot.harness import House
+from tests.bot.harness import BotHarness
 
 QUESTION = Question(line="remove ld_1 --yes", person="U1ANN", workspace="default")
 
 
-async def test_a_question_is_answered_by_who_was_asked_once_and_in_time(house: House) -> None:
-    assert house.bot is not None
-    store = house.bot.ledger.store
+async def test_a_question_is_answered_by_who_was_asked_once_and_in_time(bot: BotHarness) -> None:
+    assert bot.running is not None
+    store = bot.running.ledger.store
 
     async def asked(question: Question = QUESTION) -> str:
         return await store.write(lambda c: confirmations.ask(c, question, now=1000.0, seconds=600))
