@@ -1,4 +1,4 @@
-"""Composition: settings become ledger, clients, Slack and clock, and one HTTP application before them all.
+"""Composition: settings become store, clients, Slack and clock, and one HTTP application before them all.
 
 The order of closing is the reverse of opening: no new requests, then the answers under way, then the messages
 under way, then what the intake has taken is committed. Slack and the service may be down at any time, at the
@@ -52,7 +52,7 @@ from bot.slack.directory import UserDirectory
 from bot.slack.messages import MessageSender
 from bot.slack.socket_mode import SocketMode, SocketTimeouts
 from bot.slack.web_api import WebApi, open_web_api
-from bot.store import LeaseTimings, Ledger, open_ledger
+from bot.store import LeaseTimings, Store, open_store
 from bot.store.db.lock import sole_owner
 from bot.telemetry import logs
 from shared.settings import Settings
@@ -74,7 +74,7 @@ class Bot:
     """The running parts, for the server and for tests."""
 
     web: AsgiApp
-    ledger: Ledger
+    store: Store
     signals: DeliverySignals
     worker: DeliveryWorker
     listeners: Listeners
@@ -88,28 +88,28 @@ async def open_bot(
 ) -> AsyncIterator[Bot]:
     """Everything but the server, running; closed in order at the end. Raises `RecordsUnavailable`."""
     async with AsyncExitStack() as stack:
-        ledger = await stack.enter_async_context(open_ledger(settings.database, pace=pace))
+        store = await stack.enter_async_context(open_store(settings.database, timings=pace))
         if stack.enter_context(sole_owner(settings.database)):
-            await ledger.inherit()
-        contexts = await stack.enter_async_context(open_contexts(settings, ledger))
+            await store.leases.take_over()
+        contexts = await stack.enter_async_context(open_contexts(settings, store))
         slack = await stack.enter_async_context(_open_slack(settings))
         histories = await stack.enter_async_context(register.open_histories(contexts))
         signals, account_changed = DeliverySignals(), Wakeup()
-        intake = DeliveryIntake(ledger, stored=signals.stored)
-        messages = MessageSender(slack, timeout=ledger.pace.patience)
-        draw = partial(draw_posts, ledger, several=len(settings.workspaces) > 1)
-        repainter = Repainter(ledger, messages, draw=draw, wakeup=signals.repaints)
+        intake = DeliveryIntake(store, stored=signals.stored)
+        messages = MessageSender(slack, timeout=store.leases.timings.patience)
+        draw = partial(draw_posts, store, several=len(settings.workspaces) > 1)
+        repainter = Repainter(store, messages, draw=draw, wakeup=signals.repaints)
         worker = DeliveryWorker(
-            ledger,
+            store,
             messages,
             signals=signals,
             draw=draw,
-            routes=lambda: _routes(settings, ledger),
+            routes=lambda: _routes(settings, store),
             stored_count=lambda: intake.count,
             report=ChannelHealth(settings),
         )
         refresher = CardRefresher(
-            ledger,
+            store,
             contexts,
             yesterday=register.Yesterday(histories),
             soon=account_changed,
@@ -127,10 +127,10 @@ async def open_bot(
             account_changed=account_changed.set,
         )
         listeners.register(bolt)
-        readiness = ReadinessProbe(ledger, contexts, slack, worker, socket_mode)
+        readiness = ReadinessProbe(store, contexts, slack, worker, socket_mode)
         web = AsgiApp(
             receiver=WebhookReceiver(
-                intake, secrets=WebhookSecrets(settings, now=time.monotonic), now=ledger.store.clock
+                intake, secrets=WebhookSecrets(settings, now=time.monotonic), now=store.database.clock
             ),
             slack=_slack_guard(settings, bolt),
             default_workspace=settings.default_workspace,
@@ -138,7 +138,7 @@ async def open_bot(
             update_gauges=readiness.update_gauges,
         )
         scheduler = JobScheduler()
-        register.add_jobs(scheduler, ledger, contexts, charts, histories=histories, signals=signals)
+        register.add_jobs(scheduler, store, contexts, charts, histories=histories, signals=signals)
         scheduler.every(PROBE_SECONDS, readiness.probe, name="readiness", at_once=True)
         await stack.enter_async_context(_running(intake.run(), name="intake"))
         await stack.enter_async_context(_running(repainter.run(), name="repainter"))
@@ -150,7 +150,7 @@ async def open_bot(
         stack.push_async_callback(scheduler.aclose)
         yield Bot(
             web=web,
-            ledger=ledger,
+            store=store,
             signals=signals,
             worker=worker,
             listeners=listeners,
@@ -192,11 +192,11 @@ def _listeners(
     return Listeners(dispatcher, directory, modals, slack)
 
 
-async def _routes(settings: Settings, ledger: Ledger) -> Routes:
+async def _routes(settings: Settings, store: Store) -> Routes:
     names = list(settings.workspaces)
     return Routes(
         alert_channels={name: settings.workspaces[name].alert_channel for name in names},
-        subscriptions={name: await ledger.subscriptions(name, "") for name in names},
+        subscriptions={name: await store.records.subscriptions(name, "") for name in names},
         routing=settings.routes,
     )
 

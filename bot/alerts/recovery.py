@@ -12,7 +12,7 @@ from typing import Any
 from bot.alerts import rendering
 from bot.alerts.paused_domain import SENDING, inboxes_summary
 from bot.store.alerts.subjects import AlertSubject
-from bot.store.queue.deliveries import PlannedPost
+from bot.store.queue.outbox import PlannedPost
 from shared.api.models import Inbox
 from shared.commands.arguments import clip
 from shared.domain.card import Card, Tone

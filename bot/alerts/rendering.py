@@ -1,4 +1,4 @@
-"""From posts as the ledger holds them to messages as Slack takes them. Pure."""
+"""From posts as the store holds them to messages as Slack takes them. Pure."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def picture_of(note: str) -> Block | None:
 
 
 def write_note(card: Card, *, picture: Block | None = None) -> str:
-    """A Card of the bot's own, for the ledger."""
+    """A Card of the bot's own, for the store."""
     table = card.table and {
         "columns": [[column.title, column.numeric, column.bar] for column in card.table.columns],
         "rows": [[row.tone, *row.cells] for row in card.table.rows],

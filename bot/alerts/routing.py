@@ -1,4 +1,4 @@
-"""From a pending delivery to the messages it causes. Pure: what the ledger calls within its transaction."""
+"""From a pending delivery to the messages it causes. Pure: what the store calls within its transaction."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from bot.alerts import kinds, model
 from bot.store.alerts.subjects import NAME
-from bot.store.queue.deliveries import Decision, PendingDelivery, PlannedPost
+from bot.store.queue.deliveries import Decision, PendingDelivery
+from bot.store.queue.outbox import PlannedPost
 from shared.api.events import Event, read_event
 from shared.domain.alert_settings import Routing, Rule
 from shared.domain.records import Subscription

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, time, timedelta, tzinfo
 from bot.alerts.wording import about
 from bot.slack import permissions
 from bot.slack.permissions import Person
-from bot.store import Ledger
+from bot.store import Store
 from bot.store.alerts.claims import ClaimState
 from shared.api.events import Event, read_event
 from shared.commands import Role
@@ -38,15 +38,15 @@ class ActionResult:
 class AlertActions:
     """`perform` one of the lines for a person; `zone` is where mornings begin."""
 
-    def __init__(self, ledger: Ledger, *, changed: Callable[[], None], zone: tzinfo = UTC) -> None:
-        self._ledger, self._changed, self._zone = ledger, changed, zone
+    def __init__(self, store: Store, *, changed: Callable[[], None], zone: tzinfo = UTC) -> None:
+        self._store, self._changed, self._zone = store, changed, zone
 
     async def perform(self, verb: str, rest: str, person: Person, actor: Actor) -> ActionResult:
         """What it came to, for this person alone."""
         if permissions.role_of(person) is Role.READER:
             return ActionResult(card=permissions.refusal(person, f"“{verb}”"))
         alert, _, when = rest.partition(" ")
-        now, zone = datetime.fromtimestamp(self._ledger.store.clock(), UTC), self._zone_of(person)
+        now, zone = datetime.fromtimestamp(self._store.database.clock(), UTC), self._zone_of(person)
         if verb == "snooze" and not when:
             return ActionResult(card=snooze_choices(alert, now=now, zone=zone))
         until = snoozed_until(when, now=now, zone=zone) if verb == "snooze" else now
@@ -66,23 +66,23 @@ class AlertActions:
     async def _change(self, verb: str, alert: str, actor: Actor, *, until: datetime) -> ClaimState | None:
         match verb:
             case "claim":
-                return await self._ledger.claim_alert(alert, actor)
+                return await self._store.alerts.claim(alert, actor)
             case "release":
-                return await self._ledger.release_alert(alert)
+                return await self._store.alerts.release(alert)
             case "snooze":
-                return await self._ledger.snooze_alert(alert, actor, until=until.timestamp())
+                return await self._store.alerts.snooze(alert, actor, until=until.timestamp())
             case "wake":
-                return await self._ledger.wake_alert(alert)
+                return await self._store.alerts.wake(alert)
             case "handled":
-                return await self._ledger.handle_alert(alert, actor)
-        return await self._ledger.reopen_alert(alert)
+                return await self._store.alerts.handle(alert, actor)
+        return await self._store.alerts.reopen(alert)
 
     async def _record(self, line: str, claim: ClaimState, actor: Actor) -> None:
         self._changed()
         entry = AuditEntry(
             at=datetime.now(UTC), actor=actor, workspace=claim.workspace, command=line, result=lead_of(claim)
         )
-        await self._ledger.record(entry)
+        await self._store.records.record(entry)
 
 
 _GONE = Card(

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from bot.slack.permissions import Person
-from bot.store import Ledger
+from bot.store import Store
 from bot.store.alerts.confirmations import Question
-from bot.store.interaction_store import Interaction
 from shared.api.errors import OutreachError
 from shared.api.http.rate_limit import Priority
 from shared.api.models import Sequence
@@ -57,8 +56,8 @@ def scope(invocation: Invocation) -> str:
 class BulkPause:
     """`ask` before, `carry_out` after; the answer in between is somebody else's business."""
 
-    def __init__(self, ledger: Ledger, interaction: Interaction) -> None:
-        self._ledger, self._interaction = ledger, interaction
+    def __init__(self, store: Store) -> None:
+        self._store = store
 
     async def ask(self, invocation: Invocation, person: Person, *, context: CommandContext) -> Card | None:
         """What would be touched, and the buttons that do it; None: a sequence bears that very name."""
@@ -80,7 +79,7 @@ class BulkPause:
     ) -> Card:
         domain = scope(invocation).removeprefix(DOMAIN)
         since = (context.now() - LOOK_BACK).timestamp()
-        _, names = await self._ledger.told_of(context.workspace.name, domain, since=since)
+        _, names = await self._store.subjects.domain_events(context.workspace.name, domain, since=since)
         seen = {name.casefold() for name in names}
         named = [change for change in able if change.label.casefold() in seen]
         offers = [("these", named)] if named else []
@@ -100,7 +99,7 @@ class BulkPause:
         verb = invocation.command.name
         buttons = []
         for word, touched in offers:
-            nonce = await self._interaction.ask(
+            nonce = await self._store.confirmations.ask(
                 Question(
                     line=render(invocation),
                     person=person.id,
@@ -199,7 +198,7 @@ class BulkPause:
             return ()
         back = Invocation(command=COMMANDS[_BACK[verb]], values=_everything(_BACK[verb]))
         names = tuple(change.id for change in tally.changed)
-        nonce = await self._interaction.ask_undo(
+        nonce = await self._store.confirmations.ask_undo(
             render(back),
             names,
             workspace=context.workspace.name,

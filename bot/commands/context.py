@@ -1,4 +1,4 @@
-"""Command contexts: the workspace's client, the ledger, the clock, for whoever gives the command."""
+"""Command contexts: the workspace's client, the store, the clock, for whoever gives the command."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from bot.store import Ledger
+from bot.store import Store
 from shared.api.client import OutreachClient
 from shared.commands import Role
 from shared.domain.records import Actor
@@ -20,7 +20,7 @@ class CommandContexts:
     """One client per workspace, kept open while the bot runs."""
 
     settings: Settings
-    ledger: Ledger
+    store: Store
     clients: Mapping[str, OutreachClient]
 
     def at(self, workspace: Workspace, actor: Actor, *, role: Role = Role.ADMIN) -> CommandContext:
@@ -30,7 +30,7 @@ class CommandContexts:
             client=self.clients[workspace.name],
             actor=actor,
             role=role,
-            records=self.ledger,
+            records=self.store.records,
             settings=self.settings,
             now=lambda: datetime.now(UTC),
         )
@@ -45,11 +45,11 @@ class CommandContexts:
 
 
 @asynccontextmanager
-async def open_contexts(settings: Settings, ledger: Ledger) -> AsyncIterator[CommandContexts]:
+async def open_contexts(settings: Settings, store: Store) -> AsyncIterator[CommandContexts]:
     """Open every workspace's client; nothing is asked of the service yet."""
     async with AsyncExitStack() as stack:
         clients = {
             name: await stack.enter_async_context(open_client(settings, workspace))
             for name, workspace in settings.workspaces.items()
         }
-        yield CommandContexts(settings=settings, ledger=ledger, clients=clients)
+        yield CommandContexts(settings=settings, store=store, clients=clients)

@@ -23,7 +23,6 @@ from bot.slack.chart_uploads import ChartUploads
 from bot.slack.directory import UserDirectory
 from bot.slack.permissions import Person, Reach
 from bot.store.alerts.confirmations import Answered, Question, Verdict
-from bot.store.interaction_store import Interaction
 from shared import commands, operations
 from shared.commands import COMMANDS, CONFIRMED, Command, Invocation, Role, UsageError
 from shared.commands.arguments import clip
@@ -81,10 +80,10 @@ class CommandDispatcher:
         self._contexts, self._directory, self._account_changed = contexts, directory, account_changed
         self._charts, self._bot_commands = charts, bot_commands
         self._rules = contexts.settings.roles
-        self._interaction = Interaction(contexts.ledger.store)
-        self._bulk = BulkPause(contexts.ledger, self._interaction)
+        self._store = contexts.store
+        self._bulk = BulkPause(contexts.store)
         self._alert_actions = AlertActions(
-            contexts.ledger, changed=alert_changed, zone=find_zone(contexts.settings.routes.zone) or UTC
+            contexts.store, changed=alert_changed, zone=find_zone(contexts.settings.routes.zone) or UTC
         )
 
     async def perform(self, line: str, person: Person, *, channel: str) -> Answer:
@@ -187,7 +186,7 @@ class CommandDispatcher:
         if button.label != UNDO or button.command.startswith("undo "):
             return button
         back = commands.parse(button.command)
-        nonce = await self._interaction.ask_undo(
+        nonce = await self._store.confirmations.ask_undo(
             button.command, back.values["target"],
             workspace=context.workspace.name, person=context.actor.id, seconds=UNDO_SECONDS,
         )  # fmt: skip
@@ -214,7 +213,7 @@ class CommandDispatcher:
     ) -> Card:
         """A question whose yes is bound to who was asked, and ends."""
         question = Question(line=line, person=person.id, workspace=context.workspace.name)
-        nonce = await self._interaction.ask(question, seconds=CONFIRM_SECONDS)
+        nonce = await self._store.confirmations.ask(question, seconds=CONFIRM_SECONDS)
         buttons = tuple(
             replace(b, command=f"yes {nonce}", tone=Tone.BAD) if CONFIRMED in b.command.split() else b
             for b in card.buttons
@@ -225,7 +224,7 @@ class CommandDispatcher:
 
     async def _confirm(self, nonce: str, person: Person, *, channel: str) -> Answer:
         """A yes or an undo: the person's role is checked anew, before the answer is used up; it counts once."""
-        on_card = await self._interaction.look(nonce, person.id)
+        on_card = await self._store.confirmations.look(nonce, person.id)
         if on_card.question is None or on_card.verdict is not Verdict.OPEN:
             return _not_confirmed(on_card)
         invocation = commands.parse(on_card.question.line)
@@ -233,14 +232,14 @@ class CommandDispatcher:
             asked = replace(invocation, workspace=on_card.question.workspace, line=on_card.question.line)
             return await self._refuse(asked, person, channel=channel)
         context = self._context(on_card.question.workspace, person, channel=channel)
-        counted = await self._interaction.answer(nonce, person.id)
+        counted = await self._store.confirmations.answer(nonce, person.id)
         if counted.question is None or counted.verdict is not Verdict.TAKEN:
             return _not_confirmed(counted)
         try:
             return await self._carry_out(counted, invocation, person, context=context)
         except Exception:
             if counted.question.since:
-                await self._interaction.give_back(nonce)  # an Undo that failed can be tried again
+                await self._store.confirmations.give_back(nonce)  # an Undo that failed can be tried again
             raise
 
     async def _carry_out(
@@ -280,7 +279,7 @@ class CommandDispatcher:
             command=invocation.line,
             result="refused: role",
         )
-        await self._contexts.ledger.record(entry)
+        await self._contexts.store.records.record(entry)
 
 
 def settles(line: str) -> bool:

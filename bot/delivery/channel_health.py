@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bot.alerts import rendering
-from bot.store.queue.deliveries import PlannedPost
 from bot.store.queue.leases import ChannelLease
+from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.outcomes import ChannelRefused, Outcome, Settled
 from shared.domain.card import Card, Tone
 from shared.settings import Settings

@@ -11,7 +11,7 @@ from bot.alerts import rendering
 from bot.blockkit.card_blocks import Message
 from bot.runtime.wakeup import Wakeup
 from bot.slack.messages import MessageSender
-from bot.store import Ledger
+from bot.store import Store
 from bot.store.queue.outcomes import NotSent, Outcome, Sent
 from bot.store.queue.posts import Post
 from bot.store.queue.repaints import StormTally
@@ -33,19 +33,19 @@ log = structlog.get_logger("repainter")
 Draw = Callable[[Sequence[Post]], Awaitable[Message]]
 
 
-async def draw(ledger: Ledger, posts: Sequence[Post], *, several: bool) -> Message:
+async def draw(store: Store, posts: Sequence[Post], *, several: bool) -> Message:
     """The message of posts as they stand; `several`: workspaces are named. Raises `RecordsUnavailable`."""
     tally: StormTally | None = None
     if posts[0].kind == "storm":
-        tally = await ledger.storm_tally(posts[0])
+        tally = await store.repaints.storm_tally(posts[0])
     return rendering.message(posts, several=several, tally=tally)
 
 
 class Repainter:
     """`run` until cancelled; `wakeup` is set when something may be due."""
 
-    def __init__(self, ledger: Ledger, messages: MessageSender, *, draw: Draw, wakeup: Wakeup) -> None:
-        self._ledger, self._messages, self._draw, self._wakeup = ledger, messages, draw, wakeup
+    def __init__(self, store: Store, messages: MessageSender, *, draw: Draw, wakeup: Wakeup) -> None:
+        self._store, self._messages, self._draw, self._wakeup = store, messages, draw, wakeup
 
     async def run(self) -> None:
         """Repaint what is due; beside the worker, so that no alert waits for a repaint."""
@@ -58,9 +58,9 @@ class Repainter:
             await self._wakeup.wait(min(POLL, pause))
 
     async def _round(self) -> float:
-        messages = await self._ledger.claim_repaints(limit=MAX_REPAINTS)
+        messages = await self._store.repaints.claim(limit=MAX_REPAINTS)
         await asyncio.gather(*(self._repaint_post(message) for message in messages))
-        return POLL if (due := await self._ledger.next_repaint_in()) is None else due
+        return POLL if (due := await self._store.repaints.next_in()) is None else due
 
     async def _repaint_post(self, message: Sequence[Post]) -> None:
         try:
@@ -71,10 +71,10 @@ class Repainter:
             log.exception("not drawn", alerts=[post.alert_id for post in message])
             outcome = NotSent(after=RENDER_PAUSE)
         if isinstance(outcome, Sent):
-            await self._ledger.painted(message)
+            await self._store.repaints.done(message)
         else:
             seconds = outcome.after if isinstance(outcome, NotSent) else PAUSE
-            await self._ledger.postpone_repaint(message, seconds=seconds)
+            await self._store.repaints.postpone(message, seconds=seconds)
 
     async def _repaint(self, message: Sequence[Post]) -> Outcome:
         return await self._messages.repaint(

@@ -1,4 +1,4 @@
-"""Carry what the ledger holds to Slack: route deliveries, post what is due, look for what may be there.
+"""Carry what the store holds to Slack: route deliveries, post what is due, look for what may be there.
 
 One loop claims, and one task per leased channel posts; whatever dies in between, the
 rows tell the next process where to go on.
@@ -18,11 +18,10 @@ from bot.alerts.routing import Routes
 from bot.delivery.repainter import Draw
 from bot.runtime.wakeup import DeliverySignals
 from bot.slack.messages import MessageSender
-from bot.store import Ledger
-from bot.store.ledger import Report
+from bot.store import Store
 from bot.store.queue.deliveries import Decide, Decision, PendingDelivery
 from bot.store.queue.leases import ChannelLease
-from bot.store.queue.outcomes import ChannelRefused, NotSent, Outcome, Sent, Unknown, Unpostable
+from bot.store.queue.outcomes import ChannelRefused, NotSent, Outcome, Report, Sent, Unknown, Unpostable
 from bot.telemetry import metrics
 from shared.domain.records import RecordsUnavailable
 
@@ -47,7 +46,7 @@ class DeliveryWorker:
 
     def __init__(
         self,
-        ledger: Ledger,
+        store: Store,
         messages: MessageSender,
         *,
         signals: DeliverySignals,
@@ -56,7 +55,7 @@ class DeliveryWorker:
         stored_count: Callable[[], int],
         report: Report,
     ) -> None:
-        self._ledger, self._messages, self._routes, self._report = ledger, messages, routes, report
+        self._store, self._messages, self._routes, self._report = store, messages, routes, report
         self._signals, self._draw, self._stored_count = signals, draw, stored_count
         self._stopping = False
         self._counted = 0, time.monotonic()
@@ -110,7 +109,7 @@ class DeliveryWorker:
         if self._signals.unrouted:
             self._signals.unrouted = False
             routes = await self._routes()
-            routed = await self._ledger.route(isolated(routes.decide), limit=ROUTED_AT_ONCE)
+            routed = await self._store.deliveries.route(isolated(routes.decide), limit=ROUTED_AT_ONCE)
             for pending, decision in routed:
                 _count_delivery(pending, decision)
             if routed:
@@ -122,8 +121,8 @@ class DeliveryWorker:
         free = MAX_LEASES - len(self._posting)
         if free <= 0:
             return POLL
-        deadline = time.monotonic() + self._ledger.pace.patience
-        claimed = await self._ledger.claim_turns(limit=free, besides=tuple(self._posting))
+        deadline = time.monotonic() + self._store.leases.timings.patience
+        claimed = await self._store.leases.claim(limit=free, besides=tuple(self._posting))
         for lease in claimed.turns:
             task = asyncio.create_task(self._serve(lease, deadline=deadline), name=f"post-{lease.channel}")
             self._posting[lease.channel] = task
@@ -139,7 +138,7 @@ class DeliveryWorker:
     async def _serve(self, lease: ChannelLease, *, deadline: float) -> None:
         outcome = await (self._find_post(lease) if lease.lookup else self._post(lease, deadline=deadline))
         try:
-            await self._ledger.settle(lease, outcome, report=self._report)
+            await self._store.outcomes.settle(lease, outcome, report=self._report)
         except RecordsUnavailable as error:
             log.warning("outcome not recorded", channel=lease.channel, error=str(error))
             return

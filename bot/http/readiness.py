@@ -10,7 +10,7 @@ from bot.commands.context import CommandContexts
 from bot.delivery.worker import DeliveryWorker
 from bot.slack.socket_mode import SocketMode
 from bot.slack.web_api import SlackError, WebApi
-from bot.store import Ledger
+from bot.store import Store
 from bot.telemetry import metrics
 from shared.api.errors import OutreachError
 from shared.domain.records import RecordsUnavailable
@@ -26,13 +26,13 @@ class ReadinessProbe:
 
     def __init__(
         self,
-        ledger: Ledger,
+        store: Store,
         contexts: CommandContexts,
         slack: WebApi,
         worker: DeliveryWorker,
         socket_mode: SocketMode | None = None,
     ) -> None:
-        self._ledger, self._contexts, self._web_api, self._worker = ledger, contexts, slack, worker
+        self._store, self._contexts, self._web_api, self._worker = store, contexts, slack, worker
         self._socket_mode = socket_mode
         self._slack = "not asked yet"
         self._api = dict.fromkeys(contexts.clients, "not asked yet")
@@ -62,8 +62,8 @@ class ReadinessProbe:
         unrouted: float | None = None
         try:
             async with asyncio.timeout(CHECK_TIMEOUT):
-                await self._ledger.check()
-                unrouted = await self._ledger.oldest_unrouted_age()
+                await self._store.arrivals.check()
+                unrouted = await self._store.deliveries.oldest_unrouted_age()
             database = "ok"
         except (RecordsUnavailable, TimeoutError) as error:
             database = str(error) or "does not answer"
@@ -82,7 +82,7 @@ class ReadinessProbe:
         """Channels that take nothing, and what Slack says of each."""
         try:
             async with asyncio.timeout(CHECK_TIMEOUT):
-                return await self._ledger.broken_channels()
+                return await self._store.leases.broken()
         except (RecordsUnavailable, TimeoutError):
             return {}
 
@@ -92,7 +92,7 @@ class ReadinessProbe:
             metrics.API_REQUESTS.labels(name).set(client.counts.requests)
             metrics.API_THROTTLED.labels(name).set(client.counts.throttled)
             try:
-                summary = await asyncio.wait_for(self._ledger.summary(name), CHECK_TIMEOUT)
+                summary = await asyncio.wait_for(self._store.records.summary(name), CHECK_TIMEOUT)
             except (RecordsUnavailable, TimeoutError):
                 continue
             for state, count in (
@@ -103,5 +103,5 @@ class ReadinessProbe:
             ):
                 metrics.ALERTS.labels(name, state).set(count)
             oldest = summary.oldest_waiting_at
-            age = 0.0 if oldest is None else max(0.0, self._ledger.store.clock() - oldest.timestamp())
+            age = 0.0 if oldest is None else max(0.0, self._store.database.clock() - oldest.timestamp())
             metrics.OLDEST.labels(name).set(age)

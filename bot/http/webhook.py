@@ -17,8 +17,8 @@ from typing import Any
 import structlog
 
 from bot.http.webhook_secrets import WebhookSecrets
-from bot.store import Ledger
-from bot.store.queue.deliveries import Arrival
+from bot.store import Store
+from bot.store.queue.insert import Arrival
 from bot.telemetry import metrics
 from shared.api.events import SIGNATURE_HEADER, signature_matches
 from shared.domain.records import RecordsUnavailable
@@ -30,7 +30,7 @@ QUIET_ROUNDS = 4
 """Rounds of the event loop without a newcomer after which a group is whole."""
 RETRY_AFTER = 5
 ANSWERED_WITHIN = 1.0
-"""Seconds after which the ledger learns at the latest that a group was told 200."""
+"""Seconds after which the store learns at the latest that a group was told 200."""
 
 HEADER = SIGNATURE_HEADER.lower().encode()
 Scope = Mapping[str, Any]
@@ -61,18 +61,16 @@ class CommitGroup:
 
 
 class DeliveryIntake:
-    """The queue before the ledger; `run` owns the commits."""
+    """The queue before the store; `run` owns the commits."""
 
-    def __init__(self, ledger: Ledger, *, stored: Callable[[], None]) -> None:
-        self._ledger = ledger
+    def __init__(self, store: Store, *, stored: Callable[[], None]) -> None:
+        self._store = store
         self._stored = stored
         """Called after each commit."""
         self.count = 0
         """Deliveries stored since the start."""
         self._waiting: deque[tuple[Arrival, asyncio.Future[CommitGroup]]] = deque()
-        self._numbers = count(
-            randbits(62)
-        )  # one after the other, so that the ledger writes them in one place
+        self._numbers = count(randbits(62))  # one after the other, so that the store writes them in one place
         self._answered: list[int] = []
         self._newly_answered: list[int] = []
         self._arrived = asyncio.Event()
@@ -89,7 +87,7 @@ class DeliveryIntake:
         return await future
 
     def answered(self, group: CommitGroup) -> None:
-        """One of the group was told 200; when all were, the ledger is to know."""
+        """One of the group was told 200; when all were, the store is to know."""
         group.unanswered -= 1
         if group.unanswered == 0:
             if not self._answered:
@@ -97,7 +95,7 @@ class DeliveryIntake:
             self._answered.append(group.number)
 
     def _note_answered(self) -> None:
-        """With the next commit the ledger learns of all that were answered meanwhile."""
+        """With the next commit the store learns of all that were answered meanwhile."""
         self._newly_answered, self._answered = [*self._newly_answered, *self._answered], []
         self._arrived.set()
 
@@ -132,7 +130,7 @@ class DeliveryIntake:
             return
         group = CommitGroup(number=next(self._numbers), unanswered=len(taken))
         try:
-            await self._ledger.store_batch([a for a, _ in taken], number=group.number, answered=answered)
+            await self._store.arrivals.append([a for a, _ in taken], number=group.number, answered=answered)
         except RecordsUnavailable as error:
             _settle(taken, error)
             log.warning("not stored", deliveries=len(taken), error=str(error))

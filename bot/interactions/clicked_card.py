@@ -7,7 +7,7 @@ from typing import Any
 
 from bot.blockkit import card_blocks
 from bot.blockkit.card_blocks import Message
-from bot.store.interaction_store import Interaction
+from bot.store import Store
 from shared.domain.records import RecordsUnavailable
 
 
@@ -20,11 +20,11 @@ class ClickedCard:
         *,
         channel: str,
         name: str,
-        interaction: Interaction,
+        store: Store,
         changed: Callable[[], None],
     ) -> None:
         self._message_key, self._name = (channel, str(message.get("ts") or "")), name
-        self._interaction, self._changed = interaction, changed
+        self._store, self._changed = store, changed
         blocks = [block for block in message.get("blocks") or () if block.get("block_id") != card_blocks.NOTE]
         self._original = Message(
             text=str(message.get("text") or ""), blocks=blocks
@@ -35,16 +35,16 @@ class ClickedCard:
         return card_blocks.with_note(self._original, f"⏳ Working on it for @{self._name} …")
 
     async def is_stored(self) -> bool:
-        """Whether the ledger has it, so that the courier paints it."""
+        """Whether the store has it, so that the courier paints it."""
         try:
-            return await self._interaction.keeps(*self._message_key)
+            return await self._store.repaints.covers(*self._message_key)
         except RecordsUnavailable:
             return False
 
     async def restore(self) -> Message | None:
         """Have the courier paint it; the message as it was where nobody else does."""
         try:
-            stored = await self._interaction.paint_again(*self._message_key)
+            stored = await self._store.repaints.request(*self._message_key)
         except RecordsUnavailable:
             stored = False
         self._changed()

@@ -22,7 +22,6 @@ from bot.slack.directory import UserDirectory
 from bot.slack.permissions import Person, Reach
 from bot.slack.web_api import SlackError, WebApi
 from bot.store.alerts.claims import ClaimState
-from bot.store.interaction_store import Interaction
 from shared.api.errors import OutreachError
 from shared.api.events import Event, read_event
 from shared.commands import COMMANDS
@@ -49,7 +48,7 @@ class HomeTab:
     ) -> None:
         self._contexts, self._directory, self._slack = contexts, directory, slack
         self._cache, self._links = cache, links
-        self._interaction = Interaction(contexts.ledger.store)
+        self._store = contexts.store
         self._chosen: dict[str, str] = {}
         """What each visitor looks at: the name of a workspace, or empty for all."""
 
@@ -135,7 +134,7 @@ class HomeTab:
         found = [
             (workspace.name, reply)
             for workspace in workspaces
-            for reply in await self._contexts.ledger.open_replies(workspace.name)
+            for reply in await self._contexts.store.records.open_replies(workspace.name)
         ]
         found.sort(key=lambda pair: pair[1].received_at)
         links = await self._links([reply.alert_id for _, reply in found[: home_view.WAITING]])
@@ -154,7 +153,7 @@ class HomeTab:
     async def _paused_domains(self, workspaces: Sequence[Workspace]) -> Sequence[Paused]:
         found: dict[tuple[str, str], Paused] = {}
         for workspace in workspaces:
-            for one in await self._contexts.ledger.watched(workspace.name):
+            for one in await self._contexts.store.subjects.watched(workspace.name):
                 if one.kind == "domain.paused" and one.domain:
                     since = datetime.fromtimestamp(one.received_at, UTC)
                     paused = Paused(domain=one.domain, since=since, workspace=workspace.name)
@@ -163,7 +162,7 @@ class HomeTab:
 
     async def _claims(self, person: Person) -> Sequence[Waiting]:
         """What this person has, in whatever workspace."""
-        held = await self._interaction.held_by(person.id)
+        held = await self._store.alerts.claimed_by(person.id)
         links = await self._links([one.alert_id for one in held[: home_view.CLAIMS]])
         return [_claimed(one, link=links.get(one.alert_id, "")) for one in held]
 

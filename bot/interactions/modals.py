@@ -22,7 +22,6 @@ from bot.interactions.responders import Thread
 from bot.slack.directory import UserDirectory
 from bot.slack.manifest import LEAD_OF_ALERT, PAUSE_OF_ALERT
 from bot.slack.web_api import SlackError, WebApi
-from bot.store.interaction_store import Interaction
 from shared.api.errors import OutreachError
 from shared.api.events import Event, read_event
 from shared.domain.card import Card
@@ -98,7 +97,7 @@ class Modals:
         changed: Callable[[], None],
     ) -> None:
         self._contexts, self._directory, self._slack, self._changed = contexts, directory, slack, changed
-        self._interaction = Interaction(contexts.ledger.store)
+        self._store = contexts.store
         self._cache = WorkspaceCache(contexts)
         self.home = HomeTab(contexts, directory, slack, cache=self._cache, links=self.links)
 
@@ -158,9 +157,7 @@ class Modals:
 
     def clicked(self, message: Mapping[str, Any], *, channel: str, name: str) -> ClickedCard:
         """The message of a click that everybody there sees."""
-        return ClickedCard(
-            message, channel=channel, name=name, interaction=self._interaction, changed=self._changed
-        )
+        return ClickedCard(message, channel=channel, name=name, store=self._store, changed=self._changed)
 
     async def refuse(self, card: Card, trigger: str, *, channel: str) -> None:
         """In the place of a form that the person may not fill in."""
@@ -182,7 +179,7 @@ class Modals:
         """The command line that a shortcut stands for; empty where its message shows no single alert."""
         if wanted not in {PAUSE_OF_ALERT, LEAD_OF_ALERT}:
             return "status"
-        claim = await self._interaction.alert_at(channel, ts)
+        claim = await self._store.alerts.in_message(channel, ts)
         event = read_event(claim.body or b"") if claim else None
         if claim is None or not isinstance(event, Event):
             return ""
@@ -202,6 +199,6 @@ class Modals:
 
     async def links(self, alerts: Sequence[str]) -> dict[str, str]:
         """The addresses of alerts' messages, as far as they were posted."""
-        places = await self._interaction.places(alerts)
+        places = await self._store.alerts.messages(alerts)
         found = await asyncio.gather(*(self._directory.permalink(*place) for place in places.values()))
         return dict(zip(places, found, strict=True))

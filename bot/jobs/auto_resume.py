@@ -12,9 +12,9 @@ import structlog
 from bot.alerts import rendering
 from bot.commands.context import CommandContexts
 from bot.jobs.scheduler import BOT
-from bot.store import Ledger
+from bot.store import Store
 from bot.store.alerts.timers import DueTimer
-from bot.store.queue.deliveries import PlannedPost
+from bot.store.queue.outbox import PlannedPost
 from shared.api.errors import NotFound, OutreachError
 from shared.commands.arguments import clip
 from shared.domain.card import Button, Card, Tone
@@ -42,8 +42,8 @@ class Tally:
 class AutoResume:
     """Carries out timers of the kind `resume`; doing it twice does no harm, and is announced once."""
 
-    def __init__(self, ledger: Ledger, contexts: CommandContexts, *, planned: Callable[[], None]) -> None:
-        self._ledger, self._contexts, self._planned = ledger, contexts, planned
+    def __init__(self, store: Store, contexts: CommandContexts, *, planned: Callable[[], None]) -> None:
+        self._store, self._contexts, self._planned = store, contexts, planned
 
     async def __call__(self, timers: Sequence[DueTimer]) -> Sequence[DueTimer]:
         """Resume and announce; returns what need not be tried again. Raises `RecordsUnavailable`."""
@@ -86,7 +86,7 @@ class AutoResume:
     async def _announce(self, tally: Tally, context: CommandContext, channel: str) -> None:
         card, workspace = resumed_card(tally), context.workspace.name
         keys = ", ".join(timer.timer.key for timer in tally.done)
-        await self._ledger.record(
+        await self._store.records.record(
             AuditEntry(
                 at=context.now(),
                 actor=BOT,
@@ -101,7 +101,7 @@ class AutoResume:
             note = PlannedPost(
                 dedupe=dedupe, channel=channel, kind="note", note=rendering.write_note(card), condensed=True
             )
-            await self._ledger.note(workspace, note)
+            await self._store.outbox.plan(workspace, note)
             self._planned()
 
 

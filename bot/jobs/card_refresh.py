@@ -17,7 +17,7 @@ import structlog
 from bot.alerts import model, recovery, rendering
 from bot.commands.context import CommandContexts
 from bot.runtime.wakeup import Wakeup
-from bot.store import Ledger
+from bot.store import Store
 from bot.store.alerts.subjects import NAME, AlertSubject
 from shared.api.errors import OutreachError
 from shared.api.models import Inbox
@@ -41,14 +41,14 @@ class CardRefresher:
 
     def __init__(
         self,
-        ledger: Ledger,
+        store: Store,
         contexts: CommandContexts,
         *,
         yesterday: Yesterday,
         soon: Wakeup,
         planned: Callable[[], None],
     ) -> None:
-        self._ledger, self._contexts, self._yesterday = ledger, contexts, yesterday
+        self._store, self._contexts, self._yesterday = store, contexts, yesterday
         self._soon, self._planned = soon, planned
 
     async def run(self) -> None:
@@ -67,7 +67,7 @@ class CardRefresher:
 
     async def refresh(self, workspace: str) -> None:
         """Compare the open cards of a workspace with the service. Raises `OutreachError`, `RecordsUnavailable`."""
-        open_ = await self._ledger.watched(workspace)
+        open_ = await self._store.subjects.watched(workspace)
         interested = [one for one in open_ if one.kind == model.INTERESTED]
         domains = [one for one in open_ if one.kind == model.PAUSED]
         changed = False
@@ -75,7 +75,7 @@ class CardRefresher:
         if interested:
             sequences = await client.list_sequences()
             for one in interested:
-                changed |= await self._ledger.stand(one.alert_id, sequence_state(one, sequences))
+                changed |= await self._store.subjects.update(one.alert_id, sequence_state(one, sequences))
         if domains:
             inboxes = await client.list_inboxes()
             for one in domains:
@@ -85,10 +85,10 @@ class CardRefresher:
 
     async def _refresh_domain(self, workspace: str, one: AlertSubject, inboxes: Sequence[Inbox]) -> bool:
         since = one.received_at - WEEK
-        counts, names = await self._ledger.told_of(workspace, one.domain, since=since)
+        counts, names = await self._store.subjects.domain_events(workspace, one.domain, since=since)
         before = json.loads(one.standing or "{}")
         past = {} if before.get("inboxes") else await self._yesterday(workspace, yesterday_of(one))
-        at = self._ledger.store.clock()
+        at = self._store.database.clock()
         now = recovery.domain_state(
             [inbox for inbox in inboxes if inbox.domain == one.domain],
             before=before,
@@ -100,7 +100,7 @@ class CardRefresher:
         note = recovery.note(one, now, at=at) if stage and stage != before.get("stage") else None
         state = {**now, "counts": dict(counts), "sequences": list(names)}
         recovered = stage == recovery.RECOVERED
-        return await self._ledger.stand(one.alert_id, _json(state), note=note, recovered=recovered)
+        return await self._store.subjects.update(one.alert_id, _json(state), note=note, recovered=recovered)
 
 
 def yesterday_of(one: AlertSubject) -> datetime:

@@ -8,7 +8,7 @@ from bot.alerts import rendering
 from bot.commands.context import CommandContexts
 from bot.jobs.scheduler import BOT
 from bot.slack.chart_uploads import ChartUploads
-from bot.store import Ledger
+from bot.store import Store
 from shared.domain.card import Card
 from shared.operations import with_workspace
 from shared.operations.digest import digest_card
@@ -22,20 +22,20 @@ class Digests:
 
     def __init__(
         self,
-        ledger: Ledger,
+        store: Store,
         contexts: CommandContexts,
         charts: ChartUploads,
         *,
         planned: Callable[[], None],
     ) -> None:
-        self._ledger, self._contexts, self._charts, self._planned = ledger, contexts, charts, planned
+        self._store, self._contexts, self._charts, self._planned = store, contexts, charts, planned
 
     async def send_due(self) -> None:
         """Draw each that is due, then plan it. Raises `RecordsUnavailable`."""
         for name in self._contexts.clients:
-            for one in await self._ledger.due_digests(name):
+            for one in await self._store.digests.due(name):
                 card, picture = await self._charts.illustrate(await self._card(name, every=one.every))
-                if await self._ledger.give_digest(name, one, rendering.write_note(card, picture=picture)):
+                if await self._store.digests.give(name, one, rendering.write_note(card, picture=picture)):
                     self._planned()
 
     async def _card(self, workspace: str, *, every: str) -> Card:

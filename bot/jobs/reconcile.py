@@ -13,7 +13,7 @@ from collections.abc import Callable
 import structlog
 
 from bot.commands.context import CommandContexts
-from bot.store import Ledger
+from bot.store import Store
 from bot.store.queue.adopt import address
 from shared.api import Priority
 from shared.api.errors import OutreachError
@@ -31,9 +31,9 @@ class Reconciler:
     """`look` at every workspace; several processes may, each finds what the others have not."""
 
     def __init__(
-        self, ledger: Ledger, contexts: CommandContexts, *, found: Callable[[], None], grace: float = SETTLING
+        self, store: Store, contexts: CommandContexts, *, found: Callable[[], None], grace: float = SETTLING
     ) -> None:
-        self._ledger, self._contexts, self._found, self._grace = ledger, contexts, found, grace
+        self._store, self._contexts, self._found, self._grace = store, contexts, found, grace
 
     async def reconcile(self) -> None:
         """Compare the service's interested leads with what was announced, and look again for what may be late."""
@@ -58,7 +58,7 @@ class Reconciler:
             )
         ]
         bodies = {_identity(lead): body(lead) for lead in leads}
-        late, candidates = await self._ledger.reconcile(workspace, bodies, grace=self._grace)
+        late, candidates = await self._store.found_leads.compare(workspace, bodies, grace=self._grace)
         if late:
             log.warning("found late", workspace=workspace, leads=late)
             self._found()

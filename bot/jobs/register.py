@@ -20,7 +20,7 @@ from bot.jobs.scheduler import TIMER_SECONDS, JobScheduler, Timers
 from bot.jobs.spikes import SpikeWatch
 from bot.runtime.wakeup import DeliverySignals
 from bot.slack.chart_uploads import ChartUploads
-from bot.store import Ledger
+from bot.store import Store
 from bot.store.queue import retention
 from shared.history import History, HistoryUnavailable
 
@@ -33,7 +33,7 @@ log = structlog.get_logger("jobs")
 
 def add_jobs(
     scheduler: JobScheduler,
-    ledger: Ledger,
+    store: Store,
     contexts: CommandContexts,
     charts: ChartUploads,
     *,
@@ -42,25 +42,27 @@ def add_jobs(
 ) -> None:
     """Schedule every job."""
     settings, planned = contexts.settings, signals.changed
-    timers = Timers(ledger, {"resume": AutoResume(ledger, contexts, planned=planned)})
+    timers = Timers(store, {"resume": AutoResume(store, contexts, planned=planned)})
     scheduler.every(TIMER_SECONDS, timers.fire, name="timers")
-    reminding = Reminders(ledger, settings.alert_policy, settings.routes, planned=planned)
+    reminding = Reminders(store, settings.alert_policy, settings.routes, planned=planned)
     scheduler.every(reminders.EVERY, reminding.sweep, name="reminders")
-    watch = SpikeWatch(ledger, contexts, settings.alert_policy.spike, settings.routes, planned=planned)
+    watch = SpikeWatch(store, contexts, settings.alert_policy.spike, settings.routes, planned=planned)
     scheduler.every(spikes.EVERY, watch.check, name="spikes")
-    sending = Digests(ledger, contexts, charts, planned=planned)
+    sending = Digests(store, contexts, charts, planned=planned)
     scheduler.every(digests.EVERY, sending.send_due, name="digests", at_once=True)
-    reconciler = Reconciler(ledger, contexts, found=signals.stored)
+    reconciler = Reconciler(store, contexts, found=signals.stored)
     scheduler.every(reconcile.EVERY, reconciler.reconcile, name="reconcile", at_once=True)
     sampler = HistorySampler(contexts, histories)
     scheduler.every(history_sampler.EVERY, sampler.sample, name="history")
-    scheduler.every(REVIVE_SECONDS, ledger.revive, name="revive")
-    scheduler.every(PRUNE_SECONDS, lambda: _prune(ledger), name="retention")
+    scheduler.every(REVIVE_SECONDS, store.outcomes.revive, name="revive")
+    scheduler.every(PRUNE_SECONDS, lambda: _prune(store), name="retention")
 
 
-async def _prune(ledger: Ledger) -> None:
+async def _prune(store: Store) -> None:
     for _portion in range(MOST_PORTIONS):
-        if not (await ledger.prune(bodies_after=retention.BODIES, hashes_after=retention.HASHES)).more:
+        if not (
+            await store.retention.prune(bodies_after=retention.BODIES, hashes_after=retention.HASHES)
+        ).more:
             return
         await asyncio.sleep(0.1)  # the intake goes first
 

@@ -1,6 +1,6 @@
 """Speed to lead: an interested reply that nobody takes is said again, once, then escalated, then left in peace.
 
-What is due stands in the ledger and is planned there in the transaction that marks it as said; this says it.
+What is due stands in the store and is planned there in the transaction that marks it as said; this says it.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from datetime import timedelta
 
 from bot.alerts import rendering
 from bot.alerts.wording import about
-from bot.store import Ledger
-from bot.store.alerts.snooze import Due
-from bot.store.queue.deliveries import PlannedPost
+from bot.store import Store
+from bot.store.alerts.reminders import Due
+from bot.store.queue.outbox import PlannedPost
 from shared.api.events import Event, read_event
 from shared.domain.alert_settings import AlertPolicy, Routing
 from shared.domain.card import Button, Card, Tone
@@ -31,10 +31,10 @@ class Reminders:
     """`sweep` now and then; several processes may, each alert is said once."""
 
     def __init__(
-        self, ledger: Ledger, alert_policy: AlertPolicy, routing: Routing, *, planned: Callable[[], None]
+        self, store: Store, alert_policy: AlertPolicy, routing: Routing, *, planned: Callable[[], None]
     ) -> None:
-        self._ledger, self._alert_policy, self._routing, self._planned = (
-            ledger,
+        self._store, self._alert_policy, self._routing, self._planned = (
+            store,
             alert_policy,
             routing,
             planned,
@@ -42,7 +42,7 @@ class Reminders:
 
     async def sweep(self) -> None:
         """Say what is due, and let go of what a quiet time held."""
-        found = await self._ledger.sweep(
+        found = await self._store.reminders.sweep(
             self.plan,
             remind_after=_seconds(self._alert_policy.remind_after),
             escalate_after=_seconds(self._alert_policy.escalate_after),

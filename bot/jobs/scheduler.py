@@ -1,4 +1,4 @@
-"""What is done by the clock. APScheduler only rings; what is due, and by whom, stands in the ledger's rows."""
+"""What is done by the clock. APScheduler only rings; what is due, and by whom, stands in the store's rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import structlog
 from apscheduler.executors.asyncio import AsyncIOExecutor
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
-from bot.store import Ledger
+from bot.store import Store
 from bot.store.alerts.timers import DueTimer
 from shared.domain.records import Actor, RecordsUnavailable
 
@@ -64,25 +64,25 @@ class JobScheduler:
 
 
 class Timers:
-    """Carries out the ledger's timers, each once over all processes and restarts.
+    """Carries out the store's timers, each once over all processes and restarts.
 
     `kinds` holds one entry for each kind of timer. Timers of other kinds, set by a newer version, are left as
     they are for it, and told of. An act may be repeated when its process dies before it is written down.
     """
 
-    def __init__(self, ledger: Ledger, kinds: Mapping[str, TimerHandler]) -> None:
-        self._ledger, self._kinds = ledger, kinds
+    def __init__(self, store: Store, kinds: Mapping[str, TimerHandler]) -> None:
+        self._store, self._kinds = store, kinds
         self.unknown_kinds: Sequence[str] = ()
         """Kinds that are due and unknown."""
 
     async def fire(self) -> None:
         """What is due now."""
         due: defaultdict[str, list[DueTimer]] = defaultdict(list)
-        for timer in await self._ledger.claim_timers(self._kinds):
+        for timer in await self._store.timers.claim(self._kinds):
             due[timer.timer.kind].append(timer)
         for kind, timers in due.items():
             await self._handle(kind, timers)
-        unknown_kinds = await self._ledger.unknown_timers(self._kinds)
+        unknown_kinds = await self._store.timers.unknown_kinds(self._kinds)
         if unknown_kinds and unknown_kinds != self.unknown_kinds:
             log.warning("timers of unknown kinds are due", kinds=unknown_kinds)
         self.unknown_kinds = unknown_kinds
@@ -96,6 +96,6 @@ class Timers:
         ended = {timer.id for timer in done}
         for timer in timers:
             if timer.id in ended:
-                await self._ledger.timer_done(timer)
+                await self._store.timers.done(timer)
             else:
-                await self._ledger.postpone_timer(timer, seconds=RETRY_SECONDS)
+                await self._store.timers.postpone(timer, seconds=RETRY_SECONDS)

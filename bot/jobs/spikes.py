@@ -12,9 +12,9 @@ from datetime import UTC, datetime, timedelta
 from bot.alerts import kinds, rendering
 from bot.alerts.wording import when
 from bot.commands.context import CommandContexts
-from bot.store import Ledger
+from bot.store import Store
 from bot.store.alerts.spikes import Spike, Tally
-from bot.store.queue.deliveries import PlannedPost
+from bot.store.queue.outbox import PlannedPost
 from shared.api.models import StatsRow
 from shared.domain.alert_settings import Routing, SpikeRule
 from shared.domain.card import Button, Card, Fact, Tone
@@ -33,14 +33,14 @@ class SpikeWatch:
 
     def __init__(
         self,
-        ledger: Ledger,
+        store: Store,
         contexts: CommandContexts,
         rule: SpikeRule,
         routing: Routing,
         *,
         planned: Callable[[], None],
     ) -> None:
-        self._ledger, self._contexts, self._rule, self._routing = ledger, contexts, rule, routing
+        self._store, self._contexts, self._rule, self._routing = store, contexts, rule, routing
         self._planned = planned
 
     async def check(self) -> None:
@@ -51,9 +51,9 @@ class SpikeWatch:
                 await self._check(workspace, channel)
 
     async def _check(self, workspace: str, channel: str) -> None:
-        now = self._ledger.store.clock()
+        now = self._store.database.clock()
         window = self._rule.window.total_seconds()
-        recent, today, known = await self._ledger.tallies(workspace, since=now - window)
+        recent, today, known = await self._store.spikes.tallies(workspace, since=now - window)
         open_ = {spike.key: spike for spike in known}
         many = [tally for tally in recent if tally.count >= self._rule.count or _key(tally) in open_]
         sent = await self._sent(workspace) if many else {}
@@ -65,7 +65,7 @@ class SpikeWatch:
                 continue
             news |= await self._report(workspace, channel, tally, spike, share=share, now=now)
         for spike in open_.values():
-            news |= await self._ledger.end_spike(
+            news |= await self._store.spikes.end(
                 workspace, spike, rendering.write_note(over_card(spike, now=now))
             )
         if news:
@@ -100,7 +100,7 @@ class SpikeWatch:
             note=rendering.write_note(card),
             held_until=self._routing.channel_policy(channel).quiet_until(now),
         )
-        return await self._ledger.show_spike(workspace, began, planned)
+        return await self._store.spikes.show(workspace, began, planned)
 
     async def _sent(self, workspace: str) -> Mapping[tuple[str, str], int]:
         """The sends of yesterday and today by domain and by sequence, under its id and its name."""

@@ -1,4 +1,4 @@
-"""Messages to Slack, each call answered with what it came to, in the ledger's words.
+"""Messages to Slack, each call answered with what it came to, in the store's words.
 
 What matters is whether a message may be there although no answer came: a broken connection before the request
 was sent, a refusal and a 429 say no; a timeout, a cut connection, a 5xx and `internal_error` say perhaps.

@@ -43,15 +43,16 @@ class _Unopened:
 
 @contextlib.asynccontextmanager
 async def open_records(settings: Settings) -> AsyncIterator[Records]:
-    """The ledger of the settings' database; where it does not open, one that says why when it is needed."""
+    """The records in the settings' database; where it does not open, one that says why when it is needed."""
     from sqlalchemy.exc import SQLAlchemyError
 
-    from bot.store import open_ledger
+    from bot.store import open_store
     from shared.storage.database import DatabaseUnusable
 
     async with contextlib.AsyncExitStack() as stack:
         try:
-            records: Records = await stack.enter_async_context(open_ledger(settings.database))
+            store = await stack.enter_async_context(open_store(settings.database))
+            records: Records = store.records
         except (SQLAlchemyError, DatabaseUnusable, RecordsUnavailable, OSError) as fault:
             records = cast("Records", _Unopened(_reason(fault)))
         yield records

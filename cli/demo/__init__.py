@@ -8,6 +8,7 @@ import signal
 import sys
 
 from cli.console.interactive import stopping
+from cli.console.resources import open_records
 from cli.demo.setup import DemoFailed, Installation, set_up
 from cli.demo.verification import Verifier
 
@@ -71,13 +72,12 @@ async def _watch(verifier: Verifier, *, headless: bool) -> None:
 
 
 async def _dashboard(installation: Installation) -> None:
-    from bot.store import open_ledger
     from shared import settings
     from tui.app.run import run_dashboard
 
     await run_dashboard(
         lambda: settings.load(environ=installation.environ),
-        open_records=lambda loaded: open_ledger(loaded.database),
+        open_records=open_records,
         environ=installation.environ,
         notice=f"Slack: {installation.announcement['slack_page']}",
     )

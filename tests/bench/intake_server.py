@@ -52,7 +52,7 @@ async def serve(mode: str, port: int, database: str) -> None:
         webhook.BATCH = 1
     async with open_bot(settings.load(environ=environment(database))) as bot:
         if mode != "bot":
-            slow_down(bot.ledger.store.engine)
+            slow_down(bot.store.database.engine)
         tune_runtime()
         await Server(server_config(bot.web)).serve(sockets=[listener])
 

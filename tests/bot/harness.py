@@ -23,7 +23,7 @@ import sqlalchemy as sa
 from bot.app import Bot, Server, open_bot, server_config
 from bot.slack.socket_mode import SocketTimeouts
 from bot.store import LeaseTimings
-from bot.store.db.schema import lanes
+from bot.store.db.schema import channel_leases
 from sandbox.slack.server import SlackStandIn
 from sandbox.slack.state import seed
 from shared import settings as shared_settings
@@ -96,8 +96,8 @@ class BotHarness:
     async def try_again(self, channel: str) -> None:
         """Have a broken channel tried now, and not in half a minute."""
         assert self.running is not None
-        again = sa.update(lanes).where(lanes.c.channel == channel).values(due_at=0.0)
-        await self.running.ledger.store.write(lambda connection: connection.execute(again))
+        again = sa.update(channel_leases).where(channel_leases.c.channel == channel).values(due_at=0.0)
+        await self.running.store.database.write(lambda tx: tx.execute(again))
         self.running.signals.changed()
 
     async def get(self, path: str) -> tuple[int, str]:

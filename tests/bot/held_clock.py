@@ -1,4 +1,4 @@
-"""A ledger whose clock the test holds, and what is done with it, for the tests of what alerts say over time."""
+"""A store whose clock the test holds, and what is done with it, for the tests of what alerts say over time."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from bot.alerts import rendering
 from bot.alerts.routing import Routes
 from bot.jobs.reminders import Reminders
-from bot.store import Ledger
-from bot.store.queue.deliveries import Arrival
+from bot.store import Store
+from bot.store.queue.insert import Arrival
 from bot.store.queue.outcomes import Sent
 from bot.store.queue.posts import Post
 from shared.domain.alert_settings import AlertPolicy, Routing
@@ -39,19 +39,19 @@ def routes(**routing: object) -> Routes:
     )
 
 
-async def arrive(ledger: Ledger, *bodies: bytes, by: Routes | None = None) -> None:
-    batch = [Arrival(workspace="default", body=body, at=ledger.store.clock()) for body in bodies]
-    await ledger.store_batch(batch, number=1)
-    await ledger.route((by or routes()).decide)
+async def arrive(store: Store, *bodies: bytes, by: Routes | None = None) -> None:
+    batch = [Arrival(workspace="default", body=body, at=store.database.clock()) for body in bodies]
+    await store.arrivals.append(batch, number=1)
+    await store.deliveries.route((by or routes()).decide)
 
 
-async def post_all(ledger: Ledger, hands: Hands) -> list[Post]:
+async def post_all(store: Store, hands: Hands) -> list[Post]:
     """Have everything posted that is due, and return it."""
     posted: list[Post] = []
     for _ in range(200):
-        claimed = await ledger.claim_turns(limit=16)
+        claimed = await store.leases.claim(limit=16)
         for turn in claimed.turns:
-            await ledger.settle(turn, Sent(ts=f"{hands.now}{len(posted)}"))
+            await store.outcomes.settle(turn, Sent(ts=f"{hands.now}{len(posted)}"))
             posted += turn.posts
         if not claimed.turns and claimed.next_in is None:
             return posted
@@ -59,15 +59,15 @@ async def post_all(ledger: Ledger, hands: Hands) -> list[Post]:
     raise AssertionError("it never ends")
 
 
-async def swept(ledger: Ledger, hands: Hands, *, rules: AlertPolicy | None = None) -> list[Post]:
+async def swept(store: Store, hands: Hands, *, rules: AlertPolicy | None = None) -> list[Post]:
     """What a look at what waits has posted."""
-    reminders = Reminders(ledger, rules or AlertPolicy(), Routing(mention="S0SALES"), planned=lambda: None)
+    reminders = Reminders(store, rules or AlertPolicy(), Routing(mention="S0SALES"), planned=lambda: None)
     await reminders.sweep()
-    return await post_all(ledger, hands)
+    return await post_all(store, hands)
 
 
-async def shown(ledger: Ledger) -> Card:
+async def shown(store: Store) -> Card:
     """The card of the one alert, as it would be painted now."""
-    messages = await ledger.claim_repaints(limit=10)
+    messages = await store.repaints.claim(limit=10)
     cards = [message[0] for message in messages if message[0].kind == "alert"]
     return rendering.card_of(cards[0], several=False)

@@ -1,14 +1,16 @@
-"""Who has taken an interested reply: the first click wins, whoever comes later is told who has it."""
+"""Who takes care of an alert: the first click wins, whoever comes later learns who has it; snoozes; what is done."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 
-from bot.store.db.schema import alerts, deliveries
-from bot.store.queue import deliveries as inbox
+from bot.store.db.engine import Repository, Transaction, reads, writes
+from bot.store.db.schema import alerts, deliveries, posts
+from bot.store.queue import outbox
 from shared.domain.records import Actor
 
 
@@ -29,47 +31,104 @@ class ClaimState:
     handled_at: float | None = None
 
 
-def claim(connection: sa.Connection, alert: str, actor: Actor, *, now: float) -> ClaimState | None:
-    """Take an alert for a person; None: there is no such alert."""
-    free = (alerts.c.id == alert) & (alerts.c.claimed_by == "") & alerts.c.handled_at.is_(None)
-    taken = {"claimed_by": actor.id or actor.name, "claimed_name": actor.name, "claimed_at": now}
-    values = {**taken, "waiting_since": None, "snoozed_until": None, "snoozed_name": ""}
-    return change(connection, alert, free, values, now=now)
+MOST_CLAIMED = 50
+_AWAKE: dict[str, Any] = {"snoozed_until": None, "snoozed_name": "", "nudges": 0}
+_STATES = sa.select(alerts, deliveries.c.body).join(deliveries, deliveries.c.id == alerts.c.delivery_id)
 
 
-def release(connection: sa.Connection, alert: str, *, now: float) -> ClaimState | None:
-    """Give an alert back; None: there is no such alert."""
-    taken = (alerts.c.id == alert) & (alerts.c.claimed_by != "")
-    waits = sa.case((alerts.c.handled_at.is_(None), now), else_=None)
-    values = {"claimed_by": "", "claimed_name": "", "claimed_at": None, "waiting_since": waits, "nudges": 0}
-    return change(connection, alert, taken, values, now=now)
+class Alerts(Repository):
+    """Alerts and who takes care of each."""
+
+    @writes
+    def claim(self, tx: Transaction, alert: str, actor: Actor) -> ClaimState | None:
+        """Take an alert for a person; None: there is no such alert."""
+        free = (alerts.c.id == alert) & (alerts.c.claimed_by == "") & alerts.c.handled_at.is_(None)
+        taken = {"claimed_by": actor.id or actor.name, "claimed_name": actor.name, "claimed_at": tx.now}
+        values = {**taken, "waiting_since": None, "snoozed_until": None, "snoozed_name": ""}
+        return _change(tx, alert, free, values)
+
+    @writes
+    def release(self, tx: Transaction, alert: str) -> ClaimState | None:
+        """Give an alert back; None: there is no such alert."""
+        taken = (alerts.c.id == alert) & (alerts.c.claimed_by != "")
+        waits = sa.case((alerts.c.handled_at.is_(None), tx.now), else_=None)
+        values = {
+            "claimed_by": "",
+            "claimed_name": "",
+            "claimed_at": None,
+            "waiting_since": waits,
+            "nudges": 0,
+        }
+        return _change(tx, alert, taken, values)
+
+    @writes
+    def snooze(self, tx: Transaction, alert: str, actor: Actor, *, until: float) -> ClaimState | None:
+        """Put an unclaimed alert off; None: there is no such alert."""
+        open_ = (alerts.c.id == alert) & (alerts.c.claimed_by == "") & alerts.c.handled_at.is_(None)
+        values = {"snoozed_until": until, "snoozed_name": actor.name, "waiting_since": None}
+        return _change(tx, alert, open_, values)
+
+    @writes
+    def wake(self, tx: Transaction, alert: str) -> ClaimState | None:
+        """End a snooze; None: there is no such alert."""
+        asleep = (alerts.c.id == alert) & alerts.c.snoozed_until.is_not(None)
+        return _change(tx, alert, asleep, {**_AWAKE, "waiting_since": tx.now})
+
+    @writes
+    def handle(self, tx: Transaction, alert: str, actor: Actor) -> ClaimState | None:
+        """Nobody need do anything any more; None: there is no such alert."""
+        undone = (alerts.c.id == alert) & alerts.c.handled_at.is_(None)
+        values = {**_AWAKE, "handled_name": actor.name, "handled_at": tx.now, "waiting_since": None}
+        return _change(tx, alert, undone, values)
+
+    @writes
+    def reopen(self, tx: Transaction, alert: str) -> ClaimState | None:
+        """It was not done after all; it waits again unless somebody has it. None: there is no such alert."""
+        done = (alerts.c.id == alert) & alerts.c.handled_at.is_not(None)
+        waits = sa.case((alerts.c.claimed_by == "", tx.now), else_=None)
+        values = {"handled_name": "", "handled_at": None, "waiting_since": waits, "nudges": 0}
+        return _change(tx, alert, done, values)
+
+    @reads
+    def claimed_by(self, tx: Transaction, person: str) -> Sequence[ClaimState]:
+        """The alerts that a person has claimed and not handled, the newest first."""
+        where = (alerts.c.claimed_by == person) & alerts.c.handled_at.is_(None)
+        query = _STATES.where(where).order_by(alerts.c.claimed_at.desc()).limit(MOST_CLAIMED)
+        return [_state(row) for row in tx.execute(query)]
+
+    @reads
+    def in_message(self, tx: Transaction, channel: str, ts: str) -> ClaimState | None:
+        """The alert that a message shows; None where it shows none, or several."""
+        where = (posts.c.channel == channel) & (posts.c.ts == ts) & (posts.c.alert_id != "")
+        found = tx.scalars(sa.select(posts.c.alert_id).where(where).distinct().limit(2)).all()
+        return _read(tx, found[0]) if len(found) == 1 else None
+
+    @reads
+    def messages(self, tx: Transaction, ids: Sequence[str]) -> Mapping[str, tuple[str, str]]:
+        """Channel and `ts` of each alert's message, as far as it was posted."""
+        where = posts.c.alert_id.in_(ids) & (posts.c.ts != "") & (posts.c.kind == "alert")
+        query = (
+            sa.select(posts.c.alert_id, posts.c.channel, posts.c.ts).where(where).order_by(posts.c.id.desc())
+        )
+        return {row.alert_id: (row.channel, row.ts) for row in tx.execute(query)}
 
 
-def change(
-    connection: sa.Connection,
-    alert: str,
-    which: sa.ColumnElement[bool],
-    values: dict[str, Any],
-    *,
-    now: float,
+def _change(
+    tx: Transaction, alert: str, which: sa.ColumnElement[bool], values: dict[str, Any]
 ) -> ClaimState | None:
     """Change an alert where it stands as `which` says, and have it painted anew."""
-    changed = connection.execute(sa.update(alerts).where(which).values(**values)).rowcount == 1
+    changed = tx.execute(sa.update(alerts).where(which).values(**values)).rowcount == 1
     if changed:
-        inbox.repaint(connection, [alert], now=now)
-    return read(connection, alert, changed=changed)
+        outbox.repaint(tx, [alert])
+    return _read(tx, alert, changed=changed)
 
 
-def read(connection: sa.Connection, alert: str, *, changed: bool = False) -> ClaimState | None:
-    """How an alert stands."""
-    query = (
-        sa.select(alerts, deliveries.c.body)
-        .join(deliveries, deliveries.c.id == alerts.c.delivery_id)
-        .where(alerts.c.id == alert)
-    )
-    row = connection.execute(query).one_or_none()
-    if row is None:
-        return None
+def _read(tx: Transaction, alert: str, *, changed: bool = False) -> ClaimState | None:
+    row = tx.execute(_STATES.where(alerts.c.id == alert)).one_or_none()
+    return None if row is None else _state(row, changed=changed)
+
+
+def _state(row: sa.Row[Any], *, changed: bool = False) -> ClaimState:
     return ClaimState(
         alert_id=row.id,
         workspace=row.workspace,

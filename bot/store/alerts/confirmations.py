@@ -17,7 +17,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from bot.store.alerts.records import read_entry
+from bot.store.alerts.records import read_audit_entry
+from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import audit, questions
 from shared.domain.records import AuditEntry
 
@@ -61,54 +62,70 @@ class Answered:
     """Those of an Undo's sequences that were changed since, with the last change of each."""
 
 
-def ask(connection: sa.Connection, question: Question, *, now: float, seconds: float) -> str:
-    """Keep a question; returns its nonce."""
-    connection.execute(sa.delete(questions).where(questions.c.ends_at < now - KEPT))
+def _ask(tx: Transaction, question: Question, *, seconds: float) -> str:
+    tx.execute(sa.delete(questions).where(questions.c.ends_at < tx.now - KEPT))
     nonce = f"q_{secrets.token_hex(8)}"
-    connection.execute(
+    tx.execute(
         sa.insert(questions).values(
             id=nonce,
             workspace=question.workspace,
             person=question.person,
             line=question.line,
             names=json.dumps({"names": list(question.names), "since": question.since}),
-            ends_at=now + seconds,
+            ends_at=tx.now + seconds,
         )
     )
     return nonce
 
 
-def last_entry(connection: sa.Connection, workspace: str, person: str) -> int:
-    """The number of a person's newest entry in the audit: what they have just done."""
-    mine = (audit.c.workspace == workspace) & (audit.c.actor_id == person)
-    return connection.scalar(sa.select(sa.func.max(audit.c.id)).where(mine)) or 0
+class Confirmations(Repository):
+    """Questions and their answers."""
+
+    @writes
+    def ask(self, tx: Transaction, question: Question, *, seconds: float) -> str:
+        """Keep a question for so long; returns its nonce."""
+        return _ask(tx, question, seconds=seconds)
+
+    @writes
+    def ask_undo(
+        self, tx: Transaction, line: str, names: Sequence[str], *, workspace: str, person: str, seconds: float
+    ) -> str:
+        """Keep an Undo of what this person has just done to these sequences; returns its nonce."""
+        mine = (audit.c.workspace == workspace) & (audit.c.actor_id == person)
+        since = tx.scalar(sa.select(sa.func.max(audit.c.id)).where(mine)) or 0
+        undo = Question(line=line, person="", workspace=workspace, names=names, since=since)
+        return _ask(tx, undo, seconds=seconds)
+
+    @reads
+    def look(self, tx: Transaction, nonce: str, person: str) -> Answered:
+        """What an answer would come to; it uses nothing up."""
+        return _look(tx, nonce, person)
+
+    @writes
+    def answer(self, tx: Transaction, nonce: str, person: str) -> Answered:
+        """Use a question up, if it is this person's and still open."""
+        found = _look(tx, nonce, person)
+        if found.verdict is not Verdict.OPEN:
+            return found
+        free = (questions.c.id == nonce) & questions.c.given_at.is_(None)
+        taken = tx.execute(sa.update(questions).where(free).values(given_at=tx.now)).rowcount == 1
+        return replace(found, verdict=Verdict.TAKEN if taken else Verdict.GIVEN)
+
+    @writes
+    def give_back(self, tx: Transaction, nonce: str) -> None:
+        """Open a question again whose answer could not be carried out."""
+        tx.execute(sa.update(questions).where(questions.c.id == nonce).values(given_at=None))
 
 
-def look(connection: sa.Connection, nonce: str, person: str, *, now: float) -> Answered:
-    """What an answer would come to; it uses nothing up."""
-    row = connection.execute(sa.select(questions).where(questions.c.id == nonce)).one_or_none()
+def _look(tx: Transaction, nonce: str, person: str) -> Answered:
+    row = tx.execute(sa.select(questions).where(questions.c.id == nonce)).one_or_none()
     if row is None:
         return Answered(verdict=Verdict.UNKNOWN)
-    question, verdict = _read(row), _verdict(row, person, now=now)
-    moved = _changed_since(connection, question) if verdict is Verdict.OPEN and question.since else {}
+    question, verdict = _read(row), _verdict(row, person, now=tx.now)
+    moved = _changed_since(tx, question) if verdict is Verdict.OPEN and question.since else {}
     if moved and len(moved) == len(question.names):
         verdict = Verdict.MOVED
     return Answered(verdict=verdict, question=question, moved=moved)
-
-
-def answer(connection: sa.Connection, nonce: str, person: str, *, now: float) -> Answered:
-    """Use a question up, if it is this person's and still open."""
-    found = look(connection, nonce, person, now=now)
-    if found.verdict is not Verdict.OPEN:
-        return found
-    free = (questions.c.id == nonce) & questions.c.given_at.is_(None)
-    taken = connection.execute(sa.update(questions).where(free).values(given_at=now)).rowcount == 1
-    return replace(found, verdict=Verdict.TAKEN if taken else Verdict.GIVEN)
-
-
-def give_back(connection: sa.Connection, nonce: str) -> None:
-    """Open a question again whose answer could not be carried out."""
-    connection.execute(sa.update(questions).where(questions.c.id == nonce).values(given_at=None))
 
 
 def _verdict(row: sa.Row[Any], person: str, *, now: float) -> Verdict:
@@ -122,11 +139,11 @@ def _verdict(row: sa.Row[Any], person: str, *, now: float) -> Verdict:
     return Verdict.LATE if row.ends_at <= now or undo_of_nothing else Verdict.OPEN
 
 
-def _changed_since(connection: sa.Connection, undo: Question) -> dict[str, AuditEntry]:
+def _changed_since(tx: Transaction, undo: Question) -> dict[str, AuditEntry]:
     """The last pause or resumption of each sequence after the change that an Undo undoes."""
     later = (audit.c.workspace == undo.workspace) & (audit.c.id > undo.since)
     entries = [
-        read_entry(row) for row in connection.execute(sa.select(audit).where(later).order_by(audit.c.id))
+        read_audit_entry(row) for row in tx.execute(sa.select(audit).where(later).order_by(audit.c.id))
     ]
     changes = [one for one in entries if _CHANGE.match(one.command) and not _NONE.match(one.result)]
     words = [(frozenset(_WORD.findall(one.result)), one) for one in changes]

@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 import sqlalchemy as sa
 
 from bot.store.alerts.records import recurrence_of
+from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import digests
-from bot.store.queue import deliveries
-from bot.store.queue.deliveries import PlannedPost
+from bot.store.queue import outbox
+from bot.store.queue.outbox import PlannedPost
 
 LATEST = 6 * 3600.0
 """Seconds after its time that a digest is still given: a bot that was away overnight does not begin with old ones."""
@@ -26,24 +27,28 @@ class DueDigest:
     due_at: float
 
 
-def due(connection: sa.Connection, workspace: str, *, now: float) -> Sequence[DueDigest]:
-    """Those whose time has come since they were given last."""
-    found = []
-    for row in connection.execute(sa.select(digests).where(digests.c.workspace == workspace)):
-        at = recurrence_of(row.at).last_before(datetime.fromtimestamp(now, UTC)).timestamp()
-        if row.done_until < at and now - at < LATEST:
-            found.append(DueDigest(channel=row.channel, every=row.every, due_at=at))
-    return found
+class Digests(Repository):
+    """The digests of the channels."""
 
+    @reads
+    def due(self, tx: Transaction, workspace: str) -> Sequence[DueDigest]:
+        """Those whose time has come since they were given last."""
+        found = []
+        for row in tx.execute(sa.select(digests).where(digests.c.workspace == workspace)):
+            at = recurrence_of(row.at).last_before(datetime.fromtimestamp(tx.now, UTC)).timestamp()
+            if row.done_until < at and tx.now - at < LATEST:
+                found.append(DueDigest(channel=row.channel, every=row.every, due_at=at))
+        return found
 
-def give(connection: sa.Connection, workspace: str, one: DueDigest, note: str, *, now: float) -> bool:
-    """Mark it as given and plan its message, together; False when somebody else has."""
-    c = digests.c
-    mine = (c.workspace == workspace) & (c.channel == one.channel) & (c.every == one.every)
-    marked = sa.update(digests).where(mine, c.done_until < one.due_at).values(done_until=one.due_at)
-    if connection.execute(marked).rowcount != 1:
-        return False
-    dedupe = f"digest:{workspace}:{one.channel}:{one.every}:{one.due_at:.0f}"
-    planned = PlannedPost(dedupe=dedupe, channel=one.channel, kind="digest", note=note)
-    deliveries.plan(connection, planned, now=now, workspace=workspace)
-    return True
+    @writes
+    def give(self, tx: Transaction, workspace: str, one: DueDigest, note: str) -> bool:
+        """Mark it as given and plan its message, together; False when somebody else has."""
+        c = digests.c
+        mine = (c.workspace == workspace) & (c.channel == one.channel) & (c.every == one.every)
+        marked = sa.update(digests).where(mine, c.done_until < one.due_at).values(done_until=one.due_at)
+        if tx.execute(marked).rowcount != 1:
+            return False
+        dedupe = f"digest:{workspace}:{one.channel}:{one.every}:{one.due_at:.0f}"
+        planned = PlannedPost(dedupe=dedupe, channel=one.channel, kind="digest", note=note)
+        outbox.plan(tx, planned, workspace=workspace)
+        return True

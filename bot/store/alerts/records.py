@@ -1,44 +1,226 @@
-"""What the commands ask of the ledger: how alerts stand, who subscribed to what, who changed what."""
+"""What the commands read and change: how alerts stand, subscriptions, digests, timed pauses, the audit."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
 
+from bot.store.alerts.timers import read_timer
+from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import alerts, audit, deliveries, digests, posts, subscriptions, timers
-from bot.store.queue import deliveries as inbox
-from bot.store.queue import leases
+from bot.store.queue.leases import broken_channels
 from bot.store.queue.posts import State
-from shared.domain.records import TIMER_KINDS, Actor, AlertsSummary, AuditEntry, ClaimTime, Subscription
+from shared.api.events import Event, read_event
+from shared.domain.records import (
+    TIMER_KINDS,
+    Actor,
+    AlertsSummary,
+    AuditEntry,
+    ClaimTime,
+    OpenReply,
+    Subscription,
+    Timer,
+)
 from shared.domain.recurrence import MORNING, Recurrence, parse_recurrence
 
 DAY = 86_400.0
+MOST_OPEN = 200
 
 
-def summary(connection: sa.Connection, workspace: str, *, now: float) -> AlertsSummary:
-    """How the alerts of a workspace stand, and what came in the last 24 hours."""
-    states = {state: (count, oldest) for state, count, oldest in connection.execute(_by_state(workspace))}
-    count = {state: states.get(state, (0, None))[0] for state in State}
-    under_way = [states[state][1] for state in _UNDER_WAY if state in states]
-    recent = connection.execute(_deliveries_since(workspace, now - DAY)).all()
-    unread, unread_since = connection.execute(_pending(workspace)).one()
-    last = sa.select(sa.func.max(deliveries.c.last_at)).where(deliveries.c.workspace == workspace)
-    return AlertsSummary(
-        waiting=count[State.READY] + count[State.SENDING] + unread,
-        oldest_waiting_at=moment(min([*under_way, *filter(None, [unread_since])], default=None)),
-        dead=count[State.DEAD],
-        uncertain=count[State.UNCERTAIN],
-        held=count[State.HELD],
-        unreadable=sum(row.seen for row in recent if row.problem),
-        last_delivery_at=moment(connection.scalar(last)),
-        deliveries={row.kind: int(row.seen) for row in recent if row.kind},
-        broken_channels=_broken(connection, workspace),
-        unknown_timers=tuple(connection.scalars(_strange_timers(workspace, now))),
-    )
+class CommandRecords(Repository):
+    """Implements `shared.domain.records.Records`."""
+
+    @reads
+    def summary(self, tx: Transaction, workspace: str) -> AlertsSummary:
+        """How the alerts of a workspace stand, and what came in the last 24 hours."""
+        states = {state: (count, oldest) for state, count, oldest in tx.execute(_by_state(workspace))}
+        count = {state: states.get(state, (0, None))[0] for state in State}
+        under_way = [states[state][1] for state in _UNDER_WAY if state in states]
+        recent = tx.execute(_deliveries_since(workspace, tx.now - DAY)).all()
+        unread, unread_since = tx.execute(_pending(workspace)).one()
+        last = sa.select(sa.func.max(deliveries.c.last_at)).where(deliveries.c.workspace == workspace)
+        return AlertsSummary(
+            waiting=count[State.READY] + count[State.SENDING] + unread,
+            oldest_waiting_at=moment(min([*under_way, *filter(None, [unread_since])], default=None)),
+            dead=count[State.DEAD],
+            uncertain=count[State.UNCERTAIN],
+            held=count[State.HELD],
+            unreadable=sum(row.seen for row in recent if row.problem),
+            last_delivery_at=moment(tx.scalar(last)),
+            deliveries={row.kind: int(row.seen) for row in recent if row.kind},
+            broken_channels=_broken(tx, workspace),
+            unknown_timers=tuple(tx.scalars(_unknown_timers(workspace, tx.now))),
+        )
+
+    @reads
+    def open_replies(self, tx: Transaction, workspace: str) -> Sequence[OpenReply]:
+        """Interested replies that nobody has claimed, the oldest first."""
+        where = (
+            (alerts.c.workspace == workspace)
+            & (alerts.c.kind == "reply.interested")
+            & alerts.c.waiting_since.is_not(None)
+        )
+        query = (
+            sa.select(alerts, deliveries.c.body)
+            .join(deliveries, deliveries.c.id == alerts.c.delivery_id)
+            .where(where)
+            .order_by(alerts.c.received_at)
+            .limit(MOST_OPEN)
+        )
+        return [_open_reply(row) for row in tx.execute(query)]
+
+    @reads
+    def claim_times(self, tx: Transaction, workspace: str, since: datetime) -> Sequence[ClaimTime]:
+        """How long the replies claimed since then had waited, the first claimed first."""
+        query = (
+            sa.select(alerts)
+            .where(alerts.c.workspace == workspace, alerts.c.claimed_at >= since.timestamp())
+            .order_by(alerts.c.claimed_at)
+        )
+        return [
+            ClaimTime(
+                name=row.claimed_name,
+                sequence=row.sequence,
+                waited=timedelta(seconds=max(0.0, row.claimed_at - row.received_at)),
+                at=datetime.fromtimestamp(row.claimed_at, UTC),
+            )
+            for row in tx.execute(query)
+        ]
+
+    @reads
+    def arrivals(
+        self, tx: Transaction, workspace: str, since: datetime, until: datetime
+    ) -> Mapping[str, int]:
+        """How many deliveries came of each kind, from one moment until before another."""
+        early = _deliveries_since(workspace, since.timestamp())
+        early = early.where(deliveries.c.received_at < until.timestamp())
+        counts: Counter[str] = Counter()
+        for row in tx.execute(early):
+            counts[row.kind] += row.seen
+        return {kind: count for kind, count in counts.items() if kind}
+
+    @reads
+    def subscriptions(self, tx: Transaction, workspace: str, channel: str) -> Sequence[Subscription]:
+        """What a channel, or every channel, wants to be told."""
+        query = sa.select(subscriptions).where(subscriptions.c.workspace == workspace)
+        if channel:
+            query = query.where(subscriptions.c.channel == channel)
+        order = (
+            subscriptions.c.channel,
+            subscriptions.c.event,
+            subscriptions.c.sequence,
+            subscriptions.c.inbox,
+        )
+        return [
+            Subscription(
+                channel=row.channel,
+                event=row.event,
+                sequence=row.sequence,
+                inbox=row.inbox,
+                condensed=row.condensed,
+            )
+            for row in tx.execute(query.order_by(*order))
+        ]
+
+    @writes
+    def subscribe(self, tx: Transaction, workspace: str, wanted: Sequence[Subscription]) -> None:
+        """Add subscriptions; one that is there takes the new form."""
+        for one in wanted:
+            new = tx.insert(subscriptions).values(
+                workspace=workspace,
+                channel=one.channel,
+                event=one.event,
+                sequence=one.sequence,
+                inbox=one.inbox,
+                condensed=one.condensed,
+            )
+            keys = ["workspace", "channel", "event", "sequence", "inbox"]
+            tx.execute(new.on_conflict_do_update(index_elements=keys, set_={"condensed": one.condensed}))
+
+    @writes
+    def unsubscribe(self, tx: Transaction, workspace: str, unwanted: Sequence[Subscription]) -> int:
+        """Remove exactly these; returns how many there were."""
+        table = subscriptions.c
+        return sum(
+            tx.execute(
+                sa.delete(subscriptions).where(
+                    table.workspace == workspace,
+                    table.channel == one.channel,
+                    table.event == one.event,
+                    table.sequence == one.sequence,
+                    table.inbox == one.inbox,
+                )
+            ).rowcount
+            for one in unwanted
+        )
+
+    @reads
+    def digest_at(self, tx: Transaction, workspace: str, channel: str) -> str | None:
+        """When a channel has its digests: a rhythm, or two joined by `and`."""
+        which = (digests.c.workspace == workspace) & (digests.c.channel == channel)
+        found = tx.scalars(sa.select(digests.c.at).where(which).order_by(digests.c.every)).all()
+        return " and ".join(found) or None
+
+    @writes
+    def set_digest(self, tx: Transaction, workspace: str, channel: str, at: str | None) -> None:
+        """Set a channel's daily or weekly digest or, with None, end both."""
+        which = (digests.c.workspace == workspace) & (digests.c.channel == channel)
+        if at is None:
+            tx.execute(sa.delete(digests).where(which))
+            return
+        every = recurrence_of(at).every
+        tx.execute(sa.delete(digests).where(which, digests.c.every == every))
+        values = {"workspace": workspace, "channel": channel, "every": every, "at": at, "done_until": tx.now}
+        tx.execute(sa.insert(digests).values(**values))
+
+    @reads
+    def audit(self, tx: Transaction, workspace: str, limit: int = 20) -> Sequence[AuditEntry]:
+        """The newest acts first."""
+        query = (
+            sa.select(audit).where(audit.c.workspace == workspace).order_by(audit.c.id.desc()).limit(limit)
+        )
+        return [read_audit_entry(row) for row in tx.execute(query)]
+
+    @writes
+    def record(self, tx: Transaction, entry: AuditEntry) -> None:
+        """Write down who changed what."""
+        tx.execute(
+            sa.insert(audit).values(
+                at=entry.at.timestamp(),
+                workspace=entry.workspace,
+                actor_name=entry.actor.name,
+                actor_id=entry.actor.id,
+                face=entry.actor.face,
+                channel=entry.actor.channel,
+                command=entry.command,
+                result=entry.result,
+            )
+        )
+
+    @writes
+    def set_timer(self, tx: Transaction, workspace: str, timer: Timer) -> None:
+        """Set a timer; one of the same kind and key is replaced, and a firing of it under way finishes nothing."""
+        values = {"payload": json.dumps(dict(timer.payload)), "due_at": timer.due_at.timestamp()}
+        new = tx.insert(timers).values(workspace=workspace, kind=timer.kind, key=timer.key, **values)
+        again = {**values, "lease_until": None, "token": timers.c.token + 1, "attempts": 0}
+        tx.execute(new.on_conflict_do_update(index_elements=["workspace", "kind", "key"], set_=again))
+
+    @writes
+    def cancel_timer(self, tx: Transaction, workspace: str, kind: str, key: str) -> bool:
+        """Forget a timer; whether there was one."""
+        which = (timers.c.workspace == workspace) & (timers.c.kind == kind) & (timers.c.key == key)
+        return tx.execute(sa.delete(timers).where(which)).rowcount > 0
+
+    @reads
+    def timers(self, tx: Transaction, workspace: str, kind: str) -> Sequence[Timer]:
+        """The timers of a kind, the next first."""
+        query = sa.select(timers).where(timers.c.workspace == workspace, timers.c.kind == kind)
+        return [read_timer(row) for row in tx.execute(query.order_by(timers.c.due_at))]
 
 
 _UNDER_WAY = (State.READY, State.SENDING, State.UNCERTAIN)
@@ -62,15 +244,6 @@ def _deliveries_since(workspace: str, since: float) -> sa.Select[Any]:
     )
 
 
-def arrivals(connection: sa.Connection, workspace: str, *, since: float, until: float) -> dict[str, int]:
-    """The deliveries of a stretch of time, by kind."""
-    early = _deliveries_since(workspace, since).where(deliveries.c.received_at < until)
-    counts: Counter[str] = Counter()
-    for row in connection.execute(early):
-        counts[row.kind] += row.seen
-    return {kind: count for kind, count in counts.items() if kind}
-
-
 def _pending(workspace: str) -> sa.Select[int, float | None]:
     return (
         sa.select(sa.func.count(), sa.func.min(deliveries.c.received_at))
@@ -79,14 +252,14 @@ def _pending(workspace: str) -> sa.Select[int, float | None]:
     )
 
 
-def _broken(connection: sa.Connection, workspace: str) -> dict[str, str]:
+def _broken(tx: Transaction, workspace: str) -> dict[str, str]:
     """Broken channels in which something of the workspace waits."""
     waits = sa.select(posts.c.channel).where(posts.c.workspace == workspace, posts.c.state != State.SENT)
-    waiting = set(connection.scalars(waits.distinct()))
-    return {channel: error for channel, error in leases.broken(connection).items() if channel in waiting}
+    waiting = set(tx.scalars(waits.distinct()))
+    return {channel: error for channel, error in broken_channels(tx).items() if channel in waiting}
 
 
-def _strange_timers(workspace: str, now: float) -> sa.Select[Any]:
+def _unknown_timers(workspace: str, now: float) -> sa.Select[Any]:
     due = (timers.c.workspace == workspace) & (timers.c.due_at <= now)
     query = sa.select(timers.c.kind).where(due, timers.c.kind.not_in(TIMER_KINDS))
     return query.distinct().order_by(timers.c.kind)
@@ -97,143 +270,13 @@ def moment(at: float | None) -> datetime | None:
     return None if at is None else datetime.fromtimestamp(at, UTC)
 
 
-def open_alerts(connection: sa.Connection, workspace: str, *, limit: int = 200) -> Sequence[sa.Row[Any]]:
-    """Interested replies that nobody has claimed, the oldest first, with their body and message."""
-    where = (
-        (alerts.c.workspace == workspace)
-        & (alerts.c.kind == "reply.interested")
-        & alerts.c.waiting_since.is_not(None)
-    )
-    query = (
-        sa.select(alerts, deliveries.c.body)
-        .join(deliveries, deliveries.c.id == alerts.c.delivery_id)
-        .where(where)
-        .order_by(alerts.c.received_at)
-        .limit(limit)
-    )
-    return connection.execute(query).all()
-
-
-def claim_times(connection: sa.Connection, workspace: str, *, since: float) -> Sequence[ClaimTime]:
-    """How long the replies claimed since then had waited, the first claimed first."""
-    query = (
-        sa.select(alerts)
-        .where(alerts.c.workspace == workspace, alerts.c.claimed_at >= since)
-        .order_by(alerts.c.claimed_at)
-    )
-    return [
-        ClaimTime(
-            name=row.claimed_name,
-            sequence=row.sequence,
-            waited=timedelta(seconds=max(0.0, row.claimed_at - row.received_at)),
-            at=datetime.fromtimestamp(row.claimed_at, UTC),
-        )
-        for row in connection.execute(query)
-    ]
-
-
-def select_subscriptions(
-    connection: sa.Connection, workspace: str, channel: str = ""
-) -> Sequence[Subscription]:
-    """What a channel, or every channel, wants to be told."""
-    query = sa.select(subscriptions).where(subscriptions.c.workspace == workspace)
-    if channel:
-        query = query.where(subscriptions.c.channel == channel)
-    order = (subscriptions.c.channel, subscriptions.c.event, subscriptions.c.sequence, subscriptions.c.inbox)
-    return [
-        Subscription(
-            channel=row.channel,
-            event=row.event,
-            sequence=row.sequence,
-            inbox=row.inbox,
-            condensed=row.condensed,
-        )
-        for row in connection.execute(query.order_by(*order))
-    ]
-
-
-def subscribe(connection: sa.Connection, workspace: str, wanted: Sequence[Subscription]) -> None:
-    """Add subscriptions; one that is there takes the new form."""
-    for one in wanted:
-        new = inbox.upsert(connection, subscriptions).values(
-            workspace=workspace,
-            channel=one.channel,
-            event=one.event,
-            sequence=one.sequence,
-            inbox=one.inbox,
-            condensed=one.condensed,
-        )
-        keys = ["workspace", "channel", "event", "sequence", "inbox"]
-        connection.execute(new.on_conflict_do_update(index_elements=keys, set_={"condensed": one.condensed}))
-
-
-def unsubscribe(connection: sa.Connection, workspace: str, unwanted: Sequence[Subscription]) -> int:
-    """Remove exactly these; returns how many there were."""
-    table = subscriptions.c
-    return sum(
-        connection.execute(
-            sa.delete(subscriptions).where(
-                table.workspace == workspace,
-                table.channel == one.channel,
-                table.event == one.event,
-                table.sequence == one.sequence,
-                table.inbox == one.inbox,
-            )
-        ).rowcount
-        for one in unwanted
-    )
-
-
-def digest_at(connection: sa.Connection, workspace: str, channel: str) -> str | None:
-    """When a channel has its digests: a rhythm, or two joined by `and`."""
-    which = (digests.c.workspace == workspace) & (digests.c.channel == channel)
-    found = connection.scalars(sa.select(digests.c.at).where(which).order_by(digests.c.every)).all()
-    return " and ".join(found) or None
-
-
-def set_digest(
-    connection: sa.Connection, workspace: str, channel: str, at: str | None, *, now: float
-) -> None:
-    """Set a channel's daily or weekly digest or, with None, end both."""
-    which = (digests.c.workspace == workspace) & (digests.c.channel == channel)
-    if at is None:
-        connection.execute(sa.delete(digests).where(which))
-        return
-    every = recurrence_of(at).every
-    connection.execute(sa.delete(digests).where(which, digests.c.every == every))
-    values = {"workspace": workspace, "channel": channel, "every": every, "at": at, "done_until": now}
-    connection.execute(sa.insert(digests).values(**values))
-
-
 def recurrence_of(at: str) -> Recurrence:
     """The rhythm of a text that the commands wrote."""
     found = parse_recurrence(at.split())
     return found if isinstance(found, Recurrence) else Recurrence(at=MORNING)
 
 
-def record(connection: sa.Connection, entry: AuditEntry) -> None:
-    """Write down who changed what."""
-    connection.execute(
-        sa.insert(audit).values(
-            at=entry.at.timestamp(),
-            workspace=entry.workspace,
-            actor_name=entry.actor.name,
-            actor_id=entry.actor.id,
-            face=entry.actor.face,
-            channel=entry.actor.channel,
-            command=entry.command,
-            result=entry.result,
-        )
-    )
-
-
-def entries(connection: sa.Connection, workspace: str, limit: int) -> Sequence[AuditEntry]:
-    """The newest acts first."""
-    query = sa.select(audit).where(audit.c.workspace == workspace).order_by(audit.c.id.desc()).limit(limit)
-    return [read_entry(row) for row in connection.execute(query)]
-
-
-def read_entry(row: sa.Row[Any]) -> AuditEntry:
+def read_audit_entry(row: sa.Row[Any]) -> AuditEntry:
     """A row of the audit."""
     return AuditEntry(
         at=datetime.fromtimestamp(row.at, UTC),
@@ -241,4 +284,17 @@ def read_entry(row: sa.Row[Any]) -> AuditEntry:
         workspace=row.workspace,
         command=row.command,
         result=row.result,
+    )
+
+
+def _open_reply(row: sa.Row[Any]) -> OpenReply:
+    event = read_event(row.body or b"")
+    lead = event.lead if isinstance(event, Event) else None
+    return OpenReply(
+        alert_id=row.id,
+        received_at=datetime.fromtimestamp(row.received_at, UTC),
+        lead=lead.name if lead else "",
+        email=row.email,
+        company=(lead.company if lead else None) or "",
+        sequence=(event.sequence if isinstance(event, Event) else None) or "",
     )

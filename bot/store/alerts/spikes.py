@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import posts, sightings, spikes
-from bot.store.queue import deliveries
-from bot.store.queue.deliveries import PlannedPost
+from bot.store.queue import outbox
+from bot.store.queue.outbox import PlannedPost
 
 KINDS = ("lead.bounced", "lead.unsubscribed")
 SCOPES = {"domain": sightings.c.domain, "sequence": sightings.c.sequence}
@@ -41,7 +42,56 @@ class Spike:
         return self.kind, self.scope, self.name
 
 
-def tallies(connection: sa.Connection, workspace: str, *, since: float) -> Sequence[Tally]:
+class Spikes(Repository):
+    """Many bounces or opt-outs at once."""
+
+    @reads
+    def tallies(
+        self, tx: Transaction, workspace: str, *, since: float
+    ) -> tuple[Sequence[Tally], Mapping[tuple[str, str, str], int], Sequence[Spike]]:
+        """What came since then, how much came since yesterday (UTC), and the spikes that are not over."""
+        lately = _count(tx, workspace, since=tx.now - tx.now % 86_400 - 86_400)
+        counts = {(one.kind, one.scope, one.name): one.count for one in lately}
+        under_way = [
+            Spike(kind=row.kind, scope=row.scope, name=row.name, since=row.since, dedupe=row.dedupe)
+            for row in tx.execute(sa.select(spikes).where(spikes.c.workspace == workspace))
+        ]
+        return _count(tx, workspace, since=since), counts, under_way
+
+    @writes
+    def show(self, tx: Transaction, workspace: str, spike: Spike, planned: PlannedPost) -> bool:
+        """Begin its card, or have the card that is there painted anew when it says something else. News?"""
+        new = tx.insert(spikes).values(
+            workspace=workspace,
+            kind=spike.kind,
+            scope=spike.scope,
+            name=spike.name,
+            since=spike.since,
+            last_at=tx.now,
+            dedupe=spike.dedupe,
+        )
+        began = tx.execute(new.on_conflict_do_nothing()).rowcount == 1
+        if began:
+            outbox.plan(tx, planned, workspace=workspace)
+        return began or _repaint(tx, spike.dedupe, planned.note)
+
+    @writes
+    def end(self, tx: Transaction, workspace: str, spike: Spike, note: str) -> bool:
+        """It is over: its card says so for the last time."""
+        c = spikes.c
+        which = (c.workspace == workspace) & (c.dedupe == spike.dedupe)
+        if tx.execute(sa.delete(spikes).where(which)).rowcount != 1:
+            return False
+        return _repaint(tx, spike.dedupe, note)
+
+
+def _repaint(tx: Transaction, dedupe: str, note: str) -> bool:
+    news = (posts.c.dedupe == dedupe) & (posts.c.note != note)
+    painted = sa.update(posts).where(news).values(note=note, version=posts.c.version + 1, repaint_at=tx.now)
+    return tx.execute(painted).rowcount == 1
+
+
+def _count(tx: Transaction, workspace: str, *, since: float) -> Sequence[Tally]:
     """What came since then."""
     found: list[Tally] = []
     for scope, column in SCOPES.items():
@@ -51,49 +101,6 @@ def tallies(connection: sa.Connection, workspace: str, *, since: float) -> Seque
             .where(sightings.c.kind.in_(KINDS), column != "")
             .group_by(sightings.c.kind, column)
         )
-        rows = connection.execute(query)
+        rows = tx.execute(query)
         found += [Tally(kind=kind, scope=scope, name=name, count=count) for kind, name, count in rows]
     return found
-
-
-def under_way(connection: sa.Connection, workspace: str) -> Sequence[Spike]:
-    """The spikes that are not over."""
-    query = sa.select(spikes).where(spikes.c.workspace == workspace)
-    return [
-        Spike(kind=row.kind, scope=row.scope, name=row.name, since=row.since, dedupe=row.dedupe)
-        for row in connection.execute(query)
-    ]
-
-
-def show(
-    connection: sa.Connection, workspace: str, spike: Spike, planned: PlannedPost, *, now: float
-) -> bool:
-    """Begin its card, or have the card that is there painted anew when it says something else. News?"""
-    new = deliveries.upsert(connection, spikes).values(
-        workspace=workspace,
-        kind=spike.kind,
-        scope=spike.scope,
-        name=spike.name,
-        since=spike.since,
-        last_at=now,
-        dedupe=spike.dedupe,
-    )
-    began = connection.execute(new.on_conflict_do_nothing()).rowcount == 1
-    if began:
-        deliveries.plan(connection, planned, now=now, workspace=workspace)
-    return began or _repaint(connection, spike.dedupe, planned.note, now=now)
-
-
-def end(connection: sa.Connection, workspace: str, spike: Spike, note: str, *, now: float) -> bool:
-    """It is over: its card says so for the last time."""
-    c = spikes.c
-    which = (c.workspace == workspace) & (c.dedupe == spike.dedupe)
-    if connection.execute(sa.delete(spikes).where(which)).rowcount != 1:
-        return False
-    return _repaint(connection, spike.dedupe, note, now=now)
-
-
-def _repaint(connection: sa.Connection, dedupe: str, note: str, *, now: float) -> bool:
-    news = (posts.c.dedupe == dedupe) & (posts.c.note != note)
-    painted = sa.update(posts).where(news).values(note=note, version=posts.c.version + 1, repaint_at=now)
-    return connection.execute(painted).rowcount == 1

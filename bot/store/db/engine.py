@@ -1,17 +1,19 @@
-"""One door to the database: work is a function of a connection, run in one transaction off the event loop.
+"""The bot's database: work is a function of a transaction, run off the event loop.
 
-SQLite has one writer, so one thread takes the work in the order it came: intake and courier never wait for each
+SQLite has one writer, so one thread takes the work in the order it came: intake and delivery never wait for each
 other's busy handler. PostgreSQL gets a few threads with a connection each, and its own clock for leases.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from functools import cached_property, lru_cache, wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL
 
 from bot.store.db import migrate
@@ -19,9 +21,9 @@ from bot.store.db.clock import SteadyClock
 from shared.domain.records import RecordsUnavailable
 from shared.storage import database
 
-S = TypeVar("S")
+P = ParamSpec("P")
+R = TypeVar("R", bound="Repository")
 T = TypeVar("T")
-Work = Callable[[sa.Connection], T]
 CONTENDED = {"40P01", "23505"}
 """A deadlock, or a hash that is there: another process was first, and the work is to see what that has left."""
 TRIES = 5
@@ -45,39 +47,65 @@ def blames_values(error: Exception) -> bool:
     return state[:2] in REFUSED_CLASSES and state not in CONTENDED
 
 
-class Store:
+class Transaction:
+    """A connection within its transaction, and the time that its rows are stamped with."""
+
+    def __init__(self, connection: sa.Connection, clock: Callable[[sa.Connection], float]) -> None:
+        self.connection = connection
+        self.is_postgresql = connection.dialect.name == "postgresql"
+        self.execute, self.scalar, self.scalars = connection.execute, connection.scalar, connection.scalars
+        self._clock = clock
+
+    @cached_property
+    def now(self) -> float:
+        """The time by which leases are judged, the same for the whole transaction."""
+        return self._clock(self.connection)
+
+    def insert(self, table: sa.Table) -> Any:
+        """The dialect's INSERT, which knows ON CONFLICT."""
+        return (postgresql if self.is_postgresql else sqlite).insert(table)
+
+    def insert_once(self, table: sa.Table) -> Any:
+        """An INSERT that leaves the rows that are there as they are."""
+        return _insert_once(postgresql if self.is_postgresql else sqlite, table)
+
+
+@lru_cache
+def _insert_once(dialect: Any, table: sa.Table) -> Any:
+    return dialect.insert(table).on_conflict_do_nothing()
+
+
+Work = Callable[[Transaction], T]
+
+
+class Database:
     """The engine, its threads and the clock that all rows are stamped with."""
 
     def __init__(self, url: URL, *, clock: Callable[[], float] | None = None) -> None:
         self.is_sqlite = url.get_backend_name() == "sqlite"
         self.engine = database.open_engine(url)
-        self._alone = database.autocommit(self.engine)
+        self._autocommit = database.autocommit(self.engine)
+        self._read_only = self.engine.execution_options(read_only=True)
         self.clock = clock or SteadyClock()
         self._ask_database = clock is None and not self.is_sqlite
-        self._writers = ThreadPoolExecutor(1 if self.is_sqlite else 4, thread_name_prefix="ledger")
-        self._readers = ThreadPoolExecutor(1, thread_name_prefix="ledger-read")
-
-    def now(self, connection: sa.Connection) -> float:
-        """The time by which leases are judged: this process's clock, or the one that all processes share."""
-        if not self._ask_database:
-            return self.clock()
-        return float(connection.scalar(sa.text("SELECT extract(epoch FROM clock_timestamp())")))
+        self._writers = ThreadPoolExecutor(1 if self.is_sqlite else 4, thread_name_prefix="store")
+        self._readers = ThreadPoolExecutor(1, thread_name_prefix="store-read")
 
     async def write(self, work: Work[T]) -> T:
         """Run the work in one transaction. Raises `RecordsUnavailable` when the database refuses."""
-        return await self._run(self._writers, self._write, work)
+        return await self._run(self._writers, lambda: self._write(work))
 
     async def append(self, work: Work[T]) -> T:
         """Run work of one statement, which is its own transaction. Raises `RecordsUnavailable`."""
-        return await self._run(self._writers, self._append, work)
+        return await self._run(self._writers, lambda: self._transact(self._autocommit, work))
 
     async def read(self, work: Work[T]) -> T:
         """Run reading work, beside the writers. Raises `RecordsUnavailable`."""
-        return await self._run(self._readers, self._read, work)
+        return await self._run(self._readers, lambda: self._transact(self._read_only, work))
 
-    async def _run(self, pool: ThreadPoolExecutor, how: Callable[[S], T], subject: S) -> T:
+    async def _run(self, pool: ThreadPoolExecutor, job: Callable[[], T]) -> T:
         try:
-            return await asyncio.get_running_loop().run_in_executor(pool, how, subject)
+            return await asyncio.get_running_loop().run_in_executor(pool, job)
         except (sa.exc.SQLAlchemyError, OSError, UnicodeError, OverflowError) as error:
             kind = ValuesRefused if blames_values(error) else RecordsUnavailable
             # The statement and its values stay out of the message: they may hold a lead's words.
@@ -86,41 +114,70 @@ class Store:
     def _write(self, work: Work[T]) -> T:
         for _ in range(TRIES - 1):
             try:
-                return self._transact(work)
+                return self._transact(self.engine, work)
             except sa.exc.DBAPIError as error:
                 if getattr(error.orig, "sqlstate", "") not in CONTENDED:
                     raise
-        return self._transact(work)
+        return self._transact(self.engine, work)
 
-    def _transact(self, work: Work[T]) -> T:
-        with self.engine.begin() as connection:
-            return work(connection)
+    def _transact(self, engine: sa.Engine, work: Work[T]) -> T:
+        with engine.begin() as connection:
+            return work(Transaction(connection, self._now))
 
-    def _append(self, work: Work[T]) -> T:
-        with self._alone.begin() as connection:
-            return work(connection)
-
-    def _read(self, work: Work[T]) -> T:
-        with self.engine.connect().execution_options(read_only=True) as connection, connection.begin():
-            return work(connection)
+    def _now(self, connection: sa.Connection) -> float:
+        """This process's clock, or the one that all processes share."""
+        if not self._ask_database:
+            return self.clock()
+        return float(connection.scalar(sa.text("SELECT extract(epoch FROM clock_timestamp())")))
 
     @classmethod
-    async def opened(cls, url: URL, *, clock: Callable[[], float] | None = None) -> Store:
-        """A store whose schema is up to date. Raises `RecordsUnavailable`."""
-        store = await asyncio.to_thread(cls, url, clock=clock)
+    async def opened(cls, url: URL, *, clock: Callable[[], float] | None = None) -> Database:
+        """A database whose schema is up to date. Raises `RecordsUnavailable`."""
+        opened = await asyncio.to_thread(cls, url, clock=clock)
         try:
-            await store.migrate()
+            await opened.migrate()
         except RecordsUnavailable:
-            await store.aclose()
+            await opened.aclose()
             raise
-        return store
+        return opened
 
     async def migrate(self) -> None:
         """Bring the schema up to date. Raises `RecordsUnavailable`."""
-        await self._run(self._writers, migrate.upgrade, self.engine)
+        await self._run(self._writers, lambda: migrate.upgrade(self.engine))
 
     async def aclose(self) -> None:
         """Let the work under way finish, then close every connection."""
         for pool in (self._writers, self._readers):
             await asyncio.to_thread(pool.shutdown)
         self.engine.dispose()
+
+
+class Repository:
+    """The SQL of one subject. Each of its methods is one transaction and raises `RecordsUnavailable`."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+
+def writes(
+    method: Callable[Concatenate[R, Transaction, P], T],
+) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:
+    """Run a method of a repository in a transaction of its own."""
+
+    @wraps(method)
+    async def run(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.database.write(lambda tx: method(self, tx, *args, **kwargs))
+
+    return run
+
+
+def reads(
+    method: Callable[Concatenate[R, Transaction, P], T],
+) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:
+    """Run a method of a repository in a reading transaction, beside the writers."""
+
+    @wraps(method)
+    async def run(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.database.read(lambda tx: method(self, tx, *args, **kwargs))
+
+    return run

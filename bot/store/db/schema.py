@@ -176,7 +176,7 @@ sa.Index(
     "ix_posts_storm", posts.c.storm, sqlite_where=posts.c.storm != 0, postgresql_where=posts.c.storm != 0
 )
 
-lanes = sa.Table(  # one per channel: whose turn it is, how fast it may go, what is wrong with it
+channel_leases = sa.Table(  # one per channel: who posts there, how fast it may go, what is wrong with it
     "lanes",
     metadata,
     _text("channel", primary_key=True),

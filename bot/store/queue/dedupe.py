@@ -14,6 +14,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from bot.store.db.engine import Transaction
 from bot.store.db.schema import alerts, answers, arrivals, deliveries
 
 
@@ -36,7 +37,7 @@ class Merged:
     known: str | None
     """The alert it has."""
     answered: bool
-    """Whether the arrival before the newest was told 200."""
+    """Whether the arrival before the newest was answered 200."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,20 +57,22 @@ class _Same:
         return [*known, *((one.received_at, one.batch) for one in self.later)]
 
 
-def gather(connection: sa.Connection, *, limit: int) -> Sequence[Merged]:
+def gather(tx: Transaction, *, limit: int) -> Sequence[Merged]:
     """Take up to `limit` arrivals that nobody has looked at, as the deliveries they are; in the order they came."""
-    arrived = connection.execute(came(limit=limit)).all()
+    arrived = tx.execute(came(limit=limit)).all()
     if not arrived:
         return ()
     by_key: defaultdict[bytes, list[sa.Row[Any]]] = defaultdict(list)
     for row in arrived:
         by_key[row.dkey].append(row)
-    known = {row.dkey: row for row in connection.execute(there(by_key.keys()))}
+    known = {row.dkey: row for row in tx.execute(there(by_key.keys()))}
     found = [_same(rows, known.get(key)) for key, rows in by_key.items()]
-    _put_away(connection, found, surplus={row.id for row in arrived} - {one.first.id for one in found})
-    told = _told(connection, {one.moments[-2][1] for one in found if one.later})
+    _put_away(tx, found, surplus={row.id for row in arrived} - {one.first.id for one in found})
+    answered_batches = _answered(tx, {one.moments[-2][1] for one in found if one.later})
     return [
-        _merged(one, by_key[one.first.dkey][-1].body, told) for one in found if one.later or not one.there
+        _merged(one, by_key[one.first.dkey][-1].body, answered_batches)
+        for one in found
+        if one.later or not one.there
     ]
 
 
@@ -115,7 +118,7 @@ def _same(rows: Sequence[sa.Row[Any]], known: sa.Row[Any] | None) -> _Same:
     return _Same(first=first, later=[row for row in rest if not row.found], there=known is not None)
 
 
-def _put_away(connection: sa.Connection, found: Sequence[_Same], *, surplus: Collection[int]) -> None:
+def _put_away(tx: Transaction, found: Sequence[_Same], *, surplus: Collection[int]) -> None:
     """Of an arrival after the first remains when it came, and in which commit."""
     if not surplus:
         return
@@ -123,18 +126,18 @@ def _put_away(connection: sa.Connection, found: Sequence[_Same], *, surplus: Col
         {"dkey": row.dkey, "at": row.received_at, "batch": row.batch} for one in found for row in one.later
     ]
     if later:
-        connection.execute(sa.insert(arrivals), later)
-    connection.execute(sa.delete(deliveries).where(deliveries.c.id.in_(surplus)))
+        tx.execute(sa.insert(arrivals), later)
+    tx.execute(sa.delete(deliveries).where(deliveries.c.id.in_(surplus)))
 
 
-def _told(connection: sa.Connection, batches: Collection[int]) -> Collection[int]:
-    """Of these commits, those whose senders were told 200."""
+def _answered(tx: Transaction, batches: Collection[int]) -> Collection[int]:
+    """Of these commits, those whose senders were answered 200."""
     if not batches:
         return ()
-    return set(connection.scalars(sa.select(answers.c.batch).where(answers.c.batch.in_(batches))))
+    return set(tx.scalars(sa.select(answers.c.batch).where(answers.c.batch.in_(batches))))
 
 
-def _merged(one: _Same, body: bytes, told: Collection[int]) -> Merged:
+def _merged(one: _Same, body: bytes, answered: Collection[int]) -> Merged:
     row = one.first
     (before_at, batch_before), (last_at, batch) = one.moments[-2:]
     return Merged(
@@ -151,5 +154,5 @@ def _merged(one: _Same, body: bytes, told: Collection[int]) -> Merged:
         batch_before=batch_before,
         is_new=not one.there,
         known=row.known,
-        answered=batch_before in told,
+        answered=batch_before in answered,
     )

@@ -1,18 +1,20 @@
 """The hot path: the arrivals of one group commit in one statement, which is a transaction of its own.
 
 One statement in SQL of the driver's own, and the interpreter's lock changes hands once a commit. Every arrival is a
-row, written after the last one: what is the same delivery is found out later, by `merging`.
+row, written after the last one: what is the same delivery is found out later, by `dedupe`.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 import sqlalchemy as sa
 
+from bot.store.db.engine import Repository, Transaction, writes
 from bot.store.db.schema import answers
-from bot.store.queue.deliveries import Arrival
 
 _INTO = """INSERT INTO deliveries
     (batch, batch_first, seen, pending, dkey, workspace, body, received_at, last_at, before_at)"""
@@ -21,12 +23,48 @@ _POSTGRESQL = f"""{_INTO}
     FROM unnest(%s::bytea[], %s::text[], %s::bytea[], %s::float8[]) AS new(dkey, workspace, body, at)"""  # noqa: S608 constants alone
 
 
-def store(connection: sa.Connection, batch: Sequence[Arrival], *, number: int) -> None:
-    """Write the arrivals of one group commit."""
-    if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql(_POSTGRESQL, (number, number, *_columns(batch)))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """One signed body, as it came to one workspace."""
+
+    workspace: str
+    body: bytes
+    at: float
+
+    @property
+    def dkey(self) -> bytes:
+        """What makes two arrivals the same delivery: the workspace and every byte of the body."""
+        return hashlib.sha256(b"%b\0%b" % (self.workspace.encode(), self.body)).digest()
+
+
+class Arrivals(Repository):
+    """Deliveries as they come in."""
+
+    async def append(self, batch: Sequence[Arrival], *, number: int, answered: Sequence[int] = ()) -> None:
+        """Commit which earlier batches were answered 200, and then the arrivals of one batch."""
+        if answered:
+            await self._mark_answered(answered)
+        if batch:
+            await self.database.append(lambda tx: insert(tx, batch, number=number))
+
+    @writes
+    def _mark_answered(self, tx: Transaction, batches: Sequence[int]) -> None:
+        tx.execute(sa.insert(answers), [{"batch": number, "at": tx.now} for number in batches])
+
+    @writes
+    def check(self, tx: Transaction) -> None:
+        """Raise `RecordsUnavailable` unless the database can be written to: a full disk shows only then."""
+        number = -int(tx.now * 1e6)  # no batch's, and no other process's
+        tx.execute(sa.insert(answers), {"batch": number, "at": tx.now})
+        tx.execute(sa.delete(answers).where(answers.c.batch == number))
+
+
+def insert(tx: Transaction, batch: Sequence[Arrival], *, number: int) -> None:
+    """Write the arrivals of one batch."""
+    if tx.is_postgresql:
+        tx.connection.exec_driver_sql(_POSTGRESQL, (number, number, *_columns(batch)))
     else:
-        connection.exec_driver_sql(_sqlite(len(batch)), (number, *_values(batch)))
+        tx.connection.exec_driver_sql(_sqlite(len(batch)), (number, *_values(batch)))
 
 
 def _columns(batch: Sequence[Arrival]) -> tuple[list[object], ...]:
@@ -50,15 +88,3 @@ def _sqlite(size: int) -> str:
         f"(?1,?1,1,1,?{n},?{n + 1},?{n + 2},?{n + 3},?{n + 3},?{n + 3})" for n in range(2, 2 + 4 * size, 4)
     )
     return f"{_INTO} VALUES {','.join(rows)}"
-
-
-def mark_answered(connection: sa.Connection, batches: Sequence[int], *, now: float) -> None:
-    """Remember that the senders of these batches were told 200."""
-    connection.execute(sa.insert(answers), [{"batch": number, "at": now} for number in batches])
-
-
-def try_out(connection: sa.Connection, *, now: float) -> None:
-    """Write something, and take it back."""
-    number = -int(now * 1e6)  # no group's, and no other process's
-    connection.execute(sa.insert(answers), {"batch": number, "at": now})
-    connection.execute(sa.delete(answers).where(answers.c.batch == number))

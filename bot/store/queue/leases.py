@@ -1,11 +1,11 @@
-"""Whose turn it is to speak in Slack: one lane per channel, leased for one message at a time.
+"""Who posts to a channel: each channel is leased for one message at a time.
 
     ready -> sending -> sent
                      -> uncertain -> (found in the channel: sent | absent twice: ready)
                      -> dead -> (tried again now and then: sent)
 
-A lane is leased with a token that every claim raises. Whoever lost its lease writes with an old token and
-changes nothing. A post that is found `sending` when its lane is claimed was left by a process that died:
+A channel is leased with a token that every claim raises. Whoever lost its lease writes with an old token and
+changes nothing. A post that is found `sending` when its channel is claimed was left by a process that died:
 its outcome is unknown. A time further ahead than this module ever writes means that the clock was set back.
 """
 
@@ -17,15 +17,16 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from bot.store.db.schema import lanes, posts
+from bot.store.db.engine import Database, Repository, Transaction, reads, writes
+from bot.store.db.schema import channel_leases, posts
 from bot.store.queue.posts import Post, State, load
 
 BUNDLE = 20
 """Alerts that share one message of a storm's thread."""
 FARTHEST = 3600.0
-"""Seconds ahead that a lane may be due at most."""
+"""Seconds ahead that a channel may be due at most."""
 SET_BACK = 60.0
-"""Seconds ahead that no lane's schedule ever is: the clock was set back, and what was due then is due now."""
+"""Seconds ahead that no channel's schedule ever is: the clock was set back, and what was due then is due now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +63,7 @@ class LeaseTimings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelLease:
-    """What the holder of a lane is to do within its lease: post these, or look for them."""
+    """What the holder of a channel is to do within its lease: post these, or look for them."""
 
     channel: str
     token: int
@@ -81,206 +82,218 @@ class Claimed:
     next_in: float | None
 
 
-def claim(
-    connection: sa.Connection, *, now: float, limit: int, pace: LeaseTimings, besides: Collection[str] = ()
-) -> Claimed:
-    """Lease up to `limit` lanes that are due, `besides` those in which the caller is speaking still."""
-    others = lanes.c.channel.not_in(besides)
-    leased = _lease(connection, others, now=now, limit=limit, lease=pace.lease)
-    turns = [_turn(connection, lane, now=now, pace=pace) for lane in leased]
-    return Claimed(
-        turns=tuple(t for t in turns if t), next_in=_next_in(connection, others, now=now, lease=pace.lease)
-    )
+class ChannelLeases(Repository):
+    """The channels and who posts to each."""
+
+    def __init__(self, database: Database, timings: LeaseTimings) -> None:
+        super().__init__(database)
+        self.timings = timings
+
+    @writes
+    def claim(self, tx: Transaction, *, limit: int, besides: Collection[str] = ()) -> Claimed:
+        """Lease up to `limit` channels that are due, `besides` those in which the caller is speaking still."""
+        others = channel_leases.c.channel.not_in(besides)
+        timings = self.timings
+        leased = _lease(tx, others, limit=limit, seconds=timings.lease)
+        turns = [_turn(tx, lease, timings=timings) for lease in leased]
+        return Claimed(
+            turns=tuple(t for t in turns if t), next_in=_next_in(tx, others, seconds=timings.lease)
+        )
+
+    @reads
+    def broken(self, tx: Transaction) -> dict[str, str]:
+        """Channels that take nothing, and what Slack says of each."""
+        return broken_channels(tx)
+
+    @writes
+    def take_over(self, tx: Transaction) -> None:
+        """Free every channel, and let all that was put off be tried now; only for who knows that nobody else is alive.
+
+        By whose clock it was put off is not known: it may have been set back since.
+        """
+        tx.execute(sa.update(channel_leases).values(lease_until=None))
+        tx.execute(sa.update(channel_leases).where(channel_leases.c.due_at > tx.now).values(due_at=tx.now))
+        tx.execute(sa.update(channel_leases).where(channel_leases.c.tat > tx.now).values(tat=tx.now))
+        tx.execute(sa.update(posts).where(posts.c.repaint_at > tx.now).values(repaint_at=tx.now))
 
 
-def broken(connection: sa.Connection) -> dict[str, str]:
+def broken_channels(tx: Transaction) -> dict[str, str]:
     """Channels that take nothing, and what Slack says of each."""
-    query = sa.select(lanes.c.channel, lanes.c.trouble).where(lanes.c.trouble != "")
-    return {row.channel: row.trouble for row in connection.execute(query.order_by(lanes.c.channel))}
-
-
-def take_over(connection: sa.Connection, *, now: float) -> None:
-    """Free every lane, and let all that was put off be tried now; only for who knows that nobody else is alive.
-
-    By whose clock it was put off is not known: it may have been set back since.
-    """
-    connection.execute(sa.update(lanes).values(lease_until=None))
-    connection.execute(sa.update(lanes).where(lanes.c.due_at > now).values(due_at=now))
-    connection.execute(sa.update(lanes).where(lanes.c.tat > now).values(tat=now))
-    connection.execute(sa.update(posts).where(posts.c.repaint_at > now).values(repaint_at=now))
+    query = sa.select(channel_leases.c.channel, channel_leases.c.trouble).where(
+        channel_leases.c.trouble != ""
+    )
+    return {row.channel: row.trouble for row in tx.execute(query.order_by(channel_leases.c.channel))}
 
 
 def _lease(
-    connection: sa.Connection, others: sa.ColumnElement[bool], *, now: float, limit: int, lease: float
+    tx: Transaction, others: sa.ColumnElement[bool], *, limit: int, seconds: float
 ) -> Sequence[sa.Row[Any]]:
     due = (
-        sa.select(lanes.c.channel)
-        .where(others, _is_due(now), _is_free(now, lease=lease))
-        .order_by(lanes.c.due_at)
+        sa.select(channel_leases.c.channel)
+        .where(others, _is_due(tx.now), _is_free(tx.now, seconds=seconds))
+        .order_by(channel_leases.c.due_at)
         .limit(limit)
         .with_for_update(skip_locked=True)
     )
-    return connection.execute(
-        sa.update(lanes)
-        .where(lanes.c.channel.in_(due))
-        .values(lease_until=now + lease, token=lanes.c.token + 1)
-        .returning(lanes)
+    return tx.execute(
+        sa.update(channel_leases)
+        .where(channel_leases.c.channel.in_(due))
+        .values(lease_until=tx.now + seconds, token=channel_leases.c.token + 1)
+        .returning(channel_leases)
     ).all()
 
 
 def _is_due(now: float) -> sa.ColumnElement[bool]:
     """Also when what it was put off by cannot be true."""
-    waits = lanes.c.due_at.is_not(None)
+    waits = channel_leases.c.due_at.is_not(None)
     return sa.or_(
-        lanes.c.due_at <= now, lanes.c.due_at > now + FARTHEST, waits & (lanes.c.tat > now + SET_BACK)
+        channel_leases.c.due_at <= now,
+        channel_leases.c.due_at > now + FARTHEST,
+        waits & (channel_leases.c.tat > now + SET_BACK),
     )
 
 
-def _is_free(now: float, *, lease: float) -> sa.ColumnElement[bool]:
-    until = lanes.c.lease_until
-    return sa.or_(until.is_(None), until <= now, until > now + lease)
+def _is_free(now: float, *, seconds: float) -> sa.ColumnElement[bool]:
+    until = channel_leases.c.lease_until
+    return sa.or_(until.is_(None), until <= now, until > now + seconds)
 
 
-def _next_in(
-    connection: sa.Connection, others: sa.ColumnElement[bool], *, now: float, lease: float
-) -> float | None:
-    when = sa.case((_is_free(now, lease=lease), lanes.c.due_at), else_=lanes.c.lease_until)
-    at = connection.scalar(sa.select(sa.func.min(when)).where(others, lanes.c.due_at.is_not(None)))
-    return None if at is None else max(0.0, min(float(at) - now, FARTHEST))
+def _next_in(tx: Transaction, others: sa.ColumnElement[bool], *, seconds: float) -> float | None:
+    when = sa.case(
+        (_is_free(tx.now, seconds=seconds), channel_leases.c.due_at), else_=channel_leases.c.lease_until
+    )
+    at = tx.scalar(sa.select(sa.func.min(when)).where(others, channel_leases.c.due_at.is_not(None)))
+    return None if at is None else max(0.0, min(float(at) - tx.now, FARTHEST))
 
 
-def _turn(
-    connection: sa.Connection, lane: sa.Row[Any], *, now: float, pace: LeaseTimings
-) -> ChannelLease | None:
-    _doubt(connection, lane, now=now, pace=pace)
-    if (lane.tat or 0.0) > now + SET_BACK:
-        connection.execute(sa.update(lanes).where(lanes.c.channel == lane.channel).values(tat=now))
-    opening = pace.opens_at(lane.tat or 0.0)
-    if now < opening < now + SET_BACK:
-        release(connection, lane.channel, lane.token, due_at=opening)
+def _turn(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> ChannelLease | None:
+    _doubt(tx, lease, timings=timings)
+    if (lease.tat or 0.0) > tx.now + SET_BACK:
+        tx.execute(
+            sa.update(channel_leases).where(channel_leases.c.channel == lease.channel).values(tat=tx.now)
+        )
+    opening = timings.opens_at(lease.tat or 0.0)
+    if tx.now < opening < tx.now + SET_BACK:
+        release(tx, lease.channel, lease.token, due_at=opening)
         return None
     turn = (
-        _lookup(connection, lane, pace=pace)
-        or _trial(connection, lane, pace=pace)
-        or _delivery(connection, lane, now=now, pace=pace)
+        _lookup(tx, lease, timings=timings)
+        or _trial(tx, lease, timings=timings)
+        or _delivery(tx, lease, timings=timings)
     )
     if turn is None:
-        release(connection, lane.channel, lane.token, due_at=None)
+        release(tx, lease.channel, lease.token, due_at=None)
     return turn
 
 
-def _doubt(connection: sa.Connection, lane: sa.Row[Any], *, now: float, pace: LeaseTimings) -> None:
+def _doubt(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> None:
     """What somebody was sending whose lease is over may be there, or come still."""
-    mine = posts.c.channel == lane.channel
+    mine = posts.c.channel == lease.channel
     left = mine & (posts.c.state == State.SENDING)
-    connection.execute(sa.update(posts).where(left).values(state=State.UNCERTAIN, unsure=True))
-    latest = now + pace.longest  # further ahead: the clock was set back, and the waiting begins anew
+    tx.execute(sa.update(posts).where(left).values(state=State.UNCERTAIN, unsure=True))
+    latest = tx.now + timings.longest  # further ahead: the clock was set back, and the waiting begins anew
     far = mine & (posts.c.state == State.UNCERTAIN) & (posts.c.tried_until > latest)
-    connection.execute(sa.update(posts).where(far).values(tried_until=latest))
+    tx.execute(sa.update(posts).where(far).values(tried_until=latest))
 
 
-def _lookup(connection: sa.Connection, lane: sa.Row[Any], *, pace: LeaseTimings) -> ChannelLease | None:
-    found = load(connection, lane.channel, State.UNCERTAIN, limit=1)
+def _lookup(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> ChannelLease | None:
+    found = load(tx, lease.channel, State.UNCERTAIN, limit=1)
     if not found:
         return None
-    group = load(connection, lane.channel, State.UNCERTAIN, limit=BUNDLE, bundle=found[0].bundle)
+    group = load(tx, lease.channel, State.UNCERTAIN, limit=BUNDLE, bundle=found[0].bundle)
     together = group if found[0].bundle else found
     return ChannelLease(
-        channel=lane.channel,
-        token=lane.token,
+        channel=lease.channel,
+        token=lease.token,
         posts=together,
         lookup=True,
         thread_ts=found[0].thread_ts,
-        since=(found[0].tried_until or found[0].created_at) - pace.longest,
+        since=(found[0].tried_until or found[0].created_at) - timings.longest,
     )
 
 
-def _trial(connection: sa.Connection, lane: sa.Row[Any], *, pace: LeaseTimings) -> ChannelLease | None:
+def _trial(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> ChannelLease | None:
     """In a channel that refused everything, one dead letter is tried, another one each time."""
-    if not lane.trouble:
+    if not lease.trouble:
         return None
-    letter = load(connection, lane.channel, State.DEAD, limit=1, sure=True, least_tried=True)
-    return _take(connection, lane, letter, pace=pace)
+    letter = load(tx, lease.channel, State.DEAD, limit=1, sure=True, least_tried=True)
+    return _take(tx, lease, letter, timings=timings)
 
 
-def _delivery(
-    connection: sa.Connection, lane: sa.Row[Any], *, now: float, pace: LeaseTimings
-) -> ChannelLease | None:
-    head = _storm_head(connection, lane, now=now, pace=pace)
-    if head or not lane.storm:
-        alone = head or load(connection, lane.channel, State.READY, limit=1)
-        return _take(connection, lane, alone, pace=pace)
-    ts = connection.scalar(sa.select(posts.c.ts).where(posts.c.id == lane.storm)) or ""
-    items = load(connection, lane.channel, State.READY, limit=BUNDLE, urgent_first=True)
-    bundle = f"b{lane.token}-{items[0].mark}" if items else ""
-    return _take(connection, lane, items, pace=pace, bundle=bundle, thread_ts=ts, storm=lane.storm)
+def _delivery(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> ChannelLease | None:
+    head = _storm_head(tx, lease, timings=timings)
+    if head or not lease.storm:
+        alone = head or load(tx, lease.channel, State.READY, limit=1)
+        return _take(tx, lease, alone, timings=timings)
+    ts = tx.scalar(sa.select(posts.c.ts).where(posts.c.id == lease.storm)) or ""
+    items = load(tx, lease.channel, State.READY, limit=BUNDLE, urgent_first=True)
+    bundle = f"b{lease.token}-{items[0].mark}" if items else ""
+    return _take(tx, lease, items, timings=timings, bundle=bundle, thread_ts=ts, storm=lease.storm)
 
 
-def _storm_head(
-    connection: sa.Connection, lane: sa.Row[Any], *, now: float, pace: LeaseTimings
-) -> tuple[Post, ...]:
+def _storm_head(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> tuple[Post, ...]:
     """The summary card of a storm, begun here when too much waits, until it is posted."""
-    if lane.storm:
-        return load(connection, lane.channel, State.READY, limit=1, only=lane.storm)
-    if not waits(connection, lane.channel, more_than=pace.storm_at):
+    if lease.storm:
+        return load(tx, lease.channel, State.READY, limit=1, only=lease.storm)
+    if not waits(tx, lease.channel, more_than=timings.storm_at):
         return ()
-    head = connection.execute(
+    head = tx.execute(
         sa.insert(posts)
         .values(
-            dedupe=f"storm:{lane.channel}:{lane.token}",
+            dedupe=f"storm:{lease.channel}:{lease.token}",
             workspace="",
-            channel=lane.channel,
+            channel=lease.channel,
             kind="storm",
             state=State.READY,
-            created_at=now,
+            created_at=tx.now,
         )
         .returning(posts.c.id)
     ).scalar_one()
-    connection.execute(sa.update(lanes).where(lanes.c.channel == lane.channel).values(storm=head))
-    return load(connection, lane.channel, State.READY, limit=1, only=head)
+    tx.execute(sa.update(channel_leases).where(channel_leases.c.channel == lease.channel).values(storm=head))
+    return load(tx, lease.channel, State.READY, limit=1, only=head)
 
 
-def waits(connection: sa.Connection, channel: str, *, more_than: int) -> bool:
+def waits(tx: Transaction, channel: str, *, more_than: int) -> bool:
     """Whether more posts of a channel than this are ready."""
     ready = (posts.c.channel == channel) & (posts.c.state == State.READY)
     query = sa.select(posts.c.id).where(ready).order_by(posts.c.id).offset(more_than).limit(1)
-    return connection.execute(query).first() is not None
+    return tx.execute(query).first() is not None
 
 
 def _take(
-    connection: sa.Connection,
-    lane: sa.Row[Any],
+    tx: Transaction,
+    lease: sa.Row[Any],
     items: tuple[Post, ...],
     *,
-    pace: LeaseTimings,
+    timings: LeaseTimings,
     bundle: str = "",
     thread_ts: str = "",
     storm: int = 0,
 ) -> ChannelLease | None:
     if not items:
         return None
-    thread = thread_ts or _thread_of(connection, items[0])
+    thread = thread_ts or _thread_of(tx, items[0])
     values = {
         "bundle": bundle,
         "thread_ts": thread,
         "storm": storm,
-        "token": lane.token,
-        "tried_until": lane.lease_until + pace.doubt,
+        "token": lease.token,
+        "tried_until": lease.lease_until + timings.doubt,
     }
-    connection.execute(
+    tx.execute(
         sa.update(posts)
         .where(posts.c.id.in_([item.id for item in items]))
         .values(state=State.SENDING, attempts=posts.c.attempts + 1, **values)
     )
     return ChannelLease(
-        channel=lane.channel,
-        token=lane.token,
+        channel=lease.channel,
+        token=lease.token,
         posts=tuple(replace(item, bundle=bundle, storm=storm, thread_ts=thread) for item in items),
         thread_ts=thread,
     )
 
 
-def _thread_of(connection: sa.Connection, item: Post) -> str:
+def _thread_of(tx: Transaction, item: Post) -> str:
     """What follows an alert belongs under its card."""
     if item.kind == "alert" or not item.alert_id:
         return ""
@@ -288,13 +301,13 @@ def _thread_of(connection: sa.Connection, item: Post) -> str:
         (posts.c.alert_id == item.alert_id) & (posts.c.channel == item.channel) & (posts.c.kind == "alert")
     )
     parent = sa.case((posts.c.thread_ts != "", posts.c.thread_ts), else_=posts.c.ts)
-    return connection.scalar(sa.select(parent).where(first)) or ""
+    return tx.scalar(sa.select(parent).where(first)) or ""
 
 
-def release(connection: sa.Connection, channel: str, token: int, *, due_at: float | None) -> None:
-    """Give the lane back; it has its next turn at `due_at`, or when something is planned for it."""
-    connection.execute(
-        sa.update(lanes)
-        .where(lanes.c.channel == channel, lanes.c.token == token)
+def release(tx: Transaction, channel: str, token: int, *, due_at: float | None) -> None:
+    """Give the channel back; it has its next turn at `due_at`, or when something is planned for it."""
+    tx.execute(
+        sa.update(channel_leases)
+        .where(channel_leases.c.channel == channel, channel_leases.c.token == token)
         .values(lease_until=None, due_at=due_at)
     )

@@ -1,4 +1,4 @@
-"""Messages to come and messages posted, as the ledger holds them, with all that their drawing needs."""
+"""Messages to come and messages posted, as the store holds them, with all that their drawing needs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from bot.store.db.engine import Transaction
 from bot.store.db.schema import alerts, deliveries, posts
 
 
@@ -72,7 +73,7 @@ class Post:
 
 
 def load(
-    connection: sa.Connection,
+    tx: Transaction,
     channel: str,
     state: State,
     *,
@@ -95,7 +96,7 @@ def load(
         query = query.order_by(posts.c.urgency.desc())
     if least_tried:
         query = query.order_by(posts.c.attempts)
-    return tuple(read_post(row) for row in connection.execute(query.order_by(posts.c.id)))
+    return tuple(read_post(row) for row in tx.execute(query.order_by(posts.c.id)))
 
 
 def drawable() -> sa.Select[Any]:

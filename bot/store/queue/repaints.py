@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from bot.store.db.schema import alerts, lanes, posts
+from bot.store.db.engine import Repository, Transaction, reads, writes
+from bot.store.db.schema import alerts, channel_leases, posts
 from bot.store.queue.posts import Post, State, drawable, read_post
 
 LEASE = 10.0
@@ -25,60 +26,79 @@ class StormTally:
     over: bool
 
 
-def claim(connection: sa.Connection, *, now: float, limit: int) -> tuple[tuple[Post, ...], ...]:
-    """Messages due for repainting, each with all the posts that share it."""
-    due = (
-        sa.select(posts.c.id)
-        .where(sa.or_(posts.c.repaint_at <= now, posts.c.repaint_at > now + LONGEST))
-        .where(posts.c.repaint_at.is_not(None), posts.c.state == State.SENT)
-        .order_by(posts.c.repaint_at)
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-    )
-    leased = sa.update(posts).where(posts.c.id.in_(due)).values(repaint_at=now + LEASE)
-    rows = connection.execute(leased.returning(posts.c.id, posts.c.channel, posts.c.ts)).all()
-    first = sorted(rows, key=lambda row: int(row.id))  # a card before what was said of it later
-    return tuple(_message(connection, *place) for place in dict.fromkeys((r.channel, r.ts) for r in first))
+class Repaints(Repository):
+    """Posted messages that are to be drawn anew."""
+
+    @writes
+    def claim(self, tx: Transaction, *, limit: int) -> tuple[tuple[Post, ...], ...]:
+        """Messages due for repainting, each with all the posts that share it."""
+        due = (
+            sa.select(posts.c.id)
+            .where(sa.or_(posts.c.repaint_at <= tx.now, posts.c.repaint_at > tx.now + LONGEST))
+            .where(posts.c.repaint_at.is_not(None), posts.c.state == State.SENT)
+            .order_by(posts.c.repaint_at)
+            .limit(limit)
+            .with_for_update(skip_locked=True)
+        )
+        leased = sa.update(posts).where(posts.c.id.in_(due)).values(repaint_at=tx.now + LEASE)
+        rows = tx.execute(leased.returning(posts.c.id, posts.c.channel, posts.c.ts)).all()
+        first = sorted(rows, key=lambda row: int(row.id))  # a card before what was said of it later
+        return tuple(_message(tx, *place) for place in dict.fromkeys((r.channel, r.ts) for r in first))
+
+    @writes
+    def done(self, tx: Transaction, message: Sequence[Post]) -> None:
+        """These are shown as they were read; what changed since stays due."""
+        for post in message:
+            same = (posts.c.id == post.id) & (posts.c.version == post.version)
+            tx.execute(sa.update(posts).where(same).values(repaint_at=None))
+
+    @writes
+    def postpone(self, tx: Transaction, message: Sequence[Post], *, seconds: float) -> None:
+        """Try again later."""
+        ids = [post.id for post in message]
+        stale = posts.c.id.in_(ids) & posts.c.repaint_at.is_not(None)
+        tx.execute(sa.update(posts).where(stale).values(repaint_at=tx.now + min(seconds, LONGEST)))
+
+    @reads
+    def next_in(self, tx: Transaction) -> float | None:
+        """Seconds until something is due for repainting."""
+        due = posts.c.repaint_at.is_not(None) & (posts.c.state == State.SENT)
+        at = tx.scalar(sa.select(sa.func.min(posts.c.repaint_at)).where(due))
+        return None if at is None else max(0.0, float(at) - tx.now)
+
+    @writes
+    def request(self, tx: Transaction, channel: str, ts: str) -> bool:
+        """Have a message drawn anew; whether it is one of the bot's."""
+        again = {"version": posts.c.version + 1, "repaint_at": tx.now}
+        return tx.execute(sa.update(posts).where(_is_at(channel, ts)).values(**again)).rowcount > 0
+
+    @reads
+    def covers(self, tx: Transaction, channel: str, ts: str) -> bool:
+        """Whether a message is the bot's, and drawn anew when what it shows has changed."""
+        return tx.execute(sa.select(posts.c.id).where(_is_at(channel, ts)).limit(1)).first() is not None
+
+    @reads
+    def storm_tally(self, tx: Transaction, head: Post) -> StormTally:
+        """Count a storm's alerts."""
+        storm = tx.scalar(sa.select(channel_leases.c.storm).where(channel_leases.c.channel == head.channel))
+        ready = (posts.c.channel == head.channel) & (posts.c.state == State.READY) & (posts.c.kind != "storm")
+        return StormTally(
+            posted=_by_kind(tx, (posts.c.storm == head.id) & (posts.c.state == State.SENT)),
+            waiting=_by_kind(tx, ready),
+            over=storm != head.id,
+        )
 
 
-def _message(connection: sa.Connection, channel: str, ts: str) -> tuple[Post, ...]:
-    query = drawable().where(posts.c.channel == channel, posts.c.ts == ts).order_by(posts.c.id)
-    return tuple(read_post(row) for row in connection.execute(query))
+def _message(tx: Transaction, channel: str, ts: str) -> tuple[Post, ...]:
+    query = drawable().where(_is_at(channel, ts)).order_by(posts.c.id)
+    return tuple(read_post(row) for row in tx.execute(query))
 
 
-def painted(connection: sa.Connection, message: Sequence[Post]) -> None:
-    """These are shown as they were read; what changed since stays due."""
-    for post in message:
-        same = (posts.c.id == post.id) & (posts.c.version == post.version)
-        connection.execute(sa.update(posts).where(same).values(repaint_at=None))
+def _is_at(channel: str, ts: str) -> sa.ColumnElement[bool]:
+    return (posts.c.channel == channel) & (posts.c.ts == ts)
 
 
-def postpone(connection: sa.Connection, message: Sequence[Post], *, until: float) -> None:
-    """Try again then."""
-    ids = [post.id for post in message]
-    stale = posts.c.id.in_(ids) & posts.c.repaint_at.is_not(None)
-    connection.execute(sa.update(posts).where(stale).values(repaint_at=until))
-
-
-def next_in(connection: sa.Connection, *, now: float) -> float | None:
-    """Seconds until something is due for repainting."""
-    due = posts.c.repaint_at.is_not(None) & (posts.c.state == State.SENT)
-    at = connection.scalar(sa.select(sa.func.min(posts.c.repaint_at)).where(due))
-    return None if at is None else max(0.0, float(at) - now)
-
-
-def storm_tally(connection: sa.Connection, head: Post) -> StormTally:
-    """Count a storm's alerts."""
-    lane = connection.execute(sa.select(lanes.c.storm).where(lanes.c.channel == head.channel)).scalar()
-    ready = (posts.c.channel == head.channel) & (posts.c.state == State.READY) & (posts.c.kind != "storm")
-    return StormTally(
-        posted=_by_kind(connection, (posts.c.storm == head.id) & (posts.c.state == State.SENT)),
-        waiting=_by_kind(connection, ready),
-        over=lane != head.id,
-    )
-
-
-def _by_kind(connection: sa.Connection, which: sa.ColumnElement[bool]) -> tuple[tuple[str, int], ...]:
+def _by_kind(tx: Transaction, which: sa.ColumnElement[bool]) -> tuple[tuple[str, int], ...]:
     kind = sa.func.coalesce(alerts.c.kind, posts.c.kind)
     query = (
         sa.select(kind, sa.func.count())
@@ -87,4 +107,4 @@ def _by_kind(connection: sa.Connection, which: sa.ColumnElement[bool]) -> tuple[
         .group_by(kind)
         .order_by(sa.func.count().desc())
     )
-    return tuple((name, count) for name, count in connection.execute(query))
+    return tuple((name, count) for name, count in tx.execute(query))

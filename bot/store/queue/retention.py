@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from bot.store.db.engine import Repository, Transaction, writes
 from bot.store.db.schema import alerts, answers, arrivals, audit, deliveries, posts, sightings
 
 BODIES = 30 * 86_400.0
@@ -25,31 +26,33 @@ class Pruned:
     more: bool
 
 
-def prune(connection: sa.Connection, *, bodies_before: float, hashes_before: float) -> Pruned:
-    """Forget one portion."""
-    bodies = _forget_words(connection, before=bodies_before)
-    gone = _forget_deliveries(connection, before=hashes_before)
-    for table, at in (
-        (arrivals, arrivals.c.at),
-        (answers, answers.c.at),
-        (audit, audit.c.at),
-        (sightings, sightings.c.at),
-    ):
-        key = next(iter(table.primary_key.columns))
-        old = sa.select(key).where(at < hashes_before).limit(AT_ONCE)
-        connection.execute(sa.delete(table).where(key.in_(old)))
-    return Pruned(bodies=bodies, deliveries=gone, more=AT_ONCE in {bodies, gone})
+class Retention(Repository):
+    """What is no longer kept."""
+
+    @writes
+    def prune(self, tx: Transaction, *, bodies_after: float, hashes_after: float) -> Pruned:
+        """Forget one portion of what is older than so many seconds."""
+        bodies = _forget_words(tx, before=tx.now - bodies_after)
+        gone = _forget_deliveries(tx, before=tx.now - hashes_after)
+        for table, at in _LOGS:
+            key = next(iter(table.primary_key.columns))
+            old = sa.select(key).where(at < tx.now - hashes_after).limit(AT_ONCE)
+            tx.execute(sa.delete(table).where(key.in_(old)))
+        return Pruned(bodies=bodies, deliveries=gone, more=AT_ONCE in {bodies, gone})
 
 
-def _forget_words(connection: sa.Connection, *, before: float) -> int:
+_LOGS = ((arrivals, arrivals.c.at), (answers, answers.c.at), (audit, audit.c.at), (sightings, sightings.c.at))
+
+
+def _forget_words(tx: Transaction, *, before: float) -> int:
     old = sa.select(deliveries.c.id).where(
         deliveries.c.received_at < before, deliveries.c.body.is_not(None), sa.not_(deliveries.c.pending)
     )
     query = sa.update(deliveries).where(deliveries.c.id.in_(old.limit(AT_ONCE))).values(body=None)
-    return connection.execute(query).rowcount
+    return tx.execute(query).rowcount
 
 
-def _forget_deliveries(connection: sa.Connection, *, before: float) -> int:
+def _forget_deliveries(tx: Transaction, *, before: float) -> int:
     """Those whose messages are all sent, with their alerts and posts."""
     unsent = sa.select(posts.c.alert_id).where(posts.c.state != "sent", posts.c.alert_id != "")
     busy = sa.select(alerts.c.delivery_id).where(alerts.c.id.in_(unsent))
@@ -57,8 +60,8 @@ def _forget_deliveries(connection: sa.Connection, *, before: float) -> int:
     old = sa.select(deliveries.c.id).where(
         routed, deliveries.c.last_at < before, deliveries.c.id.not_in(busy)
     )
-    ids = connection.execute(old.limit(AT_ONCE)).scalars().all()
+    ids = tx.execute(old.limit(AT_ONCE)).scalars().all()
     names = sa.select(alerts.c.id).where(alerts.c.delivery_id.in_(ids))
-    connection.execute(sa.delete(posts).where(posts.c.alert_id.in_(names)))
-    connection.execute(sa.delete(alerts).where(alerts.c.delivery_id.in_(ids)))
-    return connection.execute(sa.delete(deliveries).where(deliveries.c.id.in_(ids))).rowcount
+    tx.execute(sa.delete(posts).where(posts.c.alert_id.in_(names)))
+    tx.execute(sa.delete(alerts).where(alerts.c.delivery_id.in_(ids)))
+    return tx.execute(sa.delete(deliveries).where(deliveries.c.id.in_(ids))).rowcount

@@ -24,7 +24,7 @@ from bot.jobs.auto_resume import Tally as Resumed
 from bot.jobs.auto_resume import resumed_card
 from bot.slack import permissions
 from bot.slack.permissions import Person
-from bot.store.alerts.snooze import Due
+from bot.store.alerts.reminders import Due
 from bot.store.alerts.spikes import Spike, Tally
 from bot.store.alerts.timers import DueTimer
 from bot.store.queue.posts import Post

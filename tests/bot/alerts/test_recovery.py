@@ -14,7 +14,7 @@ from bot.alerts import recovery
 from bot.commands.context import open_contexts
 from bot.jobs.history_sampler import HistorySampler
 from bot.jobs.register import open_histories
-from bot.store import open_ledger
+from bot.store import open_store
 from sandbox.service import Service
 from sandbox.slack.state import seed
 from shared import settings as shared_settings
@@ -149,8 +149,8 @@ async def test_the_bot_keeps_how_things_stand_where_no_dashboard_does(
     settings = shared_settings.load(environ=bot.environ)
 
     async with (
-        open_ledger(settings.database) as ledger,
-        open_contexts(settings, ledger) as contexts,
+        open_store(settings.database) as store,
+        open_contexts(settings, store) as contexts,
         open_histories(contexts) as histories,
     ):
         memory = HistorySampler(contexts, histories)

@@ -38,7 +38,7 @@ async def test_a_pause_that_fails_leaves_no_timer_behind(bot: BotHarness, remote
     told = await bot.said_to_all("2 sequences are paused until")
     assert "Not paused: Q3 CTO" in json.dumps(told, ensure_ascii=False)
     assert bot.running is not None
-    timers = await bot.running.ledger.timers("default", "resume")
+    timers = await bot.running.store.records.timers("default", "resume")
     assert {timer.key for timer in timers} == {"sq_0001", "sq_0003"}
 
 
@@ -50,7 +50,7 @@ async def test_nothing_is_said_to_have_been_paused_when_all_failed(bot: BotHarne
     assert "Undo" not in json.dumps(told)
     assert "until" not in told["text"]
     assert bot.running is not None
-    assert await bot.running.ledger.timers("default", "resume") == []
+    assert await bot.running.store.records.timers("default", "resume") == []
 
 
 async def test_what_was_paused_together_resumes_in_one_line(bot: BotHarness, remote: Remote) -> None:
@@ -64,7 +64,7 @@ async def test_what_was_paused_together_resumes_in_one_line(bot: BotHarness, rem
     lines = [m["text"] for m in await bot.messages() if "active again" in m["text"]]
     assert len(lines) == 1
     assert bot.running is not None
-    newest = (await bot.running.ledger.audit("default"))[0]
+    newest = (await bot.running.store.records.audit("default"))[0]
     assert (newest.actor.name, newest.command) == ("outreach", "resume: the pause has run out")
     assert "sq_0003" in newest.result
 
@@ -86,7 +86,7 @@ async def test_what_is_paused_already_is_told_quietly_and_is_no_change(bot: BotH
     assert again["seen_by"] == seed.CLEO.id
     assert "Nothing was changed" in json.dumps(again)
     assert bot.running is not None
-    assert len(await bot.running.ledger.audit("default")) == 1
+    assert len(await bot.running.store.records.audit("default")) == 1
     (longer,) = await bot.say("pause Q3 founders for 2h", user=seed.CLEO.id)
     assert longer["seen_by"] is None
     assert "stays paused until" in longer["text"]

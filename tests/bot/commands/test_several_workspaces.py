@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from bot.slack.manifest import manifest
-from bot.store.interaction_store import Interaction
 from sandbox.service import Service
 from sandbox.slack.state import seed
 from tests.bot.harness import CHANNEL, HASTE, SECRET, BotHarness, bot_inside, interested, open_harness, until
@@ -161,8 +160,8 @@ async def test_a_shortcut_on_an_alert_means_the_alerts_own_workspace(agency: Age
 
     (card,) = await until(posted)
     assert agency.bot.running is not None
-    known = Interaction(agency.bot.running.ledger.store)
-    await until(lambda: known.alert_at(seed.PRIVATE, card["ts"]))
+    known = agency.bot.running.store.alerts
+    await until(lambda: known.in_message(seed.PRIVATE, card["ts"]))
     at = {"channel": seed.PRIVATE, "ts": card["ts"]}
     await agency.bot.control("shortcut", callback_id="pause_of_alert", **at, **BEN)
 

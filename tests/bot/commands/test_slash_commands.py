@@ -57,7 +57,7 @@ async def test_a_guest_is_refused_and_the_service_keeps_sending(floor: Floor) ->
     assert "guests may read" in json.dumps(answer)
     assert await floor.status(sequence["id"]) == "active"
     assert floor.bot.running is not None
-    assert [e.result for e in await floor.bot.running.ledger.audit("default")] == ["refused: role"]
+    assert [e.result for e in await floor.bot.running.store.records.audit("default")] == ["refused: role"]
 
 
 async def test_a_pause_with_a_duration_ends_by_itself_and_is_announced_once(floor: Floor) -> None:
@@ -71,7 +71,7 @@ async def test_a_pause_with_a_duration_ends_by_itself_and_is_announced_once(floo
     assert len(await until(announced)) == 1
     assert await floor.status(sequence["id"]) == "active"
     assert floor.bot.running is not None
-    assert await floor.bot.running.ledger.timers("default", "resume") == []
+    assert await floor.bot.running.store.records.timers("default", "resume") == []
 
 
 async def test_the_pause_button_of_an_alert_pauses_the_sequence_that_the_delivery_named(floor: Floor) -> None:

@@ -177,11 +177,11 @@ async def test_a_disk_that_is_full_is_503_and_everything_is_taken_afterwards(tmp
     async with open_harness(tmp_path) as bot, bot_inside(bot, pace=SWIFT) as running:
         await bot.control("settings", messages_per_second=0)
 
-        used = await running.ledger.store.write(
-            lambda c: int(c.exec_driver_sql("PRAGMA page_count").scalar_one())
+        used = await running.store.database.write(
+            lambda tx: int(tx.connection.exec_driver_sql("PRAGMA page_count").scalar_one())
         )
         most = [used + 4]
-        engine = running.ledger.store.engine
+        engine = running.store.database.engine
         sa.event.listen(engine, "begin", lambda c: c.exec_driver_sql(f"PRAGMA max_page_count={most[0]}"))
         told = [await bot.deliver(interested(number, pad="p" * 9_000)) for number in range(6)]
         assert 503 in told

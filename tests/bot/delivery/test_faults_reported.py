@@ -14,9 +14,12 @@ import pytest
 import sqlalchemy as sa
 
 from bot.delivery.worker import isolated
-from bot.store import Ledger, open_ledger
+from bot.store import Store, open_store
 from bot.store.db import schema
-from bot.store.queue.deliveries import Arrival, Decision, PendingDelivery, PlannedPost
+from bot.store.db.engine import Transaction
+from bot.store.queue.deliveries import Decision, PendingDelivery
+from bot.store.queue.insert import Arrival
+from bot.store.queue.outbox import PlannedPost
 from sandbox.slack.state import seed
 from shared.domain.records import AlertsSummary
 from shared.storage.database import parse_url
@@ -50,7 +53,7 @@ async def bot(home: BotHarness) -> AsyncIterator[BotHarness]:
 
 async def summary(bot: BotHarness) -> AlertsSummary:
     assert bot.running is not None
-    return await bot.running.ledger.summary("default")
+    return await bot.running.store.records.summary("default")
 
 
 async def readiness(bot: BotHarness) -> tuple[int, dict[str, Any]]:
@@ -166,8 +169,8 @@ async def test_a_bot_that_is_told_to_stop_lets_the_message_under_way_arrive(
         await until(under_way)
         process.send_signal(signal.SIGTERM)
         assert await asyncio.wait_for(process.wait(), 10) == 0
-    async with open_ledger(parse_url(f"sqlite:///{tmp_path}/bot.db")) as ledger:
-        posts = await ledger.store.read(
+    async with open_store(parse_url(f"sqlite:///{tmp_path}/bot.db")) as store:
+        posts = await store.database.read(
             lambda c: c.execute(sa.select(schema.posts.c.state, schema.posts.c.ts)).all()
         )
     assert [(state, bool(ts)) for state, ts in posts] == [("sent", True)]
@@ -178,16 +181,16 @@ async def test_a_card_that_cannot_be_drawn_stops_neither_its_channel_nor_the_rep
 ) -> None:
     assert bot.running is not None
     broken = PlannedPost(dedupe="broken", channel=CHANNEL, kind="note", note="{no card")
-    await bot.running.ledger.note("default", broken)
+    await bot.running.store.outbox.plan("default", broken)
     assert await bot.deliver(interested(1)) == 200
     await bot.until_posted(1)
     assert (await summary(bot)).dead == 1
 
-    def spoil(connection: sa.Connection) -> None:
+    def spoil(tx: Transaction) -> None:
         sent = sa.update(schema.posts).where(schema.posts.c.dedupe == "broken")
-        connection.execute(sent.values(state="sent", ts="1.1", repaint_at=0.0))
+        tx.execute(sent.values(state="sent", ts="1.1", repaint_at=0.0))
 
-    await bot.running.ledger.store.write(spoil)
+    await bot.running.store.database.write(spoil)
     assert await bot.deliver(interested(1)) == 200
 
     async def counted() -> bool:
@@ -196,13 +199,13 @@ async def test_a_card_that_cannot_be_drawn_stops_neither_its_channel_nor_the_rep
     await until(counted)
 
 
-async def test_a_delivery_that_the_bot_stumbles_over_is_kept_and_stops_no_other(ledger: Ledger) -> None:
+async def test_a_delivery_that_the_bot_stumbles_over_is_kept_and_stops_no_other(store: Store) -> None:
     def stumbling(pending: PendingDelivery) -> Decision:
         return Decision(kind=json.loads(pending.body)["event"])
 
     bodies = [b"[]", b'{"event":"lead.replied"}']
     batch = [Arrival(workspace="default", body=body, at=1.0) for body in bodies]
-    await ledger.store_batch(batch, number=1)
-    decided = await ledger.route(isolated(stumbling))
+    await store.arrivals.append(batch, number=1)
+    decided = await store.deliveries.route(isolated(stumbling))
     assert [decision.problem != "" for _, decision in decided] == [True, False]
-    assert await ledger.route(isolated(stumbling)) == []
+    assert await store.deliveries.route(isolated(stumbling)) == []

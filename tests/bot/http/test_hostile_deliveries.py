@@ -18,15 +18,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bot.alerts.routing import Routes
-from bot.store import Ledger, open_ledger
+from bot.store import Store, open_store
 from bot.store.db import schema
-from bot.store.queue import insert
 from bot.store.queue.adopt import LONGEST_ADDRESS, address
-from bot.store.queue.deliveries import Arrival, Decision, PendingDelivery, alert_id
+from bot.store.queue.deliveries import Decision, PendingDelivery, alert_id
+from bot.store.queue.insert import Arrival
 from sandbox.slack.state import seed
 from shared.api.models import EVENT_KINDS
 from shared.domain.records import RecordsUnavailable
-from shared.storage.database import open_engine, parse_url
+from shared.storage.database import parse_url
 from tests.bot.harness import (
     CHANNEL,
     HASTE,
@@ -98,8 +98,8 @@ async def bot(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[B
 
 
 @pytest.fixture
-async def ledger(url: sa.URL, hands: Hands) -> AsyncIterator[Ledger]:
-    async with open_ledger(url, clock=hands) as opened:
+async def store(url: sa.URL, hands: Hands) -> AsyncIterator[Store]:
+    async with open_store(url, clock=hands) as opened:
         yield opened
 
 
@@ -122,7 +122,7 @@ async def test_no_delivery_stops_the_next_one(bot: BotHarness, body: bytes) -> N
 
     await until(posted)
     assert bot.running is not None
-    assert await bot.running.ledger.oldest_unrouted_age() == 0
+    assert await bot.running.store.deliveries.oldest_unrouted_age() == 0
 
 
 async def test_an_address_of_6000_random_characters_stops_nothing_on_postgresql(
@@ -151,17 +151,17 @@ def refused_by_every_engine(pending: PendingDelivery) -> Decision:
     return replace(decision, sequence="\ud800") if b"ada2@" in pending.body else decision
 
 
-async def test_a_delivery_that_the_database_refuses_is_set_aside_with_its_body(ledger: Ledger) -> None:
-    batch = [Arrival(workspace="default", body=interested(n), at=ledger.store.clock()) for n in (1, 2, 3)]
-    await ledger.store_batch(batch, number=1)
-    decided = await ledger.route(refused_by_every_engine)
+async def test_a_delivery_that_the_database_refuses_is_set_aside_with_its_body(store: Store) -> None:
+    batch = [Arrival(workspace="default", body=interested(n), at=store.database.clock()) for n in (1, 2, 3)]
+    await store.arrivals.append(batch, number=1)
+    decided = await store.deliveries.route(refused_by_every_engine)
     assert [bool(decision.problem) for _, decision in decided] == [False, True, False]
-    assert await ledger.route(refused_by_every_engine) == []
-    assert (await ledger.summary("default")).unreadable == 1
+    assert await store.deliveries.route(refused_by_every_engine) == []
+    assert (await store.records.summary("default")).unreadable == 1
     query = sa.select(schema.deliveries.c.body).where(schema.deliveries.c.problem != "")
-    kept = await ledger.store.read(lambda c: c.scalars(query).all())
+    kept = await store.database.read(lambda c: c.scalars(query).all())
     assert kept == [interested(2)]
-    (turn,) = (await ledger.claim_turns(limit=1)).turns
+    (turn,) = (await store.leases.claim(limit=1)).turns
     assert turn.posts[0].alert_id == alert_of(interested(1))
 
 
@@ -176,25 +176,25 @@ async def test_a_delivery_that_the_database_refuses_is_set_aside_with_its_body(l
     ],
     ids=["table missing", "column missing"],
 )
-async def test_a_broken_schema_sets_no_delivery_aside(ledger: Ledger, fault: str, cure: str) -> None:
-    await ledger.store_batch([Arrival(workspace="default", body=interested(1), at=1.0)], number=1)
-    await ledger.store.write(lambda c: c.exec_driver_sql(fault))
+async def test_a_broken_schema_sets_no_delivery_aside(store: Store, fault: str, cure: str) -> None:
+    await store.arrivals.append([Arrival(workspace="default", body=interested(1), at=1.0)], number=1)
+    await store.database.write(lambda tx: tx.connection.exec_driver_sql(fault))
     with pytest.raises(RecordsUnavailable):
-        await ledger.route(ROUTES.decide)
-    await ledger.store.write(lambda c: c.exec_driver_sql(cure))
-    ((_, decision),) = await ledger.route(ROUTES.decide)
+        await store.deliveries.route(ROUTES.decide)
+    await store.database.write(lambda tx: tx.connection.exec_driver_sql(cure))
+    ((_, decision),) = await store.deliveries.route(ROUTES.decide)
     assert (decision.problem, len(decision.posts)) == ("", 1)
 
 
-async def test_a_lead_of_the_api_with_an_endless_address_stops_no_other(ledger: Ledger, hands: Hands) -> None:
-    await ledger.reconcile("default", {}, grace=60)
+async def test_a_lead_of_the_api_with_an_endless_address_stops_no_other(store: Store, hands: Hands) -> None:
+    await store.found_leads.compare("default", {}, grace=60)
     found = {
         address(f"{noise(6_000)}@acme.example"): interested(1),
         address("ada2@acme.example"): interested(2),
     }
-    await ledger.reconcile("default", found, grace=60)
+    await store.found_leads.compare("default", found, grace=60)
     hands.now += 61
-    assert await ledger.reconcile("default", found, grace=60) == (2, 0)
+    assert await store.found_leads.compare("default", found, grace=60) == (2, 0)
 
 
 async def test_readiness_is_red_while_an_old_delivery_waits_to_be_routed(
@@ -208,16 +208,14 @@ async def test_readiness_is_red_while_an_old_delivery_waits_to_be_routed(
 
         assert await readiness() == (200, 0)
         arrival = Arrival(workspace="default", body=interested(1), at=time.time() - 120)
-        engine = open_engine(parse_url(fresh_postgresql))
         with psycopg.connect(fresh_postgresql) as blocking:
             blocking.execute("LOCK TABLE alerts")  # the router waits for this
-            with engine.begin() as connection:
-                insert.store(connection, [arrival], number=1)
+            async with open_store(parse_url(fresh_postgresql)) as store:
+                await store.arrivals.append([arrival], number=1)
             status, age = await readiness()
             assert status == 503
             assert age >= 120
             blocking.rollback()
-        engine.dispose()
         await bot.until_posted(1)
 
         async def well() -> bool:
@@ -256,4 +254,4 @@ async def test_a_workspace_in_other_letters_is_the_same_workspace(tmp_path: Path
             assert list((await bot.posted()).values()) == [1]
             assert await bot.messages(seed.SALES) == []
             assert bot.running is not None
-            assert (await bot.running.ledger.summary("acme")).deliveries == {"reply.interested": 1}
+            assert (await bot.running.store.records.summary("acme")).deliveries == {"reply.interested": 1}

@@ -34,7 +34,7 @@ async def test_every_wrong_signature_is_refused_and_nothing_is_kept(bot: BotHarn
         assert await bot.deliver(body, headers={"X-Service-Signature": header}) == 401, header[:80]
     assert await bot.deliver(body, headers={}) == 401
     assert bot.running is not None
-    assert (await bot.running.ledger.summary("default")).last_delivery_at is None
+    assert (await bot.running.store.records.summary("default")).last_delivery_at is None
 
 
 async def test_two_signature_headers_are_refused_even_when_one_is_right(bot: BotHarness) -> None:
@@ -74,10 +74,10 @@ async def test_a_body_without_an_announced_length_is_capped_while_it_streams(bot
 async def test_a_signed_body_that_is_no_known_event_is_kept_and_counted(bot: BotHarness, body: bytes) -> None:
     assert await bot.deliver(body) == 200
     assert bot.running is not None
-    ledger = bot.running.ledger
+    store = bot.running.store
 
     async def counted() -> bool:
-        return (await ledger.summary("default")).unreadable == 1
+        return (await store.records.summary("default")).unreadable == 1
 
     await until(counted)
     assert await bot.posted() == {}

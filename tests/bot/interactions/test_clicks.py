@@ -142,11 +142,11 @@ async def test_a_claim_in_the_list_of_what_waits_is_confirmed_there(bot: BotHarn
 async def test_a_card_whose_alert_was_forgotten_says_so(bot: BotHarness) -> None:
     message = await card(bot)
     assert bot.running is not None
-    ledger = bot.running.ledger
+    store = bot.running.store
 
     async def forgotten() -> bool:
-        await ledger.prune(bodies_after=-60, hashes_after=-60)
-        return not await ledger.open_replies("default")
+        await store.retention.prune(bodies_after=-60, hashes_after=-60)
+        return not await store.records.open_replies("default")
 
     await until(forgotten)
     menu = {"action_id": "run_menu", "value": value(message, "Mark as handled")}
@@ -155,7 +155,7 @@ async def test_a_card_whose_alert_was_forgotten_says_so(bot: BotHarness) -> None
         assert "not known any more" in told["text"]
         assert "`open`" not in told["text"]
         assert told["seen_by"] == seed.ANN.id
-    assert await bot.running.ledger.audit("default") == []
+    assert await bot.running.store.records.audit("default") == []
 
 
 def value(message: dict[str, Any], label: str) -> str:

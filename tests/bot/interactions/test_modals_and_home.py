@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from bot.slack.manifest import manifest
-from bot.store.interaction_store import Interaction
 from sandbox.service import Service
 from sandbox.slack.state import seed
 from tests.bot.commands.test_slash_commands import Floor
@@ -66,14 +65,14 @@ async def test_all_sequences_are_paused_after_one_question_and_one_undo_resumes_
     assert "by @ben" in json.dumps(result)
     assert set(await statuses(floor)) == {"paused", *(set(before) - {"active"})}
     assert floor.bot.running is not None
-    assert len(await floor.bot.running.ledger.timers("default", "resume")) == before.count("active")
+    assert len(await floor.bot.running.store.records.timers("default", "resume")) == before.count("active")
     await click(floor.bot, result, "Undo", user=seed.ANN.id)
     await floor.bot.said_to_all("sequences are active again")
     assert await statuses(floor) == before
-    assert await floor.bot.running.ledger.timers("default", "resume") == []
+    assert await floor.bot.running.store.records.timers("default", "resume") == []
     (again,) = await click(floor.bot, result, "Undo", user=seed.ANN.id)
     assert "answered already" in again["text"]
-    commands = [entry.command for entry in await floor.bot.running.ledger.audit("default")]
+    commands = [entry.command for entry in await floor.bot.running.store.records.audit("default")]
     assert commands[0] == "resume all"
     assert commands[1].startswith("pause all for 2h")
 
@@ -187,7 +186,7 @@ async def test_the_bot_greets_a_channel_that_it_joins(floor: Floor) -> None:
 async def test_a_channel_is_named_by_its_name(floor: Floor) -> None:
     (answer,) = await floor.bot.say("subscribe lead.bounced #sales")
     assert floor.bot.running is not None
-    known = await floor.bot.running.ledger.subscriptions("default", seed.SALES)
+    known = await floor.bot.running.store.records.subscriptions("default", seed.SALES)
     assert [one.event for one in known] == ["lead.bounced"], answer
 
 
@@ -249,8 +248,8 @@ async def test_a_shortcut_on_an_alert_pauses_its_sequence_and_on_other_messages_
     await floor.bot.until_posted(1)
     card = (await floor.bot.messages())[0]
     assert floor.bot.running is not None
-    known = Interaction(floor.bot.running.ledger.store)
-    await until(lambda: known.alert_at(CHANNEL, card["ts"]))  # Slack has it a moment before the ledger knows
+    known = floor.bot.running.store.alerts
+    await until(lambda: known.in_message(CHANNEL, card["ts"]))  # Slack has it a moment before the store knows
     at = {"channel": CHANNEL, "ts": card["ts"], "user": seed.BEN.id}
     await floor.bot.control("shortcut", callback_id="pause_of_alert", **at)
 

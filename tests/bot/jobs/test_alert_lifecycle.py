@@ -15,10 +15,10 @@ from bot.alerts.routing import Routes
 from bot.commands import alert_actions
 from bot.jobs import digests, spikes
 from bot.jobs.card_refresh import sequence_state
-from bot.store import Ledger, open_ledger
+from bot.store import Store, open_store
 from bot.store.alerts import spikes as counted
 from bot.store.alerts.spikes import Tally
-from bot.store.queue.deliveries import PlannedPost
+from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.posts import Post
 from shared.api.models import Sequence
 from shared.domain.alert_settings import AlertPolicy, QuietHours, Routing, Rule, SpikeRule
@@ -31,86 +31,86 @@ from tests.bot.held_clock import ANN, CHANNEL, HOUR, MINUTE, Hands, arrive, post
 
 
 async def test_a_reply_that_nobody_takes_is_said_again_once_then_escalated_then_left_in_peace(
-    ledger: Ledger, hands: Hands, alert: str
+    store: Store, hands: Hands, alert: str
 ) -> None:
     hands.now += 4 * MINUTE
-    assert await swept(ledger, hands) == []
+    assert await swept(store, hands) == []
     hands.now += 2 * MINUTE
-    (reminder,) = await swept(ledger, hands)
+    (reminder,) = await swept(store, hands)
     assert (reminder.kind, reminder.mention, reminder.alert_id) == ("reminder", "S0SALES", alert)
     assert reminder.thread_ts, "it belongs under the card"
     assert "has waited for 6 min" in rendering.read_note(reminder.note).title
-    assert (await shown(ledger)).text == ("Still waiting: somebody was reminded",)
+    assert (await shown(store)).text == ("Still waiting: somebody was reminded",)
     hands.now += 10 * MINUTE
-    (escalation,) = await swept(ledger, hands)
+    (escalation,) = await swept(store, hands)
     assert escalation.kind == "escalation"
     assert rendering.broadcasts([escalation])
     hands.now += 24 * HOUR
-    assert await swept(ledger, hands) == []
+    assert await swept(store, hands) == []
 
 
 @pytest.mark.parametrize("verb", ["claim", "handled", "snooze"])
 async def test_nothing_is_said_of_a_reply_that_somebody_has_taken_done_or_put_off(
-    ledger: Ledger, hands: Hands, alert: str, verb: str
+    store: Store, hands: Hands, alert: str, verb: str
 ) -> None:
     if verb == "claim":
-        await ledger.claim_alert(alert, ANN)
+        await store.alerts.claim(alert, ANN)
     elif verb == "handled":
-        await ledger.handle_alert(alert, ANN)
+        await store.alerts.handle(alert, ANN)
     else:
-        await ledger.snooze_alert(alert, ANN, until=hands.now + 12 * HOUR)
+        await store.alerts.snooze(alert, ANN, until=hands.now + 12 * HOUR)
     hands.now += 3 * HOUR
-    assert await swept(ledger, hands) == []
-    assert await ledger.open_replies("default") == []
+    assert await swept(store, hands) == []
+    assert await store.records.open_replies("default") == []
 
 
 async def test_a_snoozed_reply_says_until_when_comes_back_by_itself_and_waits_anew(
-    ledger: Ledger, hands: Hands, alert: str
+    store: Store, hands: Hands, alert: str
 ) -> None:
-    await ledger.snooze_alert(alert, ANN, until=hands.now + HOUR)
-    card = await shown(ledger)
+    await store.alerts.snooze(alert, ANN, until=hands.now + HOUR)
+    card = await shown(store)
     assert card.text == ("Snoozed by @ann; it comes back by itself",)
     assert [fact.at for fact in card.facts][-1] == datetime.fromtimestamp(hands.now + HOUR, UTC)
     assert [button.label for button in card.buttons][:2] == ["Claim", "Wake now"]
     hands.now += HOUR
-    (back,) = await swept(ledger, hands)
+    (back,) = await swept(store, hands)
     assert back.kind == "back"
     assert "@ann" in rendering.read_note(back.note).text[0]
-    assert len(await ledger.open_replies("default")) == 1
+    assert len(await store.records.open_replies("default")) == 1
     hands.now += 6 * MINUTE
-    assert [post.kind for post in await swept(ledger, hands)] == ["reminder"]
+    assert [post.kind for post in await swept(store, hands)] == ["reminder"]
 
 
 async def test_two_processes_and_a_restart_say_a_thing_once(
-    ledger: Ledger, hands: Hands, alert: str, tmp_path: Path
+    store: Store, hands: Hands, alert: str, tmp_path: Path
 ) -> None:
     hands.now += 6 * MINUTE
-    async with open_ledger(parse_url(f"sqlite:///{tmp_path}/bot.db"), clock=hands) as other:
-        said = [*await swept(ledger, hands), *await swept(other, hands)]
+    async with open_store(parse_url(f"sqlite:///{tmp_path}/bot.db"), clock=hands) as other:
+        said = [*await swept(store, hands), *await swept(other, hands)]
     assert [post.alert_id for post in said] == [alert]
 
 
-async def test_many_that_wait_at_once_are_said_in_one_message(ledger: Ledger, hands: Hands) -> None:
-    await arrive(ledger, *(interested(number) for number in range(12)))
-    await post_all(ledger, hands)
+async def test_many_that_wait_at_once_are_said_in_one_message(store: Store, hands: Hands) -> None:
+    await arrive(store, *(interested(number) for number in range(12)))
+    await post_all(store, hands)
     hands.now += 6 * MINUTE
-    (note,) = await swept(ledger, hands)
+    (note,) = await swept(store, hands)
     assert rendering.read_note(note.note).title == "12 interested replies wait to be taken"
 
 
 async def test_an_escalation_goes_to_the_channel_that_is_named_for_it_too(
-    ledger: Ledger, hands: Hands, alert: str
+    store: Store, hands: Hands, alert: str
 ) -> None:
     rules = AlertPolicy(remind_after=timedelta(0), escalate_to="C9", escalate_mention="U0BOSS")
-    await swept(ledger, hands, rules=rules)
+    await swept(store, hands, rules=rules)
     hands.now += 16 * MINUTE
-    posted = await swept(ledger, hands, rules=rules)
+    posted = await swept(store, hands, rules=rules)
     assert {(post.channel, post.mention) for post in posted} == {(CHANNEL, "U0BOSS"), ("C9", "U0BOSS")}
     assert alert in {post.alert_id for post in posted}
 
 
 async def test_in_quiet_hours_nobody_is_called_and_what_can_wait_waits_until_they_end(
-    ledger: Ledger, hands: Hands
+    store: Store, hands: Hands
 ) -> None:
     night = routes(
         quiet=QuietHours(start=time(20), end=time(8)),
@@ -119,12 +119,12 @@ async def test_in_quiet_hours_nobody_is_called_and_what_can_wait_waits_until_the
     )
     hands.now += 13 * HOUR
     bounce = json.dumps({"event": "lead.bounced", "inbox": "sam@mail.example"}).encode()
-    await arrive(ledger, interested(1), bounce, by=night)
-    (told,) = await post_all(ledger, hands)
+    await arrive(store, interested(1), bounce, by=night)
+    (told,) = await post_all(store, hands)
     assert (told.kind, told.mention) == ("alert", "")
-    assert await swept(ledger, hands) == []
+    assert await swept(store, hands) == []
     hands.now += 10 * HOUR
-    late = await swept(ledger, hands, rules=AlertPolicy(remind_after=None, escalate_after=None))
+    late = await swept(store, hands, rules=AlertPolicy(remind_after=None, escalate_after=None))
     assert [(post.kind, post.condensed) for post in late] == [("alert", True)]
 
 
@@ -163,18 +163,18 @@ PAUSED = json.dumps(
 
 
 async def test_a_paused_domain_turns_green_when_it_recovers_and_its_thread_is_told(
-    ledger: Ledger, hands: Hands
+    store: Store, hands: Hands
 ) -> None:
-    await arrive(ledger, PAUSED)
-    (post,) = await post_all(ledger, hands)
-    (open_,) = await ledger.watched("default")
+    await arrive(store, PAUSED)
+    (post,) = await post_all(store, hands)
+    (open_,) = await store.subjects.watched("default")
     rows = [
         {"address": "sam@mail.example", "health": 62, "health_before": 91, "limit": 30, "status": "resting"}
     ]
     counts = {"lead.bounced": 31, "hard": 28}
     standing = json.dumps({"inboxes": rows, "counts": counts, "sequences": ["Q3 founders"]})
-    assert await ledger.stand(post.alert_id, standing)
-    red = await shown(ledger)
+    assert await store.subjects.update(post.alert_id, standing)
+    red = await shown(store)
     assert (red.title, red.tone) == ("mail.example is paused", Tone.BAD)
     assert "bounce rate (8.3 % of its sends)" in {fact.value for fact in red.facts}
     assert "31 bounces (28 hard), 0 opt-outs" in {fact.value for fact in red.facts}
@@ -184,20 +184,20 @@ async def test_a_paused_domain_turns_green_when_it_recovers_and_its_thread_is_to
     hands.now += 3 * 24 * HOUR
     well = {"stage": RECOVERED, "inboxes": [{**rows[0], "status": "active", "health": 90}]}
     told = note(open_, well, at=hands.now)
-    assert await ledger.stand(post.alert_id, json.dumps(well), note=told, recovered=True)
-    green = await shown(ledger)
+    assert await store.subjects.update(post.alert_id, json.dumps(well), note=told, recovered=True)
+    green = await shown(store)
     assert (green.title, green.tone) == ("mail.example has recovered", Tone.GOOD)
-    assert [told.kind for told in await post_all(ledger, hands)] == ["recovered"]
-    assert await ledger.watched("default") == []
+    assert [told.kind for told in await post_all(store, hands)] == ["recovered"]
+    assert await store.subjects.watched("default") == []
 
 
 async def test_a_card_says_that_its_sequence_was_paused_elsewhere_and_offers_to_resume_it(
-    ledger: Ledger, alert: str
+    store: Store, alert: str
 ) -> None:
-    (open_,) = await ledger.watched("default")
+    (open_,) = await store.subjects.watched("default")
     paused = Sequence(id="sq_1", name="Q3 Founders", status="paused")
-    assert await ledger.stand(alert, sequence_state(open_, [paused]))
-    card = await shown(ledger)
+    assert await store.subjects.update(alert, sequence_state(open_, [paused]))
+    card = await shown(store)
     assert "Sequence paused" in card.text[-1]
     assert "Resume sequence" in [button.label for button in card.buttons]
     running = sequence_state(open_, [paused, replace(paused, id="sq_2", status="active")])
@@ -214,7 +214,7 @@ def test_a_spike_needs_the_number_and_the_share() -> None:
 
 
 async def test_a_spike_has_one_card_that_counts_on_and_says_when_it_is_over(
-    ledger: Ledger, hands: Hands
+    store: Store, hands: Hands
 ) -> None:
     spike = counted.Spike(
         kind="lead.bounced", scope="domain", name="mail.example", since=hands.now, dedupe="s:1"
@@ -223,17 +223,17 @@ async def test_a_spike_has_one_card_that_counts_on_and_says_when_it_is_over(
     for count in (10, 14, 14):
         card = spikes.spike_card(replace(one, count=count), share=0.1, rule=SpikeRule(), since=hands.now)
         planned = PlannedPost(dedupe="s:1", channel=CHANNEL, kind="spike", note=rendering.write_note(card))
-        await ledger.show_spike("default", spike, planned)
-    assert len(await post_all(ledger, hands)) == 1
-    assert await ledger.end_spike(
+        await store.spikes.show("default", spike, planned)
+    assert len(await post_all(store, hands)) == 1
+    assert await store.spikes.end(
         "default", spike, rendering.write_note(spikes.over_card(spike, now=hands.now + HOUR))
     )
-    ((message,),) = await ledger.claim_repaints(limit=5)
+    ((message,),) = await store.repaints.claim(limit=5)
     assert rendering.card_of(message, several=False).title == "Over: many bounces from mail.example"
 
 
 async def test_deliveries_are_counted_by_domain_and_by_sequence_without_anybodys_words(
-    ledger: Ledger, hands: Hands
+    store: Store, hands: Hands
 ) -> None:
     bounces = [
         json.dumps(
@@ -247,13 +247,13 @@ async def test_deliveries_are_counted_by_domain_and_by_sequence_without_anybodys
         ).encode()
         for n in range(3)
     ]
-    await arrive(ledger, *bounces)
-    recent, _, _ = await ledger.tallies("default", since=hands.now - HOUR)
+    await arrive(store, *bounces)
+    recent, _, _ = await store.spikes.tallies("default", since=hands.now - HOUR)
     assert {(one.scope, one.name, one.count) for one in recent} == {
         ("domain", "mail.example", 3),
         ("sequence", "Q3", 3),
     }
-    counts, names = await ledger.told_of("default", "mail.example", since=0)
+    counts, names = await store.subjects.domain_events("default", "mail.example", since=0)
     assert (counts["hard"], list(names)) == (3, ["Q3"])
 
 
@@ -287,31 +287,31 @@ def test_a_rhythm_is_due_by_the_clock_of_its_zone_on_its_day() -> None:
 
 
 async def test_a_digest_is_given_once_at_its_time_and_not_for_what_is_long_past(
-    ledger: Ledger, hands: Hands
+    store: Store, hands: Hands
 ) -> None:
-    await ledger.set_digest("default", CHANNEL, "10:00")
-    await ledger.set_digest("default", CHANNEL, "mondays 08:00")
-    assert await ledger.digest_at("default", CHANNEL) == "10:00 and mondays 08:00"
-    assert await ledger.due_digests("default") == []
+    await store.records.set_digest("default", CHANNEL, "10:00")
+    await store.records.set_digest("default", CHANNEL, "mondays 08:00")
+    assert await store.records.digest_at("default", CHANNEL) == "10:00 and mondays 08:00"
+    assert await store.digests.due("default") == []
     hands.now += HOUR
-    (due,) = await ledger.due_digests("default")
+    (due,) = await store.digests.due("default")
     note = rendering.write_note(Card(title="Digest"))
-    assert [await ledger.give_digest("default", due, note) for _ in range(2)] == [True, False]
-    assert [post.kind for post in await post_all(ledger, hands)] == ["digest"]
+    assert [await store.digests.give("default", due, note) for _ in range(2)] == [True, False]
+    assert [post.kind for post in await post_all(store, hands)] == ["digest"]
     hands.now += 47 * HOUR
-    assert await ledger.due_digests("default") == []
+    assert await store.digests.due("default") == []
     assert digests.EVERY < HOUR
 
 
 async def test_what_a_storm_left_waiting_is_said_once_in_a_quarter_of_an_hour(
-    ledger: Ledger, hands: Hands
+    store: Store, hands: Hands
 ) -> None:
     said: list[Post] = []
-    await arrive(ledger, *(interested(number) for number in range(100)))
-    await post_all(ledger, hands)
+    await arrive(store, *(interested(number) for number in range(100)))
+    await post_all(store, hands)
     hands.now = (hands.now // 900 + 1) * 900
     for _ in range(20):
-        said += await swept(ledger, hands, rules=AlertPolicy(escalate_after=None))
+        said += await swept(store, hands, rules=AlertPolicy(escalate_after=None))
         hands.now += 10
     assert 1 <= sum(post.kind == "note" for post in said) <= 2
     assert all(post.kind in {"note", "reminder"} for post in said)
@@ -322,23 +322,23 @@ async def test_what_a_storm_left_waiting_is_said_once_in_a_quarter_of_an_hour(
     [("claim", "✓ Claimed by @ann."), ("handled", "✓ Handled by @ann."), ("snooze", "Snoozed by @ann.")],
 )
 async def test_what_reminded_of_a_reply_says_who_has_it_and_calls_nobody_any_more(
-    ledger: Ledger, hands: Hands, alert: str, verb: str, left: str
+    store: Store, hands: Hands, alert: str, verb: str, left: str
 ) -> None:
     hands.now += 6 * MINUTE
-    await swept(ledger, hands)
+    await swept(store, hands)
     if verb == "claim":
-        await ledger.claim_alert(alert, ANN)
+        await store.alerts.claim(alert, ANN)
     elif verb == "handled":
-        await ledger.handle_alert(alert, ANN)
+        await store.alerts.handle(alert, ANN)
     else:
-        await ledger.snooze_alert(alert, ANN, until=hands.now + HOUR)
-    card, reminder = await ledger.claim_repaints(limit=10)
+        await store.alerts.snooze(alert, ANN, until=hands.now + HOUR)
+    card, reminder = await store.repaints.claim(limit=10)
     assert [card[0].kind, reminder[0].kind] == ["alert", "reminder"], "the card is painted first"
     told = rendering.card_of(reminder[0], several=False)
     assert (told.text, told.buttons) == ((left,), ())
     assert "S0SALES" not in json.dumps(rendering.message(reminder, several=False).blocks)
-    await ledger.release_alert(alert)
-    await ledger.reopen_alert(alert)
-    await ledger.wake_alert(alert)
-    (again,) = [m for m in await ledger.claim_repaints(limit=10) if m[0].kind == "reminder"]
+    await store.alerts.release(alert)
+    await store.alerts.reopen(alert)
+    await store.alerts.wake(alert)
+    (again,) = [m for m in await store.repaints.claim(limit=10) if m[0].kind == "reminder"]
     assert [button.label for button in rendering.card_of(again[0], several=False).buttons] == ["Claim"]

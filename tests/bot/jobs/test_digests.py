@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from bot.slack.manifest import SCOPES, manifest
-from bot.store import open_ledger
+from bot.store import open_store
 from bot.store.db.schema import digests
 from sandbox.service import Service
 from sandbox.slack.state import seed
@@ -32,11 +32,11 @@ async def bot(tmp_path: Path, account: str) -> AsyncIterator[BotHarness]:
 
 
 async def due(bot: BotHarness, at: datetime) -> None:
-    async with open_ledger(load(environ=bot.environ).database) as ledger:
+    async with open_store(load(environ=bot.environ).database) as store:
         for recurrence in (f"{at:%H:%M}", f"{at:%A}s {at:%H:%M}".lower()):
-            await ledger.set_digest("default", seed.SALES, recurrence)
+            await store.records.set_digest("default", seed.SALES, recurrence)
         never = sa.update(digests).values(done_until=0.0)
-        await ledger.store.write(lambda connection: connection.execute(never))
+        await store.database.write(lambda connection: connection.execute(never))
 
 
 async def given(bot: BotHarness) -> list[dict[str, Any]]:
@@ -83,9 +83,9 @@ async def test_what_was_claimed_and_counted_yesterday_is_in_the_digest_and_a_res
     bot: BotHarness,
 ) -> None:
     yesterday = datetime.now(UTC) - timedelta(days=1)
-    async with open_ledger(load(environ=bot.environ).database) as ledger:
+    async with open_store(load(environ=bot.environ).database) as store:
         never = sa.update(digests).values(done_until=datetime.now(UTC).timestamp() + 60)
-        await ledger.store.write(lambda connection: connection.execute(never))
+        await store.database.write(lambda connection: connection.execute(never))
     async with bot_inside(bot, pace=HASTE) as running:
         for number in range(2):
             assert await bot.deliver(interested(number)) == 200
@@ -94,13 +94,13 @@ async def test_what_was_claimed_and_counted_yesterday_is_in_the_digest_and_a_res
         await bot.control("click", channel=card["channel"], ts=card["ts"], text="Claim", user=seed.BEN.id)
 
         async def claimed() -> bool:
-            return bool(await running.ledger.claim_times("default", yesterday))
+            return bool(await running.store.records.claim_times("default", yesterday))
 
         await until(claimed)
         back = "UPDATE alerts SET claimed_at = claimed_at - 86400, received_at = received_at - 86640"
-        await running.ledger.store.write(lambda connection: connection.execute(sa.text(back)))
+        await running.store.database.write(lambda connection: connection.execute(sa.text(back)))
         earlier = "UPDATE deliveries SET received_at = received_at - 86400"
-        await running.ledger.store.write(lambda connection: connection.execute(sa.text(earlier)))
+        await running.store.database.write(lambda connection: connection.execute(sa.text(earlier)))
     await due(bot, datetime.now(UTC) - timedelta(minutes=1))
     for _ in range(2):
         async with bot_inside(bot, pace=HASTE):

@@ -46,7 +46,7 @@ async def test_a_click_on_claim_repaints_the_card_with_the_name_and_a_late_click
 
     async def written() -> bool:
         assert bot.running is not None
-        done = await bot.running.ledger.audit("default")
+        done = await bot.running.store.records.audit("default")
         return [entry.command.split()[0] for entry in done] == ["release", "claim"]
 
     await until(written)

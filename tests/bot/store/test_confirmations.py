@@ -1,32 +1,30 @@
 from __future__ import annotations
 
-from bot.store.alerts import confirmations
-from bot.store.alerts.confirmations import Answered, Question, Verdict
-from tests.bot.harness import BotHarness
+from bot.store import Store
+from bot.store.alerts.confirmations import Question, Verdict
+from tests.bot.held_clock import Hands
 
 QUESTION = Question(line="remove ld_1 --yes", person="U1ANN", workspace="default")
 
 
-async def test_a_question_is_answered_by_who_was_asked_once_and_in_time(bot: BotHarness) -> None:
-    assert bot.running is not None
-    store = bot.running.ledger.store
+async def test_a_question_is_answered_once_in_time_and_only_by_the_person_who_was_asked(
+    store: Store, hands: Hands
+) -> None:
+    confirmations = store.confirmations
 
-    async def asked(question: Question = QUESTION) -> str:
-        return await store.write(lambda c: confirmations.ask(c, question, now=1000.0, seconds=600))
+    async def ask(question: Question = QUESTION) -> str:
+        return await confirmations.ask(question, seconds=600)
 
-    async def given(nonce: str, person: str, at: float) -> Answered:
-        return await store.write(lambda c: confirmations.answer(c, nonce, person, now=at))
-
-    first = await asked()
-    assert (await given(first, "U2BEN", 1001)).verdict is Verdict.NOT_YOURS
-    taken = await given(first, "U1ANN", 1002)
+    first = await ask()
+    assert (await confirmations.answer(first, "U2BEN")).verdict is Verdict.NOT_YOURS
+    taken = await confirmations.answer(first, "U1ANN")
     assert (taken.verdict, taken.question) == (Verdict.TAKEN, QUESTION)
-    assert (await given(first, "U1ANN", 1003)).verdict is Verdict.GIVEN
-    assert (await given(await asked(), "U1ANN", 1601)).verdict is Verdict.LATE
-    assert (await given("q_none", "U1ANN", 1001)).verdict is Verdict.UNKNOWN
-    anybodys = await asked(
-        Question(line="resume all", person="", workspace="default", names=("sq_1", "sq_2"))
-    )
-    told = await given(anybodys, "U3CLEO", 1001)
-    assert told.question is not None
-    assert told.question.names == ("sq_1", "sq_2")
+    assert (await confirmations.answer(first, "U1ANN")).verdict is Verdict.GIVEN
+    late = await ask()
+    hands.now += 601
+    assert (await confirmations.answer(late, "U1ANN")).verdict is Verdict.LATE
+    assert (await confirmations.answer("q_none", "U1ANN")).verdict is Verdict.UNKNOWN
+    anybodys = await ask(Question(line="resume all", person="", workspace="default", names=("sq_1", "sq_2")))
+    answered = await confirmations.answer(anybodys, "U3CLEO")
+    assert answered.question is not None
+    assert answered.question.names == ("sq_1", "sq_2")

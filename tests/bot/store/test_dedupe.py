@@ -10,10 +10,11 @@ import pytest
 import sqlalchemy as sa
 
 from bot.alerts.routing import AGAIN_AFTER, Routes
-from bot.store import Ledger, open_ledger
+from bot.store import Store, open_store
 from bot.store.db import schema
 from bot.store.queue import dedupe
-from bot.store.queue.deliveries import Arrival, PendingDelivery
+from bot.store.queue.deliveries import PendingDelivery
+from bot.store.queue.insert import Arrival
 from tests.bot.harness import interested
 from tests.bot.held_clock import Hands
 
@@ -22,19 +23,19 @@ PAUSED = b'{"event":"domain.paused","domain":"acme.example"}'
 
 
 @pytest.fixture
-async def ledger(url: sa.URL, hands: Hands) -> AsyncIterator[Ledger]:
-    async with open_ledger(url, clock=hands) as opened:
+async def store(url: sa.URL, hands: Hands) -> AsyncIterator[Store]:
+    async with open_store(url, clock=hands) as opened:
         yield opened
 
 
-async def store(ledger: Ledger, *bodies: bytes, number: int = 1, answered: tuple[int, ...] = ()) -> None:
-    at = ledger.store.clock()
+async def arrive(store: Store, *bodies: bytes, number: int = 1, answered: tuple[int, ...] = ()) -> None:
+    at = store.database.clock()
     batch = [Arrival(workspace="default", body=body, at=at + n / 1e6) for n, body in enumerate(bodies)]
-    await ledger.store_batch(batch, number=number, answered=answered)
+    await store.arrivals.append(batch, number=number, answered=answered)
 
 
-async def look(ledger: Ledger, *, limit: int = 50) -> list[PendingDelivery]:
-    return [pending for pending, _ in await ledger.route(ROUTES.decide, limit=limit)]
+async def look(store: Store, *, limit: int = 50) -> list[PendingDelivery]:
+    return [pending for pending, _ in await store.deliveries.route(ROUTES.decide, limit=limit)]
 
 
 def indexes(connection: sa.Connection) -> Mapping[str, str]:
@@ -45,21 +46,21 @@ def indexes(connection: sa.Connection) -> Mapping[str, str]:
     return {name: re.sub(r"\s+", " ", sql) for name, sql in connection.execute(sa.text(query))}
 
 
-async def test_the_indexes_are_those_of_the_tables_to_the_last_condition(ledger: Ledger) -> None:
+async def test_the_indexes_are_those_of_the_tables_to_the_last_condition(store: Store) -> None:
     def both(connection: sa.Connection) -> tuple[Mapping[str, str], Mapping[str, str]]:
         migrated = indexes(connection)
         schema.metadata.drop_all(connection)
         schema.metadata.create_all(connection)
         return migrated, indexes(connection)
 
-    migrated, meant = await ledger.store.write(both)
+    migrated, meant = await store.database.write(lambda tx: both(tx.connection))
     assert {name: migrated.get(name) for name in meant} == meant
 
 
 @pytest.mark.parametrize("index", ["ix_deliveries_pending", "ix_deliveries_dkey"])
-async def test_a_look_passes_over_what_was_looked_at(ledger: Ledger, index: str) -> None:
-    await store(ledger, *(interested(number) for number in range(60)))
-    await look(ledger)
+async def test_a_look_passes_over_what_was_looked_at(store: Store, index: str) -> None:
+    await arrive(store, *(interested(number) for number in range(60)))
+    await look(store)
     query = dedupe.came(limit=50) if index.endswith("pending") else dedupe.there({b"1", b"2"})
 
     def plan(connection: sa.Connection) -> str:
@@ -69,31 +70,29 @@ async def test_a_look_passes_over_what_was_looked_at(ledger: Ledger, index: str)
             return str(connection.exec_driver_sql(f"EXPLAIN {text}").all())
         return str(connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}").all())
 
-    assert index in await ledger.store.write(plan)
+    assert index in await store.database.write(lambda tx: plan(tx.connection))
 
 
-async def test_what_comes_again_before_anybody_looked_is_one_new_delivery(
-    ledger: Ledger, hands: Hands
-) -> None:
-    await store(ledger, interested(1), interested(2), interested(1))
+async def test_what_comes_again_before_anybody_looked_is_one_new_delivery(store: Store, hands: Hands) -> None:
+    await arrive(store, interested(1), interested(2), interested(1))
     hands.now += 1
-    await store(ledger, interested(1), number=2, answered=(1,))
-    first, second = await look(ledger)
+    await arrive(store, interested(1), number=2, answered=(1,))
+    first, second = await look(store)
     assert (first.seen, first.is_new, first.acknowledged_before) == (3, True, True)
     assert (second.seen, second.is_new, second.acknowledged_before) == (1, True, False)
-    assert await look(ledger) == []
+    assert await look(store) == []
 
 
 async def test_what_comes_again_later_is_the_delivery_that_is_there_whoever_looks(
     url: sa.URL, hands: Hands
 ) -> None:
-    async with open_ledger(url, clock=hands) as before:
-        await store(before, interested(1))
+    async with open_store(url, clock=hands) as before:
+        await arrive(before, interested(1))
         (first,) = await look(before)
-        await store(before, interested(1), interested(1), number=2)
+        await arrive(before, interested(1), interested(1), number=2)
     hands.now += 5
-    async with open_ledger(url, clock=hands) as after:
-        await store(after, interested(1), number=3)
+    async with open_store(url, clock=hands) as after:
+        await arrive(after, interested(1), number=3)
         assert [(p.id, p.seen, p.is_new) for p in await look(after, limit=1)] == [(first.id, 2, False)]
         (last,) = await look(after)
         assert (last.id, last.seen, last.received_at) == (first.id, 4, first.received_at)
@@ -101,57 +100,57 @@ async def test_what_comes_again_later_is_the_delivery_that_is_there_whoever_look
         assert last.before_at == pytest.approx(hands.now - 5, abs=1e-3)
 
 
-async def test_a_look_that_fails_leaves_every_arrival_for_the_next(ledger: Ledger) -> None:
-    await store(ledger, interested(1), interested(1), interested(2))
+async def test_a_look_that_fails_leaves_every_arrival_for_the_next(store: Store) -> None:
+    await arrive(store, interested(1), interested(1), interested(2))
 
     def stumble(pending: PendingDelivery) -> None:
         raise ZeroDivisionError(pending.alert_id)
 
     with pytest.raises(ZeroDivisionError):
-        await ledger.route(stumble)  # type: ignore[arg-type]  # it never decides
-    assert [pending.seen for pending in await look(ledger)] == [2, 1]
+        await store.deliveries.route(stumble)  # type: ignore[arg-type]  # it never decides
+    assert [pending.seen for pending in await look(store)] == [2, 1]
 
 
 async def test_a_domain_that_is_paused_anew_after_its_words_were_forgotten_is_told_of(
-    ledger: Ledger, hands: Hands
+    store: Store, hands: Hands
 ) -> None:
-    await store(ledger, PAUSED)
-    await look(ledger)
+    await arrive(store, PAUSED)
+    await look(store)
     hands.now += AGAIN_AFTER + 1
-    assert (await ledger.prune(bodies_after=60, hashes_after=1e6)).bodies == 1
-    await store(ledger, PAUSED, number=2, answered=(1,))
-    ((pending, decision),) = await ledger.route(ROUTES.decide)
+    assert (await store.retention.prune(bodies_after=60, hashes_after=1e6)).bodies == 1
+    await arrive(store, PAUSED, number=2, answered=(1,))
+    ((pending, decision),) = await store.deliveries.route(ROUTES.decide)
     assert (pending.seen, pending.body) == (2, PAUSED)
     assert (decision.problem, [planned.kind for planned in decision.posts]) == ("", ["alert", "again"])
 
 
-async def test_the_workspace_is_part_of_what_is_the_same(ledger: Ledger) -> None:
-    at = ledger.store.clock()
+async def test_the_workspace_is_part_of_what_is_the_same(store: Store) -> None:
+    at = store.database.clock()
     both = [Arrival(workspace=name, body=interested(1), at=at) for name in ("default", "second")]
-    await ledger.store_batch(both, number=1)
-    assert sorted(pending.workspace for pending in await look(ledger)) == ["default", "second"]
+    await store.arrivals.append(both, number=1)
+    assert sorted(pending.workspace for pending in await look(store)) == ["default", "second"]
 
 
-async def test_groups_of_every_size_are_stored_whole(ledger: Ledger) -> None:
+async def test_groups_of_every_size_are_stored_whole(store: Store) -> None:
     sizes = (1, 2, 3, 17, 64, 65, 256)
     numbers = iter(range(sum(sizes)))
     for number, size in enumerate(sizes):
-        await store(ledger, *(interested(next(numbers)) for _ in range(size)), number=number)
+        await arrive(store, *(interested(next(numbers)) for _ in range(size)), number=number)
     rows = sa.select(sa.func.count(), sa.func.count(schema.deliveries.c.dkey.distinct()))
-    counted = await ledger.store.read(lambda c: c.execute(rows.select_from(schema.deliveries)).one())
+    counted = await store.database.read(lambda c: c.execute(rows.select_from(schema.deliveries)).one())
     assert tuple(counted) == (sum(sizes), sum(sizes))
 
 
-async def test_intake_goes_on_beside_those_who_look(ledger: Ledger) -> None:
-    async def arrive(first: int) -> None:
+async def test_intake_goes_on_beside_those_who_look(store: Store) -> None:
+    async def arrive_from(first: int) -> None:
         for number in range(first, first + 20):
-            await store(ledger, interested(number % 15), number=100 + number)
+            await arrive(store, interested(number % 15), number=100 + number)
 
     async def look_on() -> int:
-        return sum([len(await look(ledger, limit=3)) for _ in range(20)])
+        return sum([len(await look(store, limit=3)) for _ in range(20)])
 
-    *_, some, more = await asyncio.gather(arrive(0), arrive(20), look_on(), look_on())
-    rest = len(await look(ledger, limit=50))
-    seen = await ledger.store.read(lambda c: c.scalars(sa.select(schema.deliveries.c.seen)).all())
+    *_, some, more = await asyncio.gather(arrive_from(0), arrive_from(20), look_on(), look_on())
+    rest = len(await look(store, limit=50))
+    seen = await store.database.read(lambda c: c.scalars(sa.select(schema.deliveries.c.seen)).all())
     assert some + more + rest >= 15
     assert (len(seen), sum(seen)) == (15, 40)

@@ -6,7 +6,10 @@ again every accepted alert is there exactly once.
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
 
 import pytest
 import sqlalchemy as sa
@@ -26,13 +29,13 @@ from hypothesis.stateful import (
 from bot.alerts import rendering
 from bot.alerts.routing import Routes
 from bot.slack.messages import CLOCKS_APART
-from bot.store.db import migrate
+from bot.store import LeaseTimings, open_store
+from bot.store.db.engine import Transaction
 from bot.store.db.schema import deliveries, posts
-from bot.store.queue import deliveries as inbox
-from bot.store.queue import insert, leases, outcomes
-from bot.store.queue.leases import ChannelLease, LeaseTimings
+from bot.store.queue.insert import Arrival
+from bot.store.queue.leases import ChannelLease
 from bot.store.queue.outcomes import Absent, ChannelRefused, NotSent, Outcome, Sent, Unknown, Unpostable
-from shared.storage.database import open_engine, parse_url
+from shared.storage.database import parse_url
 from tests.bot.harness import interested
 
 PACE = LeaseTimings(storm_at=3)
@@ -55,8 +58,6 @@ class Pipeline(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.engine = open_engine(parse_url("sqlite:///:memory:"))
-        migrate.upgrade(self.engine)
         self.true = 1_800_000_000.0
         self.set_back = 0.0
         self.batch = 0
@@ -64,6 +65,9 @@ class Pipeline(RuleBasedStateMachine):
         self.slack: dict[str, float] = {}
         self.shown: Counter[str] = Counter()
         self.started: dict[int, float] = {}
+        self.runner, self.opened = asyncio.Runner(), AsyncExitStack()
+        opening = open_store(parse_url("sqlite:///:memory:"), clock=lambda: self.now, timings=PACE)
+        self.store = self.runner.run(self.opened.enter_async_context(opening))
 
     @property
     def now(self) -> float:
@@ -74,20 +78,19 @@ class Pipeline(RuleBasedStateMachine):
         try:
             self.drain()
         finally:
-            self.engine.dispose()
+            self.runner.run(self.opened.aclose())
+            self.runner.close()
 
     @rule(number=st.integers(0, 12))
     def deliver(self, number: int) -> None:
         self.batch += 1
-        arrival = inbox.Arrival(workspace="default", body=interested(number), at=self.now)
-        with self.engine.begin() as connection:
-            insert.store(connection, [arrival], number=self.batch)
+        arrival = Arrival(workspace="default", body=interested(number), at=self.now)
+        self.runner.run(self.store.arrivals.append([arrival], number=self.batch))
         self.accepted.add(number)
 
     @rule()
     def route(self) -> None:
-        with self.engine.begin() as connection:
-            inbox.route(connection, ROUTES.decide, now=self.now, limit=50)
+        self.runner.run(self.store.deliveries.route(ROUTES.decide))
 
     @initialize(numbers=st.sets(st.integers(0, 12), min_size=1))
     def some_have_come(self, numbers: set[int]) -> None:
@@ -102,8 +105,7 @@ class Pipeline(RuleBasedStateMachine):
         return multiple(turn) if turn else multiple()
 
     def take(self) -> ChannelLease | None:
-        with self.engine.begin() as connection:
-            claimed = leases.claim(connection, now=self.now, limit=1, pace=PACE)
+        claimed = self.runner.run(self.store.leases.claim(limit=1))
         for turn in claimed.turns:
             self.started[turn.token] = self.true
             return turn
@@ -158,8 +160,7 @@ class Pipeline(RuleBasedStateMachine):
 
     @rule()
     def dead_letters_are_tried_again(self) -> None:
-        with self.engine.begin() as connection:
-            outcomes.revive(connection, now=self.now)
+        self.runner.run(self.store.outcomes.revive())
 
     @invariant()
     def no_alert_is_in_slack_twice(self) -> None:
@@ -167,13 +168,15 @@ class Pipeline(RuleBasedStateMachine):
 
     @invariant()
     def accepted_is_sent_and_waiting_and_uncertain_and_dead(self) -> None:
-        with self.engine.connect() as connection:
-            known = set(connection.scalars(sa.select(deliveries.c.dkey)))
-            read = connection.scalars(sa.select(deliveries.c.dkey).where(sa.not_(deliveries.c.pending))).all()
-            alerts = connection.scalar(sa.select(sa.func.count()).where(posts.c.kind == "alert"))
-            sent = set(
-                connection.execute(sa.select(posts.c.alert_id).where(posts.c.state == "sent")).scalars()
+        def stored(tx: Transaction) -> tuple[set[bytes], Sequence[bytes], int | None, set[str]]:
+            return (
+                set(tx.scalars(sa.select(deliveries.c.dkey))),
+                tx.scalars(sa.select(deliveries.c.dkey).where(sa.not_(deliveries.c.pending))).all(),
+                tx.scalar(sa.select(sa.func.count()).where(posts.c.kind == "alert")),
+                set(tx.scalars(sa.select(posts.c.alert_id).where(posts.c.state == "sent"))),
             )
+
+        known, read, alerts, sent = self.runner.run(self.store.database.write(stored))
         assert len(known) == len(self.accepted)
         assert len(read) == len(set(read)) == alerts
         assert sent - {""} <= set(self.shown)
@@ -189,8 +192,7 @@ class Pipeline(RuleBasedStateMachine):
         self.shown.update(post.alert_id for post in turn.posts if post.alert_id)
 
     def settle(self, turn: ChannelLease, outcome: Outcome) -> None:
-        with self.engine.begin() as connection:
-            outcomes.settle(connection, turn, outcome, now=self.now, pace=PACE)
+        self.runner.run(self.store.outcomes.settle(turn, outcome))
 
     def drain(self) -> None:
         """Slack is well, one worker lives: everything that was accepted is posted."""
@@ -209,8 +211,8 @@ class Pipeline(RuleBasedStateMachine):
         self.no_alert_is_in_slack_twice()
 
     def nothing_waits(self) -> bool:
-        with self.engine.connect() as connection:
-            return connection.scalar(sa.select(sa.func.count()).where(posts.c.state != "sent")) == 0
+        waiting = sa.select(sa.func.count()).where(posts.c.state != "sent")
+        return self.runner.run(self.store.database.write(lambda tx: tx.scalar(waiting))) == 0
 
 
 TestPipeline = Pipeline.TestCase

@@ -1,0 +1,101 @@
+"""Messages to come: planned once each, held over quiet hours, drawn anew when what they show has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from bot.store.db.engine import Repository, Transaction, writes
+from bot.store.db.schema import channel_leases, posts
+from bot.store.queue.posts import NUDGES, State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedPost:
+    """A message to come: at most one per `dedupe`."""
+
+    dedupe: str
+    channel: str
+    kind: str = "alert"
+    urgency: int = 0
+    note: str = ""
+    condensed: bool = False
+    mention: str = ""
+    held_until: float | None = None
+    """It is kept back until then: a quiet time."""
+    alert_id: str = ""
+    """Of a message of the bot's own that belongs into the thread of that alert's card."""
+
+
+def plan(tx: Transaction, planned: PlannedPost, *, workspace: str) -> None:
+    """Put a message of the bot's own in line for its channel; what was planned before stays as it is."""
+    plan_rows(tx, [post_row(planned, workspace=workspace, alert=planned.alert_id, now=tx.now)])
+
+
+def post_row(planned: PlannedPost, *, workspace: str, alert: str, now: float) -> dict[str, Any]:
+    return {
+        "dedupe": planned.dedupe,
+        "workspace": workspace,
+        "channel": planned.channel,
+        "kind": planned.kind,
+        "alert_id": alert,
+        "note": planned.note,
+        "urgency": planned.urgency,
+        "state": "ready" if planned.held_until is None else "held",
+        "condensed": planned.condensed,
+        "mention": planned.mention,
+        "held_until": planned.held_until,
+        "created_at": now,
+    }
+
+
+def plan_rows(tx: Transaction, rows: Sequence[dict[str, Any]]) -> None:
+    """Insert them and give their channels a turn; one that is pacing itself or in trouble keeps its time."""
+    if not rows:
+        return
+    tx.execute(tx.insert_once(posts), rows)
+    wake(tx, [row["channel"] for row in rows])
+
+
+def wake(tx: Transaction, channels: Iterable[str]) -> None:
+    """Give channels a turn; one that is pacing itself or in trouble keeps its time."""
+    due = [{"channel": channel, "due_at": tx.now} for channel in sorted(set(channels))]
+    if due:
+        tx.execute(_wake(tx), due)
+
+
+def _wake(tx: Transaction) -> Any:
+    new = tx.insert(channel_leases)
+    later = sa.func.coalesce(channel_leases.c.due_at, new.excluded.due_at)
+    return new.on_conflict_do_update(index_elements=["channel"], set_={"due_at": later})
+
+
+def repaint(tx: Transaction, names: Sequence[str]) -> None:
+    """Have every message of these alerts drawn anew."""
+    if names:
+        tx.execute(
+            sa.update(posts)
+            .where(posts.c.alert_id.in_(names), posts.c.kind.in_(("alert", *NUDGES)))
+            .values(version=posts.c.version + 1, repaint_at=tx.now)
+        )
+
+
+def release_held(tx: Transaction) -> int:
+    """Let go of the posts whose quiet hours are over; returns how many."""
+    due = (posts.c.state == State.HELD) & (posts.c.held_until <= tx.now)
+    freed = sa.update(posts).where(due).values(state=State.READY, held_until=None)
+    channels = tx.scalars(freed.returning(posts.c.channel)).all()
+    wake(tx, channels)
+    return len(channels)
+
+
+class Outbox(Repository):
+    """Messages to come."""
+
+    @writes
+    def plan(self, tx: Transaction, workspace: str, planned: PlannedPost) -> None:
+        """Plan a message of the bot's own."""
+        plan(tx, planned, workspace=workspace)

@@ -1,0 +1,431 @@
+"""The store alone, on both engines, by a clock that the test holds."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import stat
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime, timedelta
+from inspect import unwrap
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+
+from bot.alerts.routing import AGAIN_AFTER, Routes
+from bot.store import Store, open_store
+from bot.store.db import migrate, schema
+from bot.store.db.clock import SteadyClock
+from bot.store.db.engine import Transaction
+from bot.store.queue.found_leads import FoundLeads
+from bot.store.queue.insert import Arrival
+from bot.store.queue.outcomes import Absent, ChannelRefused, NotSent, Sent, Unknown
+from shared.domain.records import Actor, Subscription, Timer
+from shared.storage import database
+from shared.storage.database import parse_url
+from tests.bot.harness import interested, until
+
+ANN = Actor(name="ann", id="U1", face="slack")
+ROUTES = Routes(alert_channels={"default": "C1"}, subscriptions={})
+
+
+class Hands:
+    """A clock that moves when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 1_800_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def hands() -> Hands:
+    return Hands()
+
+
+@pytest.fixture
+async def store(url: sa.URL, hands: Hands) -> AsyncIterator[Store]:
+    async with open_store(url, clock=hands) as opened:
+        yield opened
+
+
+async def arrive(store: Store, *bodies: bytes, number: int = 1, answered: tuple[int, ...] = ()) -> None:
+    at = store.database.clock()
+    batch = [Arrival(workspace="default", body=body, at=at + n / 1e6) for n, body in enumerate(bodies)]
+    await store.arrivals.append(batch, number=number, answered=answered)
+    await store.deliveries.route(ROUTES.decide)
+
+
+async def test_the_migrations_make_exactly_the_tables_that_the_code_uses(store: Store) -> None:
+    def differences(connection: sa.Connection) -> list[object]:
+        found = compare_metadata(MigrationContext.configure(connection), schema.metadata)
+        return [one for one in found if "alembic_version" not in repr(one)]
+
+    assert await store.database.read(lambda tx: differences(tx.connection)) == []
+
+
+def test_the_newest_migration_is_the_one_that_the_start_looks_for() -> None:
+    config = Config()
+    config.set_main_option("script_location", str(migrate.SCRIPTS))
+    config.set_main_option("path_separator", "os")
+    assert ScriptDirectory.from_config(config).get_heads() == [migrate.HEAD]
+
+
+async def test_several_openings_at_once_migrate_once(url: sa.URL) -> None:
+    async with AsyncExitStack() as stack:
+        opened = await asyncio.gather(*(stack.enter_async_context(open_store(url)) for _ in range(3)))
+        for one in opened:
+            await one.arrivals.check()
+
+
+async def test_the_database_is_for_its_owner_alone(tmp_path: Path) -> None:
+    async with open_store(parse_url(f"sqlite:///{tmp_path}/bot.db")) as store:
+        await arrive(store, interested(1))
+        modes = modes_in(tmp_path)
+    assert set(modes.values()) == {0o600}, modes
+
+
+def modes_in(folder: Path) -> dict[str, int]:
+    return {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+
+
+async def test_every_arrival_is_recorded_with_the_commit_that_tells_whether_it_was_acknowledged(
+    store: Store,
+) -> None:
+    await arrive(store, interested(1), interested(2), interested(1), number=7)
+    await arrive(store, interested(1), number=8, answered=(7,))
+
+    def recorded(connection: Transaction) -> tuple[list[object], list[object], list[object]]:
+        first = sa.select(schema.deliveries.c.batch_first, schema.deliveries.c.seen)
+        later = sa.select(schema.arrivals.c.batch)
+        return (
+            [tuple(row) for row in connection.execute(first.order_by(schema.deliveries.c.received_at))],
+            list(connection.execute(later.order_by(schema.arrivals.c.id)).scalars()),
+            list(connection.execute(sa.select(schema.answers.c.batch)).scalars()),
+        )
+
+    assert await store.database.read(recorded) == ([(7, 3), (7, 1)], [7, 8], [7])
+
+
+async def test_processes_that_look_at_the_same_deliveries_at_once_count_every_arrival_once(
+    store: Store,
+) -> None:
+    batch = [Arrival(workspace="default", body=interested(n), at=1.0) for n in range(60)]
+    groups = [batch if number % 2 else batch[::-1] for number in range(12)]
+    await asyncio.gather(*(store.arrivals.append(group, number=n) for n, group in enumerate(groups, start=1)))
+
+    async def look() -> int:
+        told = 0
+        while news := await store.deliveries.route(ROUTES.decide, limit=25):
+            told += sum(pending.is_new for pending, _ in news)
+        return told
+
+    assert sum(await asyncio.gather(*(look() for _ in range(4)))) == 60
+
+    def counted(connection: Transaction) -> tuple[list[int], int]:
+        seen = connection.scalars(sa.select(schema.deliveries.c.seen)).all()
+        return list(seen), len(connection.scalars(sa.select(schema.arrivals.c.id)).all())
+
+    assert await store.database.read(counted) == ([12] * 60, 11 * 60)
+
+
+async def test_a_process_that_hangs_with_a_channel_in_its_hands_loses_it(store: Store) -> None:
+    if store.database.is_sqlite:
+        return  # there is no other process that waits
+    longest = await store.database.read(
+        lambda tx: tx.connection.exec_driver_sql("SHOW idle_in_transaction_session_timeout").scalar_one()
+    )
+    assert longest == f"{database.IDLE_SECONDS:.0f}s"
+
+
+async def test_whoever_lost_its_lease_changes_nothing(store: Store, hands: Hands) -> None:
+    await arrive(store, interested(1))
+    (late,) = (await store.leases.claim(limit=5)).turns
+    hands.now += store.leases.timings.lease + 1
+    (now,) = (await store.leases.claim(limit=5)).turns
+    assert now.lookup, "what a dead process was sending is looked up first"
+    assert not (await store.outcomes.settle(late, NotSent(after=0))).held
+    assert (await store.records.summary("default")).uncertain == 1
+    assert (await store.outcomes.settle(now, Absent())).held
+
+
+@pytest.mark.parametrize(
+    ("outcome", "look_ups"),
+    [(Unknown(answered=True), 2), (Unknown(), 4)],
+    ids=["answered with an error", "never answered: it may be under way for twenty seconds"],
+)
+async def test_an_uncertain_post_is_looked_up_twice_or_until_it_cannot_arrive_any_more(
+    store: Store, hands: Hands, outcome: Unknown, look_ups: int
+) -> None:
+    await arrive(store, interested(1))
+    done = []
+    for _ in range(look_ups + 2):
+        (turn,) = (await store.leases.claim(limit=5)).turns
+        done.append(turn.lookup)
+        await store.outcomes.settle(turn, Absent() if turn.lookup else outcome)
+        hands.now += 5
+    assert done == [False, *[True] * look_ups, False]
+
+
+async def test_a_channel_speaks_once_a_second_after_a_short_burst(store: Store, hands: Hands) -> None:
+    await arrive(store, *(interested(number) for number in range(10)))
+    sent = []
+    for _ in range(60):
+        for turn in (await store.leases.claim(limit=5)).turns:
+            sent.append(hands.now - 1_800_000_000)
+            await store.outcomes.settle(turn, Sent(ts=str(len(sent))))
+        hands.now += 0.1
+    assert sent[:2] == pytest.approx([0, 0.1])
+    gaps = [later - earlier for earlier, later in itertools.pairwise(sent[1:])]
+    assert all(gap >= 0.89 for gap in gaps)
+    assert len(sent) == 7
+
+
+async def test_a_retry_after_is_obeyed(store: Store, hands: Hands) -> None:
+    await arrive(store, interested(1))
+    (turn,) = (await store.leases.claim(limit=5)).turns
+    await store.outcomes.settle(turn, NotSent(after=30))
+    hands.now += 29
+    assert (await store.leases.claim(limit=5)).turns == ()
+    hands.now += 2
+    assert len((await store.leases.claim(limit=5)).turns) == 1
+
+
+async def test_a_clock_that_was_set_back_by_a_week_stops_no_channel(store: Store, hands: Hands) -> None:
+    await arrive(store, interested(1), interested(2))
+    (turn,) = (await store.leases.claim(limit=5)).turns
+    await store.outcomes.settle(turn, Sent(ts="1"))
+    hands.now -= 7 * 86_400
+    (turn,) = (await store.leases.claim(limit=5)).turns
+    assert (await store.outcomes.settle(turn, Sent(ts="2"))).held
+
+
+def test_the_steady_clock_never_goes_back_and_follows_forwards() -> None:
+    wall = iter([100.0, 101.0, 50.0, 52.0, 90.0])
+    clock = SteadyClock(lambda: next(wall))
+    assert [clock() for _ in range(4)] == [101.0, 101.0, 103.0, 141.0]
+
+
+async def test_a_broken_channels_letters_are_dead_until_one_gets_through(store: Store, hands: Hands) -> None:
+    await arrive(store, *(interested(number) for number in range(5)))
+    (turn,) = (await store.leases.claim(limit=5)).turns
+    assert (await store.outcomes.settle(turn, ChannelRefused(error="is_archived"))).broke
+    assert (await store.records.summary("default")).dead == 5
+    hands.now += 31
+    (turn,) = (await store.leases.claim(limit=5)).turns
+    settled = await store.outcomes.settle(turn, ChannelRefused(error="is_archived"))
+    assert not settled.broke, "it is said once"
+    hands.now += 31
+    (turn,) = (await store.leases.claim(limit=5)).turns
+    assert (await store.outcomes.settle(turn, Sent(ts="1"))).cured
+    summary = await store.records.summary("default")
+    assert (summary.dead, summary.waiting) == (0, 4)
+
+
+PAUSED = json.dumps({"event": "domain.paused", "domain": "mail.example"}).encode()
+
+
+@pytest.mark.parametrize(
+    ("answered", "later", "again"),
+    [((1,), AGAIN_AFTER + 1, 1), ((), AGAIN_AFTER + 1, 0), ((1,), AGAIN_AFTER - 1, 0)],
+    ids=["acknowledged long ago", "never acknowledged: a retry", "acknowledged just now"],
+)
+async def test_a_paused_domain_is_announced_again_when_it_cannot_be_a_retry(
+    store: Store, hands: Hands, answered: tuple[int, ...], later: float, again: int
+) -> None:
+    await arrive(store, PAUSED, number=1)
+    (turn,) = (await store.leases.claim(limit=5)).turns
+    await store.outcomes.settle(turn, Sent(ts="1.1"))
+    hands.now += later
+    await arrive(store, PAUSED, number=2, answered=answered)
+    turns = (await store.leases.claim(limit=5)).turns
+    assert [(post.kind, turn.thread_ts) for turn in turns for post in turn.posts] == [
+        ("again", "1.1")
+    ] * again
+
+
+async def test_only_one_of_two_claims_wins_and_a_release_frees(store: Store) -> None:
+    await arrive(store, interested(1))
+    (reply,) = await store.records.open_replies("default")
+    ben = Actor(name="ben", id="U2")
+    first, second = await asyncio.gather(
+        store.alerts.claim(reply.alert_id, ANN), store.alerts.claim(reply.alert_id, ben)
+    )
+    assert first is not None
+    assert second is not None
+    assert [first.changed, second.changed].count(True) == 1
+    assert first.name == second.name
+    assert await store.records.open_replies("default") == []
+    released = await store.alerts.release(reply.alert_id)
+    assert released is not None
+    assert released.changed
+    assert await store.alerts.claim("al_none", ANN) is None
+
+
+async def test_a_timer_is_leased_to_one_and_survives_a_process_that_died_with_it(
+    store: Store, hands: Hands
+) -> None:
+    due = datetime.fromtimestamp(hands.now, UTC) + timedelta(minutes=1)
+    await store.records.set_timer(
+        "default", Timer(kind="resume", key="sq_1", due_at=due, payload={"by": "ann"})
+    )
+    assert await store.timers.claim(["resume"]) == []
+    hands.now += 61
+    (firing,) = await store.timers.claim(["resume"])
+    assert await store.timers.claim(["resume"]) == []
+    hands.now += 61
+    (again,) = await store.timers.claim(["resume"])
+    assert not await store.timers.done(firing), "its lease had run out"
+    assert await store.timers.done(again)
+    assert await store.records.timers("default", "resume") == []
+
+
+async def test_a_timer_of_an_unknown_kind_is_kept_as_it_is_and_told_of(store: Store, hands: Hands) -> None:
+    due = datetime.fromtimestamp(hands.now, UTC)
+    await store.records.set_timer("default", Timer(kind="brew", key="tea", due_at=due, payload={}))
+    assert await store.timers.claim(["resume"]) == []
+    assert await store.timers.unknown_kinds(["resume"]) == ["brew"]
+    assert (await store.records.summary("default")).unknown_timers == ("brew",)
+    assert (await store.records.summary("other")).unknown_timers == ()
+    assert [timer.due_at for timer in await store.records.timers("default", "brew")] == [due]
+
+
+async def test_subscriptions_are_exactly_what_was_asked_for(store: Store) -> None:
+    bounced = Subscription(channel="C2", event="lead.bounced")
+    narrow = Subscription(channel="C2", event="lead.bounced", sequence="Q3")
+    await store.records.subscribe("default", [bounced, narrow, bounced])
+    assert await store.records.subscriptions("default", "C2") == [bounced, narrow]
+    assert await store.records.unsubscribe("default", [bounced, bounced]) == 1
+    assert await store.records.subscriptions("default", "C2") == [narrow]
+    assert await store.records.subscriptions("other", "C2") == []
+
+
+async def test_an_interested_lead_without_a_delivery_is_announced_late_and_once(
+    store: Store, hands: Hands
+) -> None:
+    def body(name: str) -> bytes:
+        return json.dumps({"event": "reply.interested", "lead": {"email": name}}).encode()
+
+    old, new = {"old@x.example": body("old@x.example")}, {"new@x.example": body("new@x.example")}
+    assert await store.found_leads.compare("default", old, grace=60) == (0, 0)
+    await arrive(store, interested(1))
+    told = {"ada1@acme.example": body("ada1@acme.example")}
+    assert await store.found_leads.compare("default", old | told | new, grace=60) == (0, 1)
+    hands.now += 61
+    assert await store.found_leads.compare("default", old | told | new, grace=60) == (1, 0)
+    await store.deliveries.route(ROUTES.decide)
+    assert [reply.email for reply in await store.records.open_replies("default")] == [
+        "ada1@acme.example",
+        "new@x.example",
+    ]
+    assert await store.found_leads.compare("default", old | told | new, grace=60) == (0, 0)
+
+
+async def test_a_delivery_that_comes_after_its_lead_was_found_joins_the_alert_that_is_there(
+    store: Store, hands: Hands
+) -> None:
+    await store.found_leads.compare("default", {}, grace=60)
+    found = {"ada1@acme.example": b'{"event":"reply.interested","lead":{"email":"ada1@acme.example"}}'}
+    await store.found_leads.compare("default", found, grace=60)
+    hands.now += 61
+    await store.found_leads.compare("default", found, grace=60)
+    await store.deliveries.route(ROUTES.decide)
+    for number in (1, 2):
+        await arrive(store, interested(1), number=number)
+    (reply,) = await store.records.open_replies("default")
+    assert reply.sequence == "Q3 founders"
+    (turn,) = (await store.leases.claim(limit=5)).turns
+    await store.outcomes.settle(turn, Sent(ts="1"))
+    hands.now += 60
+    assert (await store.leases.claim(limit=5)).turns == ()
+
+
+def told_by_the_api(email: str, **more: str) -> dict[str, bytes]:
+    lead = {"email": email, **more}
+    return {email.lower(): json.dumps({"event": "reply.interested", "lead": lead, "found": "ld_1"}).encode()}
+
+
+@pytest.mark.parametrize("delivered", ["before the found one is routed", "in the same look"])
+async def test_a_delivery_that_comes_while_its_lead_is_being_found_makes_one_alert(
+    store: Store, hands: Hands, delivered: str
+) -> None:
+    found = told_by_the_api("Straße1@acme.example") | told_by_the_api("ada2@acme.example")
+    for _ in range(3):
+        await store.found_leads.compare("default", found if hands.now > 1_800_000_000 else {}, grace=60)
+        hands.now += 61
+    body = interested(1, lead={"email": " STRAßE1@acme.example "})
+    await store.arrivals.append([Arrival(workspace="default", body=body, at=hands.now)], number=1)
+    for _ in range(3 if "before" in delivered else 1):
+        await store.deliveries.route(ROUTES.decide, limit=1 if "before" in delivered else 50)
+    assert sorted(reply.email for reply in await store.records.open_replies("default")) == [
+        "ada2@acme.example",
+        "straße1@acme.example",
+    ]
+
+
+async def test_two_that_look_at_once_and_see_a_lead_in_two_forms_announce_it_once(
+    store: Store, hands: Hands
+) -> None:
+    await store.found_leads.compare("default", {}, grace=60)
+    await store.found_leads.compare("default", told_by_the_api("ada@acme.example"), grace=60)
+    hands.now += 61
+    first, second = (told_by_the_api("ada@acme.example", company=name) for name in ("Acme", "Acme Inc."))
+    with store.database.engine.begin() as connection:
+        first_look = Transaction(connection, lambda _: hands.now)
+        unwrap(FoundLeads.compare)(store.found_leads, first_look, "default", first, grace=60)
+        looking = asyncio.create_task(store.found_leads.compare("default", second, grace=60))
+        if not store.database.is_sqlite:  # there the second cannot even begin
+            await until(lambda: somebody_waits(store))
+    await looking
+    await store.deliveries.route(ROUTES.decide)
+    assert [reply.email for reply in await store.records.open_replies("default")] == ["ada@acme.example"]
+
+
+async def somebody_waits(store: Store) -> bool:
+    waiting = sa.text("SELECT count(*) FROM pg_locks WHERE NOT granted")
+    return bool(await store.database.read(lambda connection: connection.scalar(waiting)))
+
+
+async def test_two_processes_that_route_a_lead_and_its_delivery_make_one_alert(
+    store: Store, hands: Hands
+) -> None:
+    found: dict[str, bytes] = {}
+    for number in range(20):
+        found |= told_by_the_api(f"ada{number}@acme.example")
+    await store.found_leads.compare("default", {}, grace=60)
+    await store.found_leads.compare("default", found, grace=60)
+    hands.now += 61
+    for number, one in enumerate(found):
+        earlier = 1 if number % 2 else -1  # the delivery is taken first, or what was found
+        batch = [Arrival(workspace="default", body=interested(number), at=hands.now - earlier / 10)]
+        await store.arrivals.append(batch, number=number + 1)
+        await store.found_leads.compare("default", {one: found[one]}, grace=60)
+        hands.now += 1
+    await asyncio.gather(*(store.deliveries.route(ROUTES.decide, limit=1) for _ in range(50)))
+    emails = [reply.email for reply in await store.records.open_replies("default")]
+    assert sorted(emails) == sorted(found)
+
+
+async def test_words_are_forgotten_before_hashes_and_an_alert_that_waits_is_kept(
+    store: Store, hands: Hands
+) -> None:
+    await arrive(store, interested(1), b"no json")
+    (turn,) = (await store.leases.claim(limit=5)).turns
+    await store.outcomes.settle(turn, Sent(ts="1"))
+    await arrive(store, interested(2), number=2)
+    hands.now += 100
+    first = await store.retention.prune(bodies_after=50, hashes_after=1_000)
+    assert (first.bodies, first.deliveries) == (3, 0)
+    await arrive(store, interested(1), number=3)
+    assert (await store.leases.claim(limit=5)).turns[0].posts[0].body is None, "the hash still knew it"
+    hands.now += 1_000
+    assert (await store.retention.prune(bodies_after=50, hashes_after=900)).deliveries == 2
+    assert len(await store.records.open_replies("default")) == 1
