@@ -16,7 +16,7 @@ from shared.domain.records import Actor
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimState:
-    """An alert, who has it (empty: nobody), and whether this act changed that."""
+    """An alert, who claimed it (empty: nobody), and whether this act changed that."""
 
     alert_id: str
     workspace: str
@@ -116,7 +116,7 @@ class Alerts(Repository):
 def _change(
     tx: Transaction, alert: str, which: sa.ColumnElement[bool], values: dict[str, Any]
 ) -> ClaimState | None:
-    """Change an alert where it stands as `which` says, and have it painted anew."""
+    """Change an alert in the state that `which` describes, and have its messages redrawn."""
     changed = tx.execute(sa.update(alerts).where(which).values(**values)).rowcount == 1
     if changed:
         outbox.repaint(tx, [alert])

@@ -42,7 +42,7 @@ class Digests(Repository):
 
     @writes
     def give(self, tx: Transaction, workspace: str, one: DueDigest, note: str) -> bool:
-        """Mark it as given and plan its message, together; False when somebody else has."""
+        """Mark it as given and plan its message, together; False when another process has."""
         c = digests.c
         mine = (c.workspace == workspace) & (c.channel == one.channel) & (c.every == one.every)
         marked = sa.update(digests).where(mine, c.done_until < one.due_at).values(done_until=one.due_at)

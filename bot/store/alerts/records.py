@@ -106,7 +106,7 @@ class CommandRecords(Repository):
 
     @reads
     def subscriptions(self, tx: Transaction, workspace: str, channel: str) -> Sequence[Subscription]:
-        """What a channel, or every channel, wants to be told."""
+        """The subscriptions of a channel, or of every channel."""
         query = sa.select(subscriptions).where(subscriptions.c.workspace == workspace)
         if channel:
             query = query.where(subscriptions.c.channel == channel)

@@ -25,7 +25,7 @@ AT_ONCE = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Due:
-    """An alert of which something is to be said in the thread of its card in one channel."""
+    """An alert that is due a reminder in the thread of its card in one channel."""
 
     alert_id: str
     workspace: str
@@ -36,7 +36,7 @@ class Due:
     waiting_since: float
     received_at: float
     round: int
-    """How often it was said before, for all time."""
+    """How often its card was changed before, for all time."""
     by: str
     body: bytes | None
     bundled: bool

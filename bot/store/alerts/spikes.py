@@ -60,7 +60,7 @@ class Spikes(Repository):
 
     @writes
     def show(self, tx: Transaction, workspace: str, spike: Spike, planned: PlannedPost) -> bool:
-        """Begin its card, or have the card that is there painted anew when it says something else. News?"""
+        """Begin a spike's card, or redraw it when it changed; returns whether there is news."""
         new = tx.insert(spikes).values(
             workspace=workspace,
             kind=spike.kind,

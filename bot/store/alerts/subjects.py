@@ -1,4 +1,4 @@
-"""How what alerts are about stands elsewhere: a sequence that was paused, a domain that recovers; and what deliveries told."""
+"""What open alerts are about: a sequence that was paused, a domain that recovers; and the events of a domain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Things to be done later, once, by whoever is then alive: rows that are leased when due and deleted when done."""
+"""Things to be done later, once, by any process alive then: rows that are leased when due and deleted when done."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from bot.store.db.schema import timers
 from shared.domain.records import Timer
 
 LEASE = 60.0
-"""Seconds that a firing may take; afterwards somebody else tries."""
+"""Seconds that a firing may take; afterwards another process tries."""
 AT_ONCE = 300
-"""Timers that are leased together, so that what ends together is told together."""
+"""Timers that are leased together, so that what ends together is announced together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

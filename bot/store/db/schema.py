@@ -72,7 +72,7 @@ sa.Index(
     postgresql_where=sa.not_(deliveries.c.pending),
 )
 
-arrivals = sa.Table(  # those after the first, which the delivery's own row tells of
+arrivals = sa.Table(  # those after the first, which has the delivery's own row
     "arrivals",
     metadata,
     _serial(),
@@ -81,7 +81,7 @@ arrivals = sa.Table(  # those after the first, which the delivery's own row tell
     _count("batch"),
 )
 
-answers = sa.Table(  # the batches whose every arrival was told 200
+answers = sa.Table(  # the batches whose every arrival was answered 200
     "answers",
     metadata,
     sa.Column("batch", sa.BigInteger, primary_key=True, autoincrement=False),
@@ -102,8 +102,8 @@ alerts = sa.Table(
     _moment("claimed_at"),
     _text("sequence"),
     _text("domain"),
-    _moment("waiting_since"),  # somebody is to take it; NULL: nobody need, or no longer
-    _count("nudges"),  # how often that was said: 1 reminded, 2 escalated
+    _moment("waiting_since"),  # since when it can be claimed; NULL: it need not be
+    _count("nudges"),  # how often it was pointed out: 1 reminded, 2 escalated
     _moment("snoozed_until"),
     _text("snoozed_name"),
     _text("handled_name"),
@@ -210,7 +210,7 @@ digests = sa.Table(
     _moment("done_until", nullable=False),  # the last time it was due and given
 )
 
-sightings = sa.Table(  # what deliveries told of, in nobody's words: for counts, causes and spikes
+sightings = sa.Table(  # one row per delivery, without its text: for counts, causes and spikes
     "sightings",
     metadata,
     sa.Column("delivery_id", Serial, primary_key=True, autoincrement=False),
@@ -223,7 +223,7 @@ sightings = sa.Table(  # what deliveries told of, in nobody's words: for counts,
 )
 sa.Index("ix_sightings_at", sightings.c.at)
 
-spikes = sa.Table(  # so much of one kind at once that it is said; one card each, until it is over
+spikes = sa.Table(  # many events of one kind at once; one card each, until it is over
     "spikes",
     metadata,
     _text("workspace", primary_key=True),
@@ -235,7 +235,7 @@ spikes = sa.Table(  # so much of one kind at once that it is said; one card each
     _text("dedupe"),
 )
 
-questions = sa.Table(  # what waits for one person's yes, or for somebody's undo
+questions = sa.Table(  # confirmations and Undos that can still be answered
     "questions",
     metadata,
     _text("id", primary_key=True),
@@ -278,7 +278,7 @@ audit = sa.Table(
 )
 
 known_leads = (
-    sa.Table(  # interested leads, whether announced, there before the first start, or not yet told of
+    sa.Table(  # interested leads, whether announced, there before the first start, or not yet announced
         "known_leads",
         metadata,
         _text("workspace", primary_key=True),

@@ -1,4 +1,4 @@
-"""A delivery and what the API told of the same lead are one alert, whichever is routed first, and by whom."""
+"""A delivery and what the API showed of the same lead make one alert, whichever is routed first, by any process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LONGEST_ADDRESS = 320
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mention:
-    """A delivery that has no alert yet, and whom it tells of."""
+    """A delivery that has no alert yet, and its lead."""
 
     delivery: int
     found: bool
@@ -53,7 +53,7 @@ def join(tx: Transaction, mentions: Sequence[Mention]) -> tuple[Mapping[int, str
 
 
 def _lock(tx: Transaction, leads: Collection[Lead]) -> None:
-    """Let one process at a time decide on a lead that the API tells of; SQLite has one writer in any case."""
+    """Let one process at a time decide on a lead that the API showed; SQLite has one writer in any case."""
     if leads and tx.is_postgresql:
         row = known_leads.c.workspace, known_leads.c.lead
         rows = sa.select(*row).where(sa.tuple_(*row).in_({(lead[0], lead[2]) for lead in leads}))

@@ -20,7 +20,7 @@ from bot.store.db.schema import alerts, answers, arrivals, deliveries
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merged:
-    """A delivery with news, and what its row is to say once they are told."""
+    """A delivery with news, and the new values of its row."""
 
     id: int
     dkey: bytes
@@ -58,7 +58,7 @@ class _Same:
 
 
 def gather(tx: Transaction, *, limit: int) -> Sequence[Merged]:
-    """Take up to `limit` arrivals that nobody has looked at, as the deliveries they are; in the order they came."""
+    """Take up to `limit` unrouted arrivals, merged into deliveries, in the order they came."""
     arrived = tx.execute(came(limit=limit)).all()
     if not arrived:
         return ()
@@ -91,7 +91,7 @@ _ARRIVED = (
 
 
 def came(*, limit: int) -> sa.Select[Any]:
-    """Arrivals that nobody has looked at, and that nobody is looking at."""
+    """Unrouted arrivals that no other process has locked."""
     return (
         sa.select(*_ARRIVED, deliveries.c.body, sa.null().label("known"))
         .where(deliveries.c.pending)

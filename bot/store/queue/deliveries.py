@@ -35,7 +35,7 @@ class PendingDelivery:
     seen: int
     is_new: bool
     acknowledged_before: bool
-    """Whether the sender had been told 200 for the arrival before this one."""
+    """Whether the sender got 200 for the arrival before this one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +155,7 @@ def _settle(tx: Transaction, decided: Sequence[tuple[Merged, Decision]]) -> None
 
 
 def _count_events(tx: Transaction, decided: Sequence[tuple[Merged, Decision]]) -> None:
-    """Note what each new delivery told of, for counts."""
+    """Record each new delivery for the counts."""
     seen = [
         {
             "delivery_id": row.id,
@@ -174,7 +174,7 @@ def _count_events(tx: Transaction, decided: Sequence[tuple[Merged, Decision]]) -
 
 
 def _leads(decided: Sequence[tuple[Merged, Decision]]) -> Sequence[adopt.Mention]:
-    """Whom the new deliveries tell of."""
+    """The leads of the new deliveries."""
     return [
         adopt.Mention(
             delivery=row.id,

@@ -1,7 +1,7 @@
 """Which interested leads are news: neither announced, nor known from before, nor perhaps on their way.
 
 A lead becomes a candidate when it is first seen without an alert, and is announced when a later look finds it
-still without one. What is announced this way is a delivery that nobody delivered (`found`); should the sender's
+still without one. What is announced this way is a delivery that was found, not delivered (`found`); should the sender's
 retry come after all, the router gives it to the alert that is there.
 """
 

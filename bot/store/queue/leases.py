@@ -31,7 +31,7 @@ SET_BACK = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseTimings:
-    """How fast a channel may speak, and how long its lease lasts; seconds."""
+    """How fast a channel may be posted to, and how long its lease lasts; seconds."""
 
     period: float = 1.0
     """Between messages of a channel (Slack, rate limits)."""
@@ -91,7 +91,7 @@ class ChannelLeases(Repository):
 
     @writes
     def claim(self, tx: Transaction, *, limit: int, besides: Collection[str] = ()) -> Claimed:
-        """Lease up to `limit` channels that are due, `besides` those in which the caller is speaking still."""
+        """Lease up to `limit` channels that are due, `besides` those to which the caller is still posting."""
         others = channel_leases.c.channel.not_in(besides)
         timings = self.timings
         leased = _lease(tx, others, limit=limit, seconds=timings.lease)
@@ -107,7 +107,7 @@ class ChannelLeases(Repository):
 
     @writes
     def take_over(self, tx: Transaction) -> None:
-        """Free every channel, and let all that was put off be tried now; only for who knows that nobody else is alive.
+        """Free every channel, and let all that was put off be tried now; only for the one process that is alive.
 
         By whose clock it was put off is not known: it may have been set back since.
         """
@@ -187,7 +187,7 @@ def _turn(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> Chan
 
 
 def _doubt(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> None:
-    """What somebody was sending whose lease is over may be there, or come still."""
+    """What was being sent when its lease ended may be in the channel, or still arrive."""
     mine = posts.c.channel == lease.channel
     left = mine & (posts.c.state == State.SENDING)
     tx.execute(sa.update(posts).where(left).values(state=State.UNCERTAIN, unsure=True))

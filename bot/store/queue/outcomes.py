@@ -34,7 +34,7 @@ class Sent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotSent:
-    """Nothing reached Slack, or it said not now; again after so many seconds."""
+    """Nothing reached Slack, or it asked to wait; again after so many seconds."""
 
     after: float
     error: str = ""
@@ -42,7 +42,7 @@ class NotSent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unknown:
-    """It may be there. `answered`: Slack has said something, so that nothing is under way any more."""
+    """It may be there. `answered`: Slack has answered, so that nothing is under way any more."""
 
     error: str = ""
     answered: bool = False
@@ -62,7 +62,7 @@ class ChannelRefused:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unpostable:
-    """Slack refuses this one message, or refuses to tell whether it is there (`unsure`)."""
+    """Slack refuses this one message, or refuses to show whether it is there (`unsure`)."""
 
     error: str
     unsure: bool = False
@@ -180,7 +180,7 @@ def _mark(tx: Transaction, turn: ChannelLease, **values: Any) -> None:
 
 
 def _mark_sent(tx: Transaction, turn: ChannelLease, ts: str) -> None:
-    """Also when somebody has given it up meanwhile, as long as nobody has tried it again."""
+    """Also when another process has given it up meanwhile, as long as none has tried it again."""
     drawn = {post.id: post.version for post in turn.posts}
     values = {"state": State.SENT, "ts": ts, "sent_at": tx.now, "unsure": False, "error": ""}
     tx.execute(sa.update(posts).where(_ours(turn, State.READY, State.DEAD)).values(**values))

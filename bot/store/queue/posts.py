@@ -25,7 +25,7 @@ class State(StrEnum):
 
 
 NUDGES = ("reminder", "escalation", "back")
-"""Kinds of message that call for somebody to take an alert, and say so when somebody has."""
+"""Kinds of message that ask for an alert to be claimed, and show when it was."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ class Post:
 
     @property
     def mark(self) -> str:
-        """What tells this post from every other, of other databases too."""
+        """A hash that identifies this post, across databases too."""
         return hashlib.sha256(self.dedupe.encode()).hexdigest()[:20]
 
 

@@ -42,7 +42,7 @@ class Repaints(Repository):
         )
         leased = sa.update(posts).where(posts.c.id.in_(due)).values(repaint_at=tx.now + LEASE)
         rows = tx.execute(leased.returning(posts.c.id, posts.c.channel, posts.c.ts)).all()
-        first = sorted(rows, key=lambda row: int(row.id))  # a card before what was said of it later
+        first = sorted(rows, key=lambda row: int(row.id))  # a card before the replies in its thread
         return tuple(_message(tx, *place) for place in dict.fromkeys((r.channel, r.ts) for r in first))
 
     @writes
