@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 from sqlalchemy.engine import URL
 
@@ -27,27 +26,27 @@ from bot.store.queue.repaints import Repaints
 from bot.store.queue.retention import Retention
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Store:
     """What the bot must not forget, by subject; `records` is for the commands."""
 
-    database: Database
-    alerts: Alerts
-    arrivals: Arrivals
-    confirmations: Confirmations
-    deliveries: Deliveries
-    digests: Digests
-    found_leads: FoundLeads
-    leases: ChannelLeases
-    outbox: Outbox
-    outcomes: Outcomes
-    records: CommandRecords
-    reminders: Reminders
-    repaints: Repaints
-    retention: Retention
-    spikes: Spikes
-    subjects: Subjects
-    timers: Timers
+    def __init__(self, database: Database, timings: LeaseTimings) -> None:
+        self.database = database
+        self.alerts = Alerts(database)
+        self.arrivals = Arrivals(database)
+        self.confirmations = Confirmations(database)
+        self.deliveries = Deliveries(database)
+        self.digests = Digests(database)
+        self.found_leads = FoundLeads(database)
+        self.leases = ChannelLeases(database, timings)
+        self.outbox = Outbox(database)
+        self.outcomes = Outcomes(database, timings)
+        self.records = CommandRecords(database)
+        self.reminders = Reminders(database)
+        self.repaints = Repaints(database)
+        self.retention = Retention(database)
+        self.spikes = Spikes(database)
+        self.subjects = Subjects(database)
+        self.timers = Timers(database)
 
 
 @asynccontextmanager
@@ -59,26 +58,7 @@ async def open_store(
     Raises `RecordsUnavailable` when it cannot be opened.
     """
     database = await Database.opened(url, clock=clock)
-    timings = timings or LeaseTimings()
     try:
-        yield Store(
-            database=database,
-            alerts=Alerts(database),
-            arrivals=Arrivals(database),
-            confirmations=Confirmations(database),
-            deliveries=Deliveries(database),
-            digests=Digests(database),
-            found_leads=FoundLeads(database),
-            leases=ChannelLeases(database, timings),
-            outbox=Outbox(database),
-            outcomes=Outcomes(database, timings),
-            records=CommandRecords(database),
-            reminders=Reminders(database),
-            repaints=Repaints(database),
-            retention=Retention(database),
-            spikes=Spikes(database),
-            subjects=Subjects(database),
-            timers=Timers(database),
-        )
+        yield Store(database, timings or LeaseTimings())
     finally:
         await database.aclose()

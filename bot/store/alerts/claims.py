@@ -33,7 +33,14 @@ class ClaimState:
 
 MOST_CLAIMED = 50
 _AWAKE: dict[str, Any] = {"snoozed_until": None, "snoozed_name": "", "nudges": 0}
-_STATES = sa.select(alerts, deliveries.c.body).join(deliveries, deliveries.c.id == alerts.c.delivery_id)
+_STATES = sa.select(
+    alerts.c.id.label("alert_id"),
+    alerts.c.claimed_by.label("by"),
+    alerts.c.claimed_name.label("name"),
+    alerts.c.claimed_at.label("at"),
+    *(alerts.c[name] for name in ("workspace", "received_at", "snoozed_until", "handled_name", "handled_at")),
+    deliveries.c.body,
+).join(deliveries, deliveries.c.id == alerts.c.delivery_id)
 
 
 class Alerts(Repository):
@@ -94,7 +101,7 @@ class Alerts(Repository):
         """The alerts that a person has claimed and not handled, the newest first."""
         where = (alerts.c.claimed_by == person) & alerts.c.handled_at.is_(None)
         query = _STATES.where(where).order_by(alerts.c.claimed_at.desc()).limit(MOST_CLAIMED)
-        return [_state(row) for row in tx.execute(query)]
+        return [ClaimState(**row._asdict(), changed=False) for row in tx.execute(query)]
 
     @reads
     def in_message(self, tx: Transaction, channel: str, ts: str) -> ClaimState | None:
@@ -125,20 +132,4 @@ def _change(
 
 def _read(tx: Transaction, alert: str, *, changed: bool = False) -> ClaimState | None:
     row = tx.execute(_STATES.where(alerts.c.id == alert)).one_or_none()
-    return None if row is None else _state(row, changed=changed)
-
-
-def _state(row: sa.Row[Any], *, changed: bool = False) -> ClaimState:
-    return ClaimState(
-        alert_id=row.id,
-        workspace=row.workspace,
-        body=row.body,
-        received_at=row.received_at,
-        by=row.claimed_by,
-        name=row.claimed_name,
-        at=row.claimed_at,
-        changed=changed,
-        snoozed_until=row.snoozed_until,
-        handled_name=row.handled_name,
-        handled_at=row.handled_at,
-    )
+    return None if row is None else ClaimState(**row._asdict(), changed=changed)

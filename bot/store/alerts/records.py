@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -30,6 +31,9 @@ from shared.domain.recurrence import MORNING, Recurrence, parse_recurrence
 
 DAY = 86_400.0
 MOST_OPEN = 200
+
+
+_SUBSCRIPTION = [subscriptions.c[field.name] for field in fields(Subscription)]
 
 
 class CommandRecords(Repository):
@@ -107,38 +111,18 @@ class CommandRecords(Repository):
     @reads
     def subscriptions(self, tx: Transaction, workspace: str, channel: str) -> Sequence[Subscription]:
         """The subscriptions of a channel, or of every channel."""
-        query = sa.select(subscriptions).where(subscriptions.c.workspace == workspace)
+        query = (
+            sa.select(*_SUBSCRIPTION).where(subscriptions.c.workspace == workspace).order_by(*_SUBSCRIPTION)
+        )
         if channel:
             query = query.where(subscriptions.c.channel == channel)
-        order = (
-            subscriptions.c.channel,
-            subscriptions.c.event,
-            subscriptions.c.sequence,
-            subscriptions.c.inbox,
-        )
-        return [
-            Subscription(
-                channel=row.channel,
-                event=row.event,
-                sequence=row.sequence,
-                inbox=row.inbox,
-                condensed=row.condensed,
-            )
-            for row in tx.execute(query.order_by(*order))
-        ]
+        return [Subscription(**row._asdict()) for row in tx.execute(query)]
 
     @writes
     def subscribe(self, tx: Transaction, workspace: str, wanted: Sequence[Subscription]) -> None:
         """Add subscriptions; one that is there takes the new form."""
         for one in wanted:
-            new = tx.insert(subscriptions).values(
-                workspace=workspace,
-                channel=one.channel,
-                event=one.event,
-                sequence=one.sequence,
-                inbox=one.inbox,
-                condensed=one.condensed,
-            )
+            new = tx.insert(subscriptions).values(workspace=workspace, **asdict(one))
             keys = ["workspace", "channel", "event", "sequence", "inbox"]
             tx.execute(new.on_conflict_do_update(index_elements=keys, set_={"condensed": one.condensed}))
 

@@ -6,10 +6,8 @@ planned once, whatever the number of processes and however often they die.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -56,21 +54,19 @@ class Reminders(Repository):
         escalate_after: float | None,
     ) -> int:
         """Plan the reminders that are due, and let go of what was held; returns how many there were."""
-        rows = [
-            *_woken(tx),
-            *_nudged(tx, "remind", nudges=0, after=remind_after),
-            *_nudged(tx, "escalate", nudges=1, after=escalate_after),
-        ]
-        ids = [row.id for row, _ in rows]
-        outbox.repaint(tx, ids)
-        cards = _cards(tx, ids)
-        due = [_due(row, what, card) for row, what in rows for card in cards[row.id]]
+        marked = {
+            "back": _wake(tx),
+            "remind": _nudge(tx, nudges=0, after=remind_after),
+            "escalate": _nudge(tx, nudges=1, after=escalate_after),
+        }
+        outbox.repaint(tx, [alert for ids in marked.values() for alert in ids])
+        due = [one for what, ids in marked.items() for one in _due(tx, what, ids)]
         for workspace, planned in plan(due, tx.now):
             outbox.plan(tx, planned, workspace=workspace)
         return len(due) + outbox.release_held(tx)
 
 
-def _woken(tx: Transaction) -> list[tuple[sa.Row[Any], str]]:
+def _wake(tx: Transaction) -> Sequence[str]:
     """End the snoozes that have run out; by whom they were stays written."""
     which = sa.select(alerts.c.id).where(alerts.c.snoozed_until <= tx.now)
     woken = (
@@ -78,12 +74,12 @@ def _woken(tx: Transaction) -> list[tuple[sa.Row[Any], str]]:
         .where(alerts.c.id.in_(which.limit(AT_ONCE).with_for_update(skip_locked=True)))
         .values(snoozed_until=None, nudges=0, waiting_since=tx.now)
     )
-    return [(row, "back") for row in tx.execute(woken.returning(*_COLUMNS)).all()]
+    return tx.scalars(woken.returning(alerts.c.id)).all()
 
 
-def _nudged(tx: Transaction, what: str, *, nudges: int, after: float | None) -> list[tuple[sa.Row[Any], str]]:
+def _nudge(tx: Transaction, *, nudges: int, after: float | None) -> Sequence[str]:
     if after is None:
-        return []
+        return ()
     shown = sa.select(posts.c.alert_id).where(
         posts.c.alert_id == alerts.c.id, posts.c.kind == "alert", posts.c.state == State.SENT
     )
@@ -95,50 +91,24 @@ def _nudged(tx: Transaction, what: str, *, nudges: int, after: float | None) -> 
         .with_for_update(skip_locked=True)
     )
     marked = sa.update(alerts).where(alerts.c.id.in_(which)).values(nudges=nudges + 1)
-    return [(row, what) for row in tx.execute(marked.returning(*_COLUMNS)).all()]
+    return tx.scalars(marked.returning(alerts.c.id)).all()
 
 
-_COLUMNS = (
-    alerts.c.id,
-    alerts.c.workspace,
-    alerts.c.waiting_since,
-    alerts.c.received_at,
-    alerts.c.snoozed_name,
-)
-
-
-def _cards(tx: Transaction, names: Sequence[str]) -> defaultdict[str, list[Any]]:
-    """The cards of these alerts that are in a channel."""
-    found: defaultdict[str, list[Any]] = defaultdict(list)
-    which = (posts.c.alert_id.in_(names)) & (posts.c.kind == "alert") & (posts.c.state == State.SENT)
-    source = posts.join(alerts, alerts.c.id == posts.c.alert_id).join(
-        deliveries, deliveries.c.id == alerts.c.delivery_id
+def _due(tx: Transaction, what: str, ids: Sequence[str]) -> list[Due]:
+    """One for each card of these alerts that is in a channel."""
+    query = (
+        sa.select(
+            posts.c.alert_id,
+            *(posts.c[name] for name in ("channel", "mention")),
+            posts.c.version.label("round"),
+            (posts.c.bundle != "").label("bundled"),
+            *(alerts.c[name] for name in ("workspace", "waiting_since", "received_at")),
+            alerts.c.snoozed_name.label("by"),
+            deliveries.c.body,
+        )
+        .join(alerts, alerts.c.id == posts.c.alert_id)
+        .join(deliveries, deliveries.c.id == alerts.c.delivery_id)
+        .where(posts.c.alert_id.in_(ids), posts.c.kind == "alert", posts.c.state == State.SENT)
+        .order_by(posts.c.id)
     )
-    columns = (
-        posts.c.alert_id,
-        posts.c.channel,
-        posts.c.mention,
-        posts.c.version,
-        posts.c.bundle,
-        deliveries.c.body,
-    )
-    query = sa.select(*columns).select_from(source).where(which).order_by(posts.c.id)
-    for card in tx.execute(query) if names else ():
-        found[card.alert_id].append(card)
-    return found
-
-
-def _due(row: sa.Row[Any], what: str, card: Any) -> Due:
-    return Due(
-        alert_id=row.id,
-        workspace=row.workspace,
-        channel=card.channel,
-        mention=card.mention,
-        what=what,
-        waiting_since=row.waiting_since,
-        received_at=row.received_at,
-        round=card.version,
-        by=row.snoozed_name,
-        body=card.body,
-        bundled=card.bundle != "",
-    )
+    return [Due(what=what, **row._asdict()) for row in tx.execute(query)] if ids else []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 
 import sqlalchemy as sa
 
@@ -42,6 +42,9 @@ class Spike:
         return self.kind, self.scope, self.name
 
 
+_SPIKE = [spikes.c[field.name] for field in fields(Spike)]
+
+
 class Spikes(Repository):
     """Many bounces or opt-outs at once."""
 
@@ -53,23 +56,15 @@ class Spikes(Repository):
         lately = _count(tx, workspace, since=tx.now - tx.now % 86_400 - 86_400)
         counts = {(one.kind, one.scope, one.name): one.count for one in lately}
         under_way = [
-            Spike(kind=row.kind, scope=row.scope, name=row.name, since=row.since, dedupe=row.dedupe)
-            for row in tx.execute(sa.select(spikes).where(spikes.c.workspace == workspace))
+            Spike(**row._asdict())
+            for row in tx.execute(sa.select(*_SPIKE).where(spikes.c.workspace == workspace))
         ]
         return _count(tx, workspace, since=since), counts, under_way
 
     @writes
     def show(self, tx: Transaction, workspace: str, spike: Spike, planned: PlannedPost) -> bool:
         """Begin a spike's card, or redraw it when it changed; returns whether there is news."""
-        new = tx.insert(spikes).values(
-            workspace=workspace,
-            kind=spike.kind,
-            scope=spike.scope,
-            name=spike.name,
-            since=spike.since,
-            last_at=tx.now,
-            dedupe=spike.dedupe,
-        )
+        new = tx.insert(spikes).values(workspace=workspace, last_at=tx.now, **asdict(spike))
         began = tx.execute(new.on_conflict_do_nothing()).rowcount == 1
         if began:
             outbox.plan(tx, planned, workspace=workspace)

@@ -33,6 +33,13 @@ class AlertSubject:
     snoozed: bool
 
 
+_SUBJECT = (
+    alerts.c.id.label("alert_id"),
+    *(alerts.c[name] for name in ("kind", "sequence", "domain", "standing", "received_at")),
+    alerts.c.snoozed_until.is_not(None).label("snoozed"),
+)
+
+
 class Subjects(Repository):
     """What open alerts are about."""
 
@@ -51,23 +58,12 @@ class Subjects(Repository):
             & (alerts.c.received_at > tx.now - PAUSED_FOR)
         )
         query = (
-            sa.select(alerts)
+            sa.select(*_SUBJECT)
             .where(alerts.c.workspace == workspace, open_ | paused)
             .order_by(alerts.c.received_at.desc())
             .limit(MOST)
         )
-        return [
-            AlertSubject(
-                alert_id=row.id,
-                kind=row.kind,
-                sequence=row.sequence,
-                domain=row.domain,
-                standing=row.standing,
-                received_at=row.received_at,
-                snoozed=row.snoozed_until is not None,
-            )
-            for row in tx.execute(query)
-        ]
+        return [AlertSubject(**row._asdict()) for row in tx.execute(query)]
 
     @writes
     def update(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any
 
@@ -96,68 +96,39 @@ def load(
         query = query.order_by(posts.c.urgency.desc())
     if least_tried:
         query = query.order_by(posts.c.attempts)
-    return tuple(read_post(row) for row in tx.execute(query.order_by(posts.c.id)))
+    return read_posts(tx, query.order_by(posts.c.id))
 
 
 def drawable() -> sa.Select[Any]:
     """Posts joined with all that their drawing needs."""
-    source = posts.outerjoin(alerts, alerts.c.id == posts.c.alert_id).outerjoin(
-        deliveries, deliveries.c.id == alerts.c.delivery_id
-    )
-    return sa.select(
-        posts,
-        alerts.c.claimed_by,
-        alerts.c.claimed_name,
-        alerts.c.claimed_at,
-        alerts.c.received_at,
-        alerts.c.waiting_since,
-        alerts.c.nudges,
-        alerts.c.snoozed_until,
-        alerts.c.snoozed_name,
-        alerts.c.handled_name,
-        alerts.c.handled_at,
-        alerts.c.standing,
-        alerts.c.recovered_at,
-        deliveries.c.body,
-        deliveries.c.found,
-        deliveries.c.seen,
-    ).select_from(source)
+    source = posts.outerjoin(alerts, alerts.c.id == posts.c.alert_id)
+    source = source.outerjoin(deliveries, deliveries.c.id == alerts.c.delivery_id)
+    return sa.select(*_COLUMNS).select_from(source)
 
 
-def read_post(row: sa.Row[Any]) -> Post:
-    """One row of `drawable`."""
-    return Post(
-        id=row.id,
-        dedupe=row.dedupe,
-        workspace=row.workspace,
-        channel=row.channel,
-        kind=row.kind,
-        alert_id=row.alert_id,
-        note=row.note,
-        bundle=row.bundle,
-        storm=row.storm,
-        thread_ts=row.thread_ts,
-        ts=row.ts,
-        version=row.version,
-        attempts=row.attempts,
-        lookups=row.lookups,
-        tried_until=row.tried_until,
-        created_at=row.created_at,
-        body=row.body,
-        found=bool(row.found),
-        seen=row.seen or 0,
-        received_at=row.received_at or row.created_at,
-        claimed_by=row.claimed_by or "",
-        claimed_name=row.claimed_name or "",
-        claimed_at=row.claimed_at,
-        condensed=row.condensed,
-        mention=row.mention,
-        waiting_since=row.waiting_since,
-        nudges=row.nudges or 0,
-        snoozed_until=row.snoozed_until,
-        snoozed_name=row.snoozed_name or "",
-        handled_name=row.handled_name or "",
-        handled_at=row.handled_at,
-        standing=row.standing or "",
-        recovered_at=row.recovered_at,
-    )
+def _or(column: sa.ColumnElement[Any], default: Any) -> sa.ColumnElement[Any]:
+    return sa.func.coalesce(column, default).label(column.name)
+
+
+_OWN = {field.name for field in fields(Post)} & set(posts.c.keys())
+_COLUMNS = (
+    *(column for column in posts.c if column.name in _OWN),
+    *(
+        _or(alerts.c[name], "")
+        for name in ("claimed_by", "claimed_name", "snoozed_name", "handled_name", "standing")
+    ),
+    *(
+        alerts.c[name]
+        for name in ("claimed_at", "waiting_since", "snoozed_until", "handled_at", "recovered_at")
+    ),
+    _or(alerts.c.received_at, posts.c.created_at),
+    _or(alerts.c.nudges, 0),
+    _or(deliveries.c.seen, 0),
+    _or(deliveries.c.found, sa.false()),
+    deliveries.c.body,
+)
+
+
+def read_posts(tx: Transaction, query: sa.Select[Any]) -> tuple[Post, ...]:
+    """The rows of a query on `drawable`."""
+    return tuple(Post(**row._asdict()) for row in tx.execute(query))

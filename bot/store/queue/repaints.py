@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import alerts, channel_leases, posts
-from bot.store.queue.posts import Post, State, drawable, read_post
+from bot.store.queue.posts import Post, State, drawable, read_posts
 
 LEASE = 10.0
 """Seconds after which another process repaints what this one took."""
@@ -91,7 +91,7 @@ class Repaints(Repository):
 
 def _message(tx: Transaction, channel: str, ts: str) -> tuple[Post, ...]:
     query = drawable().where(_is_at(channel, ts)).order_by(posts.c.id)
-    return tuple(read_post(row) for row in tx.execute(query))
+    return read_posts(tx, query)
 
 
 def _is_at(channel: str, ts: str) -> sa.ColumnElement[bool]:
