@@ -79,7 +79,13 @@ def manifest() -> dict[str, Any]:
         "oauth_config": {"scopes": {"bot": list(SCOPES)}},
         "settings": {
             "event_subscriptions": {"request_url": ADDRESS, "bot_events": list(EVENTS)},
-            "interactivity": {"is_enabled": True, "request_url": ADDRESS},
+            "interactivity": {
+                "is_enabled": True,
+                "request_url": ADDRESS,
+                # External selects ask here for their options; without it their menus stay empty over HTTP.
+                # https://docs.slack.dev/reference/app-manifest
+                "message_menu_options_url": ADDRESS,
+            },
             "org_deploy_enabled": False,
             "socket_mode_enabled": False,
             "token_rotation_enabled": False,
@@ -110,8 +116,8 @@ def render() -> str:
 
 
 _HEAD = """\
-# Made by `make manifest` from the table of commands; a test keeps it fresh.
-# Put the bot's public address in the three places that say YOUR-BOT.example.
+# Made by `make docs` from the table of commands; a test keeps it fresh.
+# Put the bot's public address in the four places that say YOUR-BOT.example.
 # For Socket Mode set socket_mode_enabled: true, leave the addresses out, and make an app token with
 # connections:write for SLACK_APP_TOKEN.
 """

@@ -34,6 +34,7 @@ async def request_url(workspace: Workspace, body: Body) -> Json:
 _SETTINGS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("messages_per_second", "answers_per_second", "tier_factor", "ack_seconds"), float),
     "enterprise_id": str,
+    "loads_options": bool,
     **dict.fromkeys(("burst", "answers_burst"), int),
     **dict.fromkeys(("commands", "shortcuts"), tuple),
     "retry_seconds": lambda value: tuple(float(one) for one in value),
@@ -61,6 +62,7 @@ async def manifest(workspace: Workspace, body: Body) -> Json:
     now.commands = tuple(features.get("slash_commands") or ())
     now.shortcuts = tuple(features.get("shortcuts") or ())
     now.events = frozenset((settings.get("event_subscriptions") or {}).get("bot_events") or ())
+    now.loads_options = bool((settings.get("interactivity") or {}).get("message_menu_options_url"))
     granted = ((body.get("oauth_config") or {}).get("scopes") or {}).get("bot")
     if granted is not None:
         now.scopes = frozenset(granted)

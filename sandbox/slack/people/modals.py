@@ -95,7 +95,9 @@ async def close(people: People, *, user: User, everything: bool = False) -> Json
 
 
 async def suggest(people: People, *, user: User, source: Json | Message, element: Json) -> Json:
-    """Type into an external select; answers the options that the app offers."""
+    """Type into an external select; answers the options that the app offers, none where Slack can't ask it."""
+    if not people.can_load_options:
+        return {"ack": None, "options": []}
     if isinstance(source, Message):
         blocks, place = source.blocks, {"container": payloads.message_container(source)}
     else:

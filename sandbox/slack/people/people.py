@@ -80,6 +80,10 @@ class People:
         payload = payloads.interaction(kind, user=user, token=self._token, **fields)
         return await self._delivery.send("interactive", payload, name=name)
 
+    @property
+    def can_load_options(self) -> bool:
+        return self._settings.loads_options or self._delivery.by_socket
+
     async def command(self, typed: str, *, user: User, channel: Channel) -> Json:
         """Type a slash command; Slackbot reports it when the bot does not answer in time."""
         name, _, text = typed.strip().partition(" ")

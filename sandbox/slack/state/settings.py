@@ -45,6 +45,9 @@ class Settings:
     request_url: str | None
     enterprise_id: str = ""
     """The Enterprise organization that the workspace belongs to, as auth.test returns it."""
+    loads_options: bool = False
+    """Whether the manifest has `interactivity.message_menu_options_url`: without it Slack loads the options of an
+    external select over Socket Mode only (docs.slack.dev/reference/app-manifest)."""
     scopes: frozenset[str] = seed.SCOPES
     revoked: bool = False
     messages_per_second: float = 1.0

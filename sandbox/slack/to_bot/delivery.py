@@ -97,12 +97,16 @@ class Delivery:
         if self._session is not None:
             await self._session.close()
 
+    @property
+    def by_socket(self) -> bool:
+        return bool(self._sockets.ready)
+
     async def send(
         self, kind: str, payload: dict[str, Any], *, name: str, attempt: int = 0, reason: str | None = None
     ) -> Ack:
         """Deliver once and wait for the acknowledgement, at most the three seconds that Slack waits."""
         started, name = time.perf_counter(), name[:120]
-        via = "socket" if self._sockets.ready else "http"
+        via = "socket" if self.by_socket else "http"
         transport = self._by_socket if via == "socket" else self._by_http
         try:
             ack = await transport(kind, payload, started=started, attempt=attempt, reason=reason)

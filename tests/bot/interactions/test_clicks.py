@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from bot.slack.manifest import manifest
 from sandbox.slack.state import seed
 from tests.bot.fake_service import Remote, open_remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness, until
@@ -225,6 +226,7 @@ async def test_a_form_sent_after_an_hour_does_what_it_says(bot: BotHarness, remo
     held.triggers.clear()
     held.response_urls.clear()
     person = {"user": seed.BEN.id}
+    await bot.control("manifest", **manifest())
     offered = (await bot.control("options", view=True, action_id="sequence", value="Q3", **person))["options"]
     values = {"sequence": {"sequence": "sq_0001"}}
     told = await bot.control("view/submit", values=values, offered=offered, wait=10, **person)
@@ -270,6 +272,7 @@ async def test_a_refused_key_is_told_in_a_form_and_at_home(bot: BotHarness, remo
     (answer,) = await bot.say("pause", user=seed.BEN.id)
     await click(bot, answer, "Fill in a form", user=seed.BEN.id)
     person = {"user": seed.BEN.id}
+    await bot.control("manifest", **manifest())
     told = await bot.control("options", view=True, action_id="sequence", value="Q3", **person)
     remote.refuses = 401
     values = {"sequence": {"sequence": "sq_0001"}}

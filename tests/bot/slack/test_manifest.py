@@ -44,7 +44,7 @@ def test_the_platforms_limits_are_kept() -> None:
 
 def test_every_address_is_https() -> None:
     found = re.findall(r"url: (\S+)", manifest.render())
-    assert len(found) == 3
+    assert len(found) == 4
     assert all(address.startswith("https://") for address in found)
 
 

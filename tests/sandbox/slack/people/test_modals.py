@@ -180,11 +180,32 @@ async def test_options_are_loaded_and_chosen(running: AsyncApp, person: Person) 
         seen.append(view["state"]["values"]["lead"]["find"]["selected_option"])
         await ack()
 
+    await person.do("settings", loads_options=True)
     await person.do("command", text="/outreach open", wait=3)
     found = await person.do("options", view=True, action_id="find", value="ada")
     assert found["options"] == [option("ada@acme.example", "ld_1")]
     await person.do("view/submit", values={"find": "ld_1"}, offered=found["options"])
     assert seen == [option("ada@acme.example", "ld_1")]
+
+
+async def test_options_are_loaded_over_http_only_with_an_options_url(
+    running: AsyncApp, person: Person, slack: SlackStandIn
+) -> None:
+    asks: list[str] = []
+    opens(
+        running, modal(asked("lead", {"type": "external_select", "action_id": "find", "min_query_length": 1}))
+    )
+
+    @running.options("find")
+    async def find(ack: Any, payload: Json) -> None:
+        asks.append(payload["value"])
+        await ack(options=[option("Ada", "ld_1")])
+
+    await person.do("command", text="/outreach open", wait=3)
+    found = await person.do("options", view=True, action_id="find", value="ada")
+    over_socket = bool(slack.sockets.ready)
+    assert asks == (["ada"] if over_socket else [])
+    assert found["options"] == ([option("Ada", "ld_1")] if over_socket else [])
 
 
 async def test_shortcuts_come_with_and_without_a_message(running: AsyncApp, person: Person) -> None:
