@@ -21,7 +21,7 @@ from slack_sdk.models.blocks import (
     TableBlock,
 )
 
-from bot.blockkit import inline_code
+from bot.blockkit import elements
 from bot.blockkit.elements import LABEL, MENU, OPTION_VALUE, VALUE, Block, cut, draw_button, overflow, plain
 from shared.domain.card import Button, Card, Fact, Table, Tone
 from shared.text.sanitize import visible, visible_lines
@@ -86,7 +86,7 @@ def size(blocks: Sequence[Block]) -> int:
 def fallback(card: Card) -> str:
     """What notifications and screen readers say; Slack parses it, so it is escaped."""
     quoted = cut(" ".join(visible(card.quote).split()), EXCERPT)
-    text = cut(visible(inline_code.without_marks(card.summary)), FALLBACK)
+    text = cut(visible(elements.without_marks(card.summary)), FALLBACK)
     return escape(" ".join(filter(None, (text, quoted and f"“{quoted}”")))) or "Outreach"
 
 
@@ -111,16 +111,14 @@ def _draw(card: Card) -> list[Block]:
 
 def _header(card: Card) -> Block:
     title = cut(
-        MARKS[card.tone] + (visible(inline_code.without_marks(card.title)).strip() or "Outreach"), HEADER
+        MARKS[card.tone] + (visible(elements.without_marks(card.title)).strip() or "Outreach"), HEADER
     )
     return HeaderBlock(text=plain(title)).to_dict()
 
 
 def _paragraph(text: str) -> Block | None:
     shown = cut(visible_lines(text).strip(), SECTION)
-    return (
-        rich({"type": "rich_text_section", "elements": inline_code.rich_elements(shown)}) if shown else None
-    )
+    return rich({"type": "rich_text_section", "elements": elements.rich_elements(shown)}) if shown else None
 
 
 def rich(*elements: dict[str, Any]) -> Block:
@@ -132,9 +130,9 @@ def _facts(facts: Iterable[Fact]) -> Block | None:
     lines: list[dict[str, Any]] = []
     for fact in facts:
         lines += [
-            inline_code.text_element(f"{cut(visible(fact.label), LABEL)}  ", bold=True),
+            elements.text_element(f"{cut(visible(fact.label), LABEL)}  ", bold=True),
             _value(fact),
-            inline_code.text_element("\n"),
+            elements.text_element("\n"),
         ]
     return rich({"type": "rich_text_section", "elements": lines[:-1]}) if lines else None
 
@@ -143,14 +141,14 @@ def _value(fact: Fact) -> dict[str, Any]:
     """A moment in the zone of whoever reads it; Slack asks for a fallback."""
     text = MARKS[fact.tone] + (cut(visible(fact.value).strip(), 300) or "unknown")
     if fact.at is None:
-        return inline_code.text_element(text)
+        return elements.text_element(text)
     form = "{date_short_pretty}, {time}"
     return {"type": "date", "timestamp": int(fact.at.timestamp()), "format": form, "fallback": text}
 
 
 def _quote(quote: str) -> Block | None:
     shown = cut(visible_lines(quote).strip(), QUOTE)
-    return rich({"type": "rich_text_quote", "elements": [inline_code.text_element(shown)]}) if shown else None
+    return rich({"type": "rich_text_quote", "elements": [elements.text_element(shown)]}) if shown else None
 
 
 def _table(table: Table | None) -> Block | None:
@@ -218,7 +216,7 @@ def _small(text: str) -> Block:
 
 def context(footer: str) -> Block | None:
     """A line in small grey letters; None where there is nothing to say."""
-    shown = cut(visible(inline_code.without_marks(footer)).strip(), CONTEXT)
+    shown = cut(visible(elements.without_marks(footer)).strip(), CONTEXT)
     return _small(shown) if shown else None
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from slack_sdk.models.blocks import DividerBlock
 
-from bot.blockkit import inline_code
+from bot.blockkit import elements
 from bot.blockkit.card_blocks import (
     FALLBACK,
     MARKS,
@@ -49,21 +49,21 @@ def render_with(card: Card, items: Sequence[Card]) -> Message:
 def _entry(item: Card, number: int) -> list[Block]:
     lines = _item(replace(item, buttons=()), number, sizes=_LIST_SIZES[0])
     short = [button for button in item.buttons if len(button.command) <= VALUE]
-    elements = [draw_button(button, n) for n, button in enumerate(short[:ROW_OF_BUTTONS])]
+    drawn = [draw_button(button, n) for n, button in enumerate(short[:ROW_OF_BUTTONS])]
     apart: list[Block] = [DividerBlock().to_dict()] if number else []
-    return [*apart, *lines, *([row_of(elements)] if elements else [])]
+    return [*apart, *lines, *([row_of(drawn)] if drawn else [])]
 
 
 def render_small(card: Card) -> Message:
     """A Card that tells a channel what was done: its title in bold, the rest in a few words; all of its buttons."""
-    elements = [inline_code.text_element(cut(visible(card.title).strip(), 150) or "Done", bold=True)]
+    words = [elements.text_element(cut(visible(card.title).strip(), 150) or "Done", bold=True)]
     for line in filter(None, (cut(visible_lines(text).strip(), 600) for text in card.text)):
-        elements += inline_code.rich_elements(f"\n{line}")
+        words += elements.rich_elements(f"\n{line}")
     details = " · ".join(
         (*(f"{fact.label} {fact.value}" for fact in card.facts), *filter(None, (card.footer,)))
     )
     parts = (
-        rich({"type": "rich_text_section", "elements": elements}),
+        rich({"type": "rich_text_section", "elements": words}),
         context(details),
         actions(card.buttons),
     )
@@ -79,8 +79,7 @@ def render_line(card: Card) -> Message:
 def render_list(cards: Sequence[Card]) -> Message:
     """Many Cards in one message, a paragraph each, with the first button of each beside it."""
     drawn: list[Block] = []
-    for title, elements, quote in _LIST_SIZES:
-        sizes = (title, elements, quote)
+    for sizes in _LIST_SIZES:
         drawn = [block for n, card in enumerate(cards) for block in _item(card, n, sizes=sizes)]
         if size(drawn) <= TOTAL:
             break
@@ -93,18 +92,16 @@ _LIST_SIZES = ((120, 200, 160), (100, 120, 80), (80, 60, 40), (60, 30, 0), (20, 
 
 
 def _item(card: Card, number: int, *, sizes: tuple[int, int, int]) -> list[Block]:
-    title, elements, quoted = sizes
+    title, details, quoted = sizes
     facts = " · ".join(
         visible(part) for part in (*card.text, *(fact.value for fact in card.facts[:3])) if part
     )
     shown = [
-        inline_code.text_element(
-            MARKS[card.tone] + (cut(visible(card.title).strip(), title) or "…"), bold=True
-        )
+        elements.text_element(MARKS[card.tone] + (cut(visible(card.title).strip(), title) or "…"), bold=True)
     ]
-    shown += inline_code.rich_elements(f"\n{cut(facts, elements)}") if facts and elements else []
+    shown += elements.rich_elements(f"\n{cut(facts, details)}") if facts and details else []
     shown += (
-        [inline_code.text_element(f"\n“{cut(visible(card.quote), quoted)}”")] if card.quote and quoted else []
+        [elements.text_element(f"\n“{cut(visible(card.quote), quoted)}”")] if card.quote and quoted else []
     )
     item = rich({"type": "rich_text_section", "elements": shown})
     acts = [b for b in card.buttons[:1] if len(json.dumps((b.label, b.command))) <= ITEM_BUTTON]

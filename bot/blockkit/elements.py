@@ -5,6 +5,7 @@ Each is made of the SDK's model, which looks at the limits once more and raises 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from slack_sdk.models.blocks import (
     PlainTextObject,
 )
 
+from shared.commands import COMMANDS
 from shared.domain.card import Button, Confirm, Tone
 from shared.text.sanitize import visible
 
@@ -30,6 +32,16 @@ PICK = f"{RUN}_at:"
 """Begins the `action_id` of an element that picks a time; the line before the time follows."""
 
 _STYLES = {Tone.GOOD: "primary", Tone.BAD: "danger"}
+
+
+# Sentences may hold words from outside, which are never styled: only our own commands count as code.
+_VERBS = "|".join(COMMANDS)
+_PROGRAMS = "bot|dashboard|sandbox|doctor|webhooks|import|export|init"
+_ARGUMENT = rf"(?: (?:--[a-z-]+|[A-Z@][A-Z_]*|…|now|off|here|all|(?:{_VERBS})))*"
+_WHOLE = "|".join(re.escape(command.synopsis) for command in COMMANDS.values())
+_CODE = re.compile(
+    f"`({_WHOLE}|all|pause domain:[a-z]+|(?:/?outreach (?:{_VERBS}|{_PROGRAMS})|(?:{_VERBS})){_ARGUMENT})`"
+)
 
 
 def plain(text: str) -> dict[str, Any]:
@@ -70,3 +82,21 @@ def overflow(buttons: Sequence[Button]) -> dict[str, Any]:
     """A menu of buttons."""
     options = [Option(text=plain(cut(visible(b.label), LABEL) or "…"), value=b.command) for b in buttons]
     return OverflowMenuElement(action_id=f"{RUN}_menu", options=options).to_dict()
+
+
+def text_element(text: str, **style: bool) -> dict[str, Any]:
+    """Words that Slack does not parse."""
+    return {"type": "text", "text": text} | ({"style": style} if style else {})
+
+
+def rich_elements(text: str) -> list[dict[str, Any]]:
+    """The sentence's words and code, for a rich text section."""
+    parts = _CODE.split(text)  # words and code in turn
+    return [
+        text_element(part, code=True) if n % 2 else text_element(part) for n, part in enumerate(parts) if part
+    ]
+
+
+def without_marks(text: str) -> str:
+    """The sentence without the marks, for places that show no styles."""
+    return _CODE.sub(r"\1", text)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from bot.blockkit import card_blocks, card_list, inline_code
+from bot.blockkit import card_blocks, card_list, elements
 from bot.blockkit.elements import Block, cut
 from shared.domain.card import Card, Row, Table
 from shared.text.sanitize import visible
@@ -33,7 +33,7 @@ def _rows(table: Table | None, *, rows: int) -> Block:
     assert table
     lines = [_line(table, row) for row in table.rows[:rows]]
     remaining = max(table.total or 0, len(table.rows)) - len(lines)
-    more = [_section(inline_code.text_element(f"and {remaining} more"))] if remaining > 0 else []
+    more = [_section(elements.text_element(f"and {remaining} more"))] if remaining > 0 else []
     return card_blocks.rich(*lines, *more)
 
 
@@ -48,8 +48,8 @@ def _line(table: Table, row: Row) -> dict[str, Any]:
     name = cut(visible(card_blocks.shown(first[1], bar=False)).strip(), NAME) or "–"
     details = cut(visible(" · ".join(named)), DETAILS)
     return _section(
-        inline_code.text_element(card_blocks.MARKS[row.tone] + name, bold=True),
-        *([inline_code.text_element(f"  {details}\n")] if details else []),
+        elements.text_element(card_blocks.MARKS[row.tone] + name, bold=True),
+        *([elements.text_element(f"  {details}\n")] if details else []),
     )
 
 

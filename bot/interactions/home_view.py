@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from bot.blockkit import card_blocks, inline_code
+from bot.blockkit import card_blocks, elements
 from bot.blockkit.elements import LABEL, RUN, Block, cut, draw_button, plain
 from bot.interactions.home_state import ALL, HomeState, Paused, Waiting
 from shared.api.models import Sequence as Campaign
@@ -240,11 +240,11 @@ def _sequence(campaign: Campaign, standing: HomeState, one: str) -> Block:
 
 def _entry(title: str, text: str, *, bold: bool = False) -> Block:
     words = [
-        inline_code.text_element(cut(title, NAME), bold=True)
+        elements.text_element(cut(title, NAME), bold=True)
         if bold
-        else inline_code.text_element(cut(title, NAME))
+        else elements.text_element(cut(title, NAME))
     ]
-    words += [inline_code.text_element(f"\n{cut(text, 200)}")] if text else []
+    words += [elements.text_element(f"\n{cut(text, 200)}")] if text else []
     return card_blocks.rich({"type": "rich_text_section", "elements": words})
 
 

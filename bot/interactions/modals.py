@@ -16,9 +16,8 @@ from bot.commands.context import CommandContexts
 from bot.commands.dispatch import Answer
 from bot.commands.workspace_cache import WorkspaceCache
 from bot.interactions import forms
-from bot.interactions.clicked_card import ClickedCard
 from bot.interactions.home import HomeTab
-from bot.interactions.responders import Thread
+from bot.interactions.responders import ClickedCard, Thread
 from bot.slack.directory import UserDirectory
 from bot.slack.manifest import LEAD_OF_ALERT, PAUSE_OF_ALERT
 from bot.slack.web_api import SlackError, WebApi

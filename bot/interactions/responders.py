@@ -7,7 +7,7 @@ more, the answer is a message to the person alone.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
 import structlog
@@ -17,7 +17,9 @@ from bot.blockkit import card_blocks, card_list
 from bot.blockkit.card_blocks import Message
 from bot.commands.dispatch import Answer, failure
 from bot.slack.web_api import SlackError, WebApi, respond_to
+from bot.store import Store
 from shared.domain.card import Card
+from shared.domain.records import RecordsUnavailable
 
 PROGRESS_AFTER = 1.5
 """Seconds after which somebody is told that the answer takes longer."""
@@ -64,17 +66,44 @@ def render_answer(answer: Answer) -> Message:
 _WORKING = card_blocks.render(Card(title="Working …", text=("The answer follows here.",)))
 
 
-class ClickedMessage(Protocol):
-    """The message that was clicked, where everybody there sees it."""
+class ClickedCard:
+    """`message` as Slack sends it with a click; `changed` is told when a message is to be painted."""
+
+    def __init__(
+        self,
+        message: Mapping[str, Any],
+        *,
+        channel: str,
+        name: str,
+        store: Store,
+        changed: Callable[[], None],
+    ) -> None:
+        self._message_key, self._name = (channel, str(message.get("ts") or "")), name
+        self._store, self._changed = store, changed
+        blocks = [block for block in message.get("blocks") or () if block.get("block_id") != card_blocks.NOTE]
+        self._original = Message(
+            text=str(message.get("text") or ""), blocks=blocks
+        )  # without another click's line
 
     def in_progress(self) -> Message:
-        """As it was clicked, with a line that says what goes on."""
+        """The card, and whose click it works on."""
+        return card_blocks.with_note(self._original, f"⏳ Working on it for @{self._name} …")
 
     async def is_stored(self) -> bool:
-        """Whether it is painted anew by itself when things change."""
+        """Whether the store has it, so that the courier paints it."""
+        try:
+            return await self._store.repaints.covers(*self._message_key)
+        except RecordsUnavailable:
+            return False
 
     async def restore(self) -> Message | None:
-        """Have it show how things stand; a message: it is not painted by itself and looked like this."""
+        """Have the courier paint it; the message as it was where nobody else does."""
+        try:
+            stored = await self._store.repaints.request(*self._message_key)
+        except RecordsUnavailable:
+            stored = False
+        self._changed()
+        return None if stored else self._original
 
 
 class Address:
@@ -92,7 +121,7 @@ class Address:
         channel: str,
         ephemeral: bool = False,
         settling: bool = False,
-        clicked: ClickedMessage | None = None,
+        clicked: ClickedCard | None = None,
     ) -> None:
         self._respond, self._slack = respond, slack
         self._person, self._channel = person, channel

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.blockkit import card_blocks, inline_code
+from bot.blockkit import card_blocks, elements
 from bot.interactions import forms, home_view
 from bot.interactions.form_input import read_form
 from bot.interactions.forms import FormRequest
@@ -156,9 +156,9 @@ def test_what_is_filled_in_makes_a_line_that_reads_back_to_it(reason: str, compa
 
 @given(st.text())
 def test_code_is_only_what_is_a_command_and_nothing_is_lost(said: str) -> None:
-    parts = inline_code.rich_elements(said)
+    parts = elements.rich_elements(said)
     plain = "".join(part["text"] for part in parts)
-    assert plain == inline_code.without_marks(said)
+    assert plain == elements.without_marks(said)
     for part in parts:
         if part.get("style"):
             assert part["text"].lstrip("/").split()[0] in {*COMMANDS, "outreach", "all"}
