@@ -46,15 +46,18 @@ from bot.interactions.modals import Modals
 from bot.jobs import register
 from bot.jobs.card_refresh import CardRefresher
 from bot.jobs.scheduler import JobScheduler
+from bot.runtime.supervisor import Supervisor
 from bot.runtime.wakeup import DeliverySignals, Wakeup
 from bot.slack.chart_uploads import ChartUploads
 from bot.slack.directory import UserDirectory
 from bot.slack.messages import MessageSender
 from bot.slack.socket_mode import SocketMode, SocketTimeouts
-from bot.slack.web_api import WebApi, open_web_api
+from bot.slack.web_api import SlackError, WebApi, open_web_api
 from bot.store import LeaseTimings, Store, open_store
 from bot.store.db.lock import sole_owner
 from bot.telemetry import logs
+from shared.api.errors import OutreachError
+from shared.domain.records import RecordsUnavailable
 from shared.settings import Settings
 from shared.text.parent_watch import wait_for_parent_exit
 
@@ -91,7 +94,10 @@ async def open_bot(
         store = await stack.enter_async_context(open_store(settings.database, timings=pace))
         if stack.enter_context(sole_owner(settings.database)):
             await store.leases.take_over()
-        contexts = await stack.enter_async_context(open_contexts(settings, store))
+        supervisor = Supervisor(expected=(OutreachError, RecordsUnavailable, SlackError))
+        contexts = await stack.enter_async_context(
+            open_contexts(settings, store, problems=supervisor.problems)
+        )
         slack = await stack.enter_async_context(_open_slack(settings))
         histories = await stack.enter_async_context(register.open_histories(contexts))
         signals, account_changed = DeliverySignals(), Wakeup()
@@ -127,7 +133,9 @@ async def open_bot(
             account_changed=account_changed.set,
         )
         listeners.register(bolt)
-        readiness = ReadinessProbe(store, contexts, slack, worker, socket_mode)
+        readiness = ReadinessProbe(
+            store, contexts, slack, worker, supervisor=supervisor, socket_mode=socket_mode
+        )
         web = AsgiApp(
             receiver=WebhookReceiver(
                 intake, secrets=WebhookSecrets(settings, now=time.monotonic), now=store.database.clock
@@ -137,15 +145,15 @@ async def open_bot(
             readiness=readiness.readiness,
             update_gauges=readiness.update_gauges,
         )
-        scheduler = JobScheduler()
+        scheduler = JobScheduler(supervisor)
         register.add_jobs(scheduler, store, contexts, charts, histories=histories, signals=signals)
         scheduler.every(PROBE_SECONDS, readiness.probe, name="readiness", at_once=True)
-        await stack.enter_async_context(_running(intake.run(), name="intake"))
-        await stack.enter_async_context(_running(repainter.run(), name="repainter"))
-        await stack.enter_async_context(_running(worker.run(), name="delivery"))
-        await stack.enter_async_context(_running(refresher.run(), name="card_refresh"))
+        await stack.enter_async_context(supervisor.running("intake", intake.run))
+        await stack.enter_async_context(supervisor.running("repainter", repainter.run))
+        await stack.enter_async_context(supervisor.running("delivery", worker.run))
+        await stack.enter_async_context(supervisor.running("card_refresh", refresher.run))
         if socket_mode:
-            await stack.enter_async_context(_running(socket_mode.run(), name="socket_mode"))
+            await stack.enter_async_context(supervisor.running("socket_mode", socket_mode.run))
         scheduler.start()
         stack.push_async_callback(scheduler.aclose)
         yield Bot(

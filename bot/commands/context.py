@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,6 +22,8 @@ class CommandContexts:
     settings: Settings
     store: Store
     clients: Mapping[str, OutreachClient]
+    problems: Callable[[], Sequence[str]] = tuple
+    """What the bot knows to be wrong with itself."""
 
     def at(self, workspace: Workspace, actor: Actor, *, role: Role = Role.ADMIN) -> CommandContext:
         """The context of a command that this person gives in this workspace."""
@@ -32,6 +34,7 @@ class CommandContexts:
             role=role,
             records=self.store.records,
             settings=self.settings,
+            problems=self.problems,
             now=lambda: datetime.now(UTC),
         )
 
@@ -45,11 +48,13 @@ class CommandContexts:
 
 
 @asynccontextmanager
-async def open_contexts(settings: Settings, store: Store) -> AsyncIterator[CommandContexts]:
+async def open_contexts(
+    settings: Settings, store: Store, *, problems: Callable[[], Sequence[str]] = tuple
+) -> AsyncIterator[CommandContexts]:
     """Open every workspace's client; nothing is asked of the service yet."""
     async with AsyncExitStack() as stack:
         clients = {
             name: await stack.enter_async_context(open_client(settings, workspace))
             for name, workspace in settings.workspaces.items()
         }
-        yield CommandContexts(settings=settings, store=store, clients=clients)
+        yield CommandContexts(settings=settings, store=store, clients=clients, problems=problems)

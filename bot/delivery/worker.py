@@ -65,7 +65,11 @@ class DeliveryWorker:
         """What Slack last refused or why it cannot be reached; empty after a success."""
 
     async def run(self) -> None:
-        """Serve until stopped, and let what is under way end; cancelled, give it up, its outcome unknown."""
+        """Serve until stopped, and let what is under way end; cancelled, give it up, its outcome unknown.
+
+        Where it fails, the posts under way end by themselves, and it can be run again.
+        """
+        self._signals.unrouted = True
         try:
             while not self._stopping:
                 pause = await self._round()
@@ -73,8 +77,9 @@ class DeliveryWorker:
                     self._signals.unrouted = True  # other processes store deliveries too
                 await self._give_way()
             await asyncio.gather(*self._posting.values(), return_exceptions=True)
-        finally:
+        except asyncio.CancelledError:
             await _cancel(self._posting.values())
+            raise
 
     async def _give_way(self) -> None:
         """Leave the database to the intake for a while in a burst."""
@@ -98,10 +103,6 @@ class DeliveryWorker:
             return await self._start_posting()
         except RecordsUnavailable as error:
             log.warning("database unavailable", error=str(error))
-            self._signals.unrouted = True
-            return OUTAGE_PAUSE
-        except Exception:  # a failure that nobody foresaw must not end the loop for good
-            log.exception("round failed")
             self._signals.unrouted = True
             return OUTAGE_PAUSE
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from bot.commands.context import CommandContexts
 from bot.delivery.worker import DeliveryWorker
+from bot.runtime.supervisor import Supervisor
 from bot.slack.socket_mode import SocketMode
 from bot.slack.web_api import SlackError, WebApi
 from bot.store import Store
@@ -30,10 +31,12 @@ class ReadinessProbe:
         contexts: CommandContexts,
         slack: WebApi,
         worker: DeliveryWorker,
+        *,
+        supervisor: Supervisor,
         socket_mode: SocketMode | None = None,
     ) -> None:
         self._store, self._contexts, self._web_api, self._worker = store, contexts, slack, worker
-        self._socket_mode = socket_mode
+        self._supervisor, self._socket_mode = supervisor, socket_mode
         self._slack = "not asked yet"
         self._api = dict.fromkeys(contexts.clients, "not asked yet")
 
@@ -72,11 +75,13 @@ class ReadinessProbe:
             "oldest_unrouted_seconds": unrouted,
             "slack": self._worker.slack_error or self._slack,
             "channels": await self._broken_channels() if database == "ok" else {},
+            "tasks": self._supervisor.state,
             "socket_mode": self._socket_mode.state if self._socket_mode else "off",
             "api": "ok" if set(self._api.values()) == {"ok"} else "; ".join(sorted(set(self._api.values()))),
             "workspaces": {name: {"api": state} for name, state in self._api.items()},
         }
-        return database == "ok" and unrouted is not None and unrouted < UNROUTED_SECONDS, state
+        routing = unrouted is not None and unrouted < UNROUTED_SECONDS
+        return database == "ok" and routing and not self._supervisor.failing, state
 
     async def _broken_channels(self) -> Mapping[str, str]:
         """Channels that take nothing, and what Slack says of each."""

@@ -101,6 +101,7 @@ class DeliveryIntake:
 
     async def run(self) -> None:
         """Commit what waits, until cancelled; then everything that was taken is committed still."""
+        self.closed = False
         try:
             while True:
                 await self._arrived.wait()
@@ -135,6 +136,9 @@ class DeliveryIntake:
             _settle(taken, error)
             log.warning("not stored", deliveries=len(taken), error=str(error))
             return
+        except BaseException:
+            _settle(taken, RecordsUnavailable("the deliveries could not be stored"))
+            raise
         self.count += len(taken)
         metrics.BATCH.observe(len(taken))
         _settle(taken, group)

@@ -11,6 +11,7 @@ import structlog
 from apscheduler.executors.asyncio import AsyncIOExecutor
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
+from bot.runtime.supervisor import Supervisor
 from bot.store import Store
 from bot.store.alerts.timers import DueTimer
 from shared.domain.records import Actor, RecordsUnavailable
@@ -26,9 +27,10 @@ TimerHandler = Callable[[Sequence[DueTimer]], Awaitable[Sequence[DueTimer]]]
 
 
 class JobScheduler:
-    """Runs jobs at intervals until closed; a job that fails is logged and rung again."""
+    """Runs jobs at intervals until closed; a job that fails is counted and run again."""
 
-    def __init__(self) -> None:
+    def __init__(self, supervisor: Supervisor) -> None:
+        self._supervisor = supervisor
         self._running: set[asyncio.Task[None] | None] = set()
         self._scheduler = AsyncIOScheduler(timezone=UTC, executors={"default": AsyncIOExecutor()})
 
@@ -39,11 +41,10 @@ class JobScheduler:
             task = asyncio.current_task()
             self._running.add(task)
             try:
-                await job()
+                with self._supervisor.attempt(name):
+                    await job()
             except asyncio.CancelledError:
                 log.debug("job cut short", job=name)  # closing; the task ends here in any case
-            except Exception as error:
-                log.warning("job failed", job=name, error=type(error).__name__, exc_info=error)
             finally:
                 self._running.discard(task)
 

@@ -39,3 +39,5 @@ API_REQUESTS = Gauge(
 API_THROTTLED = Gauge(
     "outreach_api_throttled", "429 answers of the outreach service", ["workspace"], registry=REGISTRY
 )
+TASK_FAILURES = Counter("outreach_task_failures", "Failures of long-lived tasks", ["task"], registry=REGISTRY)
+TASK_FAILING = Gauge("outreach_task_failing", "1: a task keeps failing", ["task"], registry=REGISTRY)

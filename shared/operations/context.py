@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -43,6 +43,8 @@ class CommandContext:
     """Where the settings say more than roles."""
     settings: Settings | None = None
     """What is set for all workspaces together; None: nothing is known beside this one."""
+    problems: Callable[[], Sequence[str]] = tuple
+    """What the running bot knows to be wrong with itself."""
     display_name: Callable[[str], Awaitable[str]] = show_as_is
     """How people say whom an id in the settings means."""
 

@@ -77,6 +77,7 @@ async def status(_: Invocation, context: CommandContext) -> Card:
         *_today(seen.today),
         *_alerts(seen.alerts, now=context.now()),
         _budget(context, now=context.now()),
+        *(Fact(label="Bot", value=problem, tone=Tone.BAD) for problem in context.problems()),
     )
     return Card(
         title=f"Status of {context.workspace.name}",

@@ -1,0 +1,113 @@
+"""Long-lived tasks that are started again when they end, and how often that was needed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+
+from bot.telemetry import metrics
+
+FAILING = 3
+"""Failures in a row after which a task counts as failing."""
+
+log = structlog.get_logger("supervisor")
+
+
+@dataclass(slots=True)
+class _Task:
+    failures: int = 0
+    """In a row."""
+    restarts: int = 0
+    error: str = ""
+
+
+class Supervisor:
+    """Runs tasks until it is left; those that fail are started again after 1 s, 2 s, 4 s … 60 s.
+
+    `expected` errors say that something outside does not answer: they are logged, but no task counts as failing
+    over them.
+    """
+
+    def __init__(
+        self,
+        *,
+        expected: tuple[type[Exception], ...] = (),
+        first_pause: float = 1.0,
+        longest_pause: float = 60.0,
+    ) -> None:
+        self._expected, self._first_pause, self._longest_pause = expected, first_pause, longest_pause
+        self._tasks: dict[str, _Task] = {}
+
+    @property
+    def failing(self) -> Mapping[str, str]:
+        """The tasks that keep failing, with their last error."""
+        return {name: task.error for name, task in self._tasks.items() if task.failures >= FAILING}
+
+    def problems(self) -> Sequence[str]:
+        """The same as sentences, for `status`."""
+        return [
+            f"{name} failed {self._tasks[name].failures} times in a row: {error}"
+            for name, error in self.failing.items()
+        ]
+
+    @property
+    def state(self) -> Mapping[str, Any]:
+        """For `/readyz`: the tasks that have failed since the start."""
+        return {
+            name: {"restarts": task.restarts, "failing": task.failures >= FAILING, "error": task.error}
+            for name, task in self._tasks.items()
+            if task.restarts
+        }
+
+    @asynccontextmanager
+    async def running(self, name: str, run: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+        """Run a task meanwhile; it is cancelled and waited for in the end."""
+        task = asyncio.create_task(self._keep_running(name, run), name=name)
+        try:
+            yield
+        finally:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+    async def _keep_running(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            finished = False
+            healthy = asyncio.get_running_loop().call_later(self._longest_pause, self._succeeded, name)
+            try:
+                with self.attempt(name):
+                    await run()
+                    finished = True  # it was asked to end
+            finally:
+                healthy.cancel()
+            if finished:
+                return
+            doublings = max(0, self._tasks[name].failures - 1)
+            await asyncio.sleep(min(self._longest_pause, self._first_pause * 2.0 ** min(doublings, 10)))
+
+    @contextmanager
+    def attempt(self, name: str) -> Iterator[None]:
+        """Count what goes wrong within; nothing but a cancellation leaves it."""
+        task = self._tasks.setdefault(name, _Task())
+        try:
+            yield
+        except self._expected as error:
+            log.warning("task could not finish", task=name, error=f"{type(error).__name__}: {error}")
+        except Exception as error:
+            task.failures, task.restarts = task.failures + 1, task.restarts + 1
+            task.error = f"{type(error).__name__}: {error}"[:200]
+            metrics.TASK_FAILURES.labels(name).inc()
+            metrics.TASK_FAILING.labels(name).set(task.failures >= FAILING)
+            log.exception("task failed", task=name, failures=task.failures)
+        else:
+            self._succeeded(name)
+
+    def _succeeded(self, name: str) -> None:
+        self._tasks[name].failures = 0
+        metrics.TASK_FAILING.labels(name).set(0)
