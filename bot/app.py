@@ -37,9 +37,10 @@ from bot.delivery.repainter import Repainter
 from bot.delivery.repainter import draw as draw_posts
 from bot.delivery.worker import DeliveryWorker
 from bot.http.asgi import SLACK, AsgiApp
+from bot.http.bounded_protocol import BoundedProtocol
 from bot.http.readiness import ReadinessProbe
 from bot.http.slack_guard import SlackGuard
-from bot.http.webhook import DeliveryIntake, Receive, Scope, Send, WebhookReceiver
+from bot.http.webhook import BodyReader, DeliveryIntake, Receive, Scope, Send, WebhookReceiver
 from bot.http.webhook_secrets import WebhookSecrets
 from bot.interactions.listeners import Listeners
 from bot.interactions.modals import Modals
@@ -136,11 +137,15 @@ async def open_bot(
         readiness = ReadinessProbe(
             store, contexts, slack, worker, supervisor=supervisor, socket_mode=socket_mode
         )
+        bodies = BodyReader()
         web = AsgiApp(
             receiver=WebhookReceiver(
-                intake, secrets=WebhookSecrets(settings, now=time.monotonic), now=store.database.clock
+                intake,
+                bodies=bodies,
+                secrets=WebhookSecrets(settings, now=time.monotonic),
+                now=store.database.clock,
             ),
-            slack=_slack_guard(settings, bolt),
+            slack=_slack_guard(settings, bolt, bodies),
             default_workspace=settings.default_workspace,
             readiness=readiness.readiness,
             update_gauges=readiness.update_gauges,
@@ -224,12 +229,12 @@ def bolt_app(settings: Settings, slack: WebApi) -> AsyncApp:
     )
 
 
-def _slack_guard(settings: Settings, bolt: AsyncApp) -> SlackGuard | None:
+def _slack_guard(settings: Settings, bolt: AsyncApp, bodies: BodyReader) -> SlackGuard | None:
     secret = settings.slack.signing_secret
     if secret is None or settings.slack.app_token is not None:
         return None
     handler = AsyncSlackRequestHandler(bolt, path=SLACK)
-    return SlackGuard(handler, signing_secret=secret.get_secret_value())
+    return SlackGuard(handler, signing_secret=secret.get_secret_value(), bodies=bodies)
 
 
 def _socket_mode(
@@ -302,7 +307,7 @@ def server_config(web: Application) -> uvicorn.Config:
     return uvicorn.Config(
         web,
         loop="none",
-        http="httptools",
+        http=BoundedProtocol,
         ws="none",
         lifespan="off",
         log_config=None,

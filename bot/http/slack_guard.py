@@ -12,9 +12,17 @@ from typing import Any
 import structlog
 from slack_sdk.signature import SignatureVerifier
 
-from bot.http.webhook import BodyTooLarge, ClientDisconnected, Receive, Scope, Send, answer, read_body
+from bot.http.webhook import (
+    BodyReader,
+    BodyTooLarge,
+    ClientDisconnected,
+    Overloaded,
+    Receive,
+    Scope,
+    Send,
+    answer,
+)
 
-MAX_BODY_BYTES = 1024 * 1024
 _SIGNED = (b"x-slack-signature", b"x-slack-request-timestamp")
 
 log = structlog.get_logger("slack")
@@ -25,19 +33,22 @@ Application = Callable[[Any, Any, Any], Awaitable[None]]
 class SlackGuard:
     """Wraps Bolt's ASGI application."""
 
-    def __init__(self, application: Application, *, signing_secret: str) -> None:
-        self._application = application
+    def __init__(self, application: Application, *, signing_secret: str, bodies: BodyReader) -> None:
+        self._application, self._bodies = application, bodies
         self._verifier = SignatureVerifier(signing_secret)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let through what has the form of a signed request."""
+        headers = signed_headers(scope["headers"])
+        if headers is None:
+            return await answer(send, 401)
         try:
-            body = await read_body(scope, receive, limit=MAX_BODY_BYTES)
-        except BodyTooLarge:
-            return await answer(send, 413)
+            body = await self._bodies.read(scope, receive)
+        except (BodyTooLarge, Overloaded) as error:
+            return await answer(send, 413 if isinstance(error, BodyTooLarge) else 503)
         except ClientDisconnected:
             return None
-        status = self.refusal(scope["headers"], body)
+        status = self.refusal(headers, body)
         if status:
             return await answer(send, status)
         try:
@@ -46,13 +57,10 @@ class SlackGuard:
             log.warning("request not understood", error=type(error).__name__, exc_info=error)
             return await answer(send, 400)
 
-    def refusal(self, headers: Iterable[tuple[bytes, bytes]], body: bytes) -> int | None:
+    def refusal(self, headers: tuple[str, str], body: bytes) -> int | None:
         """The status that answers a request that Slack did not sign; None: it may pass."""
-        values = signed_headers(headers)
-        if values is None:
-            return 401
         try:
-            signed = self._verifier.is_valid(body, *values)
+            signed = self._verifier.is_valid(body, *headers)
         except UnicodeDecodeError:
             return 400
         return None if signed else 401

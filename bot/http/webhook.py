@@ -24,6 +24,9 @@ from shared.api.events import SIGNATURE_HEADER, signature_matches
 from shared.domain.records import RecordsUnavailable
 
 MAX_BODY_BYTES = 1024 * 1024
+MAX_UNVERIFIED_BYTES = 32 * 1024 * 1024
+"""Of all bodies that are being read, beyond the first 64 KiB of each."""
+SMALL_BODY_BYTES = 64 * 1024
 MAX_WAITING = 5_000
 BATCH = 256
 QUIET_ROUNDS = 4
@@ -164,8 +167,15 @@ _ANSWERS = {status: metrics.DELIVERIES.labels(str(status)) for status in (200, 4
 class WebhookReceiver:
     """`POST /webhooks/outreach[/{workspace}]`."""
 
-    def __init__(self, intake: DeliveryIntake, *, secrets: WebhookSecrets, now: Callable[[], float]) -> None:
-        self._intake, self._secrets, self._now = intake, secrets, now
+    def __init__(
+        self,
+        intake: DeliveryIntake,
+        *,
+        bodies: BodyReader,
+        secrets: WebhookSecrets,
+        now: Callable[[], float],
+    ) -> None:
+        self._intake, self._bodies, self._secrets, self._now = intake, bodies, secrets, now
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send, *, workspace: str) -> None:
         """Answer one delivery."""
@@ -187,9 +197,11 @@ class WebhookReceiver:
         workspace = self._secrets.workspace(name)
         if workspace is None:
             return 404, None
-        keys = self._secrets.known(workspace)
-        body = await read_body(scope, receive, limit=MAX_BODY_BYTES)
         signature = signature_of(scope["headers"])
+        if signature is None:
+            return 401, None
+        body = await self._bodies.read(scope, receive)
+        keys = self._secrets.known(workspace)
         if not signature_matches(body, signature, keys):
             reloaded = self._secrets.reload(workspace)
             if reloaded == keys or not signature_matches(body, signature, reloaded):
@@ -205,22 +217,38 @@ def signature_of(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
     return found[0].decode("ascii")
 
 
-async def read_body(scope: Scope, receive: Receive, *, limit: int) -> bytes:
-    """The body, given up as soon as it is over the limit. Raises `BodyTooLarge`, `ClientDisconnected`."""
-    if _content_length(scope["headers"]) > limit:
-        raise BodyTooLarge
-    parts: list[bytes] = []
-    size = 0
-    while True:
-        event = await receive()
-        if event["type"] == "http.disconnect":
-            raise ClientDisconnected
-        parts.append(event.get("body", b""))
-        size += len(parts[-1])
-        if size > limit:
+class BodyReader:
+    """Reads bodies whose signature is not checked yet, within one bound on all of them together."""
+
+    def __init__(self, *, limit: int = MAX_BODY_BYTES, total: int = MAX_UNVERIFIED_BYTES) -> None:
+        self._limit, self._free = limit, total
+
+    async def read(self, scope: Scope, receive: Receive) -> bytes:
+        """The body, given up as soon as it is over a bound.
+
+        Raises `BodyTooLarge`, `ClientDisconnected`, `Overloaded`.
+        """
+        if _content_length(scope["headers"]) > self._limit:
             raise BodyTooLarge
-        if not event.get("more_body", False):
-            return b"".join(parts)
+        parts: list[bytes] = []
+        size, reserved = 0, 0
+        try:
+            while True:
+                event = await receive()
+                if event["type"] == "http.disconnect":
+                    raise ClientDisconnected
+                parts.append(event.get("body", b""))
+                size += len(parts[-1])
+                if size > self._limit:
+                    raise BodyTooLarge
+                more = max(0, size - SMALL_BODY_BYTES) - reserved
+                if more > self._free:
+                    raise Overloaded
+                self._free, reserved = self._free - more, reserved + more
+                if not event.get("more_body", False):
+                    return b"".join(parts)
+        finally:
+            self._free += reserved
 
 
 def _content_length(headers: Iterable[tuple[bytes, bytes]]) -> int:

@@ -41,3 +41,8 @@ API_THROTTLED = Gauge(
 )
 TASK_FAILURES = Counter("outreach_task_failures", "Failures of long-lived tasks", ["task"], registry=REGISTRY)
 TASK_FAILING = Gauge("outreach_task_failing", "1: a task keeps failing", ["task"], registry=REGISTRY)
+CUT_OFF = Counter(
+    "outreach_connections_cut_off",
+    "Connections that sent too slowly, too much, or were too many",
+    registry=REGISTRY,
+)

@@ -19,18 +19,19 @@ import uvloop
 
 from bot.app import Server, open_bot, server_config, tune_runtime
 from bot.http import webhook
-from bot.http.webhook import Receive, Scope, Send, answer, read_body, signature_of
+from bot.http.webhook import BodyReader, Receive, Scope, Send, answer, signature_of
 from bot.telemetry import logs
 from shared import settings
 from shared.api.events import signature_matches
 
 SECRET = "bench"
 COMMIT_SECONDS = 0.002
+BODIES = BodyReader()
 
 
 async def bare(scope: Scope, receive: Receive, send: Send) -> None:
     """The signature and nothing else."""
-    body = await read_body(scope, receive, limit=webhook.MAX_BODY_BYTES)
+    body = await BODIES.read(scope, receive)
     good = signature_matches(body, signature_of(scope["headers"]), [SECRET])
     await answer(send, 200 if good else 401)
 

@@ -1,0 +1,101 @@
+"""Strangers who send slowly, too much, or over many connections keep no delivery out and cost little memory."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gzip
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import aiohttp
+import psutil
+import pytest
+
+from tests.bot.harness import BotHarness, bot_process, interested, open_harness
+
+FEW_FILES = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (300, 300))\n"
+HALF_A_HEAD = b"POST /webhooks/outreach HTTP/1.1\r\nHost: x\r\nX-Pad: "
+MEBIBYTE = 2**20
+
+Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+@contextlib.asynccontextmanager
+async def connections(bot: BotHarness, count: int, sent: bytes) -> AsyncIterator[list[Stream]]:
+    """So many connections over which the same is sent, and then nothing more."""
+
+    async def connected() -> Stream:
+        reader, writer = await asyncio.open_connection("127.0.0.1", bot.port)
+        writer.write(sent)
+        with contextlib.suppress(ConnectionError):
+            await asyncio.wait_for(writer.drain(), 5)
+        return reader, writer
+
+    opened: list[Stream] = []
+    try:
+        for _ in range(0, count, 50):
+            opened += await asyncio.gather(*(connected() for _ in range(50)))
+        yield opened
+    finally:
+        for _, writer in opened:
+            writer.transport.abort()
+
+
+def unsigned(path: str, *headers: str) -> bytes:
+    """A request of a mebibyte whose last byte never comes."""
+    lines = (f"POST {path} HTTP/1.1", "Host: x", f"Content-Length: {MEBIBYTE}", *headers, "", "")
+    return "\r\n".join(lines).encode() + b"x" * (MEBIBYTE - 1)
+
+
+async def test_a_delivery_is_taken_while_a_thousand_heads_stay_unfinished(tmp_path: Path) -> None:
+    async with (
+        open_harness(tmp_path) as bot,
+        bot_process(bot, before=FEW_FILES),
+        connections(bot, 1_000, HALF_A_HEAD),
+        asyncio.timeout(3),
+        aiohttp.ClientSession() as http,
+    ):  # over a connection of its own
+        assert await replace(bot, http=http).deliver(interested(1)) == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "header"),
+    [
+        ("/webhooks/outreach", "X-Service-Signature: 00"),
+        ("/slack/events", "X-Slack-Signature: v0=00\r\nX-Slack-Request-Timestamp: 1"),
+    ],
+)
+async def test_three_hundred_unsigned_bodies_cost_little_memory(
+    tmp_path: Path, path: str, header: str
+) -> None:
+    async with open_harness(tmp_path) as bot, bot_process(bot) as process:
+        running = psutil.Process(process.pid)
+        before = running.memory_info().rss
+        async with connections(bot, 300, unsigned(path, header)):
+            assert await bot.deliver(interested(1)) == 200
+            await asyncio.sleep(1)  # for what is on its way
+            assert running.memory_info().rss - before < 150 * MEBIBYTE
+
+
+@pytest.mark.parametrize(
+    "sent", [HALF_A_HEAD, HALF_A_HEAD + b"y" * 200_000], ids=["an unfinished head", "an endless head"]
+)
+async def test_an_unfinished_head_is_cut_off(bot: BotHarness, sent: bytes) -> None:
+    async with connections(bot, 50, sent) as opened:
+        async with asyncio.timeout(8):
+            for reader, _ in opened:
+                with contextlib.suppress(ConnectionError):
+                    assert await reader.read() == b""
+        assert "outreach_connections_cut_off_total" in (await bot.get("/metrics"))[1]
+
+
+@pytest.mark.parametrize("path", ["/webhooks/outreach", "/slack/events"])
+async def test_a_packed_body_is_not_unpacked(bot: BotHarness, path: str) -> None:
+    bomb = gzip.compress(gzip.compress(b" " * 50 * MEBIBYTE, 1), 9)
+    headers = {"Content-Encoding": "gzip, gzip", "X-Service-Signature": "00"}
+    before = psutil.Process().memory_info().rss
+    async with bot.http.post(f"{bot.url}{path}", data=bomb, headers=headers) as answer:
+        assert answer.status == 401
+    assert psutil.Process().memory_info().rss - before < 20 * MEBIBYTE
