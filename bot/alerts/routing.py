@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from bot.alerts import kinds, model
 from bot.store.alerts.subjects import NAME
-from bot.store.queue.deliveries import Decision, PendingDelivery
+from bot.store.queue.dedupe import PendingDelivery
+from bot.store.queue.deliveries import Decision
 from bot.store.queue.outbox import PlannedPost
 from shared.api.events import Event, read_event
 from shared.domain.alert_settings import Routing, Rule

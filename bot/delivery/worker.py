@@ -19,7 +19,8 @@ from bot.delivery.repainter import Draw
 from bot.runtime.wakeup import DeliverySignals
 from bot.slack.messages import MessageSender
 from bot.store import Store
-from bot.store.queue.deliveries import Decide, Decision, PendingDelivery
+from bot.store.queue.dedupe import PendingDelivery
+from bot.store.queue.deliveries import Decide, Decision
 from bot.store.queue.leases import ChannelLease
 from bot.store.queue.outcomes import ChannelRefused, NotSent, Outcome, Report, Sent, Unknown, Unpostable
 from bot.telemetry import metrics

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 import aiohttp
 
-from bot.store.queue.deliveries import alert_id
-from bot.store.queue.insert import Arrival
+from bot.store.queue.insert import Arrival, alert_id
 from cli.demo.setup import WORKSPACE, Installation
 
 LOOK_EVERY = 1.0

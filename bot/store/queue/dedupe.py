@@ -16,28 +16,30 @@ import sqlalchemy as sa
 
 from bot.store.db.engine import Transaction
 from bot.store.db.schema import alerts, answers, arrivals, deliveries
+from bot.store.queue.insert import alert_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Merged:
-    """A delivery with news, and the new values of its row."""
+class PendingDelivery:
+    """A delivery with news: it is new, or it came again."""
 
     id: int
-    dkey: bytes
+    alert_id: str
     workspace: str
     body: bytes
     found: bool
     received_at: float
     last_at: float
     before_at: float
+    """When the arrival before the newest came."""
     seen: int
-    batch: int
-    batch_before: int
     is_new: bool
-    known: str | None
-    """The alert it has."""
-    answered: bool
-    """Whether the arrival before the newest was answered 200."""
+    acknowledged_before: bool
+    """Whether the sender got 200 for the arrival before this one."""
+    batch: int = 0
+    batch_before: int = 0
+    alert: str | None = None
+    """The alert that shows it already."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +59,7 @@ class _Same:
         return [*known, *((one.received_at, one.batch) for one in self.later)]
 
 
-def gather(tx: Transaction, *, limit: int) -> Sequence[Merged]:
+def gather(tx: Transaction, *, limit: int) -> Sequence[PendingDelivery]:
     """Take up to `limit` unrouted arrivals, merged into deliveries, in the order they came."""
     arrived = tx.execute(came(limit=limit)).all()
     if not arrived:
@@ -76,18 +78,8 @@ def gather(tx: Transaction, *, limit: int) -> Sequence[Merged]:
     ]
 
 
-_ARRIVED = (
-    deliveries.c.id,
-    deliveries.c.dkey,
-    deliveries.c.workspace,
-    deliveries.c.found,
-    deliveries.c.received_at,
-    deliveries.c.last_at,
-    deliveries.c.before_at,
-    deliveries.c.seen,
-    deliveries.c.batch,
-    deliveries.c.batch_before,
-)
+_BEFORE = ("found", "received_at", "last_at", "before_at", "seen", "batch", "batch_before")
+_ARRIVED = [deliveries.c[name] for name in ("id", "dkey", "workspace", *_BEFORE)]
 
 
 def came(*, limit: int) -> sa.Select[Any]:
@@ -137,12 +129,12 @@ def _answered(tx: Transaction, batches: Collection[int]) -> Collection[int]:
     return set(tx.scalars(sa.select(answers.c.batch).where(answers.c.batch.in_(batches))))
 
 
-def _merged(one: _Same, body: bytes, answered: Collection[int]) -> Merged:
+def _merged(one: _Same, body: bytes, answered: Collection[int]) -> PendingDelivery:
     row = one.first
     (before_at, batch_before), (last_at, batch) = one.moments[-2:]
-    return Merged(
+    return PendingDelivery(
         id=row.id,
-        dkey=row.dkey,
+        alert_id=alert_id(row.dkey),
         workspace=row.workspace,
         body=body,
         found=row.found,
@@ -150,9 +142,9 @@ def _merged(one: _Same, body: bytes, answered: Collection[int]) -> Merged:
         last_at=last_at,
         before_at=before_at,
         seen=row.seen + len(one.later),
+        is_new=not one.there,
+        acknowledged_before=batch_before in answered,
         batch=batch,
         batch_before=batch_before,
-        is_new=not one.there,
-        known=row.known,
-        answered=batch_before in answered,
+        alert=row.known,
     )

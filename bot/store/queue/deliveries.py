@@ -15,27 +15,8 @@ import sqlalchemy as sa
 from bot.store.db.engine import Repository, Transaction, ValuesRefused, blames_values, reads
 from bot.store.db.schema import alerts, deliveries, sightings
 from bot.store.queue import adopt, dedupe, outbox
-from bot.store.queue.dedupe import Merged
+from bot.store.queue.dedupe import PendingDelivery
 from bot.store.queue.outbox import PlannedPost
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PendingDelivery:
-    """A delivery with news: it is new, or it came again."""
-
-    id: int
-    alert_id: str
-    workspace: str
-    body: bytes
-    found: bool
-    received_at: float
-    last_at: float
-    before_at: float
-    """When the arrival before the newest came."""
-    seen: int
-    is_new: bool
-    acknowledged_before: bool
-    """Whether the sender got 200 for the arrival before this one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,11 +36,6 @@ class Decision:
 
 
 Decide = Callable[[PendingDelivery], Decision]
-
-
-def alert_id(dkey: bytes) -> str:
-    """The name of a delivery's alert, the same in every process and after every crash."""
-    return f"al_{dkey.hex()[:20]}"
 
 
 class Deliveries(Repository):
@@ -86,11 +62,9 @@ class Deliveries(Repository):
 
 def _route(tx: Transaction, decide: Decide, *, limit: int) -> Sequence[tuple[PendingDelivery, Decision]]:
     """Decide on up to `limit` pending deliveries and write what follows; returns what was decided."""
-    rows = dedupe.gather(tx, limit=limit)
-    news = [_pending(row) for row in rows]
-    decisions = [decide(one) for one in news]
-    _settle(tx, list(zip(rows, decisions, strict=True)))
-    return list(zip(news, decisions, strict=True))
+    decided = [(one, decide(one)) for one in dedupe.gather(tx, limit=limit)]
+    _settle(tx, decided)
+    return decided
 
 
 def _route_singly(
@@ -101,60 +75,45 @@ def _route_singly(
 ) -> Sequence[tuple[PendingDelivery, Decision]]:
     """Like `route`, but a delivery that the database refuses is set aside with its body, and the others go on."""
     decided: list[tuple[PendingDelivery, Decision]] = []
-    for row in dedupe.gather(tx, limit=limit):
-        pending = _pending(row)
+    for pending in dedupe.gather(tx, limit=limit):
         decision = decide(pending)
         try:
             with tx.connection.begin_nested():
-                _settle(tx, [(row, decision)])
+                _settle(tx, [(pending, decision)])
         except Exception as error:
             if not blames_values(error):
                 raise
             decision = Decision(problem=f"the database refuses it: {type(error).__name__}")
-            _settle(tx, [(row, decision)])
+            _settle(tx, [(pending, decision)])
         decided.append((pending, decision))
     return decided
 
 
-def _pending(row: Merged) -> PendingDelivery:
-    return PendingDelivery(
-        id=row.id,
-        alert_id=alert_id(row.dkey),
-        workspace=row.workspace,
-        body=row.body,
-        found=row.found,
-        received_at=row.received_at,
-        last_at=row.last_at,
-        before_at=row.before_at,
-        seen=row.seen,
-        is_new=row.is_new,
-        acknowledged_before=row.answered,
-    )
-
-
-def _settle(tx: Transaction, decided: Sequence[tuple[Merged, Decision]]) -> None:
+def _settle(tx: Transaction, decided: Sequence[tuple[PendingDelivery, Decision]]) -> None:
     if not decided:
         return
-    in_one_order = sorted(decided, key=lambda pair: pair[0].dkey)  # lest two processes lock each other out
+    in_one_order = sorted(
+        decided, key=lambda pair: pair[0].alert_id
+    )  # lest two processes lock each other out
     tx.execute(_SETTLED, [_settled(row, d) for row, d in in_one_order])
     _count_events(tx, decided)
     adopted, late = adopt.join(tx, _leads(decided))
-    shown = {row.id: row.known or adopted.get(row.id) for row, _ in decided}
+    shown = {row.id: row.alert or adopted.get(row.id) for row, _ in decided}
     outbox.repaint(tx, [name for name in shown.values() if name])
     raised = [_alert(row, d) for row, d in decided if not shown[row.id] and d.posts and row.id not in late]
     if raised:
         tx.execute(tx.insert_once(alerts), raised)
-    own = [(row, d) for row, d in decided if shown[row.id] in {None, alert_id(row.dkey)}]
+    own = [(row, d) for row, d in decided if shown[row.id] in {None, row.alert_id}]
     news = [(row, d) for row, d in own if row.id not in late]
     rows = [
-        outbox.post_row(p, workspace=r.workspace, alert=alert_id(r.dkey), now=tx.now)
+        outbox.post_row(p, workspace=r.workspace, alert=r.alert_id, now=tx.now)
         for r, d in news
         for p in d.posts
     ]
     outbox.plan_rows(tx, rows)
 
 
-def _count_events(tx: Transaction, decided: Sequence[tuple[Merged, Decision]]) -> None:
+def _count_events(tx: Transaction, decided: Sequence[tuple[PendingDelivery, Decision]]) -> None:
     """Record each new delivery for the counts."""
     seen = [
         {
@@ -173,7 +132,7 @@ def _count_events(tx: Transaction, decided: Sequence[tuple[Merged, Decision]]) -
         tx.execute(tx.insert_once(sightings), seen)
 
 
-def _leads(decided: Sequence[tuple[Merged, Decision]]) -> Sequence[adopt.Mention]:
+def _leads(decided: Sequence[tuple[PendingDelivery, Decision]]) -> Sequence[adopt.Mention]:
     """The leads of the new deliveries."""
     return [
         adopt.Mention(
@@ -183,13 +142,13 @@ def _leads(decided: Sequence[tuple[Merged, Decision]]) -> Sequence[adopt.Mention
             shown=bool(d.posts),
         )
         for row, d in decided
-        if d.email and row.known is None
+        if d.email and row.alert is None
     ]
 
 
-def _alert(row: Merged, decision: Decision) -> dict[str, Any]:
+def _alert(row: PendingDelivery, decision: Decision) -> dict[str, Any]:
     return {
-        "id": alert_id(row.dkey),
+        "id": row.alert_id,
         "delivery_id": row.id,
         "workspace": row.workspace,
         "kind": decision.kind,
@@ -209,6 +168,6 @@ _SETTLED = (
 )
 
 
-def _settled(row: Merged, decision: Decision) -> dict[str, Any]:
+def _settled(row: PendingDelivery, decision: Decision) -> dict[str, Any]:
     counted = {f"new_{name}": getattr(row, name) for name in _COUNTED}
     return {"row": row.id, "new_kind": decision.kind, "new_problem": decision.problem, **counted}

@@ -37,6 +37,11 @@ class Arrival:
         return hashlib.sha256(b"%b\0%b" % (self.workspace.encode(), self.body)).digest()
 
 
+def alert_id(dkey: bytes) -> str:
+    """The name of a delivery's alert, the same in every process and after every crash."""
+    return f"al_{dkey.hex()[:20]}"
+
+
 class Arrivals(Repository):
     """Deliveries as they come in."""
 

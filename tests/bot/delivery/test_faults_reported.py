@@ -17,7 +17,8 @@ from bot.delivery.worker import isolated
 from bot.store import Store, open_store
 from bot.store.db import schema
 from bot.store.db.engine import Transaction
-from bot.store.queue.deliveries import Decision, PendingDelivery
+from bot.store.queue.dedupe import PendingDelivery
+from bot.store.queue.deliveries import Decision
 from bot.store.queue.insert import Arrival
 from bot.store.queue.outbox import PlannedPost
 from sandbox.slack.state import seed

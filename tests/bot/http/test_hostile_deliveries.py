@@ -21,8 +21,9 @@ from bot.alerts.routing import Routes
 from bot.store import Store, open_store
 from bot.store.db import schema
 from bot.store.queue.adopt import LONGEST_ADDRESS, address
-from bot.store.queue.deliveries import Decision, PendingDelivery, alert_id
-from bot.store.queue.insert import Arrival
+from bot.store.queue.dedupe import PendingDelivery
+from bot.store.queue.deliveries import Decision
+from bot.store.queue.insert import Arrival, alert_id
 from sandbox.slack.state import seed
 from shared.api.models import EVENT_KINDS
 from shared.domain.records import RecordsUnavailable

@@ -13,7 +13,7 @@ from bot.alerts.routing import AGAIN_AFTER, Routes
 from bot.store import Store, open_store
 from bot.store.db import schema
 from bot.store.queue import dedupe
-from bot.store.queue.deliveries import PendingDelivery
+from bot.store.queue.dedupe import PendingDelivery
 from bot.store.queue.insert import Arrival
 from tests.bot.harness import interested
 from tests.bot.held_clock import Hands
