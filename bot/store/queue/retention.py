@@ -41,25 +41,25 @@ class Retention(Repository):
         return Pruned(bodies=bodies, deliveries=gone, more=AT_ONCE in {bodies, gone})
 
 
+_UNSENT = sa.select(posts.c.alert_id).where(posts.c.state != "sent", posts.c.alert_id != "")
+_DONE = sa.not_(deliveries.c.pending) & deliveries.c.id.not_in(
+    sa.select(alerts.c.delivery_id).where(alerts.c.id.in_(_UNSENT))
+)
+"""Deliveries that are routed, and whose messages are all sent: a channel may be broken for longer than words are kept."""
 _LOGS = ((arrivals, arrivals.c.at), (answers, answers.c.at), (audit, audit.c.at), (sightings, sightings.c.at))
 
 
 def _forget_words(tx: Transaction, *, before: float) -> int:
     old = sa.select(deliveries.c.id).where(
-        deliveries.c.received_at < before, deliveries.c.body.is_not(None), sa.not_(deliveries.c.pending)
+        deliveries.c.received_at < before, deliveries.c.body.is_not(None), _DONE
     )
     query = sa.update(deliveries).where(deliveries.c.id.in_(old.limit(AT_ONCE))).values(body=None)
     return tx.execute(query).rowcount
 
 
 def _forget_deliveries(tx: Transaction, *, before: float) -> int:
-    """Those whose messages are all sent, with their alerts and posts."""
-    unsent = sa.select(posts.c.alert_id).where(posts.c.state != "sent", posts.c.alert_id != "")
-    busy = sa.select(alerts.c.delivery_id).where(alerts.c.id.in_(unsent))
-    routed = sa.not_(deliveries.c.pending)
-    old = sa.select(deliveries.c.id).where(
-        routed, deliveries.c.last_at < before, deliveries.c.id.not_in(busy)
-    )
+    """With their alerts and posts."""
+    old = sa.select(deliveries.c.id).where(deliveries.c.last_at < before, _DONE)
     ids = tx.execute(old.limit(AT_ONCE)).scalars().all()
     names = sa.select(alerts.c.id).where(alerts.c.delivery_id.in_(ids))
     tx.execute(sa.delete(posts).where(posts.c.alert_id.in_(names)))

@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
+from bot.store.db.schema import deliveries
+from bot.store.queue import retention
 from sandbox.slack.state import seed
 from shared.domain.records import AlertsSummary
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness, until
@@ -114,6 +117,26 @@ async def test_an_archived_channel_is_said_elsewhere_and_gets_its_alerts_after_t
 
     await until(cured)
     assert (await summary(bot)).dead == 0
+
+
+async def test_an_alert_of_a_channel_archived_for_31_days_is_posted_with_its_reply(bot: BotHarness) -> None:
+    await bot.control("channel", channel=CHANNEL, archived=True)
+    for number in range(2):
+        assert await bot.deliver(interested(number)) == 200
+
+    async def broken() -> bool:
+        return (await summary(bot)).dead == 2
+
+    await until(broken)
+    assert bot.running is not None
+    store = bot.running.store
+    month_ago = sa.update(deliveries).values(received_at=deliveries.c.received_at - 31 * 86_400)
+    await store.database.write(lambda tx: tx.execute(month_ago))
+    await store.retention.prune(bodies_after=retention.BODIES, hashes_after=retention.HASHES)
+    await bot.control("channel", channel=CHANNEL, archived=False)
+    await bot.try_again(CHANNEL)
+    await bot.until_posted(2)
+    assert json.dumps(await bot.messages()).count("Yes, call me.") >= 2
 
 
 async def test_a_storm_is_one_card_with_every_alert_in_its_thread_interested_first(bot: BotHarness) -> None:

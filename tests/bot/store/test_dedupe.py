@@ -16,7 +16,7 @@ from bot.store.queue import dedupe
 from bot.store.queue.dedupe import PendingDelivery
 from bot.store.queue.insert import Arrival
 from tests.bot.harness import interested
-from tests.bot.held_clock import Hands
+from tests.bot.held_clock import Hands, post_all
 
 ROUTES = Routes(alert_channels={"default": "C1"}, subscriptions={})
 PAUSED = b'{"event":"domain.paused","domain":"acme.example"}'
@@ -116,6 +116,7 @@ async def test_a_domain_that_is_paused_anew_after_its_words_were_forgotten_is_to
 ) -> None:
     await arrive(store, PAUSED)
     await look(store)
+    await post_all(store, hands)
     hands.now += AGAIN_AFTER + 1
     assert (await store.retention.prune(bodies_after=60, hashes_after=1e6)).bodies == 1
     await arrive(store, PAUSED, number=2, answered=(1,))
