@@ -18,7 +18,7 @@ from bot.store.queue.outbox import PlannedPost
 from shared.api.errors import NotFound, OutreachError
 from shared.commands.arguments import clip
 from shared.domain.card import Button, Card, Tone
-from shared.domain.records import AuditEntry
+from shared.domain.records import AuditEntry, RecordsUnavailable
 from shared.operations.context import CommandContext
 from shared.operations.sequences import resume_one
 from shared.text.formats import show_number
@@ -52,11 +52,17 @@ class AutoResume:
             together[timer.workspace, timer.timer.payload.get("channel", "")].append(timer)
         done: list[DueTimer] = []
         for (workspace, channel), some in together.items():
-            context = self._contexts.at(self._contexts.settings.workspace(workspace), BOT)
-            tally = await self._resume(some, context)
-            if tally.done:
-                await self._announce(tally, context, channel or context.workspace.alert_channel or "")
-            done += tally.done
+            try:
+                context = self._contexts.at(self._contexts.settings.workspace(workspace), BOT)
+                tally = await self._resume(some, context)
+                if tally.done:
+                    await self._announce(tally, context, channel or context.workspace.alert_channel or "")
+            except RecordsUnavailable:
+                raise
+            except Exception:  # what goes wrong in one channel must not stop the others
+                log.exception("not resumed", workspace=workspace, count=len(some))
+            else:
+                done += tally.done
         return done
 
     async def _resume(self, timers: Sequence[DueTimer], context: CommandContext) -> Tally:
@@ -75,6 +81,9 @@ class AutoResume:
                     tally.gone.append(timer)
                 except OutreachError as error:
                     log.warning("not resumed", sequence=timer.timer.key, error=type(error).__name__)
+                    return
+                except Exception:  # one that fails must not stop the others
+                    log.exception("not resumed", sequence=timer.timer.key)
                     return
                 else:
                     tally.resumed.append(timer)

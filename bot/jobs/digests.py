@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import structlog
+
 from bot.alerts import rendering
 from bot.commands.context import CommandContexts
 from bot.jobs.scheduler import BOT
 from bot.slack.chart_uploads import ChartUploads
 from bot.store import Store
+from shared.api.errors import OutreachError
 from shared.domain.card import Card
 from shared.operations import with_workspace
 from shared.operations.digest import digest_card
 
 EVERY = 20.0
 """Seconds between two looks."""
+
+log = structlog.get_logger("digests")
 
 
 class Digests:
@@ -31,10 +36,17 @@ class Digests:
         self._store, self._contexts, self._charts, self._planned = store, contexts, charts, planned
 
     async def send_due(self) -> None:
-        """Draw each that is due, then plan it. Raises `RecordsUnavailable`."""
+        """Draw each that is due, then plan it; one that cannot be drawn now is left for the next time.
+
+        Raises `RecordsUnavailable`.
+        """
         for name in self._contexts.clients:
             for one in await self._store.digests.due(name):
-                card, picture = await self._charts.illustrate(await self._card(name, every=one.every))
+                try:
+                    card, picture = await self._charts.illustrate(await self._card(name, every=one.every))
+                except OutreachError as error:
+                    log.warning("digest postponed", workspace=name, error=type(error).__name__)
+                    continue
                 if await self._store.digests.give(name, one, rendering.write_note(card, picture=picture)):
                     self._planned()
 

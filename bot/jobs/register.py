@@ -42,7 +42,9 @@ def add_jobs(
 ) -> None:
     """Schedule every job."""
     settings, planned = contexts.settings, signals.changed
-    timers = Timers(store, {"resume": AutoResume(store, contexts, planned=planned)})
+    timers = Timers(
+        store, {"resume": AutoResume(store, contexts, planned=planned)}, workspaces=contexts.clients
+    )
     scheduler.every(TIMER_SECONDS, timers.fire, name="timers")
     reminding = Reminders(store, settings.alert_policy, settings.routes, planned=planned)
     scheduler.every(reminders.EVERY, reminding.sweep, name="reminders")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 
 import structlog
@@ -67,19 +67,22 @@ class JobScheduler:
 class Timers:
     """Carries out the store's timers, each once over all processes and restarts.
 
-    `kinds` holds one entry for each kind of timer. Timers of other kinds, set by a newer version, are left as
-    they are for it, and told of. An act may be repeated when its process dies before it is written down.
+    `kinds` holds one entry for each kind of timer. Timers of other kinds, set by a newer version, and of workspaces
+    that are not in the settings are left as they are and shown in `status`. A timer may be carried out twice when
+    its process dies before that is written down.
     """
 
-    def __init__(self, store: Store, kinds: Mapping[str, TimerHandler]) -> None:
-        self._store, self._kinds = store, kinds
+    def __init__(
+        self, store: Store, kinds: Mapping[str, TimerHandler], *, workspaces: Collection[str]
+    ) -> None:
+        self._store, self._kinds, self._workspaces = store, kinds, workspaces
         self.unknown_kinds: Sequence[str] = ()
         """Kinds that are due and unknown."""
 
     async def fire(self) -> None:
         """What is due now."""
         due: defaultdict[str, list[DueTimer]] = defaultdict(list)
-        for timer in await self._store.timers.claim(self._kinds):
+        for timer in await self._store.timers.claim(self._kinds, self._workspaces):
             due[timer.timer.kind].append(timer)
         for kind, timers in due.items():
             await self._handle(kind, timers)
@@ -94,6 +97,8 @@ class Timers:
             done = await self._kinds[kind](timers)
         except RecordsUnavailable as error:
             log.warning("timers postponed", kind=kind, count=len(timers), error=str(error))
+        except Exception:  # timers of other kinds must not wait for it
+            log.exception("timers failed", kind=kind, count=len(timers))
         ended = {timer.id for timer in done}
         for timer in timers:
             if timer.id in ended:

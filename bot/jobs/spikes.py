@@ -9,12 +9,15 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
+import structlog
+
 from bot.alerts import kinds, rendering
 from bot.alerts.wording import when
 from bot.commands.context import CommandContexts
 from bot.store import Store
 from bot.store.alerts.spikes import Spike, Tally
 from bot.store.queue.outbox import PlannedPost
+from shared.api.errors import OutreachError
 from shared.api.models import StatsRow
 from shared.domain.alert_settings import Routing, SpikeRule
 from shared.domain.card import Button, Card, Fact, Tone
@@ -26,6 +29,9 @@ from shared.text.tokenize import join
 EVERY = 10.0
 """Seconds between two looks."""
 NOUNS = {"lead.bounced": "bounce", "lead.unsubscribed": "opt-out"}
+
+
+log = structlog.get_logger("spikes")
 
 
 class SpikeWatch:
@@ -44,11 +50,17 @@ class SpikeWatch:
         self._planned = planned
 
     async def check(self) -> None:
-        """Compare what came with the rule. Raises `OutreachError`, `RecordsUnavailable`."""
+        """Compare what came with the rule; a workspace whose service fails is left for the next time.
+
+        Raises `RecordsUnavailable`.
+        """
         for workspace in self._contexts.clients:
             channel = self._contexts.settings.workspace(workspace).alert_channel or self._routing.fallback
             if channel:
-                await self._check(workspace, channel)
+                try:
+                    await self._check(workspace, channel)
+                except OutreachError as error:
+                    log.warning("not checked", workspace=workspace, error=type(error).__name__)
 
     async def _check(self, workspace: str, channel: str) -> None:
         now = self._store.database.clock()

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
+from bot.store.db.schema import timers
 from cli.doctor.finding import Finding, bad, doubtful, good
+from shared.domain.records import AlertsSummary
 from shared.settings import Need, Settings, SettingsError, load
 from shared.storage.database import open_engine
 
@@ -42,21 +44,36 @@ def _privacy(settings: Settings) -> Iterator[Finding]:
 
 
 async def database(settings: Settings) -> list[Finding]:
-    """Create a table in a transaction that is rolled back."""
+    """Create a table in a transaction that is rolled back, and look for what is stuck there."""
     shown = settings.database.render_as_string(hide_password=True)
     try:
-        await asyncio.to_thread(_try_out, settings)
+        waiting = await asyncio.to_thread(_try_out, settings)
     except (SQLAlchemyError, OSError) as fault:
         told = str(getattr(fault, "orig", None) or fault).strip().partition("\n")[0]
         return [bad("Database", f"{shown}: {told}", cure=DATABASE_CURE)]
-    return [good("Database", f"{shown} can be written")]
+    findings = [good("Database", f"{shown} can be written")]
+    if orphaned := AlertsSummary(timers=waiting).orphaned_timers(settings.workspaces):
+        names = ", ".join(f"{name} ({count})" for name, count in orphaned.items())
+        cure = "Add the workspace to the settings again, or resume its sequences by hand."
+        findings.append(
+            doubtful("Timed pauses", f"never end, in workspaces not in the settings: {names}", cure=cure)
+        )
+    return findings
 
 
-def _try_out(settings: Settings) -> None:
+def _try_out(settings: Settings) -> Mapping[str, int]:
+    """Returns how many timed pauses wait in each workspace."""
     engine = open_engine(settings.database, pool_size=1)
     try:
         with engine.connect() as connection, connection.begin() as transaction:
             connection.execute(sa.text("CREATE TABLE outreach_doctor (n INTEGER)"))
             transaction.rollback()
+        with engine.connect() as connection:
+            if not sa.inspect(connection).has_table(timers.name):
+                return {}
+            query = sa.select(timers.c.workspace, sa.func.count().label("waiting")).group_by(
+                timers.c.workspace
+            )
+            return {row.workspace: row.waiting for row in connection.execute(query)}
     finally:
         engine.dispose()

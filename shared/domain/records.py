@@ -6,7 +6,7 @@ All times are aware datetimes in UTC.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -41,6 +41,13 @@ class AlertsSummary:
     """Channels that take nothing, and what Slack says of each."""
     unknown_timers: tuple[str, ...] = ()
     """Kinds of timers that are due and that this version does not know."""
+    timers: Mapping[str, int] = field(default_factory=dict)
+    """How many timed pauses wait in each workspace, also in one that is no longer in the settings."""
+
+    def orphaned_timers(self, workspaces: Iterable[str]) -> Mapping[str, int]:
+        """Those of `timers` that belong to none of these workspaces, and so are never carried out."""
+        known = {name.lower() for name in workspaces}
+        return {name: count for name, count in self.timers.items() if name.lower() not in known}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, TypeVar
@@ -21,7 +21,7 @@ from shared.domain.reports import totals
 from shared.domain.snapshot import service_day
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
-from shared.text.formats import show_count, show_span
+from shared.text.formats import show_count, show_number, show_span
 
 T = TypeVar("T")
 ASKED = 3
@@ -75,7 +75,7 @@ async def status(_: Invocation, context: CommandContext) -> Card:
         _sequences(seen.sequences),
         _inboxes(seen.inboxes, domains),
         *_today(seen.today),
-        *_alerts(seen.alerts, now=context.now()),
+        *_alerts(seen.alerts, context),
         _budget(context, now=context.now()),
         *(Fact(label="Bot", value=problem, tone=Tone.BAD) for problem in context.problems()),
     )
@@ -155,10 +155,10 @@ def _today(part: Part[StatsRow]) -> tuple[Fact, ...]:
     return (Fact(label="Today", value=", ".join(said)),)
 
 
-def _alerts(part: Part[AlertsSummary], *, now: datetime) -> tuple[Fact, ...]:
+def _alerts(part: Part[AlertsSummary], context: CommandContext) -> tuple[Fact, ...]:
     if part.value is None:
         return (part.unknown("Alerts"),)
-    known = part.value
+    known, now = part.value, context.now()
     waiting = f"{known.waiting} waiting"
     if known.oldest_waiting_at:
         waiting += f", the oldest for {show_span(now - known.oldest_waiting_at)}"
@@ -178,7 +178,20 @@ def _alerts(part: Part[AlertsSummary], *, now: datetime) -> tuple[Fact, ...]:
     if known.unknown_timers:
         said = f"{', '.join(known.unknown_timers)}: due, and this version does not know them; update the bot"
         facts.append(Fact(label="Timers", value=said, tone=Tone.WARN))
+    orphaned = known.orphaned_timers(context.settings.workspaces) if context.settings else {}
+    if orphaned:
+        facts.append(
+            Fact(label="Timed pauses without a workspace", value=orphan_note(orphaned), tone=Tone.WARN)
+        )
     return tuple(facts)
+
+
+def orphan_note(orphaned: Mapping[str, int]) -> str:
+    """What to do about timed pauses whose workspace was removed or renamed."""
+    names = ", ".join(f"{show_number(count, 'pause')} in {name}" for name, count in orphaned.items())
+    return (
+        f"{names}: not in the settings, so nothing resumes there. Add the workspace again, or resume by hand"
+    )
 
 
 def _budget(context: CommandContext, *, now: datetime) -> Fact:

@@ -59,6 +59,7 @@ class CommandRecords(Repository):
             deliveries={row.kind: int(row.seen) for row in recent if row.kind},
             broken_channels=_broken(tx, workspace),
             unknown_timers=tuple(tx.scalars(_unknown_timers(workspace, tx.now))),
+            timers=timers_by_workspace(tx),
         )
 
     @reads
@@ -241,6 +242,12 @@ def _broken(tx: Transaction, workspace: str) -> dict[str, str]:
     waits = sa.select(posts.c.channel).where(posts.c.workspace == workspace, posts.c.state != State.SENT)
     waiting = set(tx.scalars(waits.distinct()))
     return {channel: error for channel, error in broken_channels(tx).items() if channel in waiting}
+
+
+def timers_by_workspace(tx: Transaction) -> dict[str, int]:
+    """How many timers each workspace has, also one that is no longer in the settings."""
+    query = sa.select(timers.c.workspace, sa.func.count().label("waiting")).group_by(timers.c.workspace)
+    return {row.workspace: row.waiting for row in tx.execute(query.order_by(timers.c.workspace))}
 
 
 def _unknown_timers(workspace: str, now: float) -> sa.Select[Any]:

@@ -34,8 +34,11 @@ class Timers(Repository):
     """What is to be done at a time."""
 
     @writes
-    def claim(self, tx: Transaction, kinds: Collection[str], *, limit: int = AT_ONCE) -> Sequence[DueTimer]:
-        """Lease what is due of these kinds."""
+    def claim(
+        self, tx: Transaction, kinds: Collection[str], workspaces: Collection[str], *, limit: int = AT_ONCE
+    ) -> Sequence[DueTimer]:
+        """Lease what is due of these kinds in these workspaces; the case of their names is ignored."""
+        names = [name.lower() for name in workspaces]
         free = sa.or_(
             timers.c.lease_until.is_(None),
             timers.c.lease_until <= tx.now,
@@ -44,6 +47,7 @@ class Timers(Repository):
         due = (
             sa.select(timers.c.id)
             .where(timers.c.due_at <= tx.now, free, timers.c.kind.in_(kinds))
+            .where(sa.func.lower(timers.c.workspace).in_(names))
             .order_by(timers.c.due_at)
             .limit(limit)
             .with_for_update(skip_locked=True)
@@ -85,5 +89,14 @@ def read_timer(row: sa.Row[tuple[object, ...]]) -> Timer:
         kind=row.kind,
         key=row.key,
         due_at=datetime.fromtimestamp(row.due_at, UTC),
-        payload=json.loads(row.payload or "{}"),
+        payload=_payload(row.payload),
     )
+
+
+def _payload(text: str) -> dict[str, str]:
+    """What cannot be read is only missing from the announcement, and stops no other timer."""
+    try:
+        payload = json.loads(text or "{}")
+    except ValueError:
+        return {}
+    return payload if isinstance(payload, dict) else {}

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
+from bot.store.db.schema import timers
 from sandbox.slack.state import seed
+from shared.domain.records import Timer
 from tests.bot.fake_service import Remote, open_remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, open_harness
 from tests.bot.interactions.test_clicks import click
@@ -38,8 +42,8 @@ async def test_a_pause_that_fails_leaves_no_timer_behind(bot: BotHarness, remote
     told = await bot.said_to_all("2 sequences are paused until")
     assert "Not paused: Q3 CTO" in json.dumps(told, ensure_ascii=False)
     assert bot.running is not None
-    timers = await bot.running.store.records.timers("default", "resume")
-    assert {timer.key for timer in timers} == {"sq_0001", "sq_0003"}
+    waiting = await bot.running.store.records.timers("default", "resume")
+    assert {timer.key for timer in waiting} == {"sq_0001", "sq_0003"}
 
 
 async def test_nothing_is_said_to_have_been_paused_when_all_failed(bot: BotHarness, remote: Remote) -> None:
@@ -95,3 +99,22 @@ async def test_what_is_paused_already_is_told_quietly_and_is_no_change(bot: BotH
     await bot.say("pause EMEA agencies", user=seed.BEN.id)
     (told,) = await click(bot, question, "Pause all 2", user=seed.BEN.id)
     assert (told["seen_by"], told["text"].split(":")[0]) == (seed.BEN.id, "Nothing was left to pause")
+
+
+async def test_a_timed_pause_of_a_removed_workspace_delays_no_other_and_is_shown(
+    bot: BotHarness, remote: Remote
+) -> None:
+    assert bot.running is not None
+    long_ago = datetime.now(UTC) - timedelta(hours=1)
+    for number in range(3):
+        orphan = Timer(kind="resume", key=f"sq_{number}", due_at=long_ago)
+        await bot.running.store.records.set_timer("globex", orphan)
+    unreadable = (
+        sa.update(timers).where(timers.c.key == "sq_0").values(payload="{no json", workspace="default")
+    )
+    await bot.running.store.database.write(lambda tx: tx.execute(unreadable))
+    await bot.say("pause Q3 founders for 1s", user=seed.BEN.id)
+    await bot.said_to_all("Q3 founders is active again")
+    assert remote.sequences["sq_0001"]["status"] == "active"
+    (status,) = await bot.say("status", user=seed.BEN.id)
+    assert "2 pauses in globex: not in the settings" in json.dumps(status)

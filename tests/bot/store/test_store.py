@@ -277,12 +277,12 @@ async def test_a_timer_is_leased_to_one_and_survives_a_process_that_died_with_it
     await store.records.set_timer(
         "default", Timer(kind="resume", key="sq_1", due_at=due, payload={"by": "ann"})
     )
-    assert await store.timers.claim(["resume"]) == []
+    assert await store.timers.claim(["resume"], ["default"]) == []
     hands.now += 61
-    (firing,) = await store.timers.claim(["resume"])
-    assert await store.timers.claim(["resume"]) == []
+    (firing,) = await store.timers.claim(["resume"], ["default"])
+    assert await store.timers.claim(["resume"], ["default"]) == []
     hands.now += 61
-    (again,) = await store.timers.claim(["resume"])
+    (again,) = await store.timers.claim(["resume"], ["default"])
     assert not await store.timers.done(firing), "its lease had run out"
     assert await store.timers.done(again)
     assert await store.records.timers("default", "resume") == []
@@ -291,7 +291,7 @@ async def test_a_timer_is_leased_to_one_and_survives_a_process_that_died_with_it
 async def test_a_timer_of_an_unknown_kind_is_kept_as_it_is_and_told_of(store: Store, hands: Hands) -> None:
     due = datetime.fromtimestamp(hands.now, UTC)
     await store.records.set_timer("default", Timer(kind="brew", key="tea", due_at=due, payload={}))
-    assert await store.timers.claim(["resume"]) == []
+    assert await store.timers.claim(["resume"], ["default"]) == []
     assert await store.timers.unknown_kinds(["resume"]) == ["brew"]
     assert (await store.records.summary("default")).unknown_timers == ("brew",)
     assert (await store.records.summary("other")).unknown_timers == ()

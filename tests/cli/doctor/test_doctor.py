@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,9 +14,12 @@ from typing import Any, ClassVar
 import pytest
 
 from bot.slack.manifest import SCOPES
+from bot.store import open_store
 from cli.doctor.service import clock
 from cli.doctor.slack import scopes
 from shared.domain.card import Tone
+from shared.domain.records import Timer
+from shared.settings import load
 from tests.cli.conftest import Run, Shell
 
 
@@ -129,6 +133,19 @@ def test_a_database_that_cannot_be_written_fails(slack: Shell) -> None:
     slack.set("OUTREACH_DATABASE_URL", "sqlite:////proc/outreach.db")
     told = slack.run("doctor", "--json")
     assert findings(told)["Database"]["status"] == "fail"
+
+
+def test_timed_pauses_of_a_workspace_that_is_gone_need_a_look(slack: Shell) -> None:
+    slack.set("OUTREACH_DATABASE_URL", f"sqlite:///{slack.home}/bot.db")
+
+    async def leave_an_orphan() -> None:
+        async with open_store(load().database) as store:
+            timer = Timer(kind="resume", key="sq_1", due_at=datetime.now(UTC))
+            await store.records.set_timer("globex", timer)
+
+    asyncio.run(leave_an_orphan())
+    found = findings(slack.run("doctor", "--json"))["Timed pauses"]
+    assert (found["status"], "globex (1)" in found["found"]) == ("look", True)
 
 
 def test_shapes_are_paths_and_types_and_never_values(shell: Shell) -> None:

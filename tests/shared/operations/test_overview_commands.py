@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import httpx
 
-from shared.commands import COMMANDS, Role
+from shared.commands import COMMANDS, Role, parse
 from shared.domain.card import Tone
 from shared.domain.records import AlertsSummary
+from shared.operations import run
+from shared.settings import load
 from tests.shared.doubles import NOW, MemoryRecords, Office, facts, text
 
 
@@ -53,6 +56,17 @@ async def test_status_tells_of_timers_that_only_a_newer_version_knows(office: Of
     assert facts(await office.say("status"))["Timers"].startswith("brew: due")
     office.records.alerts = AlertsSummary()
     assert "Timers" not in facts(await office.say("status"))
+
+
+async def test_status_names_timed_pauses_of_workspaces_that_are_not_in_the_settings(office: Office) -> None:
+    assert office.records is not None
+    settings = load(environ={"OUTREACH_BASE_URL": "https://api.example/v1", "OUTREACH_API_KEY": "key"})
+    context = replace(office.context, settings=settings)
+    label = "Timed pauses without a workspace"
+    office.records.alerts = AlertsSummary(timers={"default": 1, "globex": 2})
+    assert facts(await run(parse("status"), context))[label].startswith("2 pauses in globex: ")
+    office.records.alerts = AlertsSummary(timers={"default": 1})
+    assert label not in facts(await run(parse("status"), context))
 
 
 async def test_status_in_part_says_what_is_missing_and_why(office: Office) -> None:
