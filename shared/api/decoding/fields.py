@@ -5,8 +5,7 @@ change: first the documented name in its exact spelling, whatever its value; the
 way, the outer before the nested; then synonyms, the outer before the nested. A value of the wrong type under the
 exact name is unknown: no other name replaces it.
 
-Objects of one list are mostly alike, so the names at the top of an object are looked up once for each set of
-keys; only what is not found there is searched for in what the object nests.
+Objects of one list are mostly alike, so the paths to try for each value are found once for each outline of keys.
 """
 
 from __future__ import annotations
@@ -21,21 +20,20 @@ from .field_names import NEUTRAL, Vocabulary, fold
 DEPTH = 5
 """How deep a value may be nested."""
 PLANS = 256
-"""How many sets of keys are remembered: a hostile service must not fill the memory."""
+"""How many outlines are remembered: a hostile service must not fill the memory."""
 LONGEST_INDEX = 10
 """Digits of a place in a list."""
 
-Plan = tuple[tuple[str, Callable[[Any], Any], tuple[str, ...], tuple[str, ...], int], ...]
-"""For each value: its name, how it is read, its exact path (empty where its first key is missing), the other keys at
-the top of the object in order of precedence, and how many of those are the documented name spelled another way."""
-
 Outline = tuple[Any, ...]
-"""The keys of nested objects, without the values."""
+"""The keys of an object, then each key that holds an object with the outline of that."""
 
-Leaf = tuple[str, tuple[str, ...], Any]
+Path = tuple[str, ...]
+
+Plan = tuple[tuple[str, Callable[[Any], Any], tuple[Path, ...]], ...]
+"""For each value: its name, how it is read, and the paths to try until one holds a readable value."""
+
+Leaf = tuple[str, Path, Any]
 """The folded name of a value, its path of keys, and the value."""
-
-ABSENT = object()
 
 
 class Reader:
@@ -44,115 +42,68 @@ class Reader:
     def __init__(self, vocabulary: Vocabulary, overrides: Mapping[str, str] | None = None) -> None:
         self.vocabulary = vocabulary
         self._overrides = {name: path for name, path in (overrides or {}).items() if name in vocabulary.terms}
-        self._plans: dict[tuple[str, ...], Plan] = {}
-        self._reaches: dict[Outline, frozenset[str]] = {}
+        self._plans: dict[Outline, Plan] = {}
 
     def read(self, item: Mapping[str, Any]) -> dict[str, Any]:
         """Every value of the vocabulary, None where the object has none that can be read."""
-        keys = tuple(item)
-        plan = self._plans.get(keys) or self._learn(keys)
+        outline = _outline(item)
+        plan = self._plans.get(outline) or self._plan(outline, item)
         found: dict[str, Any] = {}
-        unsure: list[str] = []
-        for name, convert, exact, others, documented in plan:
-            if exact and (value := _at(item, exact)) is not ABSENT:
-                is_object = type(value) is dict
-                found[name] = self._inside(name, exact, value) if is_object else convert(value)
-                if not is_object or found[name] is not None or not self._holds_another(exact, value):
-                    continue
-            found[name], at = next(
-                ((value, at) for at, key in enumerate(others) if (value := convert(item[key])) is not None),
-                (None, documented),
-            )
-            if at >= documented:
-                unsure.append(name)
-        if unsure:
-            self._search(item, found, unsure)
-        if self._overrides:
-            self._obey(item, found)
+        for name, convert, paths in plan:
+            value: Any = None
+            for path in paths:
+                value = item
+                for key in path:
+                    value = value[key]
+                value = convert(value)
+                if value is not None:
+                    break
+            found[name] = value
+        for name, dotted in self._overrides.items():
+            value = self.vocabulary.terms[name].read(follow(item, dotted))
+            found[name] = found[name] if value is None else value
         return found
 
     def knows(self, item: Any) -> bool:
         """Whether the object holds anything of this vocabulary."""
         return isinstance(item, dict) and any(value is not None for value in self.read(item).values())
 
-    def _learn(self, keys: tuple[str, ...]) -> Plan:
+    def _plan(self, outline: Outline, item: Mapping[str, Any]) -> Plan:
+        every = list(leaves(item))
+        terms = self.vocabulary.terms.items()
+        plan = tuple((name, term.read, tuple(self._paths(name, item, every))) for name, term in terms)
         if len(self._plans) >= PLANS:
             self._plans.clear()
-        named: list[Leaf] = [(fold(key), (key,), None) for key in keys]
-        plan = []
-        for name, term in self.vocabulary.terms.items():
-            exact = self.vocabulary.paths[name]
-            ordered = self._ordered(name, named)
-            documented = sum(1 for leaf in ordered if self._is_documented(name, leaf))
-            others = tuple(path[0] for _, path, _ in ordered)
-            plan.append((name, term.read, exact if exact[0] in keys else (), others, documented))
-        self._plans[keys] = tuple(plan)
-        return self._plans[keys]
+        self._plans[outline] = plan
+        return plan
 
-    def _obey(self, item: Mapping[str, Any], found: dict[str, Any]) -> None:
-        for name, path in self._overrides.items():
-            value = self.vocabulary.terms[name].read(follow(item, path))
-            found[name] = found[name] if value is None else value
+    def _paths(self, name: str, item: Mapping[str, Any], every: list[Leaf]) -> list[Path]:
+        """Where the value may be, by precedence."""
+        exact = self.vocabulary.paths[name]
+        ordered = self._ordered(name, every)
+        inner = _at(item, exact)
+        if inner is ABSENT:
+            return ordered
+        if not isinstance(inner, dict):
+            return [exact]
+        inside = [path for path in ordered if path[: len(exact)] == exact]
+        grouped = {folded for folded, path, _ in every if path[: len(exact)] == exact}
+        holds_others = any(not grouped.isdisjoint(ranks) for ranks in self.vocabulary.ranks.values())
+        return [*inside, *ordered] if holds_others else inside  # `replies: {positive: 3}` only groups other values
 
-    def _inside(self, name: str, path: tuple[str, ...], value: Mapping[str, Any]) -> Any:
-        """What an object under the exact name holds: `status: {name: …}`."""
-        return self._pick(name, list(leaves(_wrapped(path, value))))
-
-    def _holds_another(self, path: tuple[str, ...], value: Mapping[str, Any]) -> bool:
-        """Whether the object merely groups other values: `replies: {positive: 3}`."""
-        names = {name for name, _, _ in leaves(_wrapped(path, value))}
-        return any(not names.isdisjoint(ranks) for ranks in self.vocabulary.ranks.values())
-
-    def _search(self, item: Mapping[str, Any], found: dict[str, Any], unsure: list[str]) -> None:
-        nested = tuple(
-            [(key, _outline(value)) for key, value in item.items() if type(value) is dict and value]
-        )
-        if nested and not (reach := self._reach(item, nested)).isdisjoint(unsure):
-            every = list(leaves(item))
-            for name in reach.intersection(unsure):
-                found[name] = self._pick(name, every)
-
-    def _reach(self, item: Mapping[str, Any], nested: Outline) -> frozenset[str]:
-        """Which values objects of this outline could hold in what they nest."""
-        reach = self._reaches.get(nested)
-        if reach is None:
-            names = {name for name, _, _ in leaves({key: item[key] for key, _ in nested})}
-            ranks = self.vocabulary.ranks
-            reach = frozenset(name for name in ranks if not names.isdisjoint(ranks[name]))
-            if len(self._reaches) >= PLANS:
-                self._reaches.clear()
-            self._reaches[nested] = reach
-        return reach
-
-    def _pick(self, name: str, every: list[Leaf]) -> Any:
-        convert = self.vocabulary.terms[name].read
-        values = (convert(value) for _, _, value in self._ordered(name, every))
-        return next((value for value in values if value is not None), None)
-
-    def _ordered(self, name: str, every: list[Leaf]) -> list[Leaf]:
-        """The leaves that may be this value, by precedence."""
+    def _ordered(self, name: str, every: list[Leaf]) -> list[Path]:
         ranks = self.vocabulary.ranks[name]
-        return sorted(
-            (leaf for leaf in every if leaf[0] in ranks),
-            key=lambda leaf: (
-                not self._is_documented(name, leaf),
-                len(leaf[1]),
-                ranks[leaf[0]],
-                _spelled(leaf[1]),
-            ),
-        )
-
-    def _is_documented(self, name: str, leaf: Leaf) -> bool:
-        """Called by the documented name in any spelling, or nested under it."""
-        folded, path, _ = leaf
         documented = self.vocabulary.terms[name].names[0]
-        return folded == documented or any(fold(key) == documented for key in path)
+
+        def precedence(leaf: Leaf) -> tuple[bool, int, int, tuple[tuple[int, str], ...]]:
+            folded, path, _ = leaf
+            is_documented = folded == documented or any(fold(key) == documented for key in path)
+            return not is_documented, len(path), ranks[folded], _spelled(path)
+
+        return [path for _, path, _ in sorted((leaf for leaf in every if leaf[0] in ranks), key=precedence)]
 
 
-def _wrapped(path: tuple[str, ...], value: Mapping[str, Any]) -> Mapping[str, Any]:
-    for key in reversed(path):
-        value = {key: value}
-    return value
+ABSENT = object()
 
 
 def _at(item: Mapping[str, Any], path: tuple[str, ...]) -> Any:
@@ -194,13 +145,9 @@ def by_precedence(leaf: Leaf) -> tuple[int, tuple[tuple[int, str], ...]]:
 
 
 def _outline(item: Mapping[str, Any], depth: int = DEPTH) -> Outline:
-    # Lists and `type is` for speed: this is done for every object that lacks a value and nests something.
-    return tuple(
-        [
-            (key, _outline(value, depth - 1) if depth and type(value) is dict else None)
-            for key, value in item.items()
-        ]
-    )
+    # `type is` for speed: this is done for every object.
+    inner = [(key, _outline(value, depth - 1)) for key, value in item.items() if depth and type(value) is dict]
+    return (*item, *inner)
 
 
 def leaves(
@@ -211,7 +158,7 @@ def leaves(
         word = fold(key)
         name = prefix if word in NEUTRAL else prefix + word
         if not isinstance(value, dict):
-            yield name, (*above, key), value
+            yield (name if above else word), (*above, key), value
         elif depth > 1:
             yield from leaves(value, name, (*above, key), depth - 1)
 
