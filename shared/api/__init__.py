@@ -1,7 +1,7 @@
 """All that is known of the outreach service's REST API; usable alone, as a library (docs/client.md).
 
 Names are imported when they are first used: the pure modules of this package cost nothing to those who do not
-send (`outreach --help`, targets row 10).
+send, such as `outreach --help`.
 """
 
 from __future__ import annotations
@@ -64,43 +64,19 @@ __all__ = [
     "signature_matches",
 ]
 
-_HOMES = {
-    "OutreachClient": ".client",
-    "RequestCounts": ".http.pipeline",
-    "InvalidRequest": ".errors",
-    "NotFound": ".errors",
-    "OutreachError": ".errors",
-    "RateLimited": ".errors",
-    "Refused": ".errors",
-    "ServiceBroken": ".errors",
-    "Unauthorized": ".errors",
-    "Unavailable": ".errors",
-    "Uncertain": ".errors",
-    "Unreachable": ".errors",
-    "Unreadable": ".errors",
-    "Event": ".events",
-    "EventLead": ".events",
-    "Unknown": ".events",
-    "read_event": ".events",
-    "sign": ".events",
-    "signature_matches": ".events",
-    "AddResult": ".models",
-    "Inbox": ".models",
-    "Lead": ".models",
-    "Page": ".models",
-    "Sequence": ".models",
-    "Skipped": ".models",
-    "StatsRow": ".models",
-    "Subscription": ".models",
-    "BudgetState": ".http.rate_limit",
-    "Pacer": ".http.rate_limit",
-    "Priority": ".http.rate_limit",
-    "LocalBudget": ".http.rate_wait",
+_MODULES = {
+    ".client": ("OutreachClient",),
+    ".http.pipeline": ("RequestCounts",),
+    ".http.rate_limit": ("BudgetState", "Pacer", "Priority"),
+    ".http.rate_wait": ("LocalBudget",),
+    ".events": ("Event", "EventLead", "Unknown", "read_event", "sign", "signature_matches"),
+    ".models": ("AddResult", "Inbox", "Lead", "Page", "Sequence", "Skipped", "StatsRow", "Subscription"),
 }
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name from its module (PEP 562)."""
-    if name not in _HOMES:
+    """Import a public name from its module (PEP 562); those that are in no other are errors."""
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name], __name__), name)
+    return getattr(importlib.import_module(_MODULE_OF.get(name, ".errors"), __name__), name)

@@ -1,7 +1,7 @@
 """The outreach service as an object: one method for each endpoint.
 
-Every request climbs one staircase, each step with one concern: `_request` (its shape is noted) -> retrying
--> paced (both in `staircase`) -> one exchange over HTTP (`exchange`).
+A request is built by `http.requests`, retried and paced by `http.pipeline`, and sent by `http.transport`; its answer
+is read by `http.responses` and `decoding.decode`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .decoding import decode
 from .decoding.shape_report import ShapeLog
 from .http import requests
 from .http.decode_thread import in_turn
-from .http.pipeline import Answer, RequestCounts, Staircase
+from .http.pipeline import Answer, Pipeline, RequestCounts
 from .http.rate_limit import BudgetState, Pacer, Priority
 from .http.rate_wait import LocalBudget
 from .http.transport import Http, Transport
@@ -51,9 +51,7 @@ class OutreachClient:
         self._http = Http(
             self.base_url, api_key=requests.check_api_key(api_key), transport=transport, timeout=timeout
         )
-        self._staircase = Staircase(
-            self._http.exchange, pacer=self._pacer, total=total_timeout, jitter=jitter
-        )
+        self._pipeline = Pipeline(self._http, pacer=self._pacer, total=total_timeout, jitter=jitter)
 
     def __repr__(self) -> str:
         return f"<OutreachClient {self.base_url}>"
@@ -76,12 +74,12 @@ class OutreachClient:
     @property
     def counts(self) -> RequestCounts:
         """What this client has sent."""
-        return self._staircase.counts
+        return self._pipeline.counts
 
     @property
     def service_time(self) -> datetime | None:
         """The service's clock at its last answer."""
-        return self._staircase.service_time
+        return self._pipeline.service_time
 
     @property
     def shapes(self) -> Mapping[str, frozenset[str]]:
@@ -196,7 +194,7 @@ class OutreachClient:
         return (await self._request(request, priority=priority)).value
 
     async def _request(self, request: requests.Request, *, priority: Priority) -> Answer:
-        answer = await self._staircase.carry_out(request, priority=priority)
+        answer = await self._pipeline.send(request, priority=priority)
         self._shapes.note(request.endpoint, answer.value)
         return answer
 

@@ -89,7 +89,9 @@ class Reader:
         inside = [path for path in ordered if path[: len(exact)] == exact]
         grouped = {folded for folded, path, _ in every if path[: len(exact)] == exact}
         holds_others = any(not grouped.isdisjoint(ranks) for ranks in self.vocabulary.ranks.values())
-        return [*inside, *ordered] if holds_others else inside  # `replies: {positive: 3}` only groups other values
+        return (
+            [*inside, *ordered] if holds_others else inside
+        )  # `replies: {positive: 3}` only groups other values
 
     def _ordered(self, name: str, every: list[Leaf]) -> list[Path]:
         ranks = self.vocabulary.ranks[name]
@@ -146,7 +148,9 @@ def by_precedence(leaf: Leaf) -> tuple[int, tuple[tuple[int, str], ...]]:
 
 def _outline(item: Mapping[str, Any], depth: int = DEPTH) -> Outline:
     # `type is` for speed: this is done for every object.
-    inner = [(key, _outline(value, depth - 1)) for key, value in item.items() if depth and type(value) is dict]
+    inner = [
+        (key, _outline(value, depth - 1)) for key, value in item.items() if depth and type(value) is dict
+    ]
     return (*item, *inner)
 
 

@@ -1,24 +1,39 @@
-"""From a request to what it came to: retrying -> paced -> deciphered, each step with one concern.
+"""From a request to its result: retried, paced by the rate limit, and its answer read.
 
-The exchange over HTTP is handed in by `client`; nothing here knows how bytes travel.
+Only `transport` knows how bytes travel.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from ..errors import NotFound, OutreachError, RateLimited, Unavailable, Uncertain
-from . import requests as wire
-from . import responses, retry
+from ..errors import (
+    NotFound,
+    OutreachError,
+    RateLimited,
+    ServiceBroken,
+    Unavailable,
+    Uncertain,
+    Unreachable,
+)
+from . import requests, responses
 from .rate_limit import Pacer, Priority
+
+if TYPE_CHECKING:
+    from .transport import Http
 
 TOO_LATE = 0.08
 """Seconds after its turn at which a request takes another one; less than the interval between two."""
+ATTEMPTS = 6
+FIRST_DELAY = 0.5
+LONGEST_DELAY = 8.0
+PATIENCE = 2.5
+"""Seconds in which a person is told that nobody can be reached; nothing hangs, so trying longer is theirs to decide."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,26 +53,11 @@ class Answer:
     repeated: bool = False
 
 
-class Exchange(Protocol):
-    """One exchange over HTTP: an answer, whatever its status, or what became of it.
+class Pipeline:
+    """Sends requests; `total` seconds for each with its waiting and its repetitions."""
 
-    `deadline` is a reading of `time.monotonic()`; `late` is awaited, with the seconds since the turn, when
-    the request is about to go later than at once.
-    """
-
-    async def __call__(
-        self, request: wire.Request, *, deadline: float, late: Callable[[float], Awaitable[None]]
-    ) -> wire.Reply:
-        """Send, and read the answer."""
-
-
-class Staircase:
-    """Carries requests out; `total` seconds for each with its waiting and its repetitions."""
-
-    def __init__(
-        self, exchange: Exchange, *, pacer: Pacer, total: float, jitter: Callable[[], float]
-    ) -> None:
-        self._exchange = exchange
+    def __init__(self, http: Http, *, pacer: Pacer, total: float, jitter: Callable[[], float]) -> None:
+        self._http = http
         self._pacer = pacer
         self._total = total
         self._jitter = jitter
@@ -69,7 +69,7 @@ class Staircase:
         """What was sent so far."""
         return RequestCounts(requests=self._requests, throttled=self._throttled, retried=self._retried)
 
-    async def carry_out(self, request: wire.Request, *, priority: Priority) -> Answer:
+    async def send(self, request: requests.Request, *, priority: Priority) -> Answer:
         """Send until there is an answer or no sense in another attempt."""
         started, attempt, uncertain = time.monotonic(), 0, False
         while True:
@@ -83,7 +83,7 @@ class Staircase:
                 raise
             except OutreachError as error:
                 uncertain = uncertain or isinstance(error, Uncertain)
-                delay = retry.decide(
+                delay = retry_delay(
                     error,
                     attempt,
                     safe_to_repeat=request.safe_to_repeat,
@@ -93,11 +93,11 @@ class Staircase:
                     for_person=priority is Priority.INTERACTIVE,
                 )
                 if delay is None:
-                    raise _honest(error, uncertain=uncertain) from error.__cause__
+                    raise _final(error, uncertain=uncertain) from error.__cause__
             self._retried += 1
             await asyncio.sleep(delay)
 
-    async def _paced(self, request: wire.Request, *, priority: Priority, deadline: float) -> Any:
+    async def _paced(self, request: requests.Request, *, priority: Priority, deadline: float) -> Any:
         async def turn() -> None:
             try:
                 await self._pacer.reserve(priority=priority, deadline=deadline)
@@ -111,10 +111,8 @@ class Staircase:
 
         await turn()
         self._requests += 1
-        return await self._deciphered(await self._exchange(request, deadline=deadline, late=late), request)
-
-    async def _deciphered(self, reply: wire.Reply, request: wire.Request) -> Any:
-        self.service_time = wire.read_date(reply.headers.get("date", "")) or self.service_time
+        reply = await self._http.exchange(request, deadline=deadline, late=late)
+        self.service_time = requests.read_date(reply.headers.get("date", "")) or self.service_time
         try:
             value = responses.decipher(reply, request)
         except RateLimited as error:
@@ -125,8 +123,44 @@ class Staircase:
         return value
 
 
-def _honest(error: OutreachError, *, uncertain: bool) -> OutreachError:
+def _final(error: OutreachError, *, uncertain: bool) -> OutreachError:
     """What failed at last did nothing, but an attempt before it may have."""
     if uncertain and isinstance(error, (RateLimited, Unavailable)):
         return Uncertain(endpoint=error.endpoint, status=error.status, hint=f"(At last: {error.message})")
     return error
+
+
+def retry_delay(
+    error: OutreachError,
+    attempt: int,
+    *,
+    safe_to_repeat: bool,
+    elapsed: float,
+    total: float,
+    jitter: float,
+    for_person: bool = False,
+) -> float | None:
+    """Seconds to wait before the next attempt, or None: give up.
+
+    `attempt` counts the attempts made, `elapsed` and `total` are seconds since the first and altogether
+    allowed, `jitter` is a random number in 0-1 (full jitter: it scales the whole delay). `for_person`: somebody
+    waits for the answer.
+    """
+    if for_person and isinstance(error, Unreachable):
+        total = min(total, PATIENCE)
+    if attempt >= ATTEMPTS or not repeatable(error, safe_to_repeat=safe_to_repeat):
+        return None
+    wait = error.retry_after if isinstance(error, RateLimited) else backoff(attempt, jitter=jitter)
+    return wait if elapsed + wait < total else None
+
+
+def repeatable(error: OutreachError, *, safe_to_repeat: bool) -> bool:
+    """After 429 and without a connection nothing was carried out; after all else it may have been."""
+    if isinstance(error, (RateLimited, Unreachable)):
+        return True
+    return safe_to_repeat and isinstance(error, (ServiceBroken, Uncertain))
+
+
+def backoff(attempt: int, *, jitter: float) -> float:
+    """0.5·2ⁿ seconds, at most 8, scaled by `jitter`."""
+    return jitter * min(LONGEST_DELAY, FIRST_DELAY * 2.0 ** min(attempt - 1, 10))

@@ -58,7 +58,11 @@ class Http:
     async def exchange(
         self, request: requests.Request, *, deadline: float, late: Callable[[float], Awaitable[None]]
     ) -> requests.Reply:
-        """See `Exchange`."""
+        """Send, and read the answer, whatever its status.
+
+        `deadline` is a reading of `time.monotonic()`; `late` is awaited, with the seconds since the turn, when
+        the request is about to go later than at once.
+        """
         sending = _Sending(late)
         left = deadline - time.monotonic()
         if left <= 0:

@@ -18,7 +18,7 @@ from shared.api.errors import (
     Unreachable,
     Unreadable,
 )
-from shared.api.http import retry
+from shared.api.http.pipeline import backoff, retry_delay
 from shared.api.http.requests import Reply, retry_after_of
 
 ERRORS: list[OutreachError] = [
@@ -32,7 +32,7 @@ ERRORS: list[OutreachError] = [
 def test_only_what_may_pass_is_repeated_and_only_where_that_is_safe(
     error: OutreachError, *, safe: bool
 ) -> None:
-    delay = retry.decide(error, 1, safe_to_repeat=safe, elapsed=0, total=45, jitter=0.5)
+    delay = retry_delay(error, 1, safe_to_repeat=safe, elapsed=0, total=45, jitter=0.5)
     never_carried_out = isinstance(error, (RateLimited, Unreachable))
     perhaps = isinstance(error, (ServiceBroken, Uncertain))
     assert (delay is not None) == (never_carried_out or (perhaps and safe))
@@ -42,10 +42,10 @@ def test_only_what_may_pass_is_repeated_and_only_where_that_is_safe(
 def test_the_backoff_doubles_up_to_eight_seconds_and_jitter_takes_any_part_of_it(
     attempt: int, jitter: float
 ) -> None:
-    full = retry.backoff(attempt, jitter=1.0)
+    full = backoff(attempt, jitter=1.0)
     assert full == min(8.0, 0.5 * 2 ** (attempt - 1))
-    assert retry.backoff(attempt, jitter=jitter) == jitter * full
-    assert retry.backoff(attempt + 1, jitter=jitter) >= retry.backoff(attempt, jitter=jitter)
+    assert backoff(attempt, jitter=jitter) == jitter * full
+    assert backoff(attempt + 1, jitter=jitter) >= backoff(attempt, jitter=jitter)
 
 
 @given(
@@ -57,13 +57,13 @@ def test_the_backoff_doubles_up_to_eight_seconds_and_jitter_takes_any_part_of_it
 def test_no_wait_goes_beyond_the_whole_time(
     error: OutreachError, attempt: int, elapsed: float, jitter: float
 ) -> None:
-    delay = retry.decide(error, attempt, safe_to_repeat=True, elapsed=elapsed, total=45.0, jitter=jitter)
+    delay = retry_delay(error, attempt, safe_to_repeat=True, elapsed=elapsed, total=45.0, jitter=jitter)
     assert delay is None or elapsed + delay < 45.0
 
 
 def test_attempts_come_to_an_end() -> None:
     delays = [
-        retry.decide(Unreachable(), attempt, safe_to_repeat=True, elapsed=0, total=1e9, jitter=0.0)
+        retry_delay(Unreachable(), attempt, safe_to_repeat=True, elapsed=0, total=1e9, jitter=0.0)
         for attempt in range(1, 12)
     ]
     assert delays == [0.0] * 5 + [None] * 6
@@ -99,7 +99,7 @@ def test_retry_after_is_read_in_every_form_and_survives_nonsense(
 def test_a_person_learns_within_seconds_that_nobody_is_there(
     attempt: int, elapsed: float, jitter: float
 ) -> None:
-    delay = retry.decide(
+    delay = retry_delay(
         Unreachable(),
         attempt,
         safe_to_repeat=True,
@@ -113,4 +113,4 @@ def test_a_person_learns_within_seconds_that_nobody_is_there(
 
 def test_a_person_waits_for_a_service_that_has_trouble() -> None:
     asked = {"safe_to_repeat": True, "elapsed": 4.0, "total": 45.0, "jitter": 1.0, "for_person": True}
-    assert retry.decide(ServiceBroken(), 3, **asked) == 2.0  # type: ignore[arg-type] # a mixed bag of arguments
+    assert retry_delay(ServiceBroken(), 3, **asked) == 2.0  # type: ignore[arg-type] # a mixed bag of arguments
