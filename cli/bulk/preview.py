@@ -11,7 +11,7 @@ from cli.bulk.csv_format import Survey
 from cli.bulk.row_counts import Tally
 from cli.bulk.row_reader import Outcome
 from cli.console import card_output
-from shared.domain.card import Card, Column, Fact, Row, Table, Tone
+from shared.domain.card import Card, Fact, Row, Table, Tone, columns, number
 
 MOST_SHOWN = 10
 DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar"}
@@ -27,9 +27,7 @@ def show_columns(survey: Survey, assignments: Sequence[Assignment]) -> None:
     card = Card(
         title=str(survey.path),
         text=(f"{survey.size:,} bytes, {survey.encoding}, {delimiter}-separated",),
-        table=Table(
-            columns=(Column(title="Column"), Column(title="Fills"), Column(title="Example")), rows=rows
-        ),
+        table=Table(columns=columns("Column", "Fills", "Example"), rows=rows),
     )
     card_output.show(card, stream=sys.stderr)
 
@@ -92,7 +90,5 @@ def _example(survey: Survey, place: int) -> str | None:
 def _refusals(shown: Sequence[Outcome], *, total: int) -> Table | None:
     if not shown:
         return None
-    columns = (Column(title="Row", numeric=True), Column(title="Address"), Column(title="Reason"))
-    return Table(
-        columns=columns, rows=tuple(Row(cells=(o.row, o.email, o.reason)) for o in shown), total=total
-    )
+    rows = tuple(Row(cells=(o.row, o.email, o.reason)) for o in shown)
+    return Table(columns=columns(number("Row"), "Address", "Reason"), rows=rows, total=total)

@@ -17,7 +17,7 @@ from cli.console import card_output, exit_codes
 from cli.console.interactive import stopping
 from shared.api.errors import Uncertain
 from shared.api.models import EVENT_KINDS, Subscription
-from shared.domain.card import Card, Column, Fact, Row, Table, Tone
+from shared.domain.card import Card, Fact, Row, Table, Tone, columns
 from shared.operations.context import open_client
 from shared.settings import Need, Settings, Workspace, load
 from shared.storage.webhook_subscriptions import FILE_NAME, WebhookFile, WebhookFileUnreadable
@@ -47,11 +47,10 @@ def _list(book: WebhookFile, workspace: Workspace, options: Namespace) -> int:
         return exit_codes.DONE
     set_here = len(workspace.webhook_secrets)
     rows = tuple(Row(cells=(s.id, s.url, ", ".join(s.events))) for s in kept)
-    columns = (Column(title="Id"), Column(title="URL"), Column(title="Events"))
     card = Card(
         title=f"{show_number(len(kept), 'webhook subscription')} made here",
         text=(f"{set_here} more secrets come from the settings.",) if set_here else (),
-        table=Table(columns=columns, rows=rows) if rows else None,
+        table=Table(columns=columns("Id", "URL", "Events"), rows=rows) if rows else None,
         footer="The service cannot be asked for its own list.",
     )
     card_output.show(card)

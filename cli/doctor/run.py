@@ -10,7 +10,7 @@ from cli.console import card_output, exit_codes
 from cli.doctor import installation, service, slack
 from cli.doctor.finding import Finding, bad
 from shared.api.errors import OutreachError
-from shared.domain.card import Card, Column, Fact, Row, Table, Tone
+from shared.domain.card import Card, Fact, Row, Table, Tone, columns
 from shared.operations.context import open_client
 from shared.settings import Need, Settings, Workspace, load
 
@@ -92,10 +92,15 @@ def _show_shapes(options: Namespace) -> int:
     if options.json:
         card_output.print_data(told)
         return exit_codes.DONE
-    columns = (Column(title="Endpoint"), Column(title="Shape"))
     rows = tuple(Row(cells=(line["endpoint"], line["shape"])) for line in told)
     text = ("Paths and types of what came, never a value; safe to show to the maintainers.",)
-    card_output.show(Card(title="What the service sends", text=text, table=Table(columns=columns, rows=rows)))
+    card_output.show(
+        Card(
+            title="What the service sends",
+            text=text,
+            table=Table(columns=columns("Endpoint", "Shape"), rows=rows),
+        )
+    )
     return exit_codes.DONE
 
 

@@ -1,13 +1,13 @@
 """The values of the outreach service, as this program knows them.
 
-Every field but an identifier may be None: unknown, which is neither zero nor healthy (contract, section 6).
+Every field but an identifier may be None: unknown, which is neither zero nor healthy.
 `raw` keeps the whole object as the service sent it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
@@ -25,6 +25,7 @@ EVENT_KINDS = (
     "domain.paused",
 )
 GROUPINGS = ("sequence", "step", "variant", "inbox")
+COUNTS = ("sends", "replies", "positive_replies", "meetings")
 
 NOTHING: Mapping[str, Any] = {}
 
@@ -127,3 +128,8 @@ class Page(Generic[T]):
 
     items: tuple[T, ...]
     next_cursor: str | None = None
+
+
+def as_dict(model: Lead | Sequence | Inbox | StatsRow) -> dict[str, Any]:
+    """Every field but `raw`, under the document's names."""
+    return {one.name: getattr(model, one.name) for one in fields(model) if one.name != "raw"}

@@ -12,7 +12,7 @@ from typing import Any
 
 from shared.commands.arguments import ArgumentError, clip
 from shared.commands.table import COMMANDS, VERBS, Command, Face, Role
-from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone
+from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
 from shared.text.tokenize import Word, from_slack, join, split
 
 __all__ = [
@@ -173,7 +173,7 @@ def _overview(allowed: Callable[[Command], bool], *, face: str) -> Card:
     )
     return Card(
         title="Commands",
-        table=Table(columns=(Column(title="Command"), Column(title="Does")), rows=rows),
+        table=Table(columns=columns("Command", "Does"), rows=rows),
         buttons=tuple(_try(COMMANDS[n]) for n in ("status", "sequences", "inboxes", "stats", "open")),
         footer=footer,
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from shared.api.models import Sequence
 from shared.commands.arguments import clip
-from shared.domain.card import Button, Card, Column, Row, Table, Tone
+from shared.domain.card import Button, Card, Row, Table, Tone, columns, number
 from shared.text.tokenize import CURLY
 
 Line = Callable[[str], str]
@@ -85,12 +85,7 @@ def _buttons(sequences: Many[Sequence], line: Line) -> tuple[Button, ...]:
 
 def _listed(sequences: Many[Sequence], *, total: int) -> Table:
     return Table(
-        columns=(
-            Column(title="Id"),
-            Column(title="Name"),
-            Column(title="Status"),
-            Column(title="Steps", numeric=True),
-        ),
+        columns=columns("Id", "Name", "Status", number("Steps")),
         rows=tuple(Row(cells=(s.id, s.name, s.status, s.steps)) for s in sequences),
         total=total,
     )

@@ -41,6 +41,15 @@ class Column:
     bar: bool = False
 
 
+def columns(*titles: str | Column) -> tuple[Column, ...]:
+    """Columns of text by their titles, among others."""
+    return tuple(Column(title=one) if isinstance(one, str) else one for one in titles)
+
+
+def number(title: str) -> Column:
+    return Column(title=title, numeric=True)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """Cells in the order of the columns: text, a number, or None for what is unknown."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from statistics import linear_regression
+from typing import Any
 
-from shared.api.models import StatsRow
+from shared.api.models import COUNTS, StatsRow
 
 
 def rate(part: float | None, whole: float | None) -> float | None:
@@ -19,13 +20,8 @@ def rate(part: float | None, whole: float | None) -> float | None:
 def totals(rows: Iterable[StatsRow], *, group: str = "total") -> StatsRow:
     """The sum of the rows; a count that one row does not know is unknown in all."""
     known = list(rows)
-    return StatsRow(
-        group=group,
-        sends=_total([row.sends for row in known]),
-        replies=_total([row.replies for row in known]),
-        positive_replies=_total([row.positive_replies for row in known]),
-        meetings=_total([row.meetings for row in known]),
-    )
+    counts: dict[str, Any] = {name: _total([getattr(row, name) for row in known]) for name in COUNTS}
+    return StatsRow(group=group, **counts)
 
 
 def _total(values: list[int | None]) -> int | None:

@@ -9,15 +9,15 @@ import asyncio
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
-from typing import Self, TypeVar
+from typing import Self, TypeVar, Unpack
 
 from sqlalchemy.engine import URL
 
 from shared.domain.health import DEFAULT, Thresholds
 from shared.domain.snapshot import Snapshot
-from shared.history import pruning, reader, writer
+from shared.history import reader, writer
 from shared.history.engine import Act, HistoryUnavailable, Store
-from shared.history.reader import Sample, Transition
+from shared.history.reader import Sample, SeriesQuery, Transition, Which
 
 __all__ = ["History", "HistoryUnavailable", "Sample", "Transition"]
 
@@ -62,51 +62,24 @@ class History:
         found = await self._write(lambda connection: self._writer.add(connection, snapshot, now=now))
         if self._pruned_at is None or now - self._pruned_at >= PRUNE_EVERY:
             self._pruned_at = now
-            await self._write(lambda connection: pruning.prune(connection, now=now))
+            await self._write(lambda connection: writer.prune(connection, now=now))
         return found
 
-    async def series(
-        self,
-        workspace: str,
-        *,
-        kind: str,
-        key: str,
-        metric: str,
-        start: datetime,
-        end: datetime,
-        points: int = 120,
-    ) -> tuple[Sample, ...]:
-        """One value over time, at most `points` samples after that of the start; empty where nothing is known.
+    async def series(self, workspace: str, *, key: str, **which: Unpack[Which]) -> tuple[Sample, ...]:
+        """One value over time, at most `points` samples after that of the start; empty where nothing is known."""
+        query = SeriesQuery(workspace=workspace, **which)
+        return (await self._read(lambda connection: query.read(connection, key=key))).get(key, ())
 
-        Kinds and metrics: inbox and domain `health_score`; inbox `daily_limit`; sequence (the stats' group),
-        total and today `sends`, `replies`, `positive_replies`, `meetings`. Total and today are their own keys.
-        """
-        query = reader.SeriesQuery(
-            workspace=workspace, kind=kind, metric=metric, start=start, end=end, points=points
-        )
-        found = await self._read(lambda c: query.read(c, key=key))
-        return found.get(key, ())
-
-    async def all_series(
-        self, workspace: str, *, kind: str, metric: str, start: datetime, end: datetime, points: int = 24
-    ) -> Mapping[str, tuple[Sample, ...]]:
+    async def all_series(self, workspace: str, **which: Unpack[Which]) -> Mapping[str, tuple[Sample, ...]]:
         """The same value of every inbox, sequence or domain, by key."""
-        query = reader.SeriesQuery(
-            workspace=workspace, kind=kind, metric=metric, start=start, end=end, points=points
-        )
-        return await self._read(query.read)
+        return await self._read(SeriesQuery(workspace=workspace, **which).read)
 
-    async def sparklines(
-        self, workspace: str, *, kind: str, metric: str, start: datetime, end: datetime, points: int
-    ) -> Mapping[str, tuple[float, ...]]:
+    async def sparklines(self, workspace: str, **which: Unpack[Which]) -> Mapping[str, tuple[float, ...]]:
         """The same value of every inbox, sequence or domain at evenly spaced times, by key: sparklines for rows.
 
         Each sample holds until the next; there are fewer than `points` where nothing is known of the beginning.
         """
-        query = reader.SeriesQuery(
-            workspace=workspace, kind=kind, metric=metric, start=start, end=end, points=points
-        )
-        return await self._read(query.sparklines)
+        return await self._read(SeriesQuery(workspace=workspace, **which).sparklines)
 
     async def transitions(
         self, workspace: str, *, start: datetime | None = None, limit: int = 50

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from shared.api.models import StatsRow
+from shared.api.models import COUNTS, StatsRow
 from shared.domain.health import Thresholds, by_score, roll_up
 from shared.domain.reports import totals
 from shared.domain.snapshot import Reading, Snapshot
-
-COUNTS = ("sends", "replies", "positive_replies", "meetings")
 
 SeriesKey = tuple[str, str, str]
 """Kind, key, and the metric or field."""

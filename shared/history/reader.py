@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from itertools import groupby
 from operator import itemgetter
 from sys import intern
+from typing import NotRequired, TypedDict
 
 import sqlalchemy as sa
 
@@ -50,6 +51,20 @@ def aware(seconds: int) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
+class Which(TypedDict):
+    """Which values, over which time, in how many points at most.
+
+    Kinds and metrics: inbox and domain `health_score`; inbox `daily_limit`; sequence (the stats' group), total and
+    today `sends`, `replies`, `positive_replies`, `meetings`. Total and today are their own keys.
+    """
+
+    kind: str
+    metric: str
+    start: datetime
+    end: datetime
+    points: NotRequired[int]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesQuery:
     """Which values, over which time, in how many points at most."""
@@ -59,7 +74,7 @@ class SeriesQuery:
     metric: str
     start: datetime
     end: datetime
-    points: int
+    points: int = 120
 
     def read(self, connection: sa.Connection, *, key: str | None = None) -> dict[str, tuple[Sample, ...]]:
         """Samples by key: the value that held at the start, then one per bucket in which it moved."""

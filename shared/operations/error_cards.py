@@ -18,43 +18,40 @@ from shared.domain.card import Card, Fact, Tone
 from shared.domain.records import RecordsUnavailable
 from shared.settings import SettingsError, UnknownWorkspace
 
-MESSAGES: tuple[tuple[type[Exception], str, str], ...] = (
-    (
-        Unauthorized,
-        "The service refuses the API key",
-        "`outreach doctor` checks it.",
+MESSAGES: dict[type[Exception], tuple[str, str]] = {
+    Unauthorized: ("The service refuses the API key", "`outreach doctor` checks it."),
+    NotFound: ("The service does not know this", "It may be gone, or belong to another workspace."),
+    InvalidRequest: ("The service refuses what was asked", "Mend the value that it names."),
+    RateLimited: ("Too many requests just now", "Nothing was changed."),
+    Unreachable: ("The service cannot be reached", "Try again in a moment."),
+    ServiceBroken: (
+        "The service has trouble of its own",
+        "Nothing was changed. Try again in a moment.",
     ),
-    (NotFound, "The service does not know this", "It may be gone, or belong to another workspace."),
-    (InvalidRequest, "The service refuses what was asked", "Mend the value that it names."),
-    (RateLimited, "Too many requests just now", "Nothing was changed."),
-    (Unreachable, "The service cannot be reached", "Try again in a moment."),
-    (ServiceBroken, "The service has trouble of its own", "Nothing was changed. Try again in a moment."),
-    (
-        Uncertain,
+    Uncertain: (
         "Nobody knows whether this was carried out",
         "Look before you repeat it: `sequences`, `leads`.",
     ),
-    (
-        Unreadable,
+    Unreadable: (
         "The service answered in a shape that is new to us",
         "`outreach doctor --shapes` shows what it sends.",
     ),
-    (OutreachError, "The service could not do this", "Try again in a moment."),
-    (
-        RecordsUnavailable,
+    OutreachError: ("The service could not do this", "Try again in a moment."),
+    RecordsUnavailable: (
         "The bot's records are not available",
         "Start the bot, or look at OUTREACH_DATABASE_URL.",
     ),
-    (UnknownWorkspace, "There is no such workspace", "Leave out @NAME for the default one."),
-    (SettingsError, "Some settings are missing or wrong", "`outreach doctor` checks them all."),
-)
+    UnknownWorkspace: ("There is no such workspace", "Leave out @NAME for the default one."),
+    SettingsError: ("Some settings are missing or wrong", "`outreach doctor` checks them all."),
+}
+"""Title and cure; a class comes before those it is derived from."""
 
 
 def error_card(error: Exception, reference: str = "") -> Card:
     """What went wrong, for a person; `reference` leads to the log's lines about it."""
     if isinstance(error, UsageError):
         return error.card
-    for kind, title, cure in MESSAGES:
+    for kind, (title, cure) in MESSAGES.items():
         if isinstance(error, kind):
             return _card(title, (_why(error), _next(error, cure)), error=error, reference=reference)
     text = ("This is a fault of the program, not yours.", "Try again; if it stays, tell whoever runs it.")

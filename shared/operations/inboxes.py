@@ -8,18 +8,15 @@ from shared.api.http.rate_limit import Priority
 from shared.api.models import Inbox
 from shared.commands import Invocation, join
 from shared.commands.arguments import clip, did_you_mean
-from shared.domain.card import Button, Card, Column, Row, Table, Tone
+from shared.domain.card import Button, Card, Column, Row, Table, Tone, columns, number
 from shared.domain.health import DomainHealth, Thresholds, roll_up, verdict, worst
 from shared.operations.context import CommandContext
 from shared.text.formats import show_number
 
-COLUMNS = (
-    Column(title="Inbox"),
-    Column(title="Health", numeric=True),
-    Column(title="", bar=True),
-    Column(title="Daily limit", numeric=True),
-    Column(title="Status"),
-    Column(title="Verdict"),
+SHOWN = ("email", "health_score", "daily_limit", "status")
+"""For `--json`."""
+COLUMNS = columns(
+    "Inbox", number("Health"), Column(title="", bar=True), number("Daily limit"), "Status", "Verdict"
 )
 
 
@@ -37,7 +34,7 @@ async def list_inboxes(invocation: Invocation, context: CommandContext) -> Card:
         text=(_summary(domains),) if shown else (),
         table=_table(domains, shown, context.workspace.thresholds) if shown else None,
         buttons=_buttons(domains, wanted),
-        data=tuple(_data(inbox) for inbox in shown),
+        data=tuple({name: getattr(inbox, name) for name in SHOWN} for inbox in shown),
     )
 
 
@@ -122,12 +119,3 @@ def _buttons(domains: tuple[DomainHealth, ...], wanted: str | None) -> tuple[But
         for domain in troubled
     )
     return (Button(label="Unhealthy only", command="inboxes unhealthy"), *links)
-
-
-def _data(inbox: Inbox) -> dict[str, object]:
-    return {
-        "email": inbox.email,
-        "health_score": inbox.health_score,
-        "daily_limit": inbox.daily_limit,
-        "status": inbox.status,
-    }

@@ -9,13 +9,13 @@ from typing import Any
 
 from shared.api.errors import NotFound
 from shared.api.http.rate_limit import Priority
-from shared.api.models import LEAD_STATUSES, AddResult, Lead, Page
+from shared.api.models import LEAD_STATUSES, AddResult, Lead, Page, as_dict
 from shared.commands import CONFIRMED, Invocation, join, with_sequence
 from shared.commands.arguments import clip, did_you_mean
-from shared.commands.resolve import Ambiguous, NoMatch, Resolved, resolve_sequence
-from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone
+from shared.commands.resolve import Ambiguous, NoMatch, Resolved
+from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
 from shared.operations.context import CommandContext
-from shared.operations.outcome import Outcome
+from shared.operations.outcome import Outcome, find_sequence, which_sequence
 from shared.text.formats import show_number
 
 PAGE = 100
@@ -38,7 +38,7 @@ async def list_leads(invocation: Invocation, context: CommandContext) -> Card:
     target, status = invocation.values["target"], invocation.values["status"]
     sequence = None
     if target:
-        found = await _find_sequence(target, context=context)
+        found = await find_sequence(target, context=context)
         if not isinstance(found, Resolved):
             return _which(found, invocation)
         sequence = found.sequence
@@ -55,14 +55,8 @@ async def list_leads(invocation: Invocation, context: CommandContext) -> Card:
         text=("The newest.",) if page.next_cursor else (),
         table=lead_table(page.items) if page.items else None,
         footer=more,
-        data=tuple(map(_data, page.items)),
+        data=tuple(map(as_dict, page.items)),
     )
-
-
-async def _find_sequence(
-    target: tuple[str, ...], *, context: CommandContext
-) -> Resolved | Ambiguous | NoMatch:
-    return resolve_sequence(await context.client.list_sequences(priority=Priority.INTERACTIVE), target)
 
 
 def _which(found: Ambiguous | NoMatch, invocation: Invocation) -> Card:
@@ -76,7 +70,6 @@ def _which(found: Ambiguous | NoMatch, invocation: Invocation) -> Card:
 
 def lead_table(leads: Sequence[Lead]) -> Table:
     """Address, name, company, status and id of each."""
-    columns = tuple(Column(title=title) for title in ("Address", "Name", "Company", "Status", "Id"))
     rows = (
         Row(
             cells=(x.email, lead_name(x) or None, x.company, x.status, x.id),
@@ -84,15 +77,11 @@ def lead_table(leads: Sequence[Lead]) -> Table:
         )
         for x in leads
     )
-    return Table(columns=columns, rows=tuple(rows))
+    return Table(columns=columns("Address", "Name", "Company", "Status", "Id"), rows=tuple(rows))
 
 
 def lead_name(lead: Lead) -> str:
     return " ".join(filter(None, (lead.first_name, lead.last_name)))
-
-
-def _data(lead: Lead) -> dict[str, object]:
-    return {key: getattr(lead, key) for key in NAMED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +131,7 @@ async def lead(invocation: Invocation, context: CommandContext) -> Card:
         return Card(
             title=f"{len(result.found)} leads are “{clip(who)}”",
             table=lead_table(result.found),
-            data=tuple(map(_data, result.found)),
+            data=tuple(map(as_dict, result.found)),
         )
     one = result.found[0]
     return Card(
@@ -150,7 +139,7 @@ async def lead(invocation: Invocation, context: CommandContext) -> Card:
         tone=TONES.get(one.status or "", Tone.UNKNOWN),
         facts=_facts(one),
         buttons=(Button(label="Remove", command=join("remove", one.id), tone=Tone.BAD),),
-        data=(_data(one),),
+        data=(as_dict(one),),
     )
 
 
@@ -192,10 +181,9 @@ def _others(raw: Mapping[str, Any]) -> list[tuple[str, Any]]:
 async def add(invocation: Invocation, context: CommandContext) -> Outcome:
     """`add EMAIL to SEQUENCE [field=value …]`."""
     email, fields = invocation.values["email"], invocation.values["fields"]
-    found = await _find_sequence(invocation.values["target"], context=context)
+    found = await find_sequence(invocation.values["target"], context=context)
     if not isinstance(found, Resolved):
-        card = found.card(partial(with_sequence, invocation))
-        return Outcome(card=card, result="refused: no single sequence")
+        return which_sequence(found, invocation)
     result = await context.client.add_leads(
         found.sequence.id, [{"email": email, **fields}], priority=Priority.INTERACTIVE
     )

@@ -1,11 +1,15 @@
-"""What an act came to: the card to show and, where it changed or was refused something, the line for the audit."""
+"""The outcome of a command: the card to show and, where it changed something or was refused, the line for the audit."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from shared.api.errors import OutreachError
-from shared.commands import CONFIRMED, Invocation
+from shared.api.http.rate_limit import Priority
+from shared.commands import CONFIRMED, Invocation, with_sequence
+from shared.commands.resolve import Ambiguous, NoMatch, Resolved, resolve_sequence
 from shared.domain.card import Card, Tone
 from shared.domain.records import AuditEntry, Records, RecordsUnavailable
 from shared.operations.context import CommandContext
@@ -23,6 +27,20 @@ class Outcome:
 
 def refused(title: str, *text: str, why: str) -> Outcome:
     return Outcome(card=Card(title=title, tone=Tone.WARN, text=text, refused=True), result=f"refused: {why}")
+
+
+async def find_sequence(
+    words: Sequence[str], *, context: CommandContext, greedy: bool = False
+) -> Resolved | Ambiguous | NoMatch:
+    """The sequence that the words name, of those that the service has now."""
+    known = await context.client.list_sequences(priority=Priority.INTERACTIVE)
+    return resolve_sequence(known, words, greedy=greedy)
+
+
+def which_sequence(found: Ambiguous | NoMatch, invocation: Invocation) -> Outcome:
+    """The question which sequence is meant."""
+    card = found.card(partial(with_sequence, invocation))
+    return Outcome(card=card, result="refused: no single sequence")
 
 
 def need_records(context: CommandContext) -> Records:

@@ -11,10 +11,10 @@ from typing import Generic, TypeVar
 
 from shared.api.errors import OutreachError
 from shared.api.http.rate_limit import Priority
-from shared.api.models import Inbox, StatsRow
+from shared.api.models import COUNTS, Inbox, StatsRow
 from shared.api.models import Sequence as Campaign
 from shared.commands import Invocation
-from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone
+from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, number
 from shared.domain.health import DomainHealth, roll_up, worst
 from shared.domain.records import AlertsSummary, RecordsUnavailable
 from shared.domain.reports import totals
@@ -99,7 +99,7 @@ async def _look(context: CommandContext) -> Overview:
         read_part(context.client.list_sequences(priority=Priority.INTERACTIVE)),
         read_part(context.client.list_inboxes(priority=Priority.INTERACTIVE)),
         read_part(_total_today(context)),
-        read_part(alerts_summary(context)),
+        read_part(_alerts_summary(context)),
     )
     return Overview(sequences=sequences, inboxes=inboxes, today=today, alerts=alerts)
 
@@ -109,7 +109,7 @@ async def _total_today(context: CommandContext) -> StatsRow:
     return totals(await context.client.stats(start=day, end=day, priority=Priority.INTERACTIVE))
 
 
-async def alerts_summary(context: CommandContext) -> AlertsSummary:
+async def _alerts_summary(context: CommandContext) -> AlertsSummary:
     return await need_records(context).summary(context.workspace.name)
 
 
@@ -210,28 +210,21 @@ def _budget(context: CommandContext, *, now: datetime) -> Fact:
 
 def _troubled(domains: Sequence[DomainHealth]) -> Table | None:
     troubled = [domain for domain in domains if domain.tone is not Tone.GOOD]
-    columns = (Column(title="Domain"), Column(title="Lowest health", numeric=True), Column(title="Why"))
     rows = (Row(cells=(d.domain, d.lowest, "; ".join(d.reasons)), tone=d.tone) for d in troubled[:10])
-    return Table(columns=columns, rows=tuple(rows), total=len(troubled)) if troubled else None
+    titles = columns("Domain", number("Lowest health"), "Why")
+    return Table(columns=titles, rows=tuple(rows), total=len(troubled)) if troubled else None
 
 
 def _data(seen: Overview, domains: Sequence[DomainHealth], context: CommandContext) -> dict[str, object]:
-    sequences, today, alerts, budget = (
-        seen.sequences.value,
-        seen.today.value,
-        seen.alerts.value,
-        context.client.budget,
-    )
+    sequences, today, alerts = seen.sequences.value, seen.today.value, seen.alerts.value
+    budget = context.client.budget
     last = alerts.last_delivery_at if alerts else None
     return {
         "workspace": context.workspace.name,
         "reachable": not seen.service_errors,
         "sequences": None if sequences is None else dict(Counter(s.status or "unknown" for s in sequences)),
         "inboxes": None if seen.inboxes.value is None else _counts(domains),
-        "sends": today and today.sends,
-        "replies": today and today.replies,
-        "positive_replies": today and today.positive_replies,
-        "meetings": today and today.meetings,
+        **{name: today and getattr(today, name) for name in COUNTS},
         "alerts_waiting": alerts and alerts.waiting,
         "last_delivery_at": last.isoformat() if last else None,
         "requests_per_second": budget.rate,

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from shared.commands import COMMANDS, Invocation
-from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone
+from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
 from shared.domain.records import Actor
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
 from shared.text.formats import show_number, show_span
 
-OPEN_COLUMNS = tuple(
-    Column(title=title) for title in ("Waiting", "Lead", "Address", "Company", "Sequence", "Message")
-)
-AUDIT_COLUMNS = tuple(Column(title=title) for title in ("When (UTC)", "Who", "Where", "Command", "Result"))
+OPEN_COLUMNS = columns("Waiting", "Lead", "Address", "Company", "Sequence", "Message")
+AUDIT_COLUMNS = columns("When (UTC)", "Who", "Where", "Command", "Result")
 LATE_SECONDS = 300
 """Seconds after which a reply that nobody has claimed is shown as late."""
 
@@ -33,18 +33,7 @@ async def open_replies(_: Invocation, context: CommandContext) -> Card:
         else "Every interested reply is claimed",
         tone=rows[0].tone if rows else Tone.GOOD,
         table=Table(columns=OPEN_COLUMNS, rows=tuple(rows)) if rows else None,
-        data=tuple(
-            {
-                "alert_id": reply.alert_id,
-                "received_at": reply.received_at.isoformat(),
-                "lead": reply.lead,
-                "email": reply.email,
-                "company": reply.company,
-                "sequence": reply.sequence,
-                "permalink": reply.permalink,
-            }
-            for reply in waiting
-        ),
+        data=tuple({**asdict(reply), "received_at": reply.received_at.isoformat()} for reply in waiting),
     )
 
 

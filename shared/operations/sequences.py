@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import datetime, timedelta
-from functools import partial
 
 from shared.api.errors import OutreachError, Uncertain
 from shared.api.http.rate_limit import Priority
-from shared.api.models import Sequence
-from shared.commands import Invocation, join, with_sequence
+from shared.api.models import Sequence, as_dict
+from shared.commands import Invocation, join
 from shared.commands.arguments import clip
-from shared.commands.resolve import Ambiguous, NoMatch, Resolved, resolve_sequence
-from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone
+from shared.commands.resolve import Resolved
+from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, number
 from shared.domain.records import RecordsUnavailable, Timer
 from shared.operations.context import CommandContext
-from shared.operations.outcome import NO_RECORDS, Outcome, need_records, refused
+from shared.operations.outcome import (
+    NO_RECORDS,
+    Outcome,
+    find_sequence,
+    need_records,
+    refused,
+    which_sequence,
+)
 from shared.text.formats import show_number, show_time
 
 RESUME_TIMER = "resume"
@@ -37,34 +43,26 @@ async def list_sequences(invocation: Invocation, context: CommandContext) -> Car
         text=(", ".join(f"{count} {status}" for status, count in sorted(counts.items())),) if known else (),
         table=sequence_table(shown),
         buttons=tuple(Button(label=word, command=f"sequences {word}") for word in TONES if word != wanted),
-        data=tuple({"id": s.id, "name": s.name, "status": s.status, "steps": s.steps} for s in shown),
+        data=tuple(map(as_dict, shown)),
     )
 
 
 def sequence_table(sequences: list[Sequence]) -> Table:
     """Name, status, steps and id of each."""
-    columns = (
-        Column(title="Name"),
-        Column(title="Status"),
-        Column(title="Steps", numeric=True),
-        Column(title="Id"),
-    )
     rows = (
         Row(cells=(s.name, s.status, s.steps, s.id), tone=TONES.get(s.status or "", Tone.UNKNOWN))
         for s in sequences
     )
-    return Table(columns=columns, rows=tuple(rows))
+    return Table(columns=columns("Name", "Status", number("Steps"), "Id"), rows=tuple(rows))
 
 
 async def pause(invocation: Invocation, context: CommandContext) -> Outcome:
     """`pause SEQUENCE [for 2h] [reason …]`."""
     values = invocation.values
     duration: timedelta | None = values["duration"]
-    found = await _find(values["target"], context=context, greedy=True)
+    found = await find_sequence(values["target"], context=context, greedy=True)
     if not isinstance(found, Resolved):
-        return Outcome(
-            card=found.card(partial(with_sequence, invocation)), result="refused: no single sequence"
-        )
+        return which_sequence(found, invocation)
     reason = values["reason"] or _without_keyword(found.rest)
     if duration and context.records is None:
         return refused(
@@ -90,19 +88,35 @@ async def _pause(
     if already and due_at is None and not reason and note != FORGOTTEN:
         return _so_already(sequence, "paused", "Resume", note=note)
     until = f" until {show_time(due_at, now=context.now())}" if due_at else ""
-    said = (Fact(label="Reason", value=reason),) if reason else ()
-    verb = "stays paused" if already else "is paused"
-    return Outcome(
-        card=Card(
-            title=f"{clip(sequence.label)} {verb}{until}",
-            tone=Tone.GOOD,
-            text=("The bot will resume it by itself, also after a restart.",) if due_at else (),
-            facts=(*_facts(sequence), *said),
-            buttons=(Button(label="Resume" if already else UNDO, command=join("resume", sequence.id)),),
-            footer=note,
-        ),
-        result=f"{clip(sequence.label)} ({sequence.id}) {verb}{until}",
+    return _done(
+        sequence,
+        f"{'stays' if already else 'is'} paused{until}",
+        text=("The bot will resume it by itself, also after a restart.",) if due_at else (),
+        facts=(Fact(label="Reason", value=reason),) if reason else (),
+        button=Button(label="Resume" if already else UNDO, command=join("resume", sequence.id)),
+        note=note,
     )
+
+
+def _done(
+    sequence: Sequence,
+    now: str,
+    *,
+    button: Button,
+    note: str,
+    text: tuple[str, ...] = (),
+    facts: tuple[Fact, ...] = (),
+) -> Outcome:
+    """`now` tells how the sequence is: `is paused until 16:00 UTC`."""
+    card = Card(
+        title=f"{clip(sequence.label)} {now}",
+        tone=Tone.GOOD,
+        text=text,
+        facts=(*_facts(sequence), *facts),
+        buttons=(button,),
+        footer=note,
+    )
+    return Outcome(card=card, result=f"{clip(sequence.label)} ({sequence.id}) {now}")
 
 
 def _so_already(sequence: Sequence, status: str, label: str, *, note: str) -> Outcome:
@@ -178,38 +192,20 @@ async def resume_one(sequence: Sequence, *, context: CommandContext) -> str:
 
 async def resume(invocation: Invocation, context: CommandContext) -> Outcome:
     """`resume SEQUENCE`."""
-    found = await _find(invocation.values["target"], context=context)
+    found = await find_sequence(invocation.values["target"], context=context)
     if not isinstance(found, Resolved):
-        return Outcome(
-            card=found.card(partial(with_sequence, invocation)), result="refused: no single sequence"
-        )
+        return which_sequence(found, invocation)
     sequence = found.sequence
     note = await resume_one(sequence, context=context)
     if sequence.status == "active" and note != FORGOTTEN:
         return _so_already(sequence, "active", "Pause", note=note)
-    verb = "stays active" if sequence.status == "active" else "is active again"
-    return Outcome(
-        card=Card(
-            title=f"{clip(sequence.label)} {verb}",
-            tone=Tone.GOOD,
-            facts=_facts(sequence),
-            buttons=(
-                Button(
-                    label="Pause" if sequence.status == "active" else UNDO,
-                    command=join("pause", sequence.id),
-                ),
-            ),
-            footer=note,
-        ),
-        result=f"{clip(sequence.label)} ({sequence.id}) {verb}",
+    active = sequence.status == "active"
+    return _done(
+        sequence,
+        "stays active" if active else "is active again",
+        button=Button(label="Pause" if active else UNDO, command=join("pause", sequence.id)),
+        note=note,
     )
-
-
-async def _find(
-    target: tuple[str, ...], *, context: CommandContext, greedy: bool = False
-) -> Resolved | Ambiguous | NoMatch:
-    sequences = await context.client.list_sequences(priority=Priority.INTERACTIVE)
-    return resolve_sequence(sequences, target, greedy=greedy)
 
 
 def _facts(sequence: Sequence) -> tuple[Fact, ...]:

@@ -10,24 +10,16 @@ from datetime import date, timedelta
 
 from shared.api.errors import OutreachError
 from shared.api.http.rate_limit import Priority
-from shared.api.models import StatsRow
+from shared.api.models import GROUPINGS, StatsRow, as_dict
 from shared.commands import Invocation
-from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table
+from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table, columns, number
 from shared.domain.reports import change, rate, totals
 from shared.domain.snapshot import DEFAULT_RANGE, service_day
 from shared.operations.context import CommandContext
 from shared.text.formats import show_change, show_count, show_days, show_rate
 
-COLUMNS = (
-    Column(title="Group"),
-    Column(title="Sends", numeric=True),
-    Column(title="Replies", numeric=True),
-    Column(title="Reply rate", numeric=True),
-    Column(title="Positive", numeric=True),
-    Column(title="Positive rate", numeric=True),
-    Column(title="Meetings", numeric=True),
-    Column(title="", bar=True),
-)
+NUMBERS = ("Sends", "Replies", "Reply rate", "Positive", "Positive rate", "Meetings")
+COLUMNS = columns("Group", *map(number, NUMBERS), Column(title="", bar=True))
 MOST_CHARTED = 10
 """Groups that a chart shows."""
 
@@ -90,7 +82,7 @@ async def stats(invocation: Invocation, context: CommandContext) -> Card:
         chart=_chart(rows, names, by=by),
         text=_compared(asked, before) if rows else ("Nothing was counted in this time.",),
         buttons=_buttons(by, asked),
-        data=tuple(_data(row) for row in rows),
+        data=tuple(map(as_dict, rows)),
     )
 
 
@@ -134,9 +126,9 @@ async def _no_names() -> Mapping[str, str]:
 def total_facts(total: StatsRow, *, before: StatsRow | None = None) -> tuple[Fact, ...]:
     """The four counts with rates and, where known, the change against the time before."""
 
-    def fact(label: str, now: int | None, earlier: int | None, share: float | None = None) -> Fact:
+    def fact(label: str, now: int | None, earlier: int | None, *, rated: bool = True) -> Fact:
         parts = [show_count(now)]
-        if share is not None:
+        if rated and (share := rate(now, total.sends)) is not None:
             parts.append(f"({show_rate(share)})")
         moved = change(now, earlier)
         if moved is not None:
@@ -145,15 +137,10 @@ def total_facts(total: StatsRow, *, before: StatsRow | None = None) -> tuple[Fac
 
     old = before or StatsRow(group="")
     return (
-        fact("Sends", total.sends, old.sends),
-        fact("Replies", total.replies, old.replies, rate(total.replies, total.sends)),
-        fact(
-            "Positive",
-            total.positive_replies,
-            old.positive_replies,
-            rate(total.positive_replies, total.sends),
-        ),
-        fact("Meetings", total.meetings, old.meetings, rate(total.meetings, total.sends)),
+        fact("Sends", total.sends, old.sends, rated=False),
+        fact("Replies", total.replies, old.replies),
+        fact("Positive", total.positive_replies, old.positive_replies),
+        fact("Meetings", total.meetings, old.meetings),
     )
 
 
@@ -210,17 +197,7 @@ def _row(row: StatsRow, *, label: str, best: float) -> Row:
 
 
 def _buttons(by: str, asked: Range) -> tuple[Button, ...]:
-    others = [grouping for grouping in ("sequence", "step", "variant", "inbox") if grouping != by]
+    others = [grouping for grouping in GROUPINGS if grouping != by]
     links = (Button(label=f"by {grouping}", command=f"stats by {grouping}") for grouping in others)
     week = Button(label="Last 7 days", command=f"stats by {by} 7d")
     return (*(() if asked.said == "last 7 days" else (week,)), *links)
-
-
-def _data(row: StatsRow) -> dict[str, object]:
-    return {
-        "group": row.group,
-        "sends": row.sends,
-        "replies": row.replies,
-        "positive_replies": row.positive_replies,
-        "meetings": row.meetings,
-    }

@@ -9,7 +9,7 @@ from shared.api.models import EVENT_KINDS
 from shared.commands import COMMANDS, Invocation, render
 from shared.commands.subscription_arguments import HERE
 from shared.domain.alert_settings import QuietHours, Routing
-from shared.domain.card import Button, Card, Column, Row, Table
+from shared.domain.card import Button, Card, Row, Table, columns
 from shared.operations.context import CommandContext
 from shared.operations.subscription_sources import Line, list_workspaces
 
@@ -119,8 +119,7 @@ async def _table(groups: Sequence[Group], *, context: CommandContext, here: str)
         Row(cells=(*(cells[title] or "all" for title in used), group.undo(channel=here, several=several)))
         for cells, group in zip(said, groups, strict=True)
     )
-    columns = tuple(Column(title=title) for title in (*used, "To undo"))
-    return Table(columns=columns, rows=rows) if rows else None
+    return Table(columns=columns(*used, "To undo"), rows=rows) if rows else None
 
 
 _TITLES = ("Event", "Only of", "Workspace", "Form")

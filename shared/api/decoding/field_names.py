@@ -1,4 +1,4 @@
-"""What each value may be called: one table, read by `decode` (contract, section 6).
+"""What each value may be called: one table, read by `decode`.
 
 A name is compared folded (`fold`): without case, and with letters and digits only, so that `health_score`,
 `healthScore`, `health-score` and the nested `health: {score: …}` are one name, `healthscore`. Words that say
@@ -153,8 +153,6 @@ INBOX = Vocabulary(
         "status": _term(coerce.as_word, STATE),
     },
 )
-
-COUNTS = ("sends", "replies", "positive_replies", "meetings")
 
 STATS = Vocabulary(
     section="stats",
