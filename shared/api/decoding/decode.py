@@ -1,4 +1,4 @@
-"""Any tolerable shape of a response -> models (contract, section 6). Pure.
+"""Any tolerable shape of a response -> models. Pure.
 
 Only identifiers are indispensable. `Unreadable` names the endpoint, what was not found, the keys that were
 there, and the `[fields]` line that would cure it.
@@ -17,7 +17,7 @@ from . import field_names
 from .coerce import as_text
 from .field_names import Vocabulary, fold
 from .fields import Reader, by_precedence, follow, leaves, spelling
-from .list_envelope import Knows, Located, locate
+from .list_envelope import Located, locate
 
 M = TypeVar("M")
 
@@ -32,45 +32,33 @@ LONGEST_GROUPING = 12
 """Characters of `group_by`, however it is written."""
 
 
-def leads(body: Any, *, endpoint: str = "GET /leads", fields: Overrides = NONE) -> Page[Lead]:
+def leads(body: Any, *, fields: Overrides = NONE) -> Page[Lead]:
     """One page of leads and the next cursor."""
     is_documented = isinstance(body, dict) and isinstance(body.get("data"), list) and "list" not in fields
-    listed = body["data"] if is_documented else body
     make = partial(_lead, is_configured="id" in fields)
-    items = _models(listed, field_names.LEAD, endpoint=endpoint, fields=fields, make=make)
+    items = _models(body["data"] if is_documented else body, field_names.LEAD, fields=fields, make=make)
     return Page(items=items, next_cursor=next_cursor(body, fields=fields))
 
 
-def sequences(
-    body: Any, *, endpoint: str = "GET /sequences", fields: Overrides = NONE
-) -> tuple[Sequence, ...]:
-    """All sequences."""
-    return _models(body, field_names.SEQUENCE, endpoint=endpoint, fields=fields, make=_sequence)
+def sequences(body: Any, *, fields: Overrides = NONE) -> tuple[Sequence, ...]:
+    return _models(body, field_names.SEQUENCE, fields=fields, make=_sequence)
 
 
-def inboxes(body: Any, *, endpoint: str = "GET /inboxes", fields: Overrides = NONE) -> tuple[Inbox, ...]:
-    """All inboxes."""
-    return _models(body, field_names.INBOX, endpoint=endpoint, fields=fields, make=_inbox)
+def inboxes(body: Any, *, fields: Overrides = NONE) -> tuple[Inbox, ...]:
+    return _models(body, field_names.INBOX, fields=fields, make=_inbox)
 
 
-def stats(
-    body: Any, *, group_by: str = "sequence", endpoint: str = "GET /stats", fields: Overrides = NONE
-) -> tuple[StatsRow, ...]:
+def stats(body: Any, *, group_by: str = "sequence", fields: Overrides = NONE) -> tuple[StatsRow, ...]:
     """One row for each group."""
-    reader = Reader(field_names.STATS, fields)
-    body = _by_group_if_by_metric(body)
 
-    def knows(item: Any) -> bool:
-        return reader.knows(item) or (isinstance(item, dict) and bool(group_of(item, group_by=group_by)))
+    def group(item: Mapping[str, Any]) -> str | None:
+        return group_of(item, group_by=group_by, fields=fields)
 
-    located = _located(body, reader.vocabulary, knows=knows, endpoint=endpoint, fields=fields)
-    rows = []
-    for key, item in _pairs(located, "group"):
-        group = group_of(item, group_by=group_by, fields=fields) or key
-        if group is None:
-            raise _missing("group", item, section="stats", endpoint=endpoint)
-        rows.append(StatsRow(group=group, raw=item, **reader.read(item)))
-    return tuple(rows)
+    def row(key: str | None, item: Mapping[str, Any], values: dict[str, Any]) -> StatsRow | None:
+        name = group(item) or key
+        return None if name is None else StatsRow(group=name, raw=item, **values)
+
+    return _models(_by_group_if_by_metric(body), field_names.STATS, fields=fields, make=row, identify=group)
 
 
 def added(body: Any, *, repeated: bool = False) -> AddResult:
@@ -81,19 +69,12 @@ def added(body: Any, *, repeated: bool = False) -> AddResult:
     return AddResult(added=count, skipped=tuple(_skipped(body)), repeated=repeated, raw=body)
 
 
-def subscription(
-    body: Any,
-    *,
-    url: str,
-    events: tuple[str, ...],
-    endpoint: str = "POST /webhooks",
-    fields: Overrides = NONE,
-) -> Subscription:
+def subscription(body: Any, *, url: str, events: tuple[str, ...], fields: Overrides = NONE) -> Subscription:
     """A new subscription. Its secret is shown this once, so a missing id is no reason to lose it."""
     item = body if isinstance(body, dict) else {}
     values = Reader(field_names.WEBHOOK, fields).read(item)
     if values["secret"] is None:
-        raise _missing("secret", item, section="webhook", endpoint=endpoint)
+        raise _missing("secret", item, field_names.WEBHOOK)
     return Subscription(id=values["id"] or "", secret=values["secret"], url=url, events=events, raw=item)
 
 
@@ -145,35 +126,31 @@ def _inbox(key: str | None, item: Mapping[str, Any], values: dict[str, Any]) -> 
     return Inbox(raw=item, **values) if values["email"] else None
 
 
-INDISPENSABLE = {"lead": "id", "sequence": "id", "inbox": "email"}
-
-
 def _models(
     body: Any,
     words: Vocabulary,
     *,
-    endpoint: str,
     fields: Overrides,
     make: Callable[[str | None, Mapping[str, Any], dict[str, Any]], M | None],
+    identify: Callable[[Mapping[str, Any]], str | None] = lambda _: None,
 ) -> tuple[M, ...]:
+    """`make` builds a model from the key an item stood under, the item and its values; None where it has no id."""
     reader = Reader(words, fields)
-    located = _located(body, words, knows=reader.knows, endpoint=endpoint, fields=fields)
+    listed = follow(body, fields["list"]) if "list" in fields else body
+    found = locate(
+        listed,
+        names=words.lists,
+        knows=lambda item: reader.knows(item) or (isinstance(item, dict) and bool(identify(item))),
+    )
+    if found is None:
+        raise _missing("list", listed, words)
     models = []
-    for key, item in _pairs(located, INDISPENSABLE[words.section]):
+    for key, item in _pairs(found, words.identifier):
         model = make(key, item, reader.read(item))
         if model is None:
-            raise _missing(INDISPENSABLE[words.section], item, section=words.section, endpoint=endpoint)
+            raise _missing(words.identifier, item, words)
         models.append(model)
     return tuple(models)
-
-
-def _located(body: Any, words: Vocabulary, *, knows: Knows, endpoint: str, fields: Overrides) -> Located:
-    if "list" in fields:
-        body = follow(body, fields["list"])
-    found = locate(body, names=words.lists, knows=knows)
-    if found is None:
-        raise _missing("list", body, section=words.section, endpoint=endpoint)
-    return found
 
 
 def _pairs(located: Located, identifier: str) -> Iterator[tuple[str | None, Mapping[str, Any]]]:
@@ -187,7 +164,7 @@ def _pairs(located: Located, identifier: str) -> Iterator[tuple[str | None, Mapp
             yield key, {identifier: text} if text else {}
 
 
-def _missing(field: str, item: Any, *, section: str, endpoint: str) -> Unreadable:
+def _missing(field: str, item: Any, words: Vocabulary) -> Unreadable:
     found = ", ".join(str(key)[:40] for key in list(item)[:KEYS_SHOWN]) if isinstance(item, dict) else ""
     what = "no list" if field == "list" else f"an item has no `{field}`"
     if field == "secret":
@@ -195,8 +172,8 @@ def _missing(field: str, item: Any, *, section: str, endpoint: str) -> Unreadabl
     there = f"the keys there were: {found}" if found else f"there was {_kind(item)}"
     return Unreadable(
         f"{what} that this program can find; {there}.",
-        endpoint=endpoint,
-        hint=f'Say where it is, in outreach.toml under [fields.{section}]: {field} = "path.to.it"',
+        endpoint=words.endpoint,
+        hint=f'Say where it is, in outreach.toml under [fields.{words.section}]: {field} = "path.to.it"',
     )
 
 

@@ -58,9 +58,14 @@ class Term:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vocabulary:
-    """One kind of object: its section in `[fields.…]`, the names of its list and of itself, and its values."""
+    """One kind of object: its section in `[fields.…]`, the names of its list and of itself, and its values.
+
+    `identifier` is the value without which an object is worth nothing, `endpoint` the one that sends the objects.
+    """
 
     section: str
+    endpoint: str = ""
+    identifier: str = ""
     lists: tuple[str, ...]
     itself: tuple[str, ...]
     terms: Mapping[str, Term]
@@ -102,6 +107,8 @@ STATE = "status state statusname statecode statusvalue statuscode statename stat
 
 LEAD = Vocabulary(
     section="lead",
+    endpoint="GET /leads",
+    identifier="id",
     lists=("leads", "contacts", "prospects", "people", "recipients"),
     itself=("lead", "contact", "prospect", "person", "recipient"),
     terms={
@@ -119,6 +126,8 @@ LEAD = Vocabulary(
 
 SEQUENCE = Vocabulary(
     section="sequence",
+    endpoint="GET /sequences",
+    identifier="id",
     lists=("sequences", "campaigns", "cadences"),
     itself=("sequence", "campaign", "cadence"),
     terms={
@@ -131,6 +140,8 @@ SEQUENCE = Vocabulary(
 
 INBOX = Vocabulary(
     section="inbox",
+    endpoint="GET /inboxes",
+    identifier="email",
     lists=("inboxes", "mailboxes", "accounts", "senders", "emailaccounts"),
     itself=("inbox", "mailbox", "account", "sender", "emailaccount"),
     terms={
@@ -156,6 +167,8 @@ INBOX = Vocabulary(
 
 STATS = Vocabulary(
     section="stats",
+    endpoint="GET /stats",
+    identifier="group",
     lists=("stats", "rows", "groups", "breakdown", "series", "sequences", "steps", "variants", "inboxes"),
     itself=(),
     terms={
@@ -207,6 +220,8 @@ SKIPPED_NAMES = ("skipped", "leadsskipped", "skippedleads", "duplicates", "rejec
 
 WEBHOOK = Vocabulary(
     section="webhook",
+    endpoint="POST /webhooks",
+    identifier="secret",
     lists=("webhooks",),
     itself=("webhook", "subscription", "hook"),
     terms={

@@ -1,4 +1,4 @@
-"""The requests of the document, and what its answers mean. Pure: builds values and deciphers values.
+"""The requests of the service's API, one function for each endpoint. Pure.
 
 Nothing undocumented is sent; what the document would refuse is refused here, before it costs a request.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -49,82 +49,57 @@ class Reply:
 
 def list_leads(*, sequence_id: str | None, status: str | None, limit: int, cursor: str | None) -> Request:
     """GET /leads; page size 1-100."""
+    endpoint = "GET /leads"
     if isinstance(limit, bool) or not 1 <= limit <= LARGEST_PAGE:
-        raise InvalidRequest(
-            f"The page size must be 1 to {LARGEST_PAGE}.", field="limit", endpoint="GET /leads"
-        )
+        raise InvalidRequest(f"The page size must be 1 to {LARGEST_PAGE}.", field="limit", endpoint=endpoint)
     if status is not None:
-        _one_of(status, LEAD_STATUSES, field="status", endpoint="GET /leads")
-    query = (("sequence_id", sequence_id), ("status", status), ("limit", str(limit)), ("cursor", cursor))
-    return Request(
-        method="GET",
-        path="/leads",
-        endpoint="GET /leads",
-        query=tuple((k, v) for k, v in query if v is not None),
-    )
+        _one_of(status, LEAD_STATUSES, field="status", endpoint=endpoint)
+    return _request(endpoint, sequence_id=sequence_id, status=status, limit=str(limit), cursor=cursor)
 
 
 def add_leads(sequence_id: str, *, leads: Sequence[Mapping[str, Any]]) -> Request:
     """POST /leads; 1-1,000 leads, each with an `email`. Safe to repeat: what is already there is skipped."""
     endpoint = "POST /leads"
     if not 1 <= len(leads) <= MOST_LEADS:
-        raise InvalidRequest(
-            f"A request takes 1 to {MOST_LEADS:,} leads, not {len(leads):,}.",
-            field="leads",
-            endpoint=endpoint,
-        )
+        message = f"A request takes 1 to {MOST_LEADS:,} leads, not {len(leads):,}."
+        raise InvalidRequest(message, field="leads", endpoint=endpoint)
     for number, lead in enumerate(leads):
         if not isinstance(lead.get("email"), str) or not lead["email"].strip():
-            raise InvalidRequest(
-                f"Lead {number + 1} has no e-mail address.", field=f"leads[{number}].email", endpoint=endpoint
-            )
-    body = {
-        "sequence_id": _identifier(sequence_id, endpoint=endpoint),
-        "leads": [dict(lead) for lead in leads],
-    }
-    return Request(method="POST", path="/leads", endpoint=endpoint, body=_json(body, endpoint=endpoint))
+            message = f"Lead {number + 1} has no e-mail address."
+            raise InvalidRequest(message, field=f"leads[{number}].email", endpoint=endpoint)
+    sequence_id = _identifier(sequence_id, endpoint=endpoint)
+    return _request(endpoint, body={"sequence_id": sequence_id, "leads": [dict(lead) for lead in leads]})
 
 
 def remove_lead(lead_id: str) -> Request:
-    """DELETE /leads/{id}."""
-    endpoint = "DELETE /leads/{id}"
-    return Request(method="DELETE", path=f"/leads/{_segment(lead_id, endpoint=endpoint)}", endpoint=endpoint)
+    return _request("DELETE /leads/{id}", of=lead_id)
 
 
 def list_sequences() -> Request:
-    """GET /sequences."""
-    return Request(method="GET", path="/sequences", endpoint="GET /sequences")
+    return _request("GET /sequences")
 
 
 def set_sequence_status(sequence_id: str, *, status: str) -> Request:
-    """PATCH /sequences/{id}."""
-    endpoint = "PATCH /sequences/{id}"
-    path = f"/sequences/{_segment(sequence_id, endpoint=endpoint)}"
-    return Request(
-        method="PATCH", path=path, endpoint=endpoint, body=_json({"status": status}, endpoint=endpoint)
-    )
+    return _request("PATCH /sequences/{id}", of=sequence_id, body={"status": status})
 
 
 def list_inboxes() -> Request:
-    """GET /inboxes."""
-    return Request(method="GET", path="/inboxes", endpoint="GET /inboxes")
+    return _request("GET /inboxes")
 
 
 def stats(*, group_by: str, start: date | None, end: date | None) -> Request:
     """GET /stats; both ends of the range or neither."""
     endpoint = "GET /stats"
     _one_of(group_by, GROUPINGS, field="group_by", endpoint=endpoint)
-    query: tuple[tuple[str, str], ...] = (("group_by", group_by),)
-    if (start is None) != (end is None):
+    if start is None and end is None:
+        return _request(endpoint, group_by=group_by)
+    if start is None or end is None:
         missing = "from" if start is None else "to"
         raise InvalidRequest("Give both ends of the range, or neither.", field=missing, endpoint=endpoint)
-    if start is not None and end is not None:
-        if start > end:
-            raise InvalidRequest(
-                f"The range ends ({end}) before it starts ({start}).", field="to", endpoint=endpoint
-            )
-        query += (("from", f"{start:%Y-%m-%d}"), ("to", f"{end:%Y-%m-%d}"))
-    return Request(method="GET", path="/stats", endpoint=endpoint, query=query)
+    if start > end:
+        message = f"The range ends ({end}) before it starts ({start})."
+        raise InvalidRequest(message, field="to", endpoint=endpoint)
+    return _request(endpoint, group_by=group_by, **{"from": f"{start:%Y-%m-%d}", "to": f"{end:%Y-%m-%d}"})
 
 
 def create_webhook(url: str, *, events: Iterable[str]) -> Request:
@@ -137,8 +112,19 @@ def create_webhook(url: str, *, events: Iterable[str]) -> Request:
         _one_of(kind, EVENT_KINDS, field="events", endpoint=endpoint)
     if not _is_web_address(url):
         raise InvalidRequest("The endpoint must be an https address.", field="url", endpoint=endpoint)
-    body = _json({"url": url, "events": kinds}, endpoint=endpoint)
-    return Request(method="POST", path="/webhooks", endpoint=endpoint, body=body, safe_to_repeat=False)
+    return replace(_request(endpoint, body={"url": url, "events": kinds}), safe_to_repeat=False)
+
+
+def _request(endpoint: str, *, of: str | None = None, body: Any = None, **query: str | None) -> Request:
+    """The request to an endpoint; `of` is the id in its path."""
+    method, _, path = endpoint.partition(" ")
+    return Request(
+        method=method,
+        path=path if of is None else path.replace("{id}", _segment(of, endpoint=endpoint)),
+        endpoint=endpoint,
+        query=tuple((name, value) for name, value in query.items() if value is not None),
+        body=None if body is None else _json(body, endpoint=endpoint),
+    )
 
 
 def _is_web_address(url: str) -> bool:

@@ -1,4 +1,4 @@
-"""What an answer means: decipher (status, headers, body) -> value, or raise. Pure."""
+"""What an answer means: its value, or the error that fits. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from ..errors import (
     ServiceBroken,
     Unauthorized,
     Uncertain,
-    Unreadable,
 )
 from . import requests
 
@@ -39,7 +38,9 @@ def decipher(reply: requests.Reply, request: requests.Request) -> Any:
     """The JSON value of a success (None: no body), or the error that fits."""
     if 200 <= reply.status < 300:
         return _success(reply, request)
-    raise _failure(reply, request)
+    if reply.status >= 500 or reply.status in LATER:
+        raise broken(f"answered {reply.status}.", reply, request)
+    raise _redirect(reply, request) if reply.status < 400 else _refusal(reply, request)
 
 
 def _success(reply: requests.Reply, request: requests.Request) -> Any:
@@ -52,14 +53,9 @@ def _success(reply: requests.Reply, request: requests.Request) -> Any:
     try:
         return parse_json(reply.body)
     except ValueError:
-        return _not_json(reply, request)
-
-
-def _not_json(reply: requests.Reply, request: requests.Request) -> None:
-    """Changes whose answer tells nothing succeeded all the same; what must be read is broken."""
-    if request.method in {"PATCH", "DELETE"}:
-        return
-    raise broken("answered with half a JSON, or none.", reply, request)
+        if request.method in {"PATCH", "DELETE"}:
+            return None  # what they change is changed, whatever the body says
+        raise broken("answered with half a JSON, or none.", reply, request) from None
 
 
 def parse_json(body: bytes) -> Any:
@@ -117,28 +113,17 @@ def broken(what: str, reply: requests.Reply, request: requests.Request) -> Outre
     )
 
 
-def _failure(reply: requests.Reply, request: requests.Request) -> OutreachError:
-    if reply.status >= 500 or reply.status in LATER:
-        return broken(f"answered {reply.status}.", reply, request)
-    if reply.status < 400:
-        return _redirect(reply, request)
-    if reply.status == 429:
-        return RateLimited(
-            retry_after=requests.retry_after_of(reply),
-            endpoint=request.endpoint,
-            status=429,
-            code="rate_limited",
-        )
-    return _refusal(reply, request)
-
-
 def _refusal(reply: requests.Reply, request: requests.Request) -> OutreachError:
-    told = _told(reply)
-    message = told["message"] or ""
-    about: dict[str, Any] = {"endpoint": request.endpoint, "status": reply.status, "code": told["code"]}
+    error = _error_of(reply)
+    message, field = error["message"] or "", error["field"]
+    about: dict[str, Any] = {"endpoint": request.endpoint, "status": reply.status, "code": error["code"]}
     match reply.status:
+        case 429:
+            wait = requests.retry_after_of(reply)
+            return RateLimited(retry_after=wait, **{**about, "code": "rate_limited"})
         case 400 | 422:
-            return InvalidRequest(message or _about(told["field"]), field=told["field"], **about)
+            missing = f"The field {field} is missing or invalid." if field else ""
+            return InvalidRequest(message or missing, field=field, **about)
         case 401:
             return Unauthorized(
                 hint="Make a new key in the account settings and set OUTREACH_API_KEY.", **about
@@ -146,10 +131,6 @@ def _refusal(reply: requests.Reply, request: requests.Request) -> OutreachError:
         case 404:
             return NotFound(message, **about)
     return Refused(message or f"The service refused the request ({reply.status}).", **about)
-
-
-def _about(field: str | None) -> str:
-    return f"The field {field} is missing or invalid." if field else ""
 
 
 def _redirect(reply: requests.Reply, request: requests.Request) -> OutreachError:
@@ -170,7 +151,7 @@ def _place(location: str) -> str:
     return plain(f"{parts.scheme}://{host}{parts.path}") if host else plain(parts.path) or "another place"
 
 
-def _told(reply: requests.Reply) -> dict[str, str | None]:
+def _error_of(reply: requests.Reply) -> dict[str, str | None]:
     """Code, field and message, wherever the error body keeps them."""
     try:
         body = parse_json(reply.body)
@@ -178,8 +159,8 @@ def _told(reply: requests.Reply) -> dict[str, str | None]:
         body = None
     if isinstance(body, dict) and isinstance(body.get("errors"), list) and body["errors"]:
         body = body["errors"][0]
-    told = Reader(field_names.ERROR).read(body) if isinstance(body, dict) else {}
-    return {name: plain(told[name]) if told.get(name) else None for name in ("code", "field", "message")}
+    values = Reader(field_names.ERROR).read(body if isinstance(body, dict) else {})
+    return {name: plain(text) if text else None for name, text in values.items()}
 
 
 def plain(text: str) -> str:
@@ -191,18 +172,3 @@ def plain(text: str) -> str:
 def cause(error: Exception) -> str:
     """What the transport said of a failure, in brackets, to stand behind our own sentence."""
     return f"({plain(str(error)) or type(error).__name__})"
-
-
-def too_large(request: requests.Request, *, most: int) -> OutreachError:
-    """An answer beyond the limit was not read to its end."""
-    return Unreadable(
-        f"the answer is larger than {most // 2**20} MiB and was not read.", endpoint=request.endpoint
-    )
-
-
-def not_asked_for(request: requests.Request, *, encoding: str) -> OutreachError:
-    """An answer in a content encoding that the client doesn't accept was not read."""
-    return Unreadable(
-        f"the answer has the content encoding {plain(encoding)!r}, which was not asked for.",
-        endpoint=request.endpoint,
-    )

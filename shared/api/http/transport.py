@@ -20,7 +20,7 @@ from urllib.request import Request
 
 import httpx
 
-from ..errors import OutreachError, Uncertain, Unreachable
+from ..errors import OutreachError, Uncertain, Unreachable, Unreadable
 from . import requests, responses
 
 LARGEST_ANSWER = 32 * 2**20
@@ -168,16 +168,21 @@ async def _read(response: httpx.Response, request: requests.Request) -> bytes:
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding not in {"", "identity", *ENCODINGS}:
         if response.is_success and request.method not in {"PATCH", "DELETE"}:
-            raise responses.not_asked_for(request, encoding=encoding)
+            message = (
+                f"the answer has the content encoding {responses.plain(encoding)!r}, which was not asked for."
+            )
+            raise Unreadable(message, endpoint=request.endpoint)
         return b""
+    message = f"the answer is larger than {LARGEST_ANSWER // 2**20} MiB and was not read."
+    too_large = Unreadable(message, endpoint=request.endpoint)
     length = response.headers.get("content-length", "")
     if length.isascii() and length.isdigit() and int(length[:20]) > LARGEST_ANSWER:
-        raise responses.too_large(request, most=LARGEST_ANSWER)
+        raise too_large
     body = bytearray()
     async for chunk in response.aiter_bytes():
         body += chunk
         if len(body) > LARGEST_ANSWER:
-            raise responses.too_large(request, most=LARGEST_ANSWER)
+            raise too_large
     return bytes(body)
 
 
