@@ -58,9 +58,7 @@ async def open_client(
 ) -> AsyncIterator[OutreachClient]:
     """A client that shares its key's budget with every other process; closes both at the end."""
     key = workspace.api_key.get_secret_value()
-    budget = SharedBudget(
-        settings.budget_database, key=budget_key(key, workspace.base_url), rate=workspace.rate
-    )
+    budget = SharedBudget(settings.budget_database, key=budget_key(key), rate=workspace.rate)
     async with (
         budget,
         OutreachClient(

@@ -87,7 +87,7 @@ class Pacer(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """The row that all processes of a key share. Times are unix seconds of one clock."""
+    """The row that all processes of a key share. Times are seconds of one clock, the row's own."""
 
     interval: float
     gate: float = 0.0
@@ -158,13 +158,15 @@ def join(pace: Pace, now: float, *, priority: Priority) -> tuple[Pace, Turn]:
     if priority is Priority.INTERACTIVE:
         turn = Turn(place=at_gate, shift=pace.shift, priority=priority)
         held = max(pace.held, at_gate - pace.interval / 2) + pace.interval
-        return replace(_moved_back(pace, pace.interval, now), held=held), turn
+        line = max(pace.line, at_gate) + pace.interval
+        return replace(pace, line=line, shift=pace.shift + pace.interval, held=held), turn
     place = max(pace.line, at_gate)
     return replace(pace, line=place + pace.interval), Turn(place=place, shift=pace.shift, priority=priority)
 
 
 def _moved_back(pace: Pace, seconds: float, now: float) -> Pace:
-    return replace(pace, shift=pace.shift + seconds, line=max(pace.line, pace.gate, now) + seconds)
+    """Every place by so many seconds; a line that ended long ago ends now, however late its last request came."""
+    return replace(pace, shift=pace.shift + seconds, line=max(pace.line + seconds, pace.gate, now))
 
 
 def wait_of(pace: Pace, now: float, turn: Turn) -> float:
@@ -201,6 +203,13 @@ def pass_gate(pace: Pace, now: float, turn: Turn) -> tuple[Pace, float]:
     price = EARLY_PRICE if now < pace.gate else 0.0
     gate = max(pace.gate, now - SLACK) + pace.interval + price
     return replace(pace, gate=gate, sent=(*pace.sent[-11:], now)), 0.0
+
+
+def close_for_a_span(pace: Pace, now: float) -> Pace:
+    """Wait out whatever went by another row: no request for a little more than a second, and no burst after it."""
+    pace = settle(pace, now)
+    gate = now + pace.span
+    return replace(pace, gate=max(pace.gate, gate), bursts_from=max(pace.bursts_from, gate + pace.span))
 
 
 def late(pace: Pace, now: float, seconds: float) -> Pace:

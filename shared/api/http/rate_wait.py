@@ -7,6 +7,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 from ..errors import RateLimited
@@ -22,6 +23,14 @@ DEFAULT_RATE = 9.5
 PLACES = {Priority.NORMAL: 8, Priority.BULK: 2}
 """So many places in the line a process takes at once; its other requests wait behind them, in order. It keeps the
 line short for everybody, and a process that is killed leaves few places that nobody comes for."""
+
+
+_BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+
+def boot_time() -> float:
+    """Seconds since the machine started, suspended time included: the same in all its processes, never set."""
+    return time.clock_gettime(_BOOT_CLOCK)
 
 
 class Turns(ABC):
@@ -41,7 +50,7 @@ class Turns(ABC):
 
     def now(self) -> float:
         """The row's clock, as near as this process knows it."""
-        return time.time()
+        return boot_time()
 
     async def reserve(self, *, priority: Priority, deadline: float | None) -> None:
         """See `Pacer`."""
@@ -65,7 +74,11 @@ class Turns(ABC):
 
     def state(self) -> BudgetState:
         """See `Pacer`."""
-        return rate_limit.view(self._seen, self.now())
+        now = self.now()
+        state = rate_limit.view(self._seen, now)
+        if state.resumes_at is None:
+            return state
+        return replace(state, resumes_at=time.time() + state.resumes_at - now)
 
     async def _wait(self, priority: Priority, deadline: float | None) -> None:
         turn, wait = await self._join(priority, deadline)
@@ -104,5 +117,7 @@ class LocalBudget(Turns):
 
     async def change(self, act: Act[T]) -> T:
         """No lock is needed: nothing else runs in between."""
-        self._seen, result = act(self._seen, self.now())
+        pace, result = act(self._seen, self.now())
+        # The act may come from a budget with a higher rate.
+        self._seen = replace(pace, interval=max(pace.interval, self._base))
         return result

@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
+import sqlite3
 import stat
 import sys
+import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +21,22 @@ from sqlalchemy.engine import URL, make_url
 
 from shared.api import LocalBudget, Priority, RateLimited
 from shared.api.http.rate_limit import BURST
-from shared.storage import rate_budget as budgets
+from shared.storage import budget_rows
 from shared.storage.rate_budget import SharedBudget, budget_key
 from tests.shared.api.scripted_server import Answer, Stage, open_stage, worst_second
 
 HOUSE = Path(__file__).parents[3]
 SLOT = 1 / 9.5
+
+
+@pytest.fixture(autouse=True)
+def temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A temporary folder of the test's own, also for the processes it starts."""
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -121,7 +135,7 @@ async def test_workspaces_do_not_wait_for_one_another(url: URL) -> None:
 
 async def test_the_file_is_for_its_owner_alone_and_holds_no_key(tmp_path: Path) -> None:
     path = tmp_path / "state" / "budget.db"
-    key = budget_key("ok_live_s3cr3t", "https://api.x.io/v1")
+    key = budget_key("ok_live_s3cr3t")
     async with SharedBudget(make_url(f"sqlite:///{path}"), key=key) as budget:
         await budget.reserve(priority=Priority.NORMAL, deadline=None)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -131,7 +145,7 @@ async def test_the_file_is_for_its_owner_alone_and_holds_no_key(tmp_path: Path) 
 
 
 async def test_a_damaged_file_costs_half_the_rate_for_a_while_and_heals(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "budget.db"
     path.write_bytes(b"no database " * 1000)
@@ -139,7 +153,7 @@ async def test_a_damaged_file_costs_half_the_rate_for_a_while_and_heals(
         assert budget.state().rate == pytest.approx(4.75)
         await budget.reserve(priority=Priority.NORMAL, deadline=time.monotonic() + 2.0)
         assert "half the rate" in caplog.text
-        budget._alone_until = 0.0
+        monkeypatch.setattr(budget_rows, "FALLBACK_SECONDS", 0.0)
         await budget.reserve(priority=Priority.NORMAL, deadline=time.monotonic() + 2.0)
         assert budget.state().rate == pytest.approx(9.5)
 
@@ -157,9 +171,8 @@ async def test_a_database_that_is_gone_stops_nobody() -> None:
 async def test_a_row_that_another_version_wrote_begins_afresh(tmp_path: Path, kept: str) -> None:
     url = make_url(f"sqlite:///{tmp_path / 'budget.db'}")
     async with SharedBudget(url, key="k") as budget:
-        row = budget._row
-        assert isinstance(row, budgets.SQLiteRow)
-        row._connect().execute("UPDATE request_budget SET pace = ?", (kept,)).close()
+        with sqlite3.connect(tmp_path / "budget.db") as connection:
+            connection.execute("UPDATE request_budget SET pace = ?", (kept,)).close()
         await budget.reserve(priority=Priority.NORMAL, deadline=time.monotonic() + 1.0)
 
 
@@ -175,9 +188,13 @@ async def test_bulk_keeps_the_line_short() -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def test_a_process_that_is_killed_leaves_few_places_that_nobody_comes_for(tmp_path: Path) -> None:
+async def test_a_process_that_is_killed_leaves_few_places_that_nobody_comes_for(
+    tmp_path: Path, stage: Stage
+) -> None:
     url = make_url(f"sqlite:///{tmp_path / 'budget.db'}")
-    doomed = await asyncio.create_subprocess_exec(sys.executable, "-c", DOOMED, str(url), cwd=HOUSE)
+    doomed = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", DOOMED, str(url), stage.base_url, cwd=HOUSE
+    )
     async with SharedBudget(url, key="k") as budget:
         async with asyncio.timeout(10):
             while budget.state().waiting < 5:
@@ -193,15 +210,184 @@ async def test_a_process_that_is_killed_leaves_few_places_that_nobody_comes_for(
 DOOMED = """
 import asyncio, sys
 from sqlalchemy.engine import make_url
-from shared.api import Priority
+from shared.api import OutreachClient
 from shared.storage.rate_budget import SharedBudget
 
 async def main():
-    async with SharedBudget(make_url(sys.argv[1]), key="k") as budget:
-        await asyncio.gather(*(budget.reserve(priority=Priority.NORMAL, deadline=None) for _ in range(200)))
+    async with (
+        SharedBudget(make_url(sys.argv[1]), key="k") as budget,
+        OutreachClient(base_url=sys.argv[2], api_key="k", pacer=budget, total_timeout=60) as client,
+    ):
+        await asyncio.gather(*(client.list_sequences() for _ in range(200)))
 
 asyncio.run(main())
 """
+
+
+async def run_script(script: str, *arguments: str, **environ: str) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        sys.executable, "-c", script, *arguments, cwd=HOUSE, env={**os.environ, **environ}
+    )
+
+
+async def until_asked(stage: Stage, count: int) -> None:
+    async with asyncio.timeout(20):
+        while True:
+            if len(stage.asked) >= count:
+                return
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("count", [3, 4])
+@pytest.mark.parametrize("temporary", ["usable", "unusable"])
+async def test_processes_without_a_usable_budget_file_keep_the_limit_together(
+    tmp_path: Path, stage: Stage, temporary_folder: Path, temporary: str, count: int
+) -> None:
+    (tmp_path / "file").write_text("")
+    if temporary == "unusable":  # somebody else could write to it
+        (temporary_folder / f"outreach-ops-{os.getuid()}").mkdir()
+        (temporary_folder / f"outreach-ops-{os.getuid()}").chmod(0o777)
+    url = make_url(f"sqlite:///{tmp_path / 'file' / 'budget.db'}")
+    await asyncio.gather(*(worker(url, stage, Priority.NORMAL, 8) for _ in range(count)))
+    moments = [asked.at for asked in stage.asked]
+    assert len(moments) == 8 * count
+    assert worst_second(moments) <= 10
+
+
+async def test_one_process_that_cannot_use_the_file_takes_the_others_along(
+    tmp_path: Path, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = make_url(f"sqlite:///{tmp_path / 'budget.db'}")
+    others = [asyncio.create_task(worker(url, stage, Priority.NORMAL, 12)) for _ in range(2)]
+    await until_asked(stage, 8)
+    # Only this process is refused, as one out of file descriptors would be.
+    monkeypatch.setattr(budget_rows.SQLiteRow, "change", refuse_once(budget_rows.SQLiteRow.change))
+    async with SharedBudget(url, key="k") as budget:
+        for _ in range(5):
+            await budget.reserve(priority=Priority.NORMAL, deadline=None)
+            stage.asked.append(replace(stage.asked[-1], at=time.monotonic()))
+    await asyncio.gather(*others)
+    moments = [asked.at for asked in stage.asked]
+    assert len(moments) == 29
+    assert worst_second(moments) <= 10
+
+
+def refuse_once(change: Callable[..., Any]) -> Callable[..., Any]:
+    refused: list[bool] = []
+
+    def refusing(row: budget_rows.SQLiteRow, act: Any) -> Any:
+        if not refused:
+            refused.append(True)
+            raise budget_rows.RowUnusable("Too many open files")
+        return change(row, act)
+
+    return refusing
+
+
+SPELLING = """
+import asyncio
+from shared.operations.context import open_client
+from shared.settings import load
+
+async def main():
+    settings = load()
+    async with open_client(settings, settings.workspace()) as client:
+        await asyncio.gather(*(client.list_sequences() for _ in range(10)))
+
+asyncio.run(main())
+"""
+
+
+async def test_spellings_of_one_address_share_the_budget_of_the_key(tmp_path: Path, stage: Stage) -> None:
+    hosts = ("127.0.0.1", "localhost", "LOCALHOST")
+    environ = {
+        "HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state"), "OUTREACH_API_KEY": "ok_live"
+    }  # fmt: skip
+    spelled = [stage.base_url.replace("127.0.0.1", host) for host in hosts]
+    workers = [await run_script(SPELLING, OUTREACH_BASE_URL=url, **environ) for url in spelled]
+    assert [await one.wait() for one in workers] == [0, 0, 0]
+    assert len(stage.asked) == 30
+    assert worst_second([asked.at for asked in stage.asked]) <= 10
+
+
+STEPPING = """
+import asyncio, sys, time
+
+started, real = time.monotonic(), time.time
+time.time = lambda: real() + 60 * int((time.monotonic() - started) / 0.45)
+
+from sqlalchemy.engine import make_url
+from shared.api import OutreachClient, Priority
+from shared.storage.rate_budget import SharedBudget
+
+async def main():
+    async with (
+        SharedBudget(make_url(sys.argv[1]), key="k") as budget,
+        OutreachClient(base_url=sys.argv[2], api_key="k", pacer=budget, total_timeout=60) as client,
+    ):
+        async def bunches():
+            for _ in range(5):
+                await asyncio.gather(*(client.list_sequences(priority=Priority.INTERACTIVE) for _ in range(5)))
+        await asyncio.gather(bunches(), *(client.list_sequences() for _ in range(10)))
+
+asyncio.run(main())
+"""
+
+
+async def test_a_wall_clock_that_is_set_forward_again_and_again_changes_nothing(
+    tmp_path: Path, stage: Stage
+) -> None:
+    process = await run_script(STEPPING, f"sqlite:///{tmp_path / 'budget.db'}", stage.base_url)
+    assert await process.wait() == 0
+    assert len(stage.asked) == 35
+    assert worst_second([asked.at for asked in stage.asked]) <= 10
+
+
+async def test_a_lone_process_that_was_stopped_goes_on_at_once(tmp_path: Path, stage: Stage) -> None:
+    url = make_url(f"sqlite:///{tmp_path / 'budget.db'}")
+    process = await run_script(DOOMED, str(url), stage.base_url)
+    await until_asked(stage, 5)
+    process.send_signal(signal.SIGSTOP)
+    before = len(stage.asked)
+    await asyncio.sleep(5)
+    process.send_signal(signal.SIGCONT)
+    continued = time.monotonic()
+    try:
+        await until_asked(stage, before + 20)
+    finally:
+        process.kill()
+        await process.wait()
+    assert time.monotonic() - continued <= 4
+    assert worst_second([asked.at for asked in stage.asked]) <= 10
+
+
+async def test_a_budget_file_that_is_deleted_is_replaced_for_all(tmp_path: Path) -> None:
+    url = make_url(f"sqlite:///{tmp_path / 'budget.db'}")
+    async with SharedBudget(url, key="k") as one:
+        (tmp_path / "budget.db").unlink()
+        async with SharedBudget(url, key="k") as other:
+            await other.throttled(30.0)
+            await one.open()
+            assert one.state().resumes_at is not None
+
+
+async def test_a_database_that_hangs_delays_a_request_by_seconds(fresh_postgresql: str) -> None:
+    import psycopg
+
+    async with SharedBudget(make_url(fresh_postgresql), key="k") as budget:
+        await budget.reserve(priority=Priority.NORMAL, deadline=None)
+        with psycopg.connect(fresh_postgresql) as connection:
+            found = connection.execute(
+                "SELECT pid FROM pg_stat_activity WHERE query LIKE '%request_budget%' AND pid <> pg_backend_pid()"
+                " OR query = 'COMMIT' AND datname = current_database()"
+            ).fetchall()
+        ((pid,),) = found
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            async with asyncio.timeout(10):
+                await budget.reserve(priority=Priority.NORMAL, deadline=None)
+        finally:
+            os.kill(pid, signal.SIGCONT)
 
 
 @pytest.mark.parametrize("rate", [0, -1, 10.1, float("nan")])
