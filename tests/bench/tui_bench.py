@@ -22,12 +22,12 @@ from tests.bench.crowd import MANY, Lag, crowd, stirred
 from tests.bench.tui_terminal import dashboard
 from tests.tui.accounts import account
 from tui.app.dashboard import DashboardApp
-from tui.feed.tick import Tick, intervals
+from tui.feed.poller import Tick, intervals
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.board import Board, compose
 from tui.model.changes import between
 from tui.model.lines import ChangeLine
-from tui.system.gc_tuning import tuned_gc
+from tui.system.process import tuned_gc
 
 Row = tuple[str, float, str, str, bool]
 

@@ -30,11 +30,10 @@ from tests.bench.crowd import Lag, crowd
 from tests.bench.tui_terminal import dashboard
 from tui.app.dashboard import DashboardApp
 from tui.feed.history_access import HistoryAccess
-from tui.feed.poller import Poller
+from tui.feed.poller import Poller, PollIntervals, Tick
 from tui.feed.startup import LATE_IMPORTS
-from tui.feed.tick import Tick
 from tui.feed.workspace_state import WorkspaceState
-from tui.system.gc_tuning import tuned_gc
+from tui.system.process import tuned_gc
 
 DAYS = 30
 SECONDS = 36.0
@@ -135,7 +134,13 @@ class Dashboard:
             history = HistoryAccess(await stack.enter_async_context(_history(folder)), workspace="acme")
             await stack.enter_async_context(self._app.run_test(size=(200, 50)))
             stack.enter_context(tuned_gc())
-            poller = Poller(client=client, workspace="acme", poll_seconds=1, now=self._now, history=history)
+            poller = Poller(
+                client=client,
+                workspace="acme",
+                poll_intervals=PollIntervals.of(1),
+                now=self._now,
+                history=history,
+            )
             stack.push_async_callback(poller.aclose)
             poller.start(self._deliver, past=await history.recall(now=self._now()))
             await asyncio.sleep(self._seconds / 10)

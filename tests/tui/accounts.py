@@ -12,7 +12,7 @@ from shared.api.models import Inbox, Lead, Sequence, StatsRow
 from shared.domain.health import Thresholds
 from shared.domain.snapshot import Reading, Snapshot
 from tui.feed.history_access import HistoryAccess
-from tui.feed.tick import Tick, intervals
+from tui.feed.poller import Tick, intervals
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.board import Board, compose
 from tui.model.lines import ChangeLine

@@ -21,19 +21,17 @@ from shared.text.sanitize import visible
 from tui.app.commands import Commands
 from tui.app.navigation import Navigation
 from tui.app.own_errors import ErrorLog
-from tui.app.presenter import Presenter
+from tui.app.presenter import Presenter, Ui
 from tui.app.replay_control import ReplayControl
-from tui.feed.tick import Tick
+from tui.feed.poller import Tick
 from tui.feed.workspace_state import Workspaces, WorkspaceState
-from tui.model import details, panel_help
-from tui.model.keys import PAGE, foot_of, keys_by_group, unknown_key_warnings
-from tui.model.page_content import PageRef, page, page_ref_of
-from tui.screens import export
+from tui.model.keys import PAGE, foot_of, keys_by_group, page_help, panel_help, unknown_key_warnings
+from tui.model.page_content import PageRef, card_of, page, page_ref_of
+from tui.screens import text_report
 from tui.screens.all_workspaces import AllWorkspacesScreen
 from tui.screens.board import BoardScreen
-from tui.screens.card_dialog import CardDialog
-from tui.screens.confirm_dialog import ConfirmDialog
 from tui.screens.detail_page import DetailScreen
+from tui.screens.dialogs import CardDialog, ConfirmDialog
 from tui.screens.prompt import Prompt
 from tui.screens.wall import WallScreen
 from tui.system import self_restart
@@ -130,47 +128,23 @@ class DashboardApp(ErrorBoundary, App[int]):
             }
         )
         current = self.workspaces.current.workspace
+        board_keys, page_keys = self._remapped("board"), foot_of(PAGE, remapped=self._remapped("page"))
         self.board_screen = BoardScreen(
-            glyphs=glyphs, workspace=current, notice=notice, now=now, remapped=self._remapped("board")
+            glyphs=glyphs, workspace=current, notice=notice, now=now, remapped=board_keys
         )
         self.wall = WallScreen(glyphs=glyphs, workspace=current, notice=notice, began=now())
-        self.presenter = Presenter(
-            self,
-            workspaces=self.workspaces,
-            board=self.board_screen,
-            wall=self.wall,
-            glyphs=glyphs,
-            now=now,
-            alarms=restored.alarms if restored else (),
-            on_alarm=on_alarm,
-        )
-        self.replay = ReplayControl(
-            self,
-            workspaces=self.workspaces,
-            board=self.board_screen,
-            presenter=self.presenter,
-            glyphs=glyphs,
-            now=now,
-        )
-        self.navigation = Navigation(
+        ui = Ui(
             app=self,
             workspaces=self.workspaces,
             board=self.board_screen,
             wall=self.wall,
-            presenter=self.presenter,
-            replay=self.replay,
-            page_keys=foot_of(PAGE, remapped=self._remapped("page")),
             glyphs=glyphs,
             now=now,
         )
-        self.commands = Commands(
-            app=self,
-            workspaces=self.workspaces,
-            board=self.board_screen,
-            presenter=self.presenter,
-            replay=self.replay,
-            glyphs=glyphs,
-        )
+        self.presenter = Presenter(ui, alarms=restored.alarms if restored else (), on_alarm=on_alarm)
+        self.replay = ReplayControl(ui, self.presenter)
+        self.navigation = Navigation(ui=ui, presenter=self.presenter, replay=self.replay, page_keys=page_keys)
+        self.commands = Commands(ui=ui, presenter=self.presenter, replay=self.replay)
 
     def _remapped(self, group: str) -> Mapping[str, str]:
         return self._keymap_by_group.get(group, {})
@@ -224,8 +198,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         if ref and page(ref, board=board, changes=()):
             self.navigation.open_page(ref)
             return
-        card = details.card_of(line, board=board, changes=self.board_screen.changes)
-        self.push_screen(CardDialog(card, glyphs=self._glyphs), self.commands.run_typed)
+        self.push_screen(CardDialog(card_of(line), glyphs=self._glyphs), self.commands.run_typed)
 
     @on(DetailScreen.DataNeeded)
     def _data_needed(self, message: DetailScreen.DataNeeded) -> None:
@@ -321,11 +294,11 @@ class DashboardApp(ErrorBoundary, App[int]):
         self.push_screen(Prompt(sign="filter", hint=FILTER_HINT, value=before.find, changed=changed), changed)
 
     def action_panel_help(self) -> None:
-        card = panel_help.panel(self.board_screen.active, remapped=self._remapped("board"))
+        card = panel_help(self.board_screen.active, remapped=self._remapped("board"))
         self.push_screen(CardDialog(card, glyphs=self._glyphs))
 
     def action_page_help(self) -> None:
-        self.push_screen(CardDialog(panel_help.page(remapped=self._remapped("page")), glyphs=self._glyphs))
+        self.push_screen(CardDialog(page_help(remapped=self._remapped("page")), glyphs=self._glyphs))
 
     def action_copy_line(self) -> None:
         if line := self.board_screen.grid.line:
@@ -338,7 +311,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         if board is None or (self._folder is None and not self.is_web):
             self.notify("There is nothing to write, or nowhere to write to.", severity="warning")
             return
-        made = export.files(
+        made = text_report.files(
             board=board,
             name=self.board_screen.active,
             shown=self.board_screen.grid.shown,
@@ -347,10 +320,10 @@ class DashboardApp(ErrorBoundary, App[int]):
             glyphs=self._glyphs,
         )
         if self._folder is None or self.is_web:
-            self.deliver_binary(export.packed(made), save_filename=f"{export.stem(now)}.zip")
+            self.deliver_binary(text_report.packed(made), save_filename=f"{text_report.stem(now)}.zip")
             return
         try:
-            export.write(self._folder, made)
+            text_report.write(self._folder, made)
         except OSError as error:
             self.notify(f"Not written: {error.strerror}", severity="error", markup=False)
         else:

@@ -2,63 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 
-from textual.app import App
-
-from tui.app.presenter import Presenter, run_worker
+from tui.app.presenter import Presenter, Ui
 from tui.app.replay_control import ReplayControl
 from tui.feed.trend_plots import TrendPlots
-from tui.feed.workspace_state import Feed, Workspaces, WorkspaceState
+from tui.feed.workspace_state import Feed, WorkspaceState
 from tui.model.page_content import PageRef, limit_facts
-from tui.screens.board import BoardScreen
 from tui.screens.detail_page import DetailScreen
-from tui.screens.wall import WallScreen
-from tui.theme.palette import Glyphs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Navigation:
     """Opens pages and boards at once with what is known, and reads what else they need."""
 
-    app: App[int]
-    workspaces: Workspaces
-    board: BoardScreen
-    wall: WallScreen
+    ui: Ui
     presenter: Presenter
     replay: ReplayControl
     page_keys: Sequence[tuple[str, str]]
-    glyphs: Glyphs
-    now: Callable[[], datetime]
 
     def open_page(self, ref: PageRef) -> None:
-        board = self.board.board
+        board = self.ui.board.board
         if board is None:
             return
-        screen = DetailScreen(glyphs=self.glyphs, foot=self.page_keys, now=self.now)
-        self.app.push_screen(screen)
-        show = partial(screen.open, ref, board=board, changes=self.board.changes, beats=self.board.beats)
+        screen = DetailScreen(glyphs=self.ui.glyphs, foot=self.page_keys, now=self.ui.now)
+        self.ui.app.push_screen(screen)
+        show = partial(
+            screen.open, ref, board=board, changes=self.ui.board.changes, beats=self.ui.board.beats
+        )
         screen.call_after_refresh(show)
 
     def read_for_page(self, screen: DetailScreen, ref: PageRef) -> None:
         """Read the plot of a page, and for an inbox what it has sent today."""
-        run_worker(self.app, partial(self._read_plot, screen, ref), group="plot")
-        feed = self.workspaces.current.feed
+        self.ui.run_worker(partial(self._read_plot, screen, ref), group="plot")
+        feed = self.ui.workspaces.current.feed
         if ref.kind == "inbox" and feed and not self.replay.at:
-            run_worker(self.app, partial(self._read_today, screen, ref, feed), group="today")
+            self.ui.run_worker(partial(self._read_today, screen, ref, feed), group="today")
 
     async def _read_plot(self, screen: DetailScreen, ref: PageRef) -> None:
-        metric, shown, current = screen.metric, screen.page, self.workspaces.current
+        metric, shown, current = screen.metric, screen.page, self.ui.workspaces.current
         if metric is None or shown is None:
             return
         if current.history is None:
             screen.show_plot(ref, None, ahead=())
             return
         plots = TrendPlots(history=current.history, thresholds=current.thresholds)
-        at = self.replay.at or self.now()
+        at = self.replay.at or self.ui.now()
         plot, ahead = await plots.plot(
             metric, keys=shown.keys, over=screen.range, points=screen.plot.columns, now=at
         )
@@ -67,24 +58,24 @@ class Navigation:
     async def _read_today(self, screen: DetailScreen, ref: PageRef, feed: Feed) -> None:
         sent = (await feed.sent_today()).get(ref.key)
         if screen.page and screen.page.inbox:
-            now = self.now()
+            now = self.ui.now()
             since = now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
             limit = screen.page.inbox.inbox.daily_limit
             screen.show_today(ref, limit_facts(sent, limit, since=since, now=now))
 
     def go_to(self, state: WorkspaceState, ref: PageRef | None = None) -> None:
         """Show another workspace's board, and one of its pages; filters and the past stay behind."""
-        if state is not self.workspaces.current:
+        if state is not self.ui.workspaces.current:
             self.replay.leave()
-            self.workspaces.current = state
-            self.board.move_to(state.workspace)
-            self.wall.move_to(state.workspace)
+            self.ui.workspaces.current = state
+            self.ui.board.move_to(state.workspace)
+            self.ui.wall.move_to(state.workspace)
             self.presenter.show()
             self.presenter.show_workspace_bar()
         if ref:
-            self.app.call_after_refresh(partial(self.open_page, ref))
+            self.ui.app.call_after_refresh(partial(self.open_page, ref))
 
     def step_workspace(self, by: int) -> None:
-        states = self.workspaces.all
-        at = states.index(self.workspaces.current)
+        states = self.ui.workspaces.all
+        at = states.index(self.ui.workspaces.current)
         self.go_to(states[(at + by) % len(states)])

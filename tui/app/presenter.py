@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -12,11 +13,11 @@ from textual.worker import Worker
 from shared.text.sanitize import visible
 from tui.app.own_errors import OwnError
 from tui.feed.pending_changes import Confirmation
-from tui.feed.tick import Tick
+from tui.feed.poller import Tick
 from tui.feed.workspace_state import Workspaces, WorkspaceState
-from tui.model.alarms import new_alarms
 from tui.model.all_workspaces import workspace_line
 from tui.model.board import unread
+from tui.model.changes import new_alarms
 from tui.screens.all_workspaces import AllWorkspacesScreen
 from tui.screens.board import BoardScreen
 from tui.screens.detail_page import DetailScreen
@@ -28,39 +29,36 @@ NIGHT_FROM, NIGHT_UNTIL = 22, 6
 """Hours of the day where the wall hangs."""
 
 
-def run_worker(
-    app: App[int], work: Callable[[], Coroutine[Any, Any, None]], *, group: str, exclusive: bool = True
-) -> None:
-    """Start the work beside the event loop's messages; a failure is told, and ends nothing."""
-    _: Worker[None] = app.run_worker(work, group=group, exclusive=exclusive, exit_on_error=False)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ui:
+    """What every part of the app works with."""
+
+    app: App[int]
+    workspaces: Workspaces
+    board: BoardScreen
+    wall: WallScreen
+    glyphs: Glyphs
+    now: Callable[[], datetime]
+
+    def run_worker(
+        self, work: Callable[[], Coroutine[Any, Any, None]], *, group: str, exclusive: bool = True
+    ) -> None:
+        """Start the work beside the event loop's messages; a failure is told, and ends nothing."""
+        _: Worker[None] = self.app.run_worker(work, group=group, exclusive=exclusive, exit_on_error=False)
 
 
 class Presenter:
     """Paints only the screen that can be seen; a board that arrives while the past is shown waits."""
 
     def __init__(
-        self,
-        app: App[int],
-        *,
-        workspaces: Workspaces,
-        board: BoardScreen,
-        wall: WallScreen,
-        glyphs: Glyphs,
-        now: Callable[[], datetime],
-        alarms: tuple[str, ...],
-        on_alarm: Callable[[Sequence[str]], object],
+        self, ui: Ui, *, alarms: tuple[str, ...], on_alarm: Callable[[Sequence[str]], object]
     ) -> None:
-        self._app = app
-        self._workspaces = workspaces
-        self._board = board
-        self._wall = wall
-        self._glyphs = glyphs
-        self._now = now
+        self._ui = ui
         self._on_alarm = on_alarm
         self.alarms = alarms
         """Not acknowledged yet, the newest first."""
         self.own_error: OwnError | None = None
-        self.day_theme = app.theme
+        self.day_theme = ui.app.theme
         """What to return to from a dimmed wall."""
         self._seen_notice = ""
 
@@ -70,39 +68,39 @@ class Presenter:
         if state.pending_changes:
             for confirmation in state.pending_changes.confirm(tick.snapshot):
                 self._report(confirmation, state)
-        if state is self._workspaces.current:
+        if state is self._ui.workspaces.current:
             self.show()
         self.show_workspace_bar()
         self.show_all_workspaces()
 
     def show(self) -> None:
         """Show the live board, unless another moment is shown."""
-        if self._board.replayed_at or not self._board.is_mounted:
+        if self._ui.board.replayed_at or not self._ui.board.is_mounted:
             return
-        current, screen, now = self._workspaces.current, self._app.screen, self._now()
+        current, screen, now = self._ui.workspaces.current, self._ui.app.screen, self._ui.now()
         board, changes = current.board or unread(current.workspace), tuple(current.changes)
-        with self._app.batch_update():
-            self._board.show(board, changes=changes, beats=current.beats, now=now)
+        with self._ui.app.batch_update():
+            self._ui.board.show(board, changes=changes, beats=current.beats, now=now)
             if isinstance(screen, WallScreen) and screen.is_mounted:
                 screen.show(board, changes=changes, beats=current.beats, alarms=self.alarms, now=now)
             elif isinstance(screen, DetailScreen) and screen.is_mounted:
                 screen.show(board, changes=changes, beats=current.beats, now=now)
 
     def show_workspace_bar(self) -> None:
-        if len(self._workspaces.all) > 1 and self._board.is_mounted:
-            now = self._now()
-            lines = [workspace_line(one.workspace, one.board, now=now) for one in self._workspaces.all]
+        if len(self._ui.workspaces.all) > 1 and self._ui.board.is_mounted:
+            now = self._ui.now()
+            lines = [workspace_line(one.workspace, one.board, now=now) for one in self._ui.workspaces.all]
             tones = [(line.workspace, line.tone) for line in lines]
-            self._board.workspace_bar.show(tones, here=self._workspaces.current.workspace)
+            self._ui.board.workspace_bar.show(tones, here=self._ui.workspaces.current.workspace)
 
     def show_all_workspaces(self) -> None:
-        screen = self._app.screen
+        screen = self._ui.app.screen
         if isinstance(screen, AllWorkspacesScreen) and screen.is_mounted:
-            screen.show(self._workspaces.all, now=self._now(), alarms=self.alarms)
+            screen.show(self._ui.workspaces.all, now=self._ui.now(), alarms=self.alarms)
 
     def second_passed(self) -> None:
         """Bring ages and clocks up to date."""
-        screen, now = self._app.screen, self._now()
+        screen, now = self._ui.app.screen, self._ui.now()
         if isinstance(screen, WallScreen) and screen.is_mounted:
             screen.tick(now, alarms=self.alarms, notices=self._notices())
             self._dim_at_night()
@@ -110,61 +108,63 @@ class Presenter:
             screen.tick(now, alarms=self.alarms)
             if screen.is_wall:
                 self._dim_at_night()
-        elif isinstance(screen, DetailScreen) and screen.is_mounted and not self._board.replayed_at:
-            screen.tick(now, beats=self._workspaces.current.beats)
-        elif self._board.is_mounted:
-            self._board.tick(self._board.replayed_at or now, alarms=self.alarms, notices=self._notices())
+        elif isinstance(screen, DetailScreen) and screen.is_mounted and not self._ui.board.replayed_at:
+            screen.tick(now, beats=self._ui.workspaces.current.beats)
+        elif self._ui.board.is_mounted:
+            self._ui.board.tick(
+                self._ui.board.replayed_at or now, alarms=self.alarms, notices=self._notices()
+            )
             self.show_workspace_bar()
 
     def acknowledge(self) -> None:
         """Clear the alarms; where there are none, the notices about the dashboard itself."""
         if not self.alarms:
-            history = self._workspaces.current.history
+            history = self._ui.workspaces.current.history
             self.own_error, self._seen_notice = None, history.notice if history else ""
         self.alarms = ()
         self.second_passed()
 
     def open_wall(self) -> None:
-        self.day_theme = self._app.theme
-        self._app.push_screen(self._wall, self._back_from_wall)
-        self._wall.call_after_refresh(self.show)
+        self.day_theme = self._ui.app.theme
+        self._ui.app.push_screen(self._ui.wall, self._back_from_wall)
+        self._ui.wall.call_after_refresh(self.show)
 
     def open_all_workspaces(self, *, wall: bool) -> None:
-        screen = AllWorkspacesScreen(glyphs=self._glyphs, now=self._now, wall=wall)
-        self.day_theme = self._app.theme
-        self._app.push_screen(screen, self._back_from_wall)
+        screen = AllWorkspacesScreen(glyphs=self._ui.glyphs, now=self._ui.now, wall=wall)
+        self.day_theme = self._ui.app.theme
+        self._ui.app.push_screen(screen, self._back_from_wall)
         screen.call_after_refresh(self.show_all_workspaces)
 
     def _back_from_wall(self, _: object) -> None:
-        self._app.theme = self.day_theme
+        self._ui.app.theme = self.day_theme
 
     def _raise_alarms(self, tick: Tick, state: WorkspaceState) -> None:
         found = new_alarms(state.last.board if state.last else None, tick.board)
-        if len(self._workspaces.all) > 1:
+        if len(self._ui.workspaces.all) > 1:
             found = tuple(f"{state.workspace}: {one}" for one in found)
         if found:
             self.alarms = (*found, *self.alarms)[:MOST_ALARMS]
-            self._app.bell()
+            self._ui.app.bell()
             self._on_alarm(found)
 
     def _dim_at_night(self) -> None:
         """Dim a wall at night, unless somebody chose another theme."""
-        hour = self._now().astimezone().hour
+        hour = self._ui.now().astimezone().hour
         night = hour >= NIGHT_FROM or hour < NIGHT_UNTIL
-        self._app.theme = "dimmed" if night and self.day_theme == "night" else self.day_theme
+        self._ui.app.theme = "dimmed" if night and self.day_theme == "night" else self.day_theme
 
     def _report(self, confirmation: Confirmation, state: WorkspaceState) -> None:
-        whose = "" if state is self._workspaces.current else f"{state.workspace}: "
+        whose = "" if state is self._ui.workspaces.current else f"{state.workspace}: "
         label = whose + visible(confirmation.change.sequence.label)
         if confirmation.holds:
             text = f"{label} is {confirmation.status}; u takes it back"
-            self._app.notify(text, timeout=8, markup=False)
+            self._ui.app.notify(text, timeout=8, markup=False)
             return
         text = f"{label} is {confirmation.status or 'gone'}, not {confirmation.change.status}"
-        self._app.notify(text, severity="error", timeout=20, markup=False)
+        self._ui.app.notify(text, severity="error", timeout=20, markup=False)
 
     def _notices(self) -> tuple[str, ...]:
-        own = self.own_error.words(self._now()) if self.own_error else ""
-        history = self._workspaces.current.history
+        own = self.own_error.words(self._ui.now()) if self.own_error else ""
+        history = self._ui.workspaces.current.history
         notice = history.notice if history else ""
         return tuple(text for text in (own, notice if notice != self._seen_notice else "") if text)

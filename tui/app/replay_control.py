@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
+from typing import Self
 
-from textual.app import App
-
-from tui.app.presenter import Presenter, run_worker
-from tui.feed.replay import Replay
-from tui.feed.workspace_state import Workspaces
+from shared.domain.health import DEFAULT, Thresholds
+from tui.app.presenter import Presenter, Ui
+from tui.feed.history_access import HistoryAccess
+from tui.feed.poller import Tick
 from tui.model import changes, time_input
-from tui.screens.board import BoardScreen
-from tui.screens.card_dialog import CardDialog
+from tui.model.board import Board, compose
+from tui.screens.dialogs import CardDialog
 from tui.screens.prompt import Prompt
-from tui.theme.palette import Glyphs
+from tui.theme import formatting
 
 SEEK_HINT = "A time to look at: 14:02, yesterday 9:00, 21 Nov 14:02, or how long ago: 20m, 3h. esc leaves."
 
@@ -23,22 +25,9 @@ SEEK_HINT = "A time to look at: 14:02, yesterday 9:00, 21 Nov 14:02, or how long
 class ReplayControl:
     """Moves through the stored snapshots of the current workspace."""
 
-    def __init__(
-        self,
-        app: App[int],
-        *,
-        workspaces: Workspaces,
-        board: BoardScreen,
-        presenter: Presenter,
-        glyphs: Glyphs,
-        now: Callable[[], datetime],
-    ) -> None:
-        self._app = app
-        self._workspaces = workspaces
-        self._board = board
+    def __init__(self, ui: Ui, presenter: Presenter) -> None:
+        self._ui = ui
         self._presenter = presenter
-        self._glyphs = glyphs
-        self._now = now
         self._replay: Replay | None = None
 
     @property
@@ -53,58 +42,118 @@ class ReplayControl:
         self._start(lambda replay: replay.leap(by))
 
     def ask_for_time(self) -> None:
-        self._app.push_screen(Prompt(sign="at", hint=SEEK_HINT), self._seek)
+        self._ui.app.push_screen(Prompt(sign="at", hint=SEEK_HINT), self._seek)
 
     def _seek(self, text: str | None) -> None:
         if not text or not text.strip():
             return
-        wanted = time_input.moment(text, now=self._now())
+        wanted = time_input.moment(text, now=self._ui.now())
         if wanted is None:
-            self._app.notify(f"“{text.strip()}” is no time that is past.", severity="warning", markup=False)
+            self._ui.app.notify(
+                f"“{text.strip()}” is no time that is past.", severity="warning", markup=False
+            )
         else:
             self._start(lambda replay: replay.seek(wanted))
 
     def _start(self, move: Callable[[Replay], Replay]) -> None:
-        run_worker(self._app, partial(self._go, move), group="replay")
+        self._ui.run_worker(partial(self._go, move), group="replay")
 
     async def _go(self, move: Callable[[Replay], Replay]) -> None:
-        state = self._workspaces.current
+        state = self._ui.workspaces.current
         if state.history is None:
-            self._app.notify("There is no history here.", severity="warning")
+            self._ui.app.notify("There is no history here.", severity="warning")
             return
-        replay = move(self._replay or await Replay.open(state.history, now=self._now()))
+        replay = move(self._replay or await Replay.open(state.history, now=self._ui.now()))
         board = None
         if not replay.live:
             board = await replay.board(state.history, like=state.last, thresholds=state.thresholds)
-        if state is not self._workspaces.current:
+        if state is not self._ui.workspaces.current:
             return
         if board is None:
             self.leave()
             return
         self._replay = replay
-        self._board.replay(replay.at, replay.words(self._now()))
+        self._ui.board.replay(replay.at, replay.words(self._ui.now()))
         past = tuple(change for change in state.changes if change.at <= replay.at)
-        self._board.show(board, changes=past, beats=0, now=replay.at)
+        self._ui.board.show(board, changes=past, beats=0, now=replay.at)
 
     def show_difference(self) -> None:
-        run_worker(self._app, self._difference, group="difference")
+        self._ui.run_worker(self._difference, group="difference")
 
     async def _difference(self) -> None:
-        state, at = self._workspaces.current, self.at
+        state, at = self._ui.workspaces.current, self.at
         if at is None or state.history is None or state.last is None:
             text = "Go to another moment first: [ steps back, @ seeks a time."
-            self._app.notify(text, severity="warning", markup=False)
+            self._ui.app.notify(text, severity="warning", markup=False)
             return
         then = await state.history.snapshot_at(at)
         if then is None:
             return
-        now = self._now()
+        now = self._ui.now()
         lines = changes.between(then, state.last.snapshot, at=now)
         card = time_input.difference(lines, since=at, now=now)
-        await self._app.push_screen_wait(CardDialog(card, glyphs=self._glyphs))
+        await self._ui.app.push_screen_wait(CardDialog(card, glyphs=self._ui.glyphs))
 
     def leave(self) -> None:
         if self._replay:
             self._replay = None
-            self._board.replay(None, "")
+            self._ui.board.replay(None, "")
             self._presenter.show()
+
+
+FAR = timedelta(hours=48)
+"""As long as whole snapshots are kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """Moments, the oldest first, and which of them is looked at; one past the last is now."""
+
+    moments: tuple[datetime, ...]
+    place: int
+
+    @classmethod
+    async def open(cls, history: HistoryAccess, *, now: datetime) -> Self:
+        moments = await history.moments(start=now - FAR, end=now)
+        return cls(moments=moments, place=len(moments))
+
+    @property
+    def live(self) -> bool:
+        return self.place >= len(self.moments)
+
+    @property
+    def at(self) -> datetime:
+        return self.moments[min(self.place, len(self.moments) - 1)]
+
+    def step(self, by: int) -> Replay:
+        return replace(self, place=min(max(self.place + by, 0), len(self.moments)))
+
+    def leap(self, by: timedelta) -> Replay:
+        if not self.moments:
+            return self
+        return self.seek(self.at + by)
+
+    def seek(self, wanted: datetime) -> Replay:
+        """As near as possible to a time; now, when that is later than all that was kept."""
+        if not self.moments or wanted > self.moments[-1]:
+            return replace(self, place=len(self.moments))
+        distances = [abs((moment - wanted).total_seconds()) for moment in self.moments]
+        return replace(self, place=distances.index(min(distances)))
+
+    def words(self, now: datetime) -> str:
+        """`REPLAY 14:02, 3 h ago`."""
+        return f"REPLAY {formatting.moment(self.at, now=now)}, {formatting.ago(self.at, now=now)}"
+
+    async def board(
+        self, history: HistoryAccess, *, like: Tick | None, thresholds: Thresholds = DEFAULT
+    ) -> Board | None:
+        """The board of that moment, with its rows' charts as they were; None when its snapshot is gone."""
+        snapshot = await history.snapshot_at(self.at)
+        if snapshot is None:
+            return None
+        stamps = like.board.stamps if like else {}
+        intervals = {name: stamp.interval for name, stamp in stamps.items()}
+        trends = await history.trends(now=self.at)
+        return await asyncio.to_thread(
+            compose, snapshot, intervals=intervals, trends=trends, thresholds=thresholds
+        )

@@ -18,12 +18,9 @@ from tui.feed.startup import OpenRecords, ServiceFeed
 from tui.feed.workspace_state import WorkspaceState
 from tui.system.alarm_command import AlarmCommand
 from tui.system.fast_start import StartSettings, read_start_settings
-from tui.system.gc_tuning import tuned_gc
-from tui.system.logfile import logging_to
+from tui.system.process import logging_to, systemd_notified, tuned_gc
 from tui.system.self_restart import RestartState, parse_time, restart
-from tui.system.terminal import exit_when_terminal_gone
-from tui.system.terminal_handover import HandoverDriver, restored_terminal
-from tui.system.watchdog import systemd_notified
+from tui.system.terminal import HandoverDriver, exit_when_terminal_gone, restored_terminal
 from tui.theme.palette import ASCII, UNICODE, Glyphs
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from shared.domain.snapshot import SOURCES, Snapshot, take_snapshot
 from shared.domain.snapshot_json import to_json
 from shared.operations.context import open_client
 from shared.settings import Settings, Workspace
-from tui.feed.tick import Tick, intervals
+from tui.feed.poller import Tick, intervals
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.board import Board, compose
 from tui.screens import text_report

@@ -16,7 +16,7 @@ from typing import Any
 
 from shared.domain.snapshot import Snapshot
 from shared.domain.snapshot_json import to_json
-from tui.feed.tick import Tick
+from tui.feed.poller import Tick
 
 MOST_BYTES = 64 * 1024 * 1024
 LENGTH = 4
@@ -47,20 +47,14 @@ class Relay:
     def __init__(self, greeting: Mapping[str, Any]) -> None:
         self._greeting = greeting
         self._latest: dict[str, tuple[Snapshot, int]] = {}
-        self._more = asyncio.Condition()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._viewers: set[asyncio.Event] = set()
         self.sent_today: dict[str, Callable[[], Awaitable[Mapping[str, int | None]]]] = {}
         """By workspace: who can be asked."""
 
     def put(self, workspace: str, tick: Tick) -> None:
         self._latest[workspace] = (tick.snapshot, tick.beats)
-        task = asyncio.create_task(self._wake(), name="relay-wake")
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _wake(self) -> None:
-        async with self._more:
-            self._more.notify_all()
+        for changed in self._viewers:
+            changed.set()
 
     @contextlib.asynccontextmanager
     async def serving(self, path: Path) -> AsyncIterator[None]:
@@ -77,10 +71,9 @@ class Relay:
             yield
         finally:
             server.close()
-            tasks = [*connections, *self._tasks]
-            for task in tasks:
+            for task in connections:
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.gather(*connections, return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         gone = asyncio.create_task(self._answer(reader, writer), name="relay-viewer-asking")
@@ -103,15 +96,17 @@ class Relay:
 
     async def _feed(self, writer: asyncio.StreamWriter) -> None:
         sent: dict[str, Snapshot] = {}
-        await write_frame(writer, self._greeting)
-        while True:
-            for name, (snapshot, beats) in list(self._latest.items()):
-                if sent.get(name) is not snapshot:
-                    body = await asyncio.to_thread(to_json, snapshot, since=sent.get(name))
-                    await write_frame(writer, {"name": name, "beats": beats, "snapshot": body})
-                    sent[name] = snapshot
-            async with self._more:
-                await self._more.wait_for(lambda: self._is_behind(sent))
-
-    def _is_behind(self, sent: Mapping[str, Snapshot]) -> bool:
-        return any(sent.get(name) is not snapshot for name, (snapshot, _) in self._latest.items())
+        changed = asyncio.Event()
+        self._viewers.add(changed)
+        try:
+            await write_frame(writer, self._greeting)
+            while True:
+                changed.clear()
+                for name, (snapshot, beats) in list(self._latest.items()):
+                    if sent.get(name) is not snapshot:
+                        body = await asyncio.to_thread(to_json, snapshot, since=sent.get(name))
+                        await write_frame(writer, {"name": name, "beats": beats, "snapshot": body})
+                        sent[name] = snapshot
+                await changed.wait()
+        finally:
+            self._viewers.discard(changed)

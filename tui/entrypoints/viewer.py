@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import logging
+import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from functools import partial
@@ -18,21 +18,15 @@ from shared.history import History
 from shared.storage.database import parse_url
 from tui.app.dashboard import DashboardApp, utc_now
 from tui.entrypoints.relay import read_frame, write_frame
-from tui.feed.history_access import HistoryAccess, RecalledState
+from tui.feed.history_access import HistoryAccess
 from tui.feed.pending_changes import PendingChanges
-from tui.feed.tick import Tick
+from tui.feed.poller import BoardComposer, Tick
 from tui.feed.workspace_state import WorkspaceState
-from tui.model import changes
-from tui.model.board import Board, compose
-from tui.system.gc_tuning import tuned_gc
+from tui.system.process import tuned_gc
 from tui.theme.palette import ASCII, UNICODE
-
-logger = logging.getLogger(__name__)
 
 TIMEOUT = 15.0
 """Seconds for an answer of the one poller."""
-LOOK_BACK = 60.0
-"""Seconds between readings of the history."""
 
 
 class RelayFeed:
@@ -55,13 +49,13 @@ class RelayFeed:
         self._ask = ask
         self._sent: Mapping[str, int | None] = {}
         self._answered = asyncio.Event()
-        self._news = asyncio.Event()
+        self._changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     def take(self, document: Mapping[str, Any], *, beats: int) -> None:
         self._snapshot = from_json(document, onto=self._snapshot)
         self._beats = beats
-        self._news.set()
+        self._changed.set()
 
     def start(self, deliver: Callable[[Tick], object], fail: Callable[[Exception], object]) -> None:
         self._task = asyncio.create_task(self._run(deliver), name="dashboard-following")
@@ -91,27 +85,14 @@ class RelayFeed:
 
     async def _run(self, deliver: Callable[[Tick], object]) -> None:
         past = await self.history.recall(now=utc_now())
-        looked_at, shown, board = utc_now(), Snapshot(workspace=self._snapshot.workspace), None
-        remembered = past.changes
-        while True:
-            await self._news.wait()
-            self._news.clear()
-            now, snapshot, beats = utc_now(), self._snapshot, self._beats
-            if (now - looked_at).total_seconds() > LOOK_BACK:
-                past, looked_at = RecalledState(trends=await self.history.trends(now=now)), now
-            board = await asyncio.to_thread(self._compose_board, snapshot, board, past)
-            news = changes.between(shown, snapshot, at=now)
-            deliver(Tick(snapshot=snapshot, board=board, changes=(*news, *remembered), beats=beats))
-            shown, remembered = snapshot, ()
-
-    def _compose_board(self, snapshot: Snapshot, before: Board | None, past: RecalledState) -> Board:
-        return compose(
-            snapshot,
-            intervals=self._intervals,
-            before=before,
-            trends=past.trends,
-            thresholds=self.thresholds,
-        )
+        shown = Snapshot(workspace=self._snapshot.workspace)
+        composer = BoardComposer(shown, past=past, thresholds=self.thresholds, now=utc_now)
+        with contextlib.closing(composer):
+            while True:
+                await self._changed.wait()
+                self._changed.clear()
+                deliver(await composer.tick(self._snapshot, intervals=self._intervals, beats=self._beats))
+                await composer.refresh_trends(self.history)
 
 
 async def _only_shown(_: str) -> Card:

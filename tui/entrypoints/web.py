@@ -26,7 +26,7 @@ from textual_serve.download_manager import DownloadManager
 from tui.app.dashboard import utc_now
 from tui.app.run import DashboardOptions, start_settings_of
 from tui.entrypoints.relay import Relay
-from tui.feed.poll_intervals import PollIntervals
+from tui.feed.poller import PollIntervals
 from tui.feed.startup import ServiceFeed
 
 if TYPE_CHECKING:

@@ -10,18 +10,17 @@ import contextlib
 import getpass
 import importlib
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from shared.domain.card import Card
 from shared.domain.records import Actor, Records
-from shared.domain.snapshot import Snapshot
+from shared.domain.snapshot import Snapshot, service_day
 from tui.feed.history_access import HistoryAccess, as_recalled
 from tui.feed.pending_changes import run_line
-from tui.feed.poll_intervals import PollIntervals
-from tui.feed.tick import Tick
+from tui.feed.poller import Poller, PollIntervals, Tick
 from tui.model.board import compose
 from tui.system.fast_start import StartSettings
 
@@ -29,30 +28,14 @@ if TYPE_CHECKING:
     from shared.api import OutreachClient
     from shared.operations.context import CommandContext
     from shared.settings import Settings
-    from tui.feed.poller import Poller
 
 logger = logging.getLogger(__name__)
 
-LATE_IMPORTS = ("shared.settings", "shared.history", "shared.operations.context", "tui.feed.poller")
+LATE_IMPORTS = ("shared.settings", "shared.history", "shared.operations.context")
 FIRST_PAINT = 0.05
 """Seconds that the screen has for itself."""
-OpenRecords = Callable[["Settings"], AbstractAsyncContextManager[Records]]
-
-
 KEPT_TODAY = timedelta(minutes=1)
-
-
-async def _sent(client: OutreachClient, *, now: datetime) -> Mapping[str, int | None]:
-    from shared.api.errors import OutreachError
-    from shared.domain.snapshot import service_day
-
-    day = service_day(client, now=now)
-    try:
-        rows = await client.stats(group_by="inbox", start=day, end=day)
-    except OutreachError as error:
-        logger.warning("today's sends by inbox: %s", error)
-        return {}
-    return {row.group: row.sends for row in rows}
+OpenRecords = Callable[["Settings"], AbstractAsyncContextManager[Records]]
 
 
 class ServiceFeed:
@@ -103,8 +86,19 @@ class ServiceFeed:
         async with self._today:
             now = self._now()
             if self._client and (self._sent_at is None or now - self._sent_at > KEPT_TODAY):
-                self._sent, self._sent_at = await _sent(self._client, now=now), now
+                self._sent, self._sent_at = await self._read_today(self._client, now=now), now
             return self._sent
+
+    async def _read_today(self, client: OutreachClient, *, now: datetime) -> Mapping[str, int | None]:
+        from shared.api.errors import OutreachError
+
+        day = service_day(client, now=now)
+        try:
+            rows = await client.stats(group_by="inbox", start=day, end=day)
+        except OutreachError as error:
+            logger.warning("today's sends by inbox: %s", error)
+            return {}
+        return {row.group: row.sends for row in rows}
 
     async def run(self, line: str) -> Card:
         """Carry out a command line, as soon as the service can be reached."""
@@ -127,7 +121,7 @@ class ServiceFeed:
             async with History(settings.history_database, thresholds=place.thresholds) as store:
                 self.thresholds = place.thresholds
                 self.history = HistoryAccess(store, workspace=place.name)
-                await self._work(deliver, settings, last=last)
+                await self._poll(deliver, settings, self.history, last=last)
         except Exception as error:
             logger.exception("the way to the service could not be opened")
             fail(error)
@@ -143,37 +137,27 @@ class ServiceFeed:
         )
         deliver(Tick(snapshot=snapshot, board=board, changes=(), beats=0))
 
-    @contextlib.asynccontextmanager
-    async def _recording(self, settings: Settings) -> AsyncIterator[Records | None]:
-        if self._open_records is None:
-            yield None
-            return
-        async with self._open_records(settings) as records:
-            yield records
-
-    async def _work(
+    async def _poll(
         self,
         deliver: Callable[[Tick], object],
         settings: Settings,
+        history: HistoryAccess,
         *,
         last: Snapshot | None,
     ) -> None:
         from shared.operations.context import open_client
-        from tui.feed.poller import Poller
 
-        assert self.history
         place = settings.workspace(self.start_settings.workspace)
         async with open_client(settings, place) as self._client:
             self._poller = Poller(
                 client=self._client,
                 workspace=place.name,
-                poll_seconds=settings.poll_seconds,
                 poll_intervals=PollIntervals.of(settings.poll_seconds, settings.dashboard),
                 now=self._now,
                 thresholds=place.thresholds,
-                history=self.history,
+                history=history,
             )
-            self._poller.start(deliver, past=await self.history.recall(now=self._now(), last=last))
+            self._poller.start(deliver, past=await history.recall(now=self._now(), last=last))
             try:
                 await self._serve(settings, self._client)
             finally:
@@ -184,7 +168,10 @@ class ServiceFeed:
         from shared.operations.context import CommandContext
 
         await self._acting.wait()
-        async with self._recording(settings) as records:
+        opened: AbstractAsyncContextManager[Records | None] = contextlib.nullcontext()
+        if self._open_records:
+            opened = self._open_records(settings)
+        async with opened as records:
             self._context = CommandContext(
                 workspace=settings.workspace(self.start_settings.workspace),
                 client=client,

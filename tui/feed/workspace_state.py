@@ -13,7 +13,7 @@ from typing import Protocol
 from shared.domain.health import DEFAULT, Thresholds
 from tui.feed.history_access import HistoryAccess
 from tui.feed.pending_changes import PendingChanges
-from tui.feed.tick import Tick
+from tui.feed.poller import Tick
 from tui.model.board import Board
 from tui.model.lines import ChangeLine
 

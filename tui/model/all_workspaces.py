@@ -12,8 +12,7 @@ from shared.text.formats import show_count, show_rate
 from shared.text.sanitize import visible
 from tui.model.board import RANK, Board, Figure
 from tui.model.columns import INBOXES, Column
-from tui.model.freshness import Freshness
-from tui.model.lines import InboxLine
+from tui.model.lines import Freshness, InboxLine
 from tui.theme import formatting
 from tui.theme.palette import TONE_INK, Glyphs, Ink, Piece
 
@@ -138,7 +137,7 @@ def _count(label: str) -> Column:
         figure = line.figure(label)
         return -1 if figure is None or figure.value is None else figure.value
 
-    return Column(title=label, width=9, render=render, sort=by, right=True, rank=1)
+    return Column(label, 9, render, sort=by, right=True, rank=1)
 
 
 def _share(label: str) -> Column:
@@ -147,7 +146,7 @@ def _share(label: str) -> Column:
         share = figure.share if figure else None
         return ((show_rate(share), Ink.FAINT if share is None else Ink.MUTED),)
 
-    return Column(title="rate", width=6, render=render, right=True, rank=2)
+    return Column("rate", 6, render, right=True, rank=2)
 
 
 def _age(line: WorkspaceLine, _: int, glyphs: Glyphs) -> Sequence[Piece]:
@@ -156,16 +155,16 @@ def _age(line: WorkspaceLine, _: int, glyphs: Glyphs) -> Sequence[Piece]:
 
 
 WORKSPACES = (
-    Column(title="", width=1, render=_sign),
-    Column(title="Workspace", width=16, least=10, render=_name, sort=lambda x: x.workspace.casefold()),
-    Column(title="Verdict", width=40, least=20, render=_verdict, sort=lambda x: RANK[x.tone], grow=1),
+    Column("", 1, _sign),
+    Column("Workspace", 16, _name, least=10, sort=lambda x: x.workspace.casefold()),
+    Column("Verdict", 40, _verdict, least=20, sort=lambda x: RANK[x.tone], grow=1),
     _count("Sends"),
     _count("Replies"),
     _share("Replies"),
     _count("Positive"),
     _share("Positive"),
     _count("Meetings"),
-    Column(title="Read", width=24, least=12, render=_age, rank=1),
+    Column("Read", 24, _age, least=12, rank=1),
 )
 
 
@@ -181,6 +180,6 @@ def _of_inbox(column: Column) -> Column:
 
 EVERYWHERE = (
     _of_inbox(INBOXES[0]),
-    Column(title="Workspace", width=16, least=8, render=_name, sort=lambda x: x.workspace.casefold()),
+    Column("Workspace", 16, _name, least=8, sort=lambda x: x.workspace.casefold()),
     *map(_of_inbox, INBOXES[1:]),
 )

@@ -17,8 +17,7 @@ from shared.domain import health, reports
 from shared.domain.card import Tone
 from shared.domain.snapshot import Reading, Snapshot
 from shared.text.formats import show_number
-from tui.model.freshness import Stamp
-from tui.model.lines import InboxLine, LeadLine, SequenceLine, StatsLine
+from tui.model.lines import InboxLine, LeadLine, SequenceLine, Stamp, StatsLine
 
 RANK = {tone: rank for rank, tone in enumerate(health.WORST_FIRST)}
 STEP = 5

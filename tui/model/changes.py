@@ -7,8 +7,10 @@ from datetime import datetime
 
 from shared.api.models import Inbox
 from shared.domain.card import Tone
+from shared.domain.health import DomainHealth
 from shared.domain.snapshot import Snapshot
 from shared.text.formats import show_number
+from tui.model.board import RANK, Board
 from tui.model.lines import ChangeLine
 from tui.theme import formatting
 
@@ -86,3 +88,26 @@ def _interested(before: Snapshot, after: Snapshot, at: datetime) -> Iterator[Cha
                 " ".join(part for part in (lead.first_name, lead.last_name) if part) or lead.email or lead.id
             )
             yield ChangeLine(at, name + company, "is interested", Tone.GOOD)
+
+
+def new_alarms(before: Board | None, after: Board) -> tuple[str, ...]:
+    if before is None or not before.domains:
+        return ()
+    return (*_domains(before, after), *_service(before, after))
+
+
+def _domains(before: Board, after: Board) -> Iterator[str]:
+    old = {domain.domain: domain for domain in before.domains}
+    for domain in after.domains:
+        was = old.get(domain.domain)
+        if was and _is_alarming(domain) and (not _is_alarming(was) or RANK[domain.tone] < RANK[was.tone]):
+            yield f"{domain.domain}: {'; '.join(domain.reasons)}"
+
+
+def _is_alarming(domain: DomainHealth) -> bool:
+    return domain.tone is Tone.BAD or (domain.inboxes > 0 and domain.resting == domain.inboxes)
+
+
+def _service(before: Board, after: Board) -> Iterator[str]:
+    if after.trouble and after.trouble.everything and not (before.trouble and before.trouble.everything):
+        yield f"The service cannot be reached: {after.trouble.reason}"

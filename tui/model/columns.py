@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
+from shared.api.models import Lead
 from shared.domain import reports
 from shared.domain.card import Tone
 from shared.text import formats
 from shared.text.formats import show_count, show_rate
 from shared.text.sanitize import visible
-from tui.model.lines import ChangeLine, DomainLine, InboxLine, SequenceLine, StatsLine
-from tui.theme import text_bars
+from tui.model.lines import ChangeLine, DomainLine, InboxLine, Line, SequenceLine, StatsLine
+from tui.theme import drawing
 from tui.theme.palette import TONE_INK, Glyphs, Ink, Piece
 
 CellRenderer = Callable[[Any, int, Glyphs], Sequence[Piece]]
 """A line, the width in cells, and the signs to use -> pieces of text."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Column:
     """One column: `width` in cells, `grow` for the ones that share what is left, `rank` for who leaves first."""
 
     title: str
     width: int
     render: CellRenderer
+    _: KW_ONLY
     sort: Callable[[Any], Any] | None = None
     least: int = 0
     """The width it can do with when all that could leave has left."""
@@ -60,6 +62,23 @@ def place(columns: Sequence[Column], room: int) -> tuple[Placed, ...]:
     return tuple(Placed(c, c.width + (spare * c.grow // growers if growers else 0)) for c in kept)
 
 
+def side_by_side(
+    placed: Sequence[Placed], cell: Callable[[Placed], Sequence[Piece]], *, more: str = ""
+) -> list[Piece]:
+    """What `cell` says for each column, each in exactly its width."""
+    pieces: list[Piece] = []
+    for number, one in enumerate(placed):
+        if number:
+            pieces.append((" " * GAP, Ink.TEXT))
+        pieces += drawing.fit(cell(one), one.width, right=one.column.right, more=more)
+    return pieces
+
+
+def line_pieces(line: Line, placed: Sequence[Placed], *, glyphs: Glyphs) -> list[Piece]:
+    """A line of a list, on the screen and on paper."""
+    return side_by_side(placed, lambda p: p.column.render(line, p.width, glyphs), more=glyphs.more)
+
+
 def _needed(columns: Sequence[Column]) -> int:
     return sum(column.width for column in columns) + GAP * (len(columns) - 1)
 
@@ -72,14 +91,6 @@ def _text(of: Callable[[Any], str | None], ink: Ink = Ink.TEXT) -> CellRenderer:
     return lambda line, _, __: ((visible(of(line) or ""), ink),)
 
 
-def _number(of: Callable[[Any], float | None]) -> CellRenderer:
-    def render(line: Any, _: int, __: Glyphs) -> Sequence[Piece]:
-        value = of(line)
-        return ((show_count(value), Ink.UNKNOWN if value is None else Ink.TEXT),)
-
-    return render
-
-
 def _sign(line: Any, _: int, glyphs: Glyphs) -> Sequence[Piece]:
     return ((glyphs.of(line.tone), TONE_INK[line.tone]),)
 
@@ -89,13 +100,16 @@ def _address(line: InboxLine, _: int, __: Glyphs) -> Sequence[Piece]:
     return ((local, Ink.TEXT), (at + domain, Ink.MUTED))
 
 
-def _health(line: InboxLine, width: int, glyphs: Glyphs) -> Sequence[Piece]:
+def _score_bar(score: float | None, width: int, glyphs: Glyphs, *, ink: Ink, number: Ink) -> Sequence[Piece]:
     """A bar and the number, rounded down so that 79.6 is not shown as well."""
-    score, ink = line.inbox.health_score, TONE_INK[line.tone]
-    if score is None:
-        return (*text_bars.bar(None, width - 4, ink=ink, glyphs=glyphs), ("   –", Ink.UNKNOWN))
-    number = (f"{int(score):4}", Ink.TEXT if line.tone is Tone.GOOD else ink)
-    return (*text_bars.bar(score / 100, width - 4, ink=ink, glyphs=glyphs), number)
+    bar = drawing.bar(None if score is None else score / 100, width - 4, ink=ink, glyphs=glyphs)
+    return (*bar, ("   –", Ink.UNKNOWN) if score is None else (f"{int(score):4}", number))
+
+
+def _health(line: InboxLine, width: int, glyphs: Glyphs) -> Sequence[Piece]:
+    ink = TONE_INK[line.tone]
+    number = Ink.TEXT if line.tone is Tone.GOOD else ink
+    return _score_bar(line.inbox.health_score, width, glyphs, ink=ink, number=number)
 
 
 def _inbox_status(line: InboxLine, _: int, glyphs: Glyphs) -> Sequence[Piece]:
@@ -126,31 +140,39 @@ def _reason(line: InboxLine, _: int, __: Glyphs) -> Sequence[Piece]:
     return ((visible(said), TONE_INK[line.tone] if line.tone is not Tone.INFO else Ink.MUTED),)
 
 
-def _rate_of(name: str) -> CellRenderer:
-    def render(line: InboxLine | SequenceLine, _: int, __: Glyphs) -> Sequence[Piece]:
-        stats = line.stats
-        found = reports.rate(getattr(stats, name), stats.sends) if stats else None
-        return ((show_rate(found), Ink.FAINT if found is None else Ink.TEXT),)
+def _rate(title: str, name: str, *, width: int = 7, rank: int = 0) -> Column:
+    """A count of the stats as a share of the sends."""
 
-    return render
+    def of(line: InboxLine | SequenceLine | StatsLine) -> float | None:
+        return reports.rate(getattr(line.stats, name), line.stats.sends) if line.stats else None
 
+    def render(line: InboxLine | SequenceLine | StatsLine, _: int, __: Glyphs) -> Sequence[Piece]:
+        return ((show_rate(of(line)), Ink.FAINT if of(line) is None else Ink.TEXT),)
 
-def _count_of(name: str) -> CellRenderer:
-    def render(line: SequenceLine | StatsLine | InboxLine, _: int, __: Glyphs) -> Sequence[Piece]:
-        value = getattr(line.stats, name) if line.stats else None
-        return ((show_count(value), Ink.FAINT if value is None else Ink.TEXT),)
-
-    return render
+    return Column(title, width, render, sort=lambda line: known(of(line)), right=True, rank=rank)
 
 
-def _by_count(name: str) -> Callable[[Any], float]:
-    return lambda line: known(getattr(line.stats, name) if line.stats else None)
+def _count(title: str, name: str, *, width: int = 7, rank: int = 0) -> Column:
+    """A count of the stats."""
+
+    def of(line: InboxLine | SequenceLine | StatsLine) -> int | None:
+        return getattr(line.stats, name) if line.stats else None
+
+    return _number(title, of, width=width, rank=rank, missing=Ink.FAINT)
 
 
-def _by_rate(name: str) -> Callable[[Any], float]:
-    return lambda line: known(
-        reports.rate(getattr(line.stats, name), line.stats.sends) if line.stats else None
-    )
+def _number(
+    title: str,
+    of: Callable[[Any], int | None],
+    *,
+    width: int = 5,
+    rank: int = 0,
+    missing: Ink = Ink.UNKNOWN,
+) -> Column:
+    def render(line: Any, _: int, __: Glyphs) -> Sequence[Piece]:
+        return ((show_count(of(line)), missing if of(line) is None else Ink.TEXT),)
+
+    return Column(title, width, render, sort=lambda line: known(of(line)), right=True, rank=rank)
 
 
 def _domain_key(line: InboxLine) -> tuple[str, str]:
@@ -158,24 +180,15 @@ def _domain_key(line: InboxLine) -> tuple[str, str]:
 
 
 INBOXES = (
-    Column(title="", width=1, render=_sign),
-    Column(title="Inbox", width=24, least=12, render=_address, sort=_domain_key, grow=2),
-    Column(title="Health", width=11, render=_health, sort=lambda x: known(x.inbox.health_score), right=True),
-    Column(title="Lately", width=6, render=_trend, rank=4),
-    Column(title="Status", width=9, render=_inbox_status, sort=lambda x: x.inbox.status or ""),
-    Column(
-        title="Limit",
-        width=5,
-        render=_number(lambda x: x.inbox.daily_limit),
-        sort=lambda x: known(x.inbox.daily_limit),
-        right=True,
-        rank=1,
-    ),
-    Column(title="Sent", width=7, render=_count_of("sends"), sort=_by_count("sends"), right=True, rank=5),
-    Column(
-        title="Replies", width=7, render=_rate_of("replies"), sort=_by_rate("replies"), right=True, rank=3
-    ),
-    Column(title="Why", width=24, render=_reason, rank=6, grow=1),
+    Column("", 1, _sign),
+    Column("Inbox", 24, _address, least=12, sort=_domain_key, grow=2),
+    Column("Health", 11, _health, sort=lambda x: known(x.inbox.health_score), right=True),
+    Column("Lately", 6, _trend, rank=4),
+    Column("Status", 9, _inbox_status, sort=lambda x: x.inbox.status or ""),
+    _number("Limit", lambda x: x.inbox.daily_limit, rank=1),
+    _count("Sent", "sends", rank=5),
+    _rate("Replies", "replies", rank=3),
+    Column("Why", 24, _reason, rank=6, grow=1),
 )
 
 
@@ -195,84 +208,41 @@ def _sequence_name(line: SequenceLine, _: int, __: Glyphs) -> Sequence[Piece]:
 
 
 SEQUENCES = (
-    Column(title="Status", width=10, render=_sequence_status, sort=lambda x: x.sequence.status or ""),
-    Column(
-        title="Sequence", width=20, render=_sequence_name, sort=lambda x: x.sequence.label.casefold(), grow=1
-    ),
-    Column(
-        title="Steps",
-        width=5,
-        render=_number(lambda x: x.sequence.steps),
-        sort=lambda x: known(x.sequence.steps),
-        right=True,
-    ),
-    Column(title="Sent", width=7, render=_count_of("sends"), sort=_by_count("sends"), right=True, rank=1),
-    Column(
-        title="Replies", width=7, render=_rate_of("replies"), sort=_by_rate("replies"), right=True, rank=2
-    ),
-    Column(
-        title="Positive",
-        width=8,
-        render=_rate_of("positive_replies"),
-        sort=_by_rate("positive_replies"),
-        right=True,
-        rank=3,
-    ),
+    Column("Status", 10, _sequence_status, sort=lambda x: x.sequence.status or ""),
+    Column("Sequence", 20, _sequence_name, sort=lambda x: x.sequence.label.casefold(), grow=1),
+    _number("Steps", lambda x: x.sequence.steps),
+    _count("Sent", "sends", rank=1),
+    _rate("Replies", "replies", rank=2),
+    _rate("Positive", "positive_replies", width=8, rank=3),
 )
 
 
 def _reply_bar(line: StatsLine, width: int, glyphs: Glyphs) -> Sequence[Piece]:
     fraction = line.reply_rate
-    return text_bars.bar(None if fraction is None else fraction * 5, width, ink=Ink.GOOD, glyphs=glyphs)
+    return drawing.bar(None if fraction is None else fraction * 5, width, ink=Ink.GOOD, glyphs=glyphs)
 
 
 STATS = (
-    Column(
-        title="Group",
-        width=22,
-        least=12,
-        render=_text(lambda x: x.name),
-        sort=lambda x: x.name.casefold(),
-        grow=1,
-    ),
-    Column(title="Sent", width=7, render=_count_of("sends"), sort=_by_count("sends"), right=True),
-    Column(
-        title="Repl.", width=6, render=_count_of("replies"), sort=_by_count("replies"), right=True, rank=6
-    ),
-    Column(title="", width=8, render=_reply_bar, rank=5),
-    Column(title="Replies", width=7, render=_rate_of("replies"), sort=_by_rate("replies"), right=True),
-    Column(
-        title="Positive",
-        width=8,
-        render=_rate_of("positive_replies"),
-        sort=_by_rate("positive_replies"),
-        right=True,
-        rank=1,
-    ),
-    Column(
-        title="Meet.", width=5, render=_count_of("meetings"), sort=_by_count("meetings"), right=True, rank=3
-    ),
-    Column(title="Rate", width=6, render=_rate_of("meetings"), sort=_by_rate("meetings"), right=True, rank=4),
+    Column("Group", 22, _text(lambda x: x.name), least=12, sort=lambda x: x.name.casefold(), grow=1),
+    _count("Sent", "sends"),
+    _count("Repl.", "replies", width=6, rank=6),
+    Column("", 8, _reply_bar, rank=5),
+    _rate("Replies", "replies"),
+    _rate("Positive", "positive_replies", width=8, rank=1),
+    _count("Meet.", "meetings", width=5, rank=3),
+    _rate("Rate", "meetings", width=6, rank=4),
 )
 
 
+def _lead_text(title: str, width: int, of: Callable[[Lead], str | None], *, rank: int = 0) -> Column:
+    render = _text(lambda x: of(x.lead), Ink.MUTED)
+    return Column(title, width, render, sort=lambda x: of(x.lead) or "", grow=1, rank=rank)
+
+
 INTERESTED = (
-    Column(title="Lead", width=16, render=_text(lambda x: x.name), sort=lambda x: x.name.casefold(), grow=1),
-    Column(
-        title="Company",
-        width=14,
-        render=_text(lambda x: x.lead.company, Ink.MUTED),
-        sort=lambda x: x.lead.company or "",
-        grow=1,
-    ),
-    Column(
-        title="Address",
-        width=24,
-        render=_text(lambda x: x.lead.email, Ink.MUTED),
-        sort=lambda x: x.lead.email or "",
-        grow=1,
-        rank=1,
-    ),
+    Column("Lead", 16, _text(lambda x: x.name), sort=lambda x: x.name.casefold(), grow=1),
+    _lead_text("Company", 14, lambda lead: lead.company),
+    _lead_text("Address", 24, lambda lead: lead.email, rank=1),
 )
 
 
@@ -285,39 +255,33 @@ def _what(line: ChangeLine, _: int, __: Glyphs) -> Sequence[Piece]:
 
 
 CHANGES = (
-    Column(title="", width=1, render=_sign),
-    Column(title="At", width=9, render=_when),
-    Column(title="What", width=30, render=_what, grow=1),
+    Column("", 1, _sign),
+    Column("At", 9, _when),
+    Column("What", 30, _what, grow=1),
 )
 
 
 def _lowest(line: DomainLine, width: int, glyphs: Glyphs) -> Sequence[Piece]:
-    lowest, ink = line.domain.lowest, TONE_INK[line.tone]
-    if lowest is None:
-        return (*text_bars.bar(None, width - 4, ink=ink, glyphs=glyphs), ("   –", Ink.UNKNOWN))
-    bar = text_bars.bar(lowest / 100, width - 4, ink=ink, glyphs=glyphs)
-    return (*bar, (f"{int(lowest):4}", Ink.STRONG))
+    return _score_bar(line.domain.lowest, width, glyphs, ink=TONE_INK[line.tone], number=Ink.STRONG)
 
 
-def _standing_of(name: str, ink: Ink) -> CellRenderer:
+def _inboxes(title: str, name: str, ink: Ink, *, rank: int = 0) -> Column:
     def render(line: DomainLine, _: int, __: Glyphs) -> Sequence[Piece]:
         number = getattr(line.domain, name)
         return ((f"{number:,}" if number else "·", ink if number else Ink.FAINT),)
 
-    return render
+    return Column(title, 7, render, right=True, rank=rank)
 
 
 DOMAINS = (
-    Column(title="", width=1, render=_sign),
-    Column(title="Domain", width=24, least=14, render=_text(lambda x: x.domain.domain, Ink.STRONG), grow=1),
-    Column(title="Lowest", width=24, least=12, render=_lowest, right=True, grow=1),
-    Column(title="Healthy", width=7, render=_standing_of("healthy", Ink.GOOD), right=True),
-    Column(title="At risk", width=7, render=_standing_of("at_risk", Ink.WARN), right=True),
-    Column(title="Resting", width=7, render=_standing_of("resting", Ink.MUTED), right=True, rank=1),
-    Column(title="Unknown", width=7, render=_standing_of("unknown", Ink.UNKNOWN), right=True, rank=1),
-    Column(
-        title="Why", width=30, render=_text(lambda x: "; ".join(x.domain.reasons), Ink.MUTED), rank=2, grow=1
-    ),
+    Column("", 1, _sign),
+    Column("Domain", 24, _text(lambda x: x.domain.domain, Ink.STRONG), least=14, grow=1),
+    Column("Lowest", 24, _lowest, least=12, right=True, grow=1),
+    _inboxes("Healthy", "healthy", Ink.GOOD),
+    _inboxes("At risk", "at_risk", Ink.WARN),
+    _inboxes("Resting", "resting", Ink.MUTED, rank=1),
+    _inboxes("Unknown", "unknown", Ink.UNKNOWN, rank=1),
+    Column("Why", 30, _text(lambda x: "; ".join(x.domain.reasons), Ink.MUTED), rank=2, grow=1),
 )
 UNCHARTED = tuple(column for column in INBOXES if column.render is not _trend)
 """The inboxes' columns while there is too little history for charts."""

@@ -1,4 +1,4 @@
-"""The keys of board and pages in two tables: bindings, foot line and help are made from them."""
+"""The keys of board and pages in two tables: bindings, foot line and the help cards are made from them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from textual.binding import Binding
 
+from shared.domain.card import Card, Column, Row, Table
 from shared.text.sanitize import visible
 
 
@@ -138,3 +139,50 @@ def unknown_key_warnings(names: Iterable[str], *, known: Collection[str]) -> lis
             hint = f"; did you mean {near[0]}?" if near else "; the names are in docs/dashboard.md"
             warnings.append(f"[dashboard.keys] {visible(name)} is no key's name{hint}")
     return warnings
+
+
+AGE = "The head tells its age: past two intervals it says late and is dimmed, past five it is hatched."
+PANELS = {
+    "inboxes": (
+        "Inboxes",
+        (
+            "Worst first. ● is well, ▲ at risk, ◆ bad, ? unknown; then ● active, ◐ warming, ○ resting. "
+            "Lately is the health over the longest time that is known; sent and replies are of 30 days."
+        ),
+    ),
+    "sequences": (
+        "Sequences",
+        (
+            "► is active, ‖ paused. What was just asked for is shown as pausing… until a read proves it. "
+            "Space marks several; p pauses or resumes them, u takes it back for 10 seconds."
+        ),
+    ),
+    "stats": ("Stats", "Counts of 30 days by sequence, step, variant or inbox; g shows the next grouping."),
+    "interested": ("Interested", "The newest leads who are interested, the newest first."),
+    "changes": ("Changes", "What became different, the newest first, with the time at which it was seen."),
+}
+
+
+def panel_help(name: str, *, remapped: Mapping[str, str] | None) -> Card:
+    title, text = PANELS[name]
+    return Card(title=f"Help: {title}", text=(text, AGE), table=_key_table(BOARD, remapped or {}))
+
+
+def page_help(*, remapped: Mapping[str, str] | None) -> Card:
+    text = (
+        (
+            "One domain, inbox, sequence or step: its figures, its course out of the history, and what it is made of. "
+            "Enter goes deeper, esc back; a click on the path goes there. Dotted lines are the thresholds of health."
+        ),
+    )
+    return Card(title="Help: pages", text=text, table=_key_table(PAGE, remapped or {}))
+
+
+def _key_table(keys: Sequence[Key], remapped: Mapping[str, str]) -> Table:
+    columns = (Column(title="Key"), Column(title="Does"))
+    moves = (
+        Row(cells=("arrows", "Move; page up and down, home and end too; enter opens, space marks")),
+        Row(cells=("1–5, tab", "Go to a panel")),
+    )
+    rows = (Row(cells=(key_label(remapped.get(key.id, key.keys)), key.summary)) for key in keys)
+    return Table(columns=columns, rows=(*(moves if keys is BOARD else ()), *rows))

@@ -1,21 +1,22 @@
-"""What a page tells: of a domain, an inbox, a sequence or a step, as they are on the board. Pure.
+"""What a page or a card tells of a line: a domain, an inbox, a sequence, a step, a lead, a change. Pure.
 
 A page is named by a spot and worked out anew with every board, so that it never shows what is no longer so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from shared.api.models import StatsRow
 from shared.domain import reports
-from shared.domain.card import Card, Fact, Tone
-from shared.text import formats
-from tui.model import details
+from shared.domain.card import Button, Card, Fact, Tone
+from shared.text.formats import show_count, show_rate
+from shared.text.tokenize import join
 from tui.model.board import Board
 from tui.model.columns import DOMAINS, INBOXES, STATS, Column
-from tui.model.lines import ChangeLine, DomainLine, InboxLine, Line, SequenceLine, StatsLine
+from tui.model.lines import ChangeLine, DomainLine, InboxLine, LeadLine, Line, SequenceLine, StatsLine
 
 ALONE = "The service counts by one thing at a time: steps and variants are those of the whole workspace."
 
@@ -52,6 +53,16 @@ class Listing:
     source: str
     empty: str
     aside: str = ""
+
+    @classmethod
+    def inboxes(cls, title: str, lines: Sequence[Line], *, empty: str) -> Listing:
+        return cls(title=title, columns=INBOXES, lines=lines, source="inboxes", empty=empty)
+
+    @classmethod
+    def stats(cls, title: str, lines: Sequence[Line], *, source: str) -> Listing:
+        """Counts, which the service has for the whole workspace only."""
+        empty, aside = "Nothing was sent.", "of the workspace"
+        return cls(title=title, columns=STATS, lines=lines, source=source, empty=empty, aside=aside)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,12 +129,11 @@ def name_of(ref: PageRef, *, board: Board | None) -> str:
 
 def _domains(board: Board) -> Page:
     lines = tuple(map(DomainLine, board.domains))
-    listing = Listing(
-        title="Domains", columns=DOMAINS, lines=lines, source="inboxes", empty="No inboxes are connected."
-    )
+    empty = "No inboxes are connected."
+    listing = Listing(title="Domains", columns=DOMAINS, lines=lines, source="inboxes", empty=empty)
     facts = (
-        Fact(label="Domains", value=formats.show_count(len(lines))),
-        Fact(label="Inboxes", value=formats.show_count(board.spread.all)),
+        Fact(label="Domains", value=show_count(len(lines))),
+        Fact(label="Inboxes", value=show_count(board.spread.all)),
     )
     card = Card(title="Domains, the worst first", tone=board.headline.tone, facts=facts)
     return Page(name="Domains", card=card, lists=(listing,))
@@ -134,17 +144,16 @@ def _domain(name: str, board: Board) -> Page | None:
     if domain is None:
         return None
     lines = tuple(line for line in board.inboxes if line.inbox.domain == name)
-    counts = reports.totals((line.stats for line in lines if line.stats), group=name)
+    sent = tuple(line.stats for line in lines if line.stats)
+    limits = tuple(line.inbox.daily_limit for line in lines if line.inbox.daily_limit is not None)
     stood = ((word, getattr(domain, word)) for word in ("healthy", "at_risk", "resting", "unknown"))
     facts = (
         Fact(label="Inboxes", value=", ".join(f"{n:,} {word.replace('_', ' ')}" for word, n in stood if n)),
-        Fact(label="Lowest health", value=details.score(domain.lowest), tone=domain.tone),
-        Fact(label="Daily limit", value=_sum(line.inbox.daily_limit for line in lines)),
-        *(details.counts(counts) if any(line.stats for line in lines) else ()),
+        Fact(label="Lowest health", value=_score(domain.lowest), tone=domain.tone),
+        Fact(label="Daily limit", value=show_count(sum(limits) if limits else None)),
+        *_counts(reports.totals(sent, group=name) if sent else None),
     )
-    listing = Listing(
-        title="Its inboxes", columns=INBOXES, lines=lines, source="inboxes", empty="It has no inboxes."
-    )
+    listing = Listing.inboxes("Its inboxes", lines, empty="It has no inboxes.")
     card = Card(title=name, tone=domain.tone, text=domain.reasons, facts=facts)
     return Page(name=name, card=card, metrics=(HEALTH["domain"],), keys=(name,), lists=(listing,))
 
@@ -153,84 +162,100 @@ def _inbox(email: str, board: Board, changes: Sequence[ChangeLine]) -> Page | No
     line = next((line for line in board.inboxes if line.key == email), None)
     if line is None:
         return None
-    card = details.card_of(line, board=board, changes=changes)
-    others = tuple(
-        other for other in board.inboxes if other.inbox.domain == line.inbox.domain and other is not line
+    inbox = line.inbox
+    domain = next((d for d in board.domains if d.domain == inbox.domain), None)
+    about = (f"{inbox.domain}: {'; '.join(domain.reasons) or 'all well'}.",) if domain else ()
+    facts = (
+        Fact(label="Verdict", value=line.verdict.word, tone=line.tone),
+        Fact(label="Health", value=_score(inbox.health_score), tone=line.tone),
+        Fact(label="Status", value=inbox.status or "unknown"),
+        Fact(label="Daily limit", value=show_count(inbox.daily_limit)),
+        *_counts(line.stats),
     )
-    listing = Listing(
-        title="Same domain",
-        columns=INBOXES,
-        lines=others,
-        source="inboxes",
-        empty="It is alone in its domain.",
-    )
-    limit = Metric(title="Daily limit", kind="inbox", metric="daily_limit")
-    return Page(
-        name=email,
-        card=_plain(card),
-        metrics=(HEALTH["inbox"], limit),
-        keys=(email,),
-        lists=(listing,),
-        inbox=line,
-    )
+    text = (*line.verdict.reasons, *about)
+    card = Card(title=email, tone=line.tone, text=text, facts=facts, footer=_lately(email, changes))
+    others = tuple(o for o in board.inboxes if o.inbox.domain == inbox.domain and o is not line)
+    listing = Listing.inboxes("Same domain", others, empty="It is alone in its domain.")
+    metrics = (HEALTH["inbox"], Metric(title="Daily limit", kind="inbox", metric="daily_limit"))
+    return Page(name=email, card=card, metrics=metrics, keys=(email,), lists=(listing,), inbox=line)
 
 
 def _sequence(key: str, board: Board, changes: Sequence[ChangeLine]) -> Page | None:
     line = next((line for line in board.sequences if line.key == key), None)
     if line is None:
         return None
-    steps = tuple(s for s in board.stats.get("step", ()) if _within(s, line.sequence.steps))
-    lists = (
-        _stats("Steps", steps, source="step"),
-        _stats("Variants", board.stats.get("variant", ()), source="variant"),
+    sequence, name = line.sequence, line.sequence.label
+    facts = (
+        Fact(label="Status", value=line.pending or sequence.status or "unknown", tone=line.tone),
+        Fact(label="Steps", value=show_count(sequence.steps)),
+        *_counts(line.stats),
     )
-    card = details.card_of(line, board=board, changes=changes)
+    card = Card(title=name, tone=line.tone, text=(key, ALONE), facts=facts, footer=_lately(name, changes))
+    steps = tuple(s for s in board.stats.get("step", ()) if _within(s, sequence.steps))
+    lists = (Listing.stats("Steps", steps, source="step"), _variants(board))
     group = (line.stats.group,) if line.stats else ()
-    namesakes = sum(other.sequence.label == line.sequence.label for other in board.sequences)
-    names = (line.sequence.label,) if namesakes == 1 else ()  # else nobody can tell whose plot it is
+    namesakes = sum(other.sequence.label == name for other in board.sequences)
+    names = (name,) if namesakes == 1 else ()  # else nobody can tell whose plot it is
     keys = tuple(dict.fromkeys((*group, key, *names)))
-    return Page(
-        name=line.sequence.label,
-        card=_plain(card, ALONE),
-        metrics=SEQUENCE,
-        keys=keys,
-        lists=lists,
-    )
+    return Page(name=name, card=card, metrics=SEQUENCE, keys=keys, lists=lists)
 
 
 def _step(key: str, board: Board) -> Page | None:
-    line = next((line for line in board.stats.get("step", ()) if line.key == key), None)
+    steps = board.stats.get("step", ())
+    line = next((line for line in steps if line.key == key), None)
     if line is None:
         return None
-    others = _stats("Other steps", [s for s in board.stats["step"] if s is not line], source="step")
-    variants = _stats("Variants", board.stats.get("variant", ()), source="variant")
-    card = Card(title=f"Step {line.name}", text=(ALONE,), facts=details.counts(line.stats))
-    return Page(name=f"Step {line.name}", card=card, lists=(others, variants))
+    others = Listing.stats("Other steps", [s for s in steps if s is not line], source="step")
+    card = Card(title=f"Step {line.name}", text=(ALONE,), facts=_counts(line.stats))
+    return Page(name=card.title, card=card, lists=(others, _variants(board)))
 
 
-def _stats(title: str, lines: Sequence[StatsLine], *, source: str) -> Listing:
-    return Listing(
-        title=title,
-        columns=STATS,
-        lines=lines,
-        source=source,
-        empty="Nothing was sent.",
-        aside="of the workspace",
-    )
+def _variants(board: Board) -> Listing:
+    return Listing.stats("Variants", board.stats.get("variant", ()), source="variant")
 
 
 def _within(line: StatsLine, steps: int | None) -> bool:
     return steps is None or not line.key.isdigit() or int(line.key) <= steps
 
 
-def _plain(card: Card, *more: str) -> Card:
-    facts = tuple(fact for fact in card.facts if fact.label != "Lately")
-    return Card(title=card.title, tone=card.tone, text=(*card.text, *more), facts=facts, footer=card.footer)
+def card_of(line: Line) -> Card:
+    """What is known of a line that has no page."""
+    if isinstance(line, StatsLine):
+        return Card(title=line.name, tone=line.tone, facts=_counts(line.stats))
+    if isinstance(line, LeadLine):
+        lead = line.lead
+        status = Fact(label="Status", value=lead.status or "unknown", tone=Tone.GOOD)
+        known = (("Address", lead.email), ("Company", lead.company), ("Id", lead.id))
+        facts = (status, *(Fact(label=label, value=value) for label, value in known if value))
+        more = Button(label="All of this lead", command=join("lead", lead.id))
+        return Card(title=line.name, tone=line.tone, facts=facts, buttons=(more,))
+    if isinstance(line, ChangeLine):
+        text = (line.text, f"Seen at {line.at.astimezone():%d %b %H:%M:%S}.")
+        return Card(title=line.subject, tone=line.tone, text=text)
+    return Card(title=line.key, tone=line.tone, text=(line.words,))
 
 
-def _sum(numbers: Iterable[int | None]) -> str:
-    known = [number for number in numbers if number is not None]
-    return formats.show_count(sum(known) if known else None)
+def _score(health: float | None) -> str:
+    """`73 of 100`."""
+    return "unknown" if health is None else f"{health:g} of 100"
+
+
+def _counts(stats: StatsRow | None) -> tuple[Fact, ...]:
+    """The four counts of 30 days, with their share of the sends."""
+    if stats is None:
+        return ()
+    facts = [Fact(label="Sent, 30 days", value=show_count(stats.sends))]
+    for label, name in (("Replies", "replies"), ("Positive", "positive_replies"), ("Meetings", "meetings")):
+        value = getattr(stats, name)
+        share = reports.rate(value, stats.sends)
+        told = "" if share is None else f"  ({show_rate(share)})"
+        facts.append(Fact(label=label, value=show_count(value) + told))
+    return tuple(facts)
+
+
+def _lately(subject: str, changes: Sequence[ChangeLine]) -> str:
+    seen = [change for change in changes if change.subject == subject][:5]
+    return "\n".join(f"{change.at.astimezone():%d %b %H:%M}  {change.text}" for change in seen)
 
 
 def limit_facts(sent: int | None, limit: int | None, *, since: datetime, now: datetime) -> tuple[Fact, ...]:

@@ -30,7 +30,7 @@ from tui.model.page_content import PageRef
 from tui.screens.wall import burn_in_shift
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import Glyphs, Ink, Piece
-from tui.widgets.health_counts import HealthCounts
+from tui.widgets.figures import HealthCounts
 from tui.widgets.line_table import LineTable
 from tui.widgets.panel import Panel, TextLine
 from tui.widgets.status_lines import Banner, Foot, heartbeat

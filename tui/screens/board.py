@@ -21,16 +21,14 @@ from tui.model.board import Board
 from tui.model.changes import news
 from tui.model.columns import INBOXES, LISTS, UNCHARTED
 from tui.model.filter_sort import Arrangement
-from tui.model.freshness import Freshness
 from tui.model.keys import BOARD, REPLAY, bindings, foot_of
-from tui.model.lines import ChangeLine
+from tui.model.lines import ChangeLine, Freshness
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import Glyphs
-from tui.widgets.key_figures import KeyFigures
+from tui.widgets.figures import KeyFigures
 from tui.widgets.line_table import LineTable
 from tui.widgets.panel import LinkLine, Panel
-from tui.widgets.status_lines import Banner, Foot, Tabs, TopLine, Verdict
-from tui.widgets.workspace_bar import WorkspaceBar
+from tui.widgets.status_lines import Banner, Foot, Tabs, TopLine, Verdict, WorkspaceBar
 
 TITLES = {
     "inboxes": ("Inboxes", "No inboxes are connected."),

@@ -1,11 +1,13 @@
-"""The board on paper: the same lists as lines of plain or coloured text, for `--once` and for the export. Pure."""
+"""The board without a screen: its lists as lines of text for `--once`, and as files for the export."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 
 from rich.text import Text
 
@@ -13,10 +15,8 @@ from shared.api.models import GROUPINGS
 from shared.text.formats import show_change, show_count, show_rate
 from shared.text.sanitize import visible
 from tui.model.board import Board
-from tui.model.columns import GAP, LISTS, Column, place
-from tui.model.freshness import Freshness, Stamp
-from tui.model.lines import Line
-from tui.theme import text_bars
+from tui.model.columns import LISTS, Column, line_pieces, place, side_by_side
+from tui.model.lines import Freshness, Line, Stamp
 from tui.theme.palette import TONE_INK, Glyphs, Ink, Palette, Piece
 from tui.widgets.status_lines import spread
 
@@ -72,20 +72,9 @@ def _list(
     shown: Sequence[Line], columns: Sequence[Column], *, width: int, glyphs: Glyphs
 ) -> Iterator[list[Piece]]:
     placed = place(columns, width - 2)
-    titles: list[Piece] = []
-    for p in placed:
-        titles += [*text_bars.fit([(p.column.title, Ink.MUTED)], p.width, right=p.column.right, more="")]
-        titles.append((" " * GAP, Ink.TEXT))
-    yield [("  ", Ink.TEXT), *titles]
+    yield [("  ", Ink.TEXT), *side_by_side(placed, lambda p: [(p.column.title, Ink.MUTED)])]
     for line in shown[:MOST]:
-        pieces: list[Piece] = [("  ", Ink.TEXT)]
-        for p in placed:
-            said = p.column.render(line, p.width, glyphs)
-            pieces += [
-                *text_bars.fit(said, p.width, right=p.column.right, more=glyphs.more),
-                (" " * GAP, Ink.TEXT),
-            ]
-        yield pieces
+        yield [("  ", Ink.TEXT), *line_pieces(line, placed, glyphs=glyphs)]
     if len(shown) > MOST:
         yield [(f"  … and {len(shown) - MOST:,} more", Ink.MUTED)]
 
@@ -113,3 +102,39 @@ def as_csv(shown: Sequence[Line], columns: Sequence[Column], *, glyphs: Glyphs) 
         said = ("".join(t for t, _ in column.render(line, 0, glyphs)).strip() for column in named)
         writer.writerow(f"'{cell}" if cell[:1] in {"=", "+", "-", "@", "\t"} else cell for cell in said)
     return out.getvalue()
+
+
+WIDTH = 160
+
+
+def files(
+    *, board: Board, name: str, shown: Sequence[Line], picture: str, now: datetime, glyphs: Glyphs
+) -> Mapping[str, str]:
+    text = "".join(f"{plain(p)}\n" for p in lines(board, width=WIDTH, now=now, glyphs=glyphs))
+    return {
+        f"{stem(now)}-{name}.csv": as_csv(shown, LISTS[name], glyphs=glyphs),
+        f"{stem(now)}.txt": text,
+        f"{stem(now)}.svg": picture,
+    }
+
+
+def stem(now: datetime) -> str:
+    return f"outreach-{now:%Y%m%d-%H%M%S}"
+
+
+def write(folder: Path, made: Mapping[str, str]) -> None:
+    """Write the files, for the owner alone. Raises OSError."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for file, content in made.items():
+        (folder / file).write_text(content, encoding="utf-8")
+        (folder / file).chmod(0o600)
+
+
+def packed(made: Mapping[str, str]) -> io.BytesIO:
+    """The files in one archive, for a browser that takes one at a time."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as pack:
+        for file, content in made.items():
+            pack.writestr(file, content)
+    archive.seek(0)
+    return archive

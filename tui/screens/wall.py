@@ -18,12 +18,10 @@ from textual.screen import Screen
 from shared.domain.card import Tone
 from tui.model.board import Board
 from tui.model.columns import LISTS
-from tui.model.freshness import Freshness
-from tui.model.lines import ChangeLine, DomainLine, Line
+from tui.model.lines import ChangeLine, DomainLine, Freshness, Line
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import Glyphs, Ink, Piece
-from tui.widgets.health_counts import HealthCounts
-from tui.widgets.key_figures import KeyFigures
+from tui.widgets.figures import HealthCounts, KeyFigures
 from tui.widgets.panel import Panel, TextLine
 from tui.widgets.status_lines import Banner, TopLine, Verdict
 

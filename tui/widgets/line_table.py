@@ -17,14 +17,12 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from tui.model.columns import GAP, Column, Placed, place
+from tui.model.columns import GAP, Column, Placed, line_pieces, place, side_by_side
 from tui.model.filter_sort import Arrangement, arranged, next_order
-from tui.model.freshness import Freshness
-from tui.model.lines import Line
-from tui.theme import text_bars
+from tui.model.lines import Freshness, Line
+from tui.theme import drawing
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import PALETTES, Glyphs, Ink, Palette, Piece
-from tui.widgets import paint
 
 MARGIN = 1
 """Cells left and right of a line."""
@@ -279,45 +277,38 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
         at, between = divmod(y - 1, self._pitch)
         at += self.scroll_offset.y
         if at < len(self._shown) and not between:
-            row = self._row(self._shown[at], at=at, palette=palette)
+            row = self._row(self._shown[at], at=at, width=width, palette=palette)
         else:
             row = self._blank(y, width=width, palette=palette)
         if self._freshness is Freshness.VERY_LATE:
-            row = paint.hatched(row, y=y, glyphs=self._glyphs, palette=palette, ground=palette.panel)
-        return row.adjust_cell_length(width, paint.style(palette, Ink.TEXT, palette.panel))
+            row = drawing.hatched(row, y=y, glyphs=self._glyphs, palette=palette, ground=palette.panel)
+        return row.adjust_cell_length(width, drawing.style(palette, Ink.TEXT, palette.panel))
 
     def _titles(self, width: int, palette: Palette) -> Strip:
-        pieces: list[Piece] = [(" " * MARGIN, Ink.MUTED)]
-        for number, (column, room) in enumerate((p.column, p.width) for p in self._placed):
-            ordered = column.title and column.title == self._arrangement.order
-            arrow = (
-                (self._glyphs.down if self._arrangement.descending else self._glyphs.up) if ordered else ""
-            )
-            pieces += [(" " * GAP, Ink.MUTED)] if number else []
-            title: list[Piece] = [(column.title + arrow, Ink.ACCENT if ordered else Ink.MUTED)]
-            pieces += text_bars.fit(title, room, right=column.right, more="")
-        return Strip(paint.strip(pieces, palette=palette, ground=palette.panel)).adjust_cell_length(
-            width, paint.style(palette, Ink.TEXT, palette.panel)
-        )
+        order = self._arrangement.order
+        arrow = self._glyphs.down if self._arrangement.descending else self._glyphs.up
 
-    def _row(self, line: Line, *, at: int, palette: Palette) -> Strip:
-        here = at == self._cursor
-        ground = palette.cursor if here and self.has_focus else palette.panel
-        faded = self._freshness >= Freshness.LATE
-        marked = line.key in self._marked
-        edge = self._glyphs.marked if marked else (self._glyphs.focus if here and self.has_focus else " ")
-        pieces: list[Piece] = [(edge, Ink.ACCENT)]
-        for number, placed in enumerate(self._placed):
-            pieces += [(" " * GAP, Ink.TEXT)] if number else []
-            said = placed.column.render(line, placed.width, self._glyphs)
-            pieces += text_bars.fit(said, placed.width, right=placed.column.right, more=self._glyphs.more)
-        pieces.append((" " * MARGIN, Ink.TEXT))
-        return Strip(paint.strip(pieces, palette=palette, ground=ground, faded=faded)).adjust_cell_length(
-            self.scrollable_content_region.width, paint.style(palette, Ink.TEXT, ground)
+        def title(placed: Placed) -> Sequence[Piece]:
+            text = placed.column.title
+            return [(text + arrow, Ink.ACCENT) if text and text == order else (text, Ink.MUTED)]
+
+        pieces = [(" " * MARGIN, Ink.MUTED), *side_by_side(self._placed, title)]
+        return drawing.line(pieces, palette=palette, ground=palette.panel, width=width)
+
+    def _row(self, line: Line, *, at: int, width: int, palette: Palette) -> Strip:
+        here = at == self._cursor and self.has_focus
+        edge = self._glyphs.marked if line.key in self._marked else (self._glyphs.focus if here else " ")
+        cells = line_pieces(line, self._placed, glyphs=self._glyphs)
+        return drawing.line(
+            [(edge, Ink.ACCENT), *cells],
+            palette=palette,
+            ground=palette.cursor if here else palette.panel,
+            width=width,
+            faded=self._freshness >= Freshness.LATE,
         )
 
     def _blank(self, y: int, *, width: int, palette: Palette) -> Strip:
-        ground = paint.style(palette, Ink.MUTED, palette.panel)
+        ground = drawing.style(palette, Ink.MUTED, palette.panel)
         if self._shown or y != 2:
             return Strip.blank(width, ground)
         text = "Nothing fits the filter." if self._all else self._empty

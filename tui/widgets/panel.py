@@ -15,12 +15,10 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tui.model.columns import Column
-from tui.model.freshness import Freshness, Stamp
-from tui.model.lines import Line
-from tui.theme import text_bars
+from tui.model.lines import Freshness, Line, Stamp
+from tui.theme import drawing
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import PALETTES, Glyphs, Ink, Piece
-from tui.widgets import paint
 from tui.widgets.line_table import LineTable
 
 
@@ -54,10 +52,9 @@ class TextLine(ErrorBoundary, Widget):
         palette = PALETTES[self.app.theme]
         ground = str(getattr(palette, self._ground))
         width = self.size.width
-        tail = sum(cell_len(text) for text, _ in self._right)
-        tail = min(tail, width)
-        pieces = [*text_bars.fit(self._left, max(0, width - tail)), *text_bars.fit(self._right, tail)]
-        return Strip(paint.strip(pieces, palette=palette, ground=ground)).adjust_cell_length(width)
+        tail = min(width, sum(cell_len(text) for text, _ in self._right))
+        pieces = [*drawing.fit(self._left, max(0, width - tail)), *drawing.fit(self._right, tail)]
+        return drawing.line(pieces, palette=palette, ground=ground, width=width)
 
 
 class LinkLine(TextLine):

@@ -5,11 +5,10 @@ from __future__ import annotations
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui.theme import plotting
+from tui.theme import drawing, plotting
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import PALETTES, Glyphs, Ink, Piece
 from tui.theme.plotting import Plot
-from tui.widgets import paint
 
 
 class PlotArea(ErrorBoundary, Widget):
@@ -55,7 +54,5 @@ class PlotArea(ErrorBoundary, Widget):
             pieces = self._drawn[y]
         elif self._plot is None and y == self.size.height // 2:
             pieces = [("  " + self._empty, Ink.MUTED)]
-        segments = paint.strip([(" ", Ink.TEXT), *pieces], palette=palette, ground=palette.panel)
-        return Strip(segments).adjust_cell_length(
-            self.size.width, paint.style(palette, Ink.TEXT, palette.panel)
-        )
+        pieces = [(" ", Ink.TEXT), *pieces]
+        return drawing.line(pieces, palette=palette, ground=palette.panel, width=self.size.width)

@@ -19,9 +19,8 @@ from tests.tui.accounts import NAMES, NOW, Clock, FakeFeed, account, failing, ti
 from tui.app.dashboard import DashboardApp
 from tui.feed.pending_changes import PendingChanges
 from tui.feed.workspace_state import WorkspaceState
-from tui.screens.card_dialog import CardDialog
-from tui.screens.confirm_dialog import ConfirmDialog
 from tui.screens.detail_page import DetailScreen
+from tui.screens.dialogs import CardDialog, ConfirmDialog
 
 
 class FakeService:

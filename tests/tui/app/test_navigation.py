@@ -24,8 +24,8 @@ from tui.feed.workspace_state import WorkspaceState
 from tui.model.lines import ChangeLine
 from tui.model.page_content import PageRef, page
 from tui.screens.all_workspaces import AllWorkspacesScreen, WorkspaceTile
-from tui.screens.card_dialog import CardDialog
 from tui.screens.detail_page import DetailScreen
+from tui.screens.dialogs import CardDialog
 
 DOMAIN = "useacme.example"
 

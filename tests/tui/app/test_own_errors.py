@@ -18,7 +18,7 @@ from tui.app.dashboard import DashboardApp
 from tui.app.own_errors import MOST, ErrorLog
 from tui.feed.history_access import HistoryAccess
 from tui.theme.palette import UNICODE
-from tui.widgets.key_figures import KeyFigures
+from tui.widgets.figures import KeyFigures
 
 
 class Clumsy(KeyFigures):

@@ -14,7 +14,7 @@ from shared.storage.database import parse_url
 from tests.tui.accounts import NOW, Clock, account, acme, tick_of
 from tui.app.dashboard import DashboardApp
 from tui.feed.history_access import HistoryAccess
-from tui.feed.tick import Tick
+from tui.feed.poller import Tick
 
 
 @pytest.fixture

@@ -17,8 +17,7 @@ from shared.operations.context import open_client
 from shared.settings import SettingsError, load
 from tests.tui.entrypoints.test_web import settings_of
 from tests.tui.feed.test_poller import Watcher
-from tui.feed.poll_intervals import PollIntervals
-from tui.feed.poller import STAGGER, Poller
+from tui.feed.poller import STAGGER, Poller, PollIntervals
 
 
 def test_health_is_read_seldom_and_statuses_often() -> None:
@@ -64,7 +63,12 @@ async def test_a_start_is_no_burst_and_hurrying_all_neither(
     async with Service(port=0) as service:
         settings, watcher = settings_of(service, tmp_path), Watcher()
         async with open_client(settings, settings.workspace()) as client:
-            poller = Poller(client=client, workspace="acme", poll_seconds=600, now=lambda: datetime.now(UTC))
+            poller = Poller(
+                client=client,
+                workspace="acme",
+                poll_intervals=PollIntervals.of(600),
+                now=lambda: datetime.now(UTC),
+            )
             moments = [time.monotonic()]
             poller.start(watcher)
             await watcher.until(lambda tick: tick.beats >= len(SOURCES))

@@ -19,10 +19,9 @@ from shared.domain.snapshot import Snapshot
 from shared.history import History
 from shared.storage.database import parse_url
 from tests.tui.accounts import account
+from tui.app.replay_control import Replay
 from tui.feed.history_access import HistoryAccess
-from tui.feed.poller import Poller
-from tui.feed.replay import Replay
-from tui.feed.tick import Tick, intervals
+from tui.feed.poller import Poller, PollIntervals, Tick, intervals
 from tui.model.lines import ChangeLine
 
 
@@ -96,7 +95,7 @@ async def polled(
     poller = Poller(
         client=cast("OutreachClient", service),
         workspace="acme",
-        poll_seconds=seconds,
+        poll_intervals=PollIntervals.of(seconds),
         now=now,
         history=history,
         timeout=patience,

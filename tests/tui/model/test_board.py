@@ -12,7 +12,7 @@ from shared.domain.snapshot import Reading, Snapshot
 from tests.tui.accounts import NOW, account, board_of, failing
 from tui.model.board import Spread
 from tui.model.changes import between
-from tui.model.freshness import Freshness
+from tui.model.lines import Freshness
 
 
 def inboxes(*boxes: Inbox) -> Snapshot:

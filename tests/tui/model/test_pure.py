@@ -19,7 +19,7 @@ from shared.domain.snapshot import Reading
 from shared.history import Transition
 from tests.tui.accounts import NOW, account, board_of, failing
 from tui.feed import history_access
-from tui.model import alarms, layout, rich_card
+from tui.model import changes, layout, rich_card
 from tui.model.board import Board
 from tui.model.columns import LISTS, place
 from tui.model.filter_sort import Arrangement, arranged
@@ -28,7 +28,7 @@ from tui.model.lines import InboxLine, Line, SequenceLine, StatsLine
 from tui.screens import text_report
 from tui.screens.prompt import suggestions
 from tui.screens.wall import TURN, VIEWS, burn_in_shift, view_at
-from tui.theme import formatting, text_bars
+from tui.theme import drawing, formatting
 from tui.theme.palette import ASCII, PALETTES, UNICODE, Ink
 from tui.theme.plotting import Plot, draw
 
@@ -38,7 +38,7 @@ ANY_TEXT = st.text(max_size=60)
 @given(st.lists(ANY_TEXT, max_size=4), st.integers(0, 40), st.booleans())
 def test_a_fitted_line_is_exactly_as_wide_as_asked(texts: list[str], width: int, right: bool) -> None:  # noqa: FBT001 # hypothesis passes it
     plain = [(text.encode("utf-8", "ignore").decode().replace("\n", ""), Ink.TEXT) for text in texts]
-    shown = text_bars.fit(plain, width, right=right)
+    shown = drawing.fit(plain, width, right=right)
     if all(part.isprintable() for part, _ in plain):
         assert sum(cell_len(text) for text, _ in shown) <= max(width, 1)
 
@@ -46,7 +46,7 @@ def test_a_fitted_line_is_exactly_as_wide_as_asked(texts: list[str], width: int,
 @given(st.one_of(st.none(), st.floats(-1, 2)), st.integers(0, 30))
 def test_a_bar_is_exactly_as_wide_as_asked(fraction: float | None, width: int) -> None:
     for glyphs in (UNICODE, ASCII):
-        pieces = text_bars.bar(fraction, width, ink=Ink.GOOD, glyphs=glyphs)
+        pieces = drawing.bar(fraction, width, ink=Ink.GOOD, glyphs=glyphs)
         assert sum(len(text) for text, _ in pieces) == width
 
 
@@ -116,10 +116,10 @@ def test_a_column_sorts_its_list(order: str, first: str) -> None:
 
 
 def test_numerals_have_a_shape_for_every_figure() -> None:
-    rows = text_bars.numeral("12,480")
+    rows = drawing.numeral("12,480")
     assert len(rows) == 3
     assert len({len(row) for row in rows}) == 1
-    assert len(text_bars.numeral("7", scale=2)) == 5
+    assert len(drawing.numeral("7", scale=2)) == 5
 
 
 @pytest.mark.parametrize(
@@ -220,12 +220,12 @@ def test_an_alarm_is_raised_on_the_edge_only() -> None:
     def board(boxes: tuple[Inbox, ...]) -> Board:
         return board_of(replace(account(), inboxes=replace(account().inboxes, value=boxes)))
 
-    assert alarms.new_alarms(None, board(bad)) == ()
-    assert [text.partition(":")[0] for text in alarms.new_alarms(board(fine), board(bad))] == [
+    assert changes.new_alarms(None, board(bad)) == ()
+    assert [text.partition(":")[0] for text in changes.new_alarms(board(fine), board(bad))] == [
         "useacme.example"
     ]
-    assert alarms.new_alarms(board(bad), board(bad)) == ()
-    assert alarms.new_alarms(board(bad), board(fine)) == ()
+    assert changes.new_alarms(board(bad), board(bad)) == ()
+    assert changes.new_alarms(board(bad), board(fine)) == ()
 
 
 def test_the_wall_turns_and_holds_still_in_trouble() -> None:

@@ -24,9 +24,9 @@ from tests.tui.accounts import NOW, Clock, account, acme, failing, tick_of
 from tui.app.dashboard import DashboardApp
 from tui.system import self_restart
 from tui.system.alarm_command import AlarmCommand
+from tui.system.process import interval, systemd_notified
 from tui.system.self_restart import RestartState, is_due, parse_time
-from tui.system.terminal_handover import ENTER, LEAVE
-from tui.system.watchdog import interval, systemd_notified
+from tui.system.terminal import ENTER, LEAVE
 
 
 @pytest.fixture

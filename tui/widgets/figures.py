@@ -1,21 +1,21 @@
-"""The four figures, large where there is room and in a line or two where there is none."""
+"""Numbers side by side: the four figures of 30 days, and on a wall how the inboxes stand."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from rich.cells import cell_len
-from rich.segment import Segment
 from textual.strip import Strip
 from textual.widget import Widget
 
 from shared.text.formats import show_change, show_count, show_rate
-from tui.model.board import Figure
-from tui.theme import formatting, text_bars
+from tui.model.board import Figure, Spread
+from tui.theme import drawing, formatting
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import PALETTES, Glyphs, Ink, Piece
-from tui.widgets import paint
 
+T = TypeVar("T")
 BRIEF = {"Replies": "Repl.", "Positive": "Pos.", "Meetings": "Meet."}
 """Labels where the columns are narrow: a number without a name says nothing."""
 BIG = 6
@@ -33,44 +33,53 @@ def rates(figure: Figure, *, glyphs: Glyphs) -> list[Piece]:
     return pieces
 
 
-class KeyFigures(ErrorBoundary, Widget):
-    """Sends, replies, positive replies and meetings."""
+class NumberRow(ErrorBoundary, Widget):
+    """Numbers side by side, each in an equal share of the width; muted where they are stale."""
+
+    def __init__(self, *, glyphs: Glyphs, id: str) -> None:  # noqa: A002 # the framework's word
+        super().__init__(id=id)
+        self._glyphs = glyphs
+        self._stale = False
+
+    def _paint(
+        self, numbers: Sequence[T], line: Callable[[T, int], Sequence[Piece]], *, margin: int
+    ) -> Strip:
+        palette = PALETTES[self.app.theme]
+        room = max(1, self.size.width // max(1, len(numbers)))
+        pieces: list[Piece] = []
+        for number in numbers:
+            pieces += drawing.fit([(" " * margin, Ink.TEXT), *line(number, room)], room, more="")
+        return drawing.line(
+            pieces, palette=palette, ground=palette.panel, width=self.size.width, faded=self._stale
+        )
+
+
+class KeyFigures(NumberRow):
+    """Sends, replies, positive replies and meetings: large where there is room, else in a line or two."""
 
     DEFAULT_CSS = "KeyFigures { height: 5; background: $o-panel; padding: 0; }"
 
-    def __init__(self, *, glyphs: Glyphs, id: str = "figures") -> None:  # noqa: A002 # the framework's word
-        super().__init__(id=id)
-        self._glyphs = glyphs
+    def __init__(self, *, glyphs: Glyphs) -> None:
+        super().__init__(glyphs=glyphs, id="figures")
         self._figures: tuple[Figure, ...] = ()
-        self._faded = False
 
     @property
     def text(self) -> str:
         return "   ".join("".join(text for text, _ in self._compact(figure)) for figure in self._figures)
 
     def show(self, figures: tuple[Figure, ...], *, stale: bool) -> None:
-        if (figures, stale) != (self._figures, self._faded):
-            self._figures, self._faded = figures, stale
+        if (figures, stale) != (self._figures, self._stale):
+            self._figures, self._stale = figures, stale
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        palette = PALETTES[self.app.theme]
-        width = self.size.width
-        column = max(1, width // max(1, len(self._figures)))
-        segments: list[Segment] = []
-        for figure in self._figures:
-            pieces = self._line(figure, y, column)
-            fitted = text_bars.fit([("  ", Ink.TEXT), *pieces], column, more="")
-            segments += paint.strip(fitted, palette=palette, ground=palette.panel, faded=self._faded)
-        return Strip(segments).adjust_cell_length(width, paint.style(palette, Ink.TEXT, palette.panel))
+        return self._paint(self._figures, lambda figure, room: self._line(figure, y, room), margin=2)
 
     def _line(self, figure: Figure, y: int, room: int) -> Sequence[Piece]:
+        if self.size.height == 1:
+            return self._compact(figure, room)
         if self.size.height < BIG:
-            return (
-                self._compact(figure, room)
-                if self.size.height == 1
-                else self._two_lines(figure, room)[min(y, 1)]
-            )
+            return self._two_lines(figure, room)[min(y, 1)]
         if y == 0:
             return [(figure.label.upper(), Ink.MUTED), ("  30 days", Ink.FAINT)]
         return self._large(figure, y - 1, room) if 1 <= y <= 4 else ()
@@ -93,7 +102,7 @@ class KeyFigures(ErrorBoundary, Widget):
     def _numeral(self, value: int | None, room: int) -> Sequence[str]:
         if not self._glyphs.ascii:
             for text in (show_count(value), formatting.short_count(value)):
-                rows = text_bars.numeral(text)
+                rows = drawing.numeral(text)
                 if cell_len(rows[0]) + 3 <= room:
                     return rows
         return ["", "", show_count(value)]
@@ -120,3 +129,46 @@ def _whole(pieces: list[Piece], room: int) -> list[Piece]:
             break
         kept.append(piece)
     return kept
+
+
+LARGE = 8
+"""Lines of the form with double numerals: a label, a gap, five of digits, one below."""
+
+
+class HealthCounts(NumberRow):
+    """Healthy, at risk, resting, unknown: each with sign, word and number, read from three metres."""
+
+    DEFAULT_CSS = "HealthCounts { height: 8; background: $o-panel; }"
+
+    def __init__(self, *, glyphs: Glyphs, id: str = "standing") -> None:  # noqa: A002 # the framework's word
+        super().__init__(glyphs=glyphs, id=id)
+        self._spread = Spread()
+
+    def show(self, spread: Spread, *, stale: bool) -> None:
+        if (spread, stale) != (self._spread, self._stale):
+            self._spread, self._stale = spread, stale
+            self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        return self._paint(self._parts(), lambda part, room: self._line(part, y, room), margin=3)
+
+    def _parts(self) -> list[tuple[int, str, str, Ink]]:
+        of, signs = self._spread, self._glyphs
+        parts = [
+            (of.healthy, signs.good, "healthy", Ink.GOOD),
+            (of.at_risk, signs.warn, "at risk", Ink.WARN if of.at_risk else Ink.FAINT),
+            (of.resting, signs.resting, "resting", Ink.TEXT if of.resting else Ink.FAINT),
+        ]
+        return [*parts, (of.unknown, signs.unknown, "unknown", Ink.UNKNOWN)] if of.unknown else parts
+
+    def _line(self, part: tuple[int, str, str, Ink], y: int, room: int) -> list[Piece]:
+        number, sign, word, ink = part
+        label: list[Piece] = [(f"{sign} ", ink), (word.upper(), Ink.STRONG)]
+        if self.size.height < LARGE or self._glyphs.ascii:
+            return [*label, (f"  {show_count(number)}", ink)] if y == 0 else []
+        if y < 2:
+            return label if y == 0 else []
+        rows: Sequence[str] = drawing.numeral(show_count(number), scale=2)
+        if cell_len(rows[0]) + 3 > room:
+            rows = ["", *drawing.numeral(show_count(number)), ""]
+        return [(rows[y - 2], ink)] if y - 2 < len(rows) else []

@@ -1,0 +1,130 @@
+"""What a process that runs for weeks needs: a tuned garbage collector, a log file, and signs of life for systemd.
+
+A full collection looks at every object: with ten thousand inboxes that stops keys and clock for up to a tenth
+of a second, every few polls. Almost everything here is freed by counting references; full ones may be rare.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import gc
+import logging
+import os
+import socket
+import sys
+from collections.abc import AsyncIterator, Iterator, Mapping
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+
+THRESHOLDS = (2_000, 20, 1_000)
+"""Young collections stay cheap and frequent; the last figure makes full ones a matter of hours."""
+
+TURN = 0.001
+"""Seconds after which a thread that works out a board lets the event loop have its turn."""
+LARGE = 128 * 1024
+"""Bytes from which on a piece of memory is the system's again as soon as it is free."""
+M_MMAP_THRESHOLD = -3
+"""The GNU C library's name for it (mallopt(3)); by itself it learns to keep megabytes for answers like the last."""
+
+
+@contextlib.contextmanager
+def tuned_gc() -> Iterator[None]:
+    """What is loaded by now is looked at no more, and what comes is seldom looked at as a whole."""
+    _give_back()
+    before, turn = gc.get_threshold(), sys.getswitchinterval()
+    sys.setswitchinterval(TURN)
+    gc.freeze()
+    gc.set_threshold(*THRESHOLDS)
+    gc.enable()  # while the program loads it may be off
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(turn)
+        gc.set_threshold(*before)
+        gc.unfreeze()
+
+
+def _give_back() -> None:
+    if setting := getattr(ctypes.CDLL(None), "mallopt", None):
+        setting(M_MMAP_THRESHOLD, LARGE)
+
+
+LARGEST = 2**20
+"""Bytes; one older file is kept."""
+FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+
+@contextlib.contextmanager
+def logging_to(path: Path, *, level: str) -> Iterator[None]:
+    """Exchange the root logger's handlers for one that writes to `path`, for the owner alone to read."""
+    root = logging.getLogger()
+    before, before_level = root.handlers[:], root.level
+    handler = _open(path)
+    handler.setFormatter(logging.Formatter(FORMAT))
+    root.handlers[:] = [handler]
+    root.setLevel(level)
+    logging.getLogger("apscheduler").setLevel(logging.WARNING)  # at INFO it writes two lines a read
+    try:
+        yield
+    finally:
+        root.handlers[:] = before
+        root.setLevel(before_level)
+        handler.close()
+
+
+def _open(path: Path) -> logging.Handler:
+    """A disk that cannot be written to costs the log, not the dashboard."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+        return RotatingFileHandler(path, maxBytes=LARGEST, backupCount=1, encoding="utf-8")
+    except OSError:
+        return logging.NullHandler()
+
+
+logger = logging.getLogger(__name__)
+
+
+def tell(state: str, *, address: str) -> None:
+    """One datagram; where nobody listens any more, that is logged and no more."""
+    place = "\0" + address[1:] if address.startswith("@") else address
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK) as way:
+            way.sendto(state.encode(), place)
+    except OSError as error:
+        logger.warning("systemd was not told %s: %s", state, error.strerror)
+
+
+def interval(environ: Mapping[str, str], *, process: int) -> float | None:
+    """Seconds between two signs of life, half of what systemd waits; None where it waits for none, or not for us."""
+    given, whose = environ.get("WATCHDOG_USEC", ""), environ.get("WATCHDOG_PID", "")
+    if not given.isascii() or not given.isdigit() or not int(given) or whose not in {"", str(process)}:
+        return None
+    return int(given) / 1_000_000 / 2
+
+
+@contextlib.asynccontextmanager
+async def systemd_notified(environ: Mapping[str, str] = os.environ) -> AsyncIterator[None]:
+    """Tell systemd of the block: that it has begun, that the loop turns, that it ends."""
+    address = environ.get("NOTIFY_SOCKET", "")
+    if not address.startswith(("/", "@")):
+        yield
+        return
+    tell("READY=1", address=address)
+    every = interval(environ, process=os.getpid())
+    pulse = asyncio.create_task(_pulse(address, every), name="dashboard-watchdog") if every else None
+    try:
+        yield
+    finally:
+        if pulse:
+            pulse.cancel()
+            await asyncio.gather(pulse, return_exceptions=True)
+        tell("STOPPING=1", address=address)
+
+
+async def _pulse(address: str, every: float) -> None:
+    while True:
+        tell("WATCHDOG=1", address=address)
+        await asyncio.sleep(every)
