@@ -1,7 +1,7 @@
 """Reads of the service into snapshots, and snapshots into boards, all in the event loop of the screen.
 
-One loop a source: never two reads of the same source at once, and never all at the same moment. Boards are
-worked out beside the event loop, so that keys never wait.
+One job a source, put on the schedule again when its read has ended: never two reads of the same source at once, and
+never all at the same moment. Boards are worked out beside the event loop, so that keys never wait.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from shared.domain.card import Tone
@@ -147,6 +147,8 @@ class Poller:
         history: HistoryAccess | None = None,
         timeout: float = TIMEOUT,
     ) -> None:
+        from apscheduler.schedulers.asyncio import AsyncIOScheduler  # late: the first paint does without
+
         self._client = client
         self._now = now
         self._poll_intervals = poll_intervals
@@ -158,8 +160,14 @@ class Poller:
         self._timeout = timeout
         self._snapshot = Snapshot(workspace=workspace)
         self._changed = asyncio.Event()
-        self._wanted = {name: asyncio.Event() for name in SOURCES}
-        """By source: set when it is to be read before its time."""
+        self._scheduler = AsyncIOScheduler(
+            timezone="UTC",
+            # A job puts its next run on the schedule before it ends, and a late run is still wanted.
+            job_defaults={"misfire_grace_time": None, "max_instances": 2},
+        )
+        self._reading: dict[str, asyncio.Task[None]] = {}
+        self._again: set[str] = set()
+        """Sources to be read once more when their read under way has ended."""
         self._tasks: list[asyncio.Task[None]] = []
         self._saver: asyncio.Task[None] | None = None
         self._beats = 0
@@ -178,24 +186,31 @@ class Poller:
         self._tasks = [
             asyncio.create_task(self._compose(deliver, composer), name="dashboard-poller"),
             asyncio.create_task(self._watch_clock(), name="dashboard-clock"),
-            *(
-                asyncio.create_task(
-                    self._read_regularly(source, first=number * STAGGER), name=f"poller-{source.name}"
-                )
-                for number, source in enumerate(SOURCES.values())
-            ),
         ]
+        self._scheduler.start()
+        for number, name in enumerate(SOURCES):
+            self._schedule(name, seconds=number * STAGGER)
+
+    def _schedule(self, name: str, *, seconds: float) -> None:
+        at = datetime.now(UTC) + timedelta(seconds=seconds)
+        self._scheduler.add_job(
+            self._read_regularly, "date", run_date=at, args=[SOURCES[name]], id=name, replace_existing=True
+        )
 
     def read_now(self, *names: str) -> None:
         """Read these sources now, or all; one that is being read already is read once more afterwards."""
-        loop = asyncio.get_running_loop()
         for number, name in enumerate(names or tuple(SOURCES)):
             self._unchanged_reads[name] = 0
-            loop.call_later(number * STAGGER, self._wanted[name].set)
+            if name in self._reading:
+                self._again.add(name)
+            elif self._scheduler.running:
+                self._schedule(name, seconds=number * STAGGER)
 
     async def aclose(self) -> None:
         """Stop reading, and wait until nothing runs any more."""
-        tasks = [*self._tasks, self._saver] if self._saver else self._tasks
+        if self._scheduler.running:
+            self._scheduler.shutdown(wait=False)
+        tasks = [*self._tasks, *self._reading.values(), *([self._saver] if self._saver else ())]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -211,23 +226,24 @@ class Poller:
                 self.read_now()
             before = ahead
 
-    async def _read_regularly(self, source: Source, *, first: float) -> None:
-        wanted, name = self._wanted[source.name], source.grouping or source.name
-        pause = first
-        while True:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(pause):
-                    await wanted.wait()
-            wanted.clear()
-            try:
-                await self._read(source)
-            except Exception:
-                logger.exception("reading %s failed", source.name)
-            self._intervals[name] = self._poll_intervals.interval(
-                name, unchanged_reads=self._unchanged_reads[source.name], alarmed=self._alarmed
-            )
-            jitter = self._poll_intervals.jitter
-            pause = self._intervals[name] * random.uniform(1 - jitter, 1 + jitter)  # noqa: S311 # no secret
+    async def _read_regularly(self, source: Source) -> None:
+        task = asyncio.current_task()
+        assert task
+        self._reading[source.name] = task
+        try:
+            await self._read(source)
+        except Exception:
+            logger.exception("reading %s failed", source.name)
+        finally:
+            del self._reading[source.name]
+        name = source.grouping or source.name
+        self._intervals[name] = self._poll_intervals.interval(
+            name, unchanged_reads=self._unchanged_reads[source.name], alarmed=self._alarmed
+        )
+        jitter = self._poll_intervals.jitter
+        pause = self._intervals[name] * random.uniform(1 - jitter, 1 + jitter)  # noqa: S311 # no secret
+        self._schedule(source.name, seconds=0.0 if source.name in self._again else pause)
+        self._again.discard(source.name)
 
     async def _read(self, source: Source) -> None:
         """One reading; the client repeats for longer than people should wait to be told."""
