@@ -148,7 +148,11 @@ class DeliveryWorker:
 
     async def _find_post(self, lease: ChannelLease) -> Outcome:
         return await self._messages.find(
-            lease.channel, rendering.key(lease.posts), since=lease.since, thread_ts=lease.thread_ts
+            lease.channel,
+            rendering.key(lease.posts),
+            since=lease.since,
+            age=lease.age,
+            thread_ts=lease.thread_ts,
         )
 
     async def _post(self, lease: ChannelLease, *, deadline: float) -> Outcome:

@@ -124,18 +124,27 @@ class MessageSender:
             return Sent(ts=ts) if isinstance(outcome, Unpostable) else outcome
         return Sent(ts=ts)
 
-    async def find(self, channel: str, key: str, *, since: float, thread_ts: str = "") -> Outcome:
-        """Look in the channel, or in the thread, for the message with this key that was tried after `since`."""
+    async def find(
+        self, channel: str, key: str, *, since: float, age: float = 0.0, thread_ts: str = ""
+    ) -> Outcome:
+        """Look in the channel, or in the thread, for the message with this key.
+
+        It was tried after `since` by our clock, `age` seconds ago; the earlier moment counts by Slack's clock, for
+        ours may have been ahead and stayed so.
+        """
         query: dict[str, Any] = {"channel": channel, "limit": PAGE, "include_all_metadata": "true"}
-        query["oldest"] = f"{max(0.0, since - CLOCKS_APART):.6f}"
         try:
+            earliest = min(since, await self._slack.server_time() - age)
+            query["oldest"] = f"{max(0.0, earliest - CLOCKS_APART):.6f}"
             if thread_ts:
                 return await self._search("conversations.replies", {**query, "ts": thread_ts}, key)
             return await self._search("conversations.history", query, key)
         except SlackError as error:
             outcome = outcome_of(error)
         if thread_ts and isinstance(outcome, Unpostable) and outcome.error in _THREAD:
-            return await self.find(channel, key, since=since)  # where `post` goes when the thread is gone
+            return await self.find(
+                channel, key, since=since, age=age
+            )  # where `post` goes when the thread is gone
         if isinstance(outcome, ChannelRefused | Unpostable):
             return Unpostable(error=f"cannot look it up: {outcome.error}", unsure=True)
         return (

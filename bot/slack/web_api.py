@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import asynccontextmanager
+from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 
 import aiohttp
@@ -18,6 +20,8 @@ from bot.telemetry import metrics
 
 SECONDS = 10.0
 """How long a call may take where nothing else is said."""
+DATE_SECONDS = 30.0
+"""How long the Date of an answer counts: a monotonic clock stands still while the machine sleeps."""
 LONGEST_RETRY_WAIT = 10.0
 """Seconds that a call waits at most before it is repeated after a 429."""
 RESPONSE_TRIES = 3
@@ -51,13 +55,15 @@ class WebApi:
     def __init__(self, client: AsyncWebClient) -> None:
         self.client = client
         """For Bolt and Socket Mode, which take the SDK's own client."""
+        self._date: float | None = None
+        self._date_read = 0.0
 
     async def call(
         self, method: str, *, seconds: float = SECONDS, retry: bool = False, **body: Any
     ) -> AsyncSlackResponse:
         """Call a method that takes JSON; `retry`: once more after a 429, when Slack allows it."""
         try:
-            return await _bounded(method, self.client.api_call(method, json=body), seconds)
+            return await self._bounded(method, self.client.api_call(method, json=body), seconds)
         except SlackError as error:
             if not retry or error.retry_after is None:
                 raise
@@ -66,14 +72,40 @@ class WebApi:
 
     async def read(self, method: str, *, seconds: float = SECONDS, **query: Any) -> AsyncSlackResponse:
         """Call a method that takes query parameters."""
-        return await _bounded(method, self.client.api_call(method, http_verb="GET", params=query), seconds)
+        return await self._bounded(
+            method, self.client.api_call(method, http_verb="GET", params=query), seconds
+        )
 
     async def upload(self, filename: str, content: bytes, *, title: str) -> str:
         """Upload a file; its private address, or empty where the answer names none."""
         uploading = self.client.files_upload_v2(filename=filename, content=content, title=title)
-        answer = await _bounded("files.completeUploadExternal", uploading, SECONDS)
+        answer = await self._bounded("files.completeUploadExternal", uploading, SECONDS)
         files = answer.get("files") or [{}]
         return str(files[0].get("url_private") or "")
+
+    async def server_time(self) -> float:
+        """The time by Slack's clock, Unix seconds: what its answers say, at most half a minute old or asked anew."""
+        if self._date is None or time.monotonic() - self._date_read > DATE_SECONDS:
+            await self.call("auth.test")
+        if self._date is None:
+            return time.time()
+        return self._date + time.monotonic() - self._date_read
+
+    async def _bounded(self, method: str, call: Awaitable[T], seconds: float) -> T:
+        metrics.SLACK_CALLS.labels(method).inc()
+        try:
+            answer = await asyncio.wait_for(call, seconds)
+        except _FAILURES as error:
+            raise _slack_error(error) from error
+        self._note_date(getattr(answer, "headers", None) or {})
+        return answer
+
+    def _note_date(self, headers: Mapping[str, str]) -> None:
+        try:
+            date = parsedate_to_datetime(headers.get("Date") or headers.get("date") or "").timestamp()
+        except (ValueError, OverflowError):
+            return
+        self._date, self._date_read = date, time.monotonic()
 
 
 @asynccontextmanager
@@ -103,14 +135,6 @@ async def respond_to(respond: AsyncRespond, body: Mapping[str, Any]) -> bool:
             return False
         await asyncio.sleep(min(LONGEST_RETRY_WAIT, _retry_after(answer.headers, default=2.0**attempt)))
     return False
-
-
-async def _bounded(method: str, call: Awaitable[T], seconds: float) -> T:
-    metrics.SLACK_CALLS.labels(method).inc()
-    try:
-        return await asyncio.wait_for(call, seconds)
-    except _FAILURES as error:
-        raise _slack_error(error) from error
 
 
 def _slack_error(error: BaseException) -> SlackError:

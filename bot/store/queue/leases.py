@@ -71,7 +71,9 @@ class ChannelLease:
     lookup: bool = False
     thread_ts: str = ""
     since: float = 0.0
-    """Of a look-up: when the attempt began, or earlier; Unix seconds."""
+    """Of a look-up: when the attempt began, or earlier; Unix seconds by the store's clock, which may be wrong."""
+    age: float = 0.0
+    """Of a look-up: seconds since then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,6 +202,7 @@ def _lookup(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> Ch
     found = load(tx, lease.channel, State.UNCERTAIN, limit=1)
     if not found:
         return None
+    since = (found[0].tried_until or found[0].created_at) - timings.longest
     group = load(tx, lease.channel, State.UNCERTAIN, limit=BUNDLE, bundle=found[0].bundle)
     together = group if found[0].bundle else found
     return ChannelLease(
@@ -208,7 +211,8 @@ def _lookup(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> Ch
         posts=together,
         lookup=True,
         thread_ts=found[0].thread_ts,
-        since=(found[0].tried_until or found[0].created_at) - timings.longest,
+        since=since,
+        age=max(0.0, tx.now - since),
     )
 
 

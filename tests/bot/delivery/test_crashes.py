@@ -166,6 +166,31 @@ async def test_a_clock_that_is_set_back_in_the_middle_of_a_burst_delays_and_doub
     assert set(posted.values()) == {1}
 
 
+AHEAD = """
+import pathlib, time
+wall, ahead = time.time, pathlib.Path({file!r})
+time.time = lambda: wall() + (3600.0 if ahead.exists() else 0.0)
+"""
+
+
+async def test_a_clock_that_was_ahead_for_a_while_doubles_no_message_whose_answer_is_lost(
+    tmp_path: Path,
+) -> None:
+    ahead = tmp_path / "ahead"
+    ahead.touch()
+    async with open_harness(tmp_path) as bot:
+        await bot.control("settings", messages_per_second=0)
+        async with bot_process(bot, pace=SWIFT, before=AHEAD.format(file=str(ahead))):
+            assert await bot.deliver(interested(0)) == 200
+            await bot.until_posted(1)
+            ahead.unlink()
+            await bot.control("faults", method="chat.postMessage", kind="accept_then_cut")
+            for number in (1, 2):  # the second is posted when the first is settled
+                assert await bot.deliver(interested(number)) == 200
+            posted = await bot.until_posted(3)
+    assert set(posted.values()) == {1}
+
+
 @contextlib.asynccontextmanager
 async def second_door(bot: BotHarness) -> AsyncIterator[BotHarness]:
     """The same Slack and database, for a bot on another port."""
