@@ -36,7 +36,7 @@ from bot.delivery.channel_health import ChannelHealth
 from bot.delivery.repainter import Repainter
 from bot.delivery.repainter import draw as draw_posts
 from bot.delivery.worker import DeliveryWorker
-from bot.http.asgi import SLACK, AsgiApp
+from bot.http.asgi import SLACK, AsgiApp, unavailable
 from bot.http.bounded_protocol import BoundedProtocol
 from bot.http.readiness import ReadinessProbe
 from bot.http.slack_guard import SlackGuard
@@ -55,6 +55,7 @@ from bot.slack.messages import MessageSender
 from bot.slack.socket_mode import SocketMode, SocketTimeouts
 from bot.slack.web_api import SlackError, WebApi, open_web_api
 from bot.store import LeaseTimings, Store, open_store
+from bot.store.db.engine import unreachable
 from bot.store.db.lock import sole_owner
 from bot.telemetry import logs
 from shared.api.errors import OutreachError
@@ -65,6 +66,7 @@ from shared.text.parent_watch import wait_for_parent_exit
 GRACE = 3.0
 """Seconds that each stage of the shutdown may take."""
 PROBE_SECONDS = 60.0
+DATABASE_RETRY_SECONDS = 1.0
 SWITCH_SECONDS = 0.0005
 """How long the event loop may keep a thread waiting that has a commit to begin or to end."""
 
@@ -285,6 +287,8 @@ async def serve(settings: Settings, *, pace: LeaseTimings | None = None) -> None
     listener = socket.create_server((settings.host, settings.port), backlog=2048)
     async with AsyncExitStack() as stack:
         stack.callback(listener.close)
+        if not await _wait_for_database(settings, listener):
+            return
         bot = await stack.enter_async_context(open_bot(settings, pace=pace))
         server = Server(server_config(bot.web))
         await stack.enter_async_context(_stopping(server))
@@ -293,6 +297,25 @@ async def serve(settings: Settings, *, pace: LeaseTimings | None = None) -> None
         log.info("listening", url=f"http://{host}:{port}", workspaces=list(settings.workspaces))
         await server.serve(sockets=[listener])
     log.info("stopped")
+
+
+async def _wait_for_database(settings: Settings, listener: socket.socket) -> bool:
+    """Answer 503 until PostgreSQL can be reached; False when the bot is stopped before."""
+    if settings.database.get_backend_name() == "sqlite" or not await asyncio.to_thread(
+        unreachable, settings.database
+    ):
+        return True
+    server = Server(server_config(unavailable))
+    async with _stopping(server):
+        serving = asyncio.create_task(server.serve(sockets=[listener.dup()]))
+        while reason := await asyncio.to_thread(unreachable, settings.database):
+            log.warning("waiting for the database", error=reason)
+            await asyncio.wait([serving], timeout=DATABASE_RETRY_SECONDS)
+            if serving.done():
+                return False
+        server.stop()
+        await serving
+    return True
 
 
 def tune_runtime() -> None:

@@ -67,3 +67,16 @@ class AsgiApp:
         await self._update_gauges()
         body = generate_latest(metrics.REGISTRY)
         await answer(send, 200, body, content_type=b"text/plain; version=0.0.4; charset=utf-8")
+
+
+async def unavailable(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer while the database is not there yet: alive, and not ready for anything."""
+    if scope["type"] != "http":
+        return
+    if scope["path"] == "/healthz":
+        await answer(send, 200, b"ok\n")
+    elif scope["path"] == "/readyz":
+        body = json.dumps({"ready": False, "database": "waiting for the database"}).encode()
+        await answer(send, 503, body, content_type=b"application/json")
+    else:
+        await answer(send, 503)

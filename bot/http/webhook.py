@@ -7,6 +7,7 @@ the commit; what cannot be stored is answered 503, and the service sends it agai
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -32,6 +33,10 @@ BATCH = 256
 QUIET_ROUNDS = 4
 """Rounds of the event loop without a newcomer after which a group is whole."""
 RETRY_AFTER = 5
+STORED_WITHIN = 2.5
+"""Seconds after which a sender is told to come again; a database that hangs never answers."""
+CLOSED_WITHIN = 3.0
+"""Seconds that what was taken may take to be stored at the end."""
 ANSWERED_WITHIN = 1.0
 """Seconds after which the store learns at the latest that a group was told 200."""
 
@@ -87,7 +92,11 @@ class DeliveryIntake:
         future: asyncio.Future[CommitGroup] = asyncio.get_running_loop().create_future()
         self._waiting.append((arrival, future))
         self._arrived.set()
-        return await future
+        try:
+            async with asyncio.timeout(STORED_WITHIN):
+                return await future
+        except TimeoutError as error:
+            raise RecordsUnavailable("the bot's database does not answer") from error
 
     def answered(self, group: CommitGroup) -> None:
         """One of the group was told 200; when all were, the store is to know."""
@@ -113,9 +122,12 @@ class DeliveryIntake:
                 await self._commit()
         finally:
             self.closed = True
-            while self._waiting or self._answered or self._newly_answered:
-                self._note_answered()
-                await self._commit()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(CLOSED_WITHIN):
+                    while self._waiting or self._answered or self._newly_answered:
+                        self._note_answered()
+                        await self._commit()
+            _settle(self._waiting, RecordsUnavailable("the bot is stopping"))
 
     async def _gather(self) -> None:
         """Wait as long as others keep coming: a commit of many takes hardly longer than one of a few."""
@@ -126,7 +138,8 @@ class DeliveryIntake:
             await asyncio.sleep(0)
 
     async def _commit(self) -> None:
-        taken = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
+        first = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
+        taken = [(arrival, future) for arrival, future in first if not future.done()]
         if self._waiting:
             self._arrived.set()
         answered, self._newly_answered = self._newly_answered, []

@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -52,17 +54,47 @@ def sibling_url(url: URL, name: str) -> URL:
 def open_engine(url: URL, *, pool_size: int = 4) -> sa.Engine:
     """An engine with the settings above; the file and its folder are made when missing, for the owner alone."""
     if url.get_backend_name() != "sqlite":
-        bounded = url.set(query={"connect_timeout": f"{BUSY_SECONDS:.0f}", **url.query})
-        shared = sa.create_engine(
-            bounded, pool_size=pool_size, max_overflow=2, pool_pre_ping=True, pool_timeout=BUSY_SECONDS
-        )
-        sa.event.listen(shared, "connect", _set_up_postgresql)
-        return shared
+        return _open_postgresql(url, pool_size=pool_size)
     _keep_private(url.database)
     engine = sa.create_engine(url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False})
     sa.event.listen(engine, "connect", _set_up_sqlite)
     sa.event.listen(engine, "begin", _begin_immediate)
     return engine
+
+
+def _open_postgresql(url: URL, *, pool_size: int) -> sa.Engine:
+    from shared.storage.postgresql import DEFAULTS, BoundedConnection
+
+    engine = sa.create_engine(
+        url.set(query={**DEFAULTS, **url.query}),
+        pool_size=pool_size,
+        max_overflow=2,
+        pool_pre_ping=True,
+        pool_timeout=BUSY_SECONDS,
+    )
+
+    @sa.event.listens_for(engine, "do_connect")
+    def connect(_dialect: object, _record: object, arguments: Any, parameters: Any) -> BoundedConnection:
+        return BoundedConnection.connect(*arguments, **parameters)
+
+    sa.event.listen(engine, "connect", _set_up_postgresql)
+    return engine
+
+
+@contextmanager
+def long_statements(connection: sa.Connection, seconds: float) -> Iterator[None]:
+    """Allow each statement of the block so long, where a statement is bounded."""
+    driver: Any = connection.connection.driver_connection
+    if connection.dialect.name != "postgresql":
+        yield
+        return
+    usual = driver.limit
+    driver.limit = seconds
+    connection.exec_driver_sql(f"SET LOCAL statement_timeout = {int(seconds * 1000)}")
+    try:
+        yield
+    finally:
+        driver.limit = usual
 
 
 def autocommit(engine: sa.Engine) -> sa.Engine:
@@ -83,7 +115,12 @@ def _keep_private(path: str | None) -> None:
 
 
 def _set_up_postgresql(connection: Any, _record: object) -> None:
-    connection.execute(f"SET idle_in_transaction_session_timeout = {int(IDLE_SECONDS * 1000)}").close()
+    from shared.storage.postgresql import STATEMENT_SECONDS
+
+    connection.execute(
+        f"SET idle_in_transaction_session_timeout = {int(IDLE_SECONDS * 1000)};"
+        f"SET statement_timeout = {int(STATEMENT_SECONDS * 1000)}"
+    ).close()
     connection.commit()
 
 

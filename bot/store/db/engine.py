@@ -47,6 +47,18 @@ def blames_values(error: Exception) -> bool:
     return state[:2] in REFUSED_CLASSES and state not in CONTENDED
 
 
+def unreachable(url: URL) -> str:
+    """Why the database cannot be connected to; empty when it can."""
+    engine = database.open_engine(url, pool_size=1)
+    try:
+        engine.connect().close()
+    except sa.exc.SQLAlchemyError as error:
+        return str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
+    finally:
+        engine.dispose()
+    return ""
+
+
 class Transaction:
     """A connection within its transaction, and the time that its rows are stamped with."""
 

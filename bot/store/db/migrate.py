@@ -9,7 +9,10 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
+from shared.storage import database
+
 HEAD = "0001"
+MIGRATION_SECONDS = 3600.0
 SCRIPTS = Path(__file__).parent.parent / "migrations"
 _LOCK = 0x6F757472  # any number that no other program locks in this database
 
@@ -19,7 +22,8 @@ def upgrade(engine: sa.Engine) -> None:
     with engine.connect().execution_options(read_only=True) as connection, connection.begin():
         if revision(connection) == HEAD:
             return
-    with engine.begin() as connection:  # on SQLite this holds the write lock already
+    # On SQLite the transaction holds the write lock from its beginning.
+    with engine.begin() as connection, database.long_statements(connection, MIGRATION_SECONDS):
         if connection.dialect.name == "postgresql":
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
         if revision(connection) != HEAD:

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from bot.store.db.engine import Repository, Transaction, writes
 from bot.store.db.schema import alerts, answers, arrivals, audit, deliveries, posts, sightings
+from shared.storage.database import long_statements
 
 BODIES = 30 * 86_400.0
 """Seconds that what leads wrote is kept."""
@@ -15,6 +16,9 @@ HASHES = 90 * 86_400.0
 """Seconds that a delivery is known again; the sender gives up after one day."""
 AT_ONCE = 2_000
 """Rows that one transaction forgets, so that the intake never waits long."""
+
+STATEMENT_SECONDS = 20.0
+"""It may look through much where the database is large."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,12 +36,13 @@ class Retention(Repository):
     @writes
     def prune(self, tx: Transaction, *, bodies_after: float, hashes_after: float) -> Pruned:
         """Forget one portion of what is older than so many seconds."""
-        bodies = _forget_words(tx, before=tx.now - bodies_after)
-        gone = _forget_deliveries(tx, before=tx.now - hashes_after)
-        for table, at in _LOGS:
-            key = next(iter(table.primary_key.columns))
-            old = sa.select(key).where(at < tx.now - hashes_after).limit(AT_ONCE)
-            tx.execute(sa.delete(table).where(key.in_(old)))
+        with long_statements(tx.connection, STATEMENT_SECONDS):
+            bodies = _forget_words(tx, before=tx.now - bodies_after)
+            gone = _forget_deliveries(tx, before=tx.now - hashes_after)
+            for table, at in _LOGS:
+                key = next(iter(table.primary_key.columns))
+                old = sa.select(key).where(at < tx.now - hashes_after).limit(AT_ONCE)
+                tx.execute(sa.delete(table).where(key.in_(old)))
         return Pruned(bodies=bodies, deliveries=gone, more=AT_ONCE in {bodies, gone})
 
 

