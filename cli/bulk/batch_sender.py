@@ -7,9 +7,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 
-from cli.bulk.checkpoint import Journal
+from cli.bulk.checkpoint import Journal, Report, Tally, outcomes
 from cli.bulk.csv_format import Survey
-from cli.bulk.row_counts import Report, Tally, outcomes
 from cli.bulk.row_reader import Batch, Candidate, Outcome, Reader
 from cli.console import exit_codes
 from cli.console.progress import ProgressCallback, ProgressUpdate
@@ -59,9 +58,9 @@ async def send_all(
 
 async def _settle_oldest(under_way: deque[_UnderWay], settle: Settle) -> None:
     batch, task = under_way[0]
-    told = await task
+    settled = await task
     under_way.popleft()
-    settle(batch, told)
+    settle(batch, settled)
 
 
 async def _outcomes(batch: Batch, *, add: Add, sent_before: int) -> list[Outcome]:
@@ -77,7 +76,7 @@ async def _added(leads: Sequence[Candidate], *, add: Add, again: bool) -> list[O
     try:
         result = await add([candidate.lead for candidate in leads])
     except InvalidRequest as refusal:
-        if _concerns_all(refusal):
+        if (refusal.field or "").startswith("sequence"):  # it concerns them all
             raise
         if len(leads) == 1:
             return [Outcome(leads[0].row, leads[0].email, "refused", f"by the service: {refusal.message}")]
@@ -85,10 +84,6 @@ async def _added(leads: Sequence[Candidate], *, add: Add, again: bool) -> list[O
         first = await _added(leads[:middle], add=add, again=again)
         return first + await _added(leads[middle:], add=add, again=again)
     return list(outcomes(leads, result, again=again))
-
-
-def _concerns_all(refusal: InvalidRequest) -> bool:
-    return (refusal.field or "").startswith("sequence")
 
 
 class Run:

@@ -1,24 +1,74 @@
-"""How far an import came, kept beside the program's state, so that it goes on where it was interrupted.
+"""What became of the rows: their counts, the report on each row, and how far an import has come.
 
-Written before a batch is sent and after its outcome is in the report; each time whole, beside and then in its
-place. What was sent and not yet answered is sent again: the service skips what it has, and says so.
+The progress is kept beside the program's state, so that an import goes on where it was interrupted. It is written
+before a batch is sent and after its outcome is in the report; each time whole, beside and then in its place. What was
+sent and not yet answered is sent again: the service skips what it has, and says so.
 """
 
 from __future__ import annotations
 
 import contextlib
+import csv
 import fcntl
 import hashlib
+import io
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Self
 
 from cli.bulk.columns import Assignment
-from cli.bulk.csv_format import Survey
-from cli.bulk.row_counts import Tally
+from cli.bulk.csv_format import Survey, guarded
+from cli.bulk.row_reader import Candidate, Outcome
 from cli.console.resources import write_private
+from shared.api.models import AddResult, Skipped
+
+HEADING = ("row", "email", "outcome", "reason")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """Rows by what became of them; `unknown`: sent, but the service did not say which of them it took."""
+
+    added: int = 0
+    skipped: int = 0
+    refused: int = 0
+    unknown: int = 0
+
+    @property
+    def rows(self) -> int:
+        return self.added + self.skipped + self.refused + self.unknown
+
+    def with_(self, outcomes: Iterable[Outcome]) -> Self:
+        counts = Counter(outcome.kind for outcome in outcomes)
+        return type(self)(**{word: count + counts[word] for word, count in asdict(self).items()})  # type: ignore[index] # the fields are the words
+
+
+def outcomes(leads: Sequence[Candidate], result: AddResult, *, again: bool = False) -> Iterator[Outcome]:
+    """What became of each lead of one request.
+
+    `again`: the rows may have been sent before an interruption, so what is skipped may be our own doing.
+    """
+    if result.added is not None and result.added == len(leads):
+        yield from (Outcome(c.row, c.email, "added") for c in leads)
+        return
+    named: dict[str, list[Skipped]] = {}
+    for skipped in result.skipped:
+        named.setdefault((skipped.email or "").casefold(), []).append(skipped)
+    all_named = "" not in named and (result.added is None or result.added + len(result.skipped) == len(leads))
+    note = "; sent before the interruption, perhaps added then" if again or result.repeated else ""
+    found = []
+    for candidate in reversed(leads):  # of two rows with one address the later is the duplicate
+        reasons = named.get(candidate.email.casefold())
+        if reasons:
+            reason = (reasons.pop().reason or "no reason given") + note
+            found.append(Outcome(candidate.row, candidate.email, "skipped", reason))
+        else:
+            found.append(Outcome(candidate.row, candidate.email, "added" if all_named else "unknown"))
+    yield from reversed(found)
 
 
 class Busy(Exception):
@@ -54,8 +104,8 @@ class Journal:
 
     def _read(self) -> Progress:
         try:
-            told = json.loads(self.path.read_text())
-            return Progress(**{**told, "tally": Tally(**told["tally"])})
+            stored = json.loads(self.path.read_text())
+            return Progress(**{**stored, "tally": Tally(**stored["tally"])})
         except (OSError, ValueError, TypeError, KeyError):
             return Progress()  # none, or unreadable: from the start, where what is there already is skipped
 
@@ -63,8 +113,8 @@ class Journal:
 def key(survey: Survey, assignments: Sequence[Assignment], *, workspace: str, sequence: str) -> str:
     """Names an import: the very same bytes, columns, workspace and sequence."""
     fields = [[a.title, a.field] for a in assignments]
-    told = json.dumps([survey.fingerprint, survey.encoding, survey.delimiter, fields, workspace, sequence])
-    return hashlib.sha256(told.encode()).hexdigest()[:24]
+    parts = [survey.fingerprint, survey.encoding, survey.delimiter, fields, workspace, sequence]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
 
 
 @contextlib.contextmanager
@@ -79,3 +129,34 @@ def opened(folder: Path, name: str) -> Iterator[Journal]:
         raise Busy(str(Busy.__doc__).partition("\n")[0]) from None
     finally:
         os.close(lock)
+
+
+class Report:
+    """The report file: appended batch by batch, cut back to what was committed when a run goes on."""
+
+    def __init__(self, path: Path, *, size: int = 0) -> None:
+        self.path = path
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        self._file = os.fdopen(descriptor, "r+b")
+        self._file.truncate(size)
+        self._file.seek(size)
+        if not size:
+            self._write([HEADING])
+
+    @property
+    def size(self) -> int:
+        """In bytes, all of them on disk."""
+        return self._file.tell()
+
+    def append(self, outcomes: Iterable[Outcome]) -> None:
+        self._write((o.row, guarded(o.email), o.kind, guarded(o.reason)) for o in outcomes)
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _write(self, rows: Iterable[Sequence[object]]) -> None:
+        text = io.StringIO(newline="")
+        csv.writer(text).writerows(rows)
+        self._file.write(text.getvalue().encode("utf-8", "replace"))
+        self._file.flush()
+        os.fsync(self._file.fileno())

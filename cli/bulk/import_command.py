@@ -1,21 +1,26 @@
-"""`outreach import FILE.csv --to SEQUENCE`: look, say what will be done, do it, say what became of it."""
+"""`outreach import FILE.csv --to SEQUENCE`: show how the file is read, send its rows, show what became of them."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import sys
 from argparse import Namespace
 from collections.abc import Awaitable, Sequence
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cli.bulk import checkpoint, preview
+from cli.bulk import checkpoint
+from cli.bulk.checkpoint import Tally
 from cli.bulk.columns import Assignment, Unclear, assign
 from cli.bulk.csv_format import Survey, Unusable, survey
-from cli.bulk.row_counts import Tally
 from cli.bulk.row_reader import Outcome, Reader
-from cli.console import exit_codes
+from cli.console import card_output, exit_codes
 from cli.console.progress import ProgressUpdate, progress_bar
+from shared.domain.card import Card, Fact, Row, Table, Tone, columns, number
+
+DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar"}
 
 if TYPE_CHECKING:
     from cli.bulk.batch_sender import Run
@@ -26,7 +31,7 @@ def run(options: Namespace) -> int:
     try:
         found = survey(options.file, encoding=options.encoding)
         assignments = assign(found.header, found.sample, pairs=options.pairs)
-        preview.show_columns(found, assignments)
+        _show_columns(found, assignments)
         if options.dry_run:
             return _try_out(found, assignments, as_json=options.json)
         return asyncio.run(_import(options, found, assignments))
@@ -46,7 +51,7 @@ def _try_out(found: Survey, assignments: Sequence[Assignment], *, as_json: bool)
             refused += len(batch.refusals)
             shown += batch.refusals[: 10 - len(shown)]
             show(ProgressUpdate(count=sendable + refused, what="rows", part=batch.position / found.size))
-    preview.show_trial(sendable, refused, shown, as_json=as_json)
+    _show_trial(sendable, refused, shown, as_json=as_json)
     return exit_codes.DONE
 
 
@@ -69,15 +74,15 @@ async def _import(options: Namespace, found: Survey, assignments: Sequence[Assig
             with contextlib.closing(report), progress_bar() as show:
                 run = Run(journal, report, Reader(found, assignments), size=found.size, show=show)
                 add = partial(client.add_leads, sequence.id, priority=Priority.BULK)
-                complete = await _told_how_to_go_on(run, run.send(add, stop=stop))
+                complete = await _with_resume_hint(run, run.send(add, stop=stop))
             if not complete:
                 raise exit_codes.Interrupted(_resumable(run.tally))
             journal.close()
-    preview.show_result(run.tally, sequence=sequence.label, report=str(report.path), as_json=options.json)
+    _show_result(run.tally, sequence=sequence.label, report=str(report.path), as_json=options.json)
     return exit_codes.DONE
 
 
-async def _told_how_to_go_on(run: Run, sending: Awaitable[bool]) -> bool:
+async def _with_resume_hint(run: Run, sending: Awaitable[bool]) -> bool:
     from shared.api.errors import OutreachError
 
     try:
@@ -89,3 +94,66 @@ async def _told_how_to_go_on(run: Run, sending: Awaitable[bool]) -> bool:
 
 def _resumable(tally: Tally) -> str:
     return f"{tally.rows:,} rows are settled; the same command goes on from there."
+
+
+def _show_columns(survey: Survey, assignments: Sequence[Assignment]) -> None:
+    """How the file is read, to stderr, with an example of each column."""
+    rows = []
+    for place, one in enumerate(assignments):
+        why = f" ({one.why})" if one.why else ""
+        examples = (row[place] for row in survey.sample if place < len(row) and row[place].strip())
+        cells = (one.title or "(no title)", f"{one.field or '–'}{why}", next(examples, None))
+        rows.append(Row(cells=cells))
+    delimiter = DELIMITERS.get(survey.delimiter, survey.delimiter)
+    card = Card(
+        title=str(survey.path),
+        text=(f"{survey.size:,} bytes, {survey.encoding}, {delimiter}-separated",),
+        table=Table(columns=columns("Column", "Fills", "Example"), rows=tuple(rows)),
+    )
+    card_output.show(card, stream=sys.stderr)
+
+
+def _show_trial(sendable: int, refused: int, shown: Sequence[Outcome], *, as_json: bool) -> None:
+    """What `--dry-run` found, to stdout."""
+    if as_json:
+        card_output.print_data([{"sendable": sendable, "refused": refused}])
+        return
+    card = Card(
+        title=f"{sendable:,} leads can be sent, {refused:,} rows cannot",
+        tone=Tone.WARN if refused else Tone.GOOD,
+        text=("Nothing was sent.",),
+        table=_refusals(shown, total=refused),
+    )
+    card_output.show(card)
+
+
+def _show_result(tally: Tally, *, sequence: str, report: str, as_json: bool) -> None:
+    """What became of the rows, to stdout."""
+    if as_json:
+        card_output.print_data([{**asdict(tally), "sequence": sequence, "report": report}])
+        return
+    facts = [
+        Fact(label="Added", value=f"{tally.added:,}", tone=Tone.GOOD),
+        Fact(label="Skipped", value=f"{tally.skipped:,}"),
+        Fact(label="Refused", value=f"{tally.refused:,}", tone=Tone.WARN if tally.refused else Tone.INFO),
+    ]
+    if tally.unknown:
+        value = f"{tally.unknown:,}, as the service did not say which rows it skipped"
+        facts.append(Fact(label="Added or skipped", value=value, tone=Tone.UNKNOWN))
+        title = f"{tally.rows:,} rows read for {sequence}"
+    else:
+        count = f"{tally.added:,}" if tally.added else "None"
+        title = f"{count} of {tally.rows:,} rows added to {sequence}"
+    card = Card(
+        title=title,
+        tone=Tone.WARN if tally.refused else Tone.GOOD,
+        facts=(*facts, Fact(label="Report", value=report)),
+    )
+    card_output.show(card)
+
+
+def _refusals(shown: Sequence[Outcome], *, total: int) -> Table | None:
+    if not shown:
+        return None
+    rows = tuple(Row(cells=(o.row, o.email, o.reason)) for o in shown)
+    return Table(columns=columns(number("Row"), "Address", "Reason"), rows=rows, total=total)

@@ -82,12 +82,9 @@ class Reader:
             yield self._batch(leads, refusals, last_row=row)
 
     def _batch(self, leads: Iterable[Candidate], refusals: Iterable[Outcome], *, last_row: int) -> Batch:
-        return Batch(
-            leads=tuple(leads), refusals=tuple(refusals), last_row=last_row, position=self._position()
-        )
-
-    def _position(self) -> int:
-        return self._survey.size if self._file is None or self._file.closed else self._file.tell()
+        file = self._file
+        position = file.tell() if file and not file.closed else self._survey.size
+        return Batch(leads=tuple(leads), refusals=tuple(refusals), last_row=last_row, position=position)
 
     def _judged(self, after: int) -> Iterator[tuple[int, Candidate | Outcome]]:
         for row, cells in self._records():
@@ -107,7 +104,9 @@ class Reader:
                 for row, cells in enumerate(records, start=1):
                     yield row, cells
             except csv.Error as fault:
-                raise Unusable(f"{survey.path}, row {row + 1}: {_explained(fault)}") from None
+                unclosed = "a cell has more than 131,072 characters; is its closing quote missing?"
+                why = unclosed if "field larger" in str(fault) else str(fault)
+                raise Unusable(f"{survey.path}, row {row + 1}: {why}") from None
             except UnicodeDecodeError:
                 raise Unusable(f"{survey.path}, row {row + 1}: the text is not {encoding}") from None
 
@@ -130,12 +129,6 @@ class Reader:
         if not self._survey.sound and any(map(_UNREADABLE.search, cells)):
             return f"has bytes that are no {self._survey.encoding}"
         return None
-
-
-def _explained(fault: csv.Error) -> str:
-    if "field larger" in str(fault):
-        return "a cell has more than 131,072 characters; is its closing quote missing?"
-    return str(fault)
 
 
 def _address_of(text: str) -> str:

@@ -50,9 +50,16 @@ def dashboard(options: Namespace) -> int:
     if (options.json or options.svg) and not options.once:
         raise exit_codes.WrongUsage("--json and --svg belong to --once: `outreach dashboard --once --json`")
     if options.follow:
-        return _follow(options)
+        from tui.entrypoints.viewer import view
+
+        return asyncio.run(view(options.follow))
     if options.once:
-        return _once(options)
+        from tui.entrypoints.once import print_once
+
+        once = print_once(
+            _settings(options), as_json=options.json, svg=options.svg, workspace=options.workspace
+        )
+        return asyncio.run(once)
     if options.web:
         return _serving(_web(options))
     if not attended():
@@ -73,20 +80,6 @@ def _serving(work: Coroutine[Any, Any, None]) -> int:
             raise
         raise exit_codes.Failed("the port is taken; name another, or 0 for a free one") from None
     return exit_codes.DONE
-
-
-def _once(options: Namespace) -> int:
-    from tui.entrypoints.once import print_once
-
-    return asyncio.run(
-        print_once(_settings(options), as_json=options.json, svg=options.svg, workspace=options.workspace)
-    )
-
-
-def _follow(options: Namespace) -> int:
-    from tui.entrypoints.viewer import view
-
-    return asyncio.run(view(options.follow))
 
 
 def _settings(options: Namespace) -> Settings:

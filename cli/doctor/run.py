@@ -68,13 +68,14 @@ def _card(findings: Sequence[Finding]) -> Card:
     return Card(
         title=f"{len(findings) - failed - doubts} checks are fine, {doubts} need a look, {failed} fail",
         tone=Tone.BAD if failed else Tone.WARN if doubts else Tone.GOOD,
-        facts=tuple(Fact(label=f.check, value=_line(f), tone=f.tone) for f in findings),
+        facts=tuple(_fact(finding) for finding in findings),
     )
 
 
-def _line(finding: Finding) -> str:
+def _fact(finding: Finding) -> Fact:
     cure = f". {finding.cure}" if finding.cure else ""
-    return f"{WORDS[finding.tone]}: {finding.found.rstrip('.')}{cure}"
+    value = f"{WORDS[finding.tone]}: {finding.found.rstrip('.')}{cure}"
+    return Fact(label=finding.check, value=value, tone=finding.tone)
 
 
 def _data(finding: Finding) -> dict[str, object]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from shared.commands.arguments import ArgumentError, clip
-from shared.commands.table import COMMANDS, VERBS, Command, Face, Role
+from shared.commands.table import COMMANDS, Command, Face, Role
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
 from shared.text.tokenize import Word, from_slack, join, split
 
@@ -117,7 +117,7 @@ def _command(word: Word) -> Command:
         return found
     import difflib  # late: only a mistake pays for its import
 
-    near = difflib.get_close_matches(word.text.lower()[:40], VERBS, n=2, cutoff=0.55)
+    near = difflib.get_close_matches(word.text.lower()[:40], COMMANDS, n=2, cutoff=0.55)
     hint = f"Did you mean {' or '.join(near)}?" if near else "`help` lists what there is."
     buttons = tuple(_try(COMMANDS[name]) for name in near) or (Button(label="help", command="help"),)
     raise _refused(f"There is no command “{clip(word.text)}”.", hint, buttons=buttons)
@@ -145,12 +145,8 @@ def _refused(
     return UsageError(Card(title=title, tone=Tone.WARN, text=said, facts=facts, buttons=buttons))
 
 
-def _anyone(_: Command) -> bool:
-    return True
-
-
 def help_card(
-    name: str | None = None, *, allowed: Callable[[Command], bool] = _anyone, face: str = Face.SLACK
+    name: str | None = None, *, allowed: Callable[[Command], bool] = lambda _: True, face: str = Face.SLACK
 ) -> Card:
     """All commands of a face, or one; those that `allowed` refuses are marked, not hidden."""
     return _help_of(COMMANDS[name], allowed=allowed) if name else _overview(allowed, face=face)

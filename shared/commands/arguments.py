@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
-from shared.api.models import GROUPINGS, LEAD_STATUSES, SEQUENCE_STATUSES
+from shared.api.models import EVENT_KINDS, GROUPINGS, LEAD_STATUSES, SEQUENCE_STATUSES
+from shared.domain.recurrence import Recurrence, parse_recurrence
 from shared.text.formats import short_duration
-from shared.text.tokenize import Word, parse_duration, quote
+from shared.text.tokenize import Word, parse_channel, parse_duration, quote
 
 Values = Mapping[str, Any]
 Words = tuple[Word, ...]
+HERE = ""
+"""The channel in which the command is given."""
 EMAIL = re.compile(r"[^@\s<>,;]+@[^@\s<>,;]+")
 LONGEST_RANGE = 1000
 
@@ -68,7 +71,9 @@ def _nothing(words: Words) -> Values:
     return {}
 
 
-def _one_of(name: str, known: Collection[str]) -> Grammar:
+def one_of(name: str, known: Collection[str]) -> Grammar:
+    """One of the known words, or none."""
+
     def read(words: Words) -> Values:
         if not words:
             return {name: None}
@@ -78,11 +83,6 @@ def _one_of(name: str, known: Collection[str]) -> Grammar:
         return {name: words[0].text.lower()}
 
     return Grammar(read=read, write=lambda values: [values[name]] if values[name] else [])
-
-
-def one_command(known: Collection[str]) -> Grammar:
-    """An optional verb, for `help`."""
-    return _one_of("command", known)
 
 
 TARGET_KEYWORDS = ("for", "reason", "reason:", "to", "by", "here", "condensed", "full", *LEAD_STATUSES)
@@ -133,12 +133,10 @@ def _find_duration(words: Words) -> tuple[int, Any, int]:
 
 
 def _write_pause(values: Values) -> list[str]:
-    duration, reason = values["duration"], values["reason"]
-    return [
-        *_write_target(values),
-        *(["for", short_duration(duration)] if duration else []),
-        *(["reason", quote(reason)] if reason else []),
-    ]
+    words = _write_target(values)
+    if values["duration"]:
+        words += ["for", short_duration(values["duration"])]
+    return [*words, "reason", quote(values["reason"])] if values["reason"] else words
 
 
 def _read_inboxes(words: Words) -> Values:
@@ -245,8 +243,96 @@ def _quoted(text: str) -> str:
     return plain if plain.startswith('"') else f'"{plain}"'
 
 
+def _read_subscribe(words: Words) -> Values:
+    values: dict[str, Any] = {"events": (), "sequence": "", "inbox": "", "channel": HERE, "condensed": False}
+    for word in words:
+        if word.key in {"sequence", "inbox"}:
+            values[word.key] = word.value
+        elif word.says("condensed", "full"):
+            values["condensed"] = word.says("condensed")
+        elif (channel := _channel(word)) is not None:
+            values["channel"] = channel
+        else:
+            values["events"] += tuple(kind for kind in _events(word) if kind not in values["events"])
+    if not values["events"]:
+        raise ArgumentError("Which events?", hint=f"One or more of: {', '.join(EVENT_KINDS)}, or all.")
+    return values
+
+
+def _events(word: Word) -> tuple[str, ...]:
+    """The kinds that a word names: whole, or by the part after the dot."""
+    said = word.text.lower().strip(",")
+    if said in {"all", "*"}:
+        return EVENT_KINDS
+    fitting = tuple(kind for kind in EVENT_KINDS if said in {kind, kind.partition(".")[2]})
+    if len(fitting) != 1:
+        raise ArgumentError(
+            f"“{clip(word.text)}” is no event.", hint=did_you_mean(said, (*EVENT_KINDS, "all"))
+        )
+    return fitting
+
+
+def _channel(word: Word) -> str | None:
+    if word.says("here"):
+        return HERE
+    return None if word.quoted or word.key else parse_channel(word.text)
+
+
+def _write_subscribe(values: Values) -> list[str]:
+    filters = [f"{key}={quote(values[key])}" for key in ("sequence", "inbox") if values[key]]
+    return [
+        *values["events"],
+        *filters,
+        *_write_channel_only(values),
+        *(["condensed"] if values["condensed"] else []),
+    ]
+
+
+def _read_channel_only(words: Words) -> Values:
+    channel = _channel(words[0]) if words else HERE
+    if channel is None or words[1:]:
+        wrong = words[1] if words[1:] else words[0]
+        raise ArgumentError(f"“{clip(wrong.text)}” is no channel.", hint="Write here, or #channel.")
+    return {"channel": channel}
+
+
+def _write_channel_only(values: Values) -> list[str]:
+    channel: str = values["channel"]
+    return [channel if channel.startswith("#") else f"<#{channel}>"] if channel else []
+
+
+def _read_digest(words: Words) -> Values:
+    channel = HERE
+    if words and (found := _channel(words[-1])) is not None:
+        channel, words = found, words[:-1]
+    if not words or words[0].says("now", "off"):
+        _none_left(words[1:])
+        return {"action": words[0].text.lower() if words else "show", "at": None, "channel": channel}
+    return {"action": "at", "at": str(_recurrence(words)), "channel": channel}
+
+
+def _recurrence(words: Words) -> Recurrence:
+    texts = [word.text for word in words]
+    if texts[-1].lower() in {"am", "pm"}:
+        texts[-2:] = ["".join(texts[-2:])]
+    hint = "Write now, at 09:00, or off; or in full: mondays at 09:00 Europe/Berlin."
+    if texts == ["at"]:
+        raise ArgumentError("At what time?", hint=hint)
+    found = parse_recurrence(texts)
+    if isinstance(found, str):
+        kind = "time of day" if found[:1].isdigit() else "weekday or time zone"
+        raise ArgumentError(f"“{clip(found)}” is no {kind}.", hint=hint)
+    return found
+
+
+def _write_digest(values: Values) -> list[str]:
+    action = [] if values["action"] in {"show", "at"} else [values["action"]]
+    at = ["at", *values["at"].split()] if values["at"] else []
+    return [*action, *at, *_write_channel_only(values)]
+
+
 NOTHING = Grammar(read=_nothing)
-STATUS = _one_of("status", SEQUENCE_STATUSES)
+STATUS = one_of("status", SEQUENCE_STATUSES)
 PAUSE = Grammar(read=_read_pause, write=_write_pause)
 TARGET = Grammar(read=lambda words: {"target": _need_target(words)}, write=_write_target)
 INBOXES = Grammar(read=_read_inboxes, write=lambda v: [quote(v["filter"])] if v["filter"] else [])
@@ -256,3 +342,6 @@ LEADS = Grammar(
 )
 WHO = Grammar(read=_read_who, write=lambda values: [quote(values["who"])])
 ADD = Grammar(read=_read_add, write=_write_add)
+SUBSCRIBE = Grammar(read=_read_subscribe, write=_write_subscribe)
+CHANNEL = Grammar(read=_read_channel_only, write=_write_channel_only)
+DIGEST = Grammar(read=_read_digest, write=_write_digest)

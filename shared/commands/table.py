@@ -5,11 +5,10 @@ Adding a command is adding an entry here, and its act to `operations`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from shared.commands import arguments, subscription_arguments
+from shared.commands import arguments
 from shared.commands.arguments import Grammar
 
 
@@ -57,34 +56,14 @@ class Command:
         return f"{self.name} {self.usage}".rstrip()
 
 
-VERBS = (
-    "help",
-    "status",
-    "sequences",
-    "pause",
-    "resume",
-    "inboxes",
-    "stats",
-    "leads",
-    "lead",
-    "add",
-    "remove",
-    "open",
-    "subscribe",
-    "unsubscribe",
-    "subscriptions",
-    "digest",
-    "audit",
-    "whoami",
-    "doctor",
-)
+COMMANDS: dict[str, Command] = {}
 _TABLE = (
     Command(
         name="help",
         usage="[COMMAND]",
         summary="What there is, and how each command is used",
         examples=("help", "help pause"),
-        grammar=arguments.one_command(VERBS),
+        grammar=arguments.one_of("command", COMMANDS),
     ),
     Command(name="status", summary="How everything stands, on one page", examples=("status",)),
     Command(
@@ -170,7 +149,7 @@ _TABLE = (
             "subscribe reply.interested here",
             'subscribe lead.bounced sequence="Q3 founders" #sales condensed',
         ),
-        grammar=subscription_arguments.SUBSCRIBE,
+        grammar=arguments.SUBSCRIBE,
     ),
     Command(
         name="unsubscribe",
@@ -179,14 +158,14 @@ _TABLE = (
         changes=True,
         role=Role.OPERATOR,
         examples=("unsubscribe lead.bounced here", "unsubscribe all #sales"),
-        grammar=subscription_arguments.SUBSCRIBE,
+        grammar=arguments.SUBSCRIBE,
     ),
     Command(
         name="subscriptions",
         usage="[here|#channel]",
         summary="What a channel is told of",
         examples=("subscriptions", "subscriptions #sales"),
-        grammar=subscription_arguments.CHANNEL,
+        grammar=arguments.CHANNEL,
     ),
     Command(
         name="digest",
@@ -195,7 +174,7 @@ _TABLE = (
         changes=True,
         role=Role.OPERATOR,
         examples=("digest now", "digest at 09:00 Europe/Berlin", "digest mondays at 08:30", "digest off"),
-        grammar=subscription_arguments.DIGEST,
+        grammar=arguments.DIGEST,
     ),
     Command(name="audit", summary="Who changed what, when and where", examples=("audit",)),
     Command(name="whoami", summary="Your role, and what it may do", examples=("whoami",)),
@@ -207,4 +186,4 @@ _TABLE = (
         faces=frozenset({Face.SLACK}),  # in a shell it is a program of its own, which checks more
     ),
 )
-COMMANDS: Mapping[str, Command] = {name: next(c for c in _TABLE if c.name == name) for name in VERBS}
+COMMANDS.update((command.name, command) for command in _TABLE)

@@ -15,6 +15,7 @@ from shared.domain.card import Tone
 
 REMEMBERED = 4096
 """Verdicts: ten thousand inboxes are judged with every board, and most stand like many others."""
+KINDS = ("healthy", "at_risk", "resting", "unknown")
 WORST_FIRST = (Tone.BAD, Tone.WARN, Tone.UNKNOWN, Tone.INFO, Tone.GOOD)
 
 
@@ -101,6 +102,18 @@ def roll_up(inboxes: Iterable[Inbox], *, thresholds: Thresholds = DEFAULT) -> tu
     return tuple(sorted(domains, key=_badness))
 
 
+def count_by_kind(domains: Iterable[DomainHealth]) -> dict[str, int]:
+    """Inboxes of the domains that are healthy, at risk, resting and unknown."""
+    known = list(domains)
+    return {kind: sum(getattr(domain, kind) for domain in known) for kind in KINDS}
+
+
+def show_counts(domains: Iterable[DomainHealth]) -> str:
+    """`12 healthy, 3 at risk`."""
+    counts = count_by_kind(domains)
+    return ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in counts.items() if count)
+
+
 def _badness(domain: DomainHealth) -> tuple[int, float, str]:
     lowest = 101.0 if domain.lowest is None else domain.lowest
     return WORST_FIRST.index(domain.tone), lowest, domain.domain
@@ -108,10 +121,7 @@ def _badness(domain: DomainHealth) -> tuple[int, float, str]:
 
 def _domain(domain: str, inboxes: list[Inbox], *, thresholds: Thresholds) -> DomainHealth:
     verdicts = [verdict(inbox, thresholds=thresholds) for inbox in inboxes]
-    counts = {
-        kind: sum(_kind(one) == kind for one in verdicts)
-        for kind in ("healthy", "at_risk", "resting", "unknown")
-    }
+    counts = {kind: sum(_kind(one) == kind for one in verdicts) for kind in KINDS}
     scores = [inbox.health_score for inbox in inboxes if inbox.health_score is not None]
     all_rest = counts["resting"] == len(inboxes)
     tone = worst(one.tone for one in verdicts)

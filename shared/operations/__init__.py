@@ -67,7 +67,9 @@ async def run(invocation: Invocation, context: CommandContext) -> Card:
     if asked is None and own == DEFAULT:
         return card
     card = with_workspace(card, workspace=own)
-    return _placed(card, workspace=own) if context.settings and len(context.settings.workspaces) > 1 else card
+    if context.settings is None or len(context.settings.workspaces) == 1:
+        return card
+    return replace(card, footer=" · ".join(filter(None, (f"Workspace {own}", card.footer))))
 
 
 async def _change(invocation: Invocation, context: CommandContext) -> Card:
@@ -88,8 +90,3 @@ def with_workspace(card: Card, *, workspace: str) -> Card:
         for button in card.buttons
     )
     return replace(card, buttons=buttons)
-
-
-def _placed(card: Card, *, workspace: str) -> Card:
-    footer = " · ".join(filter(None, (f"Workspace {workspace}", card.footer)))
-    return replace(card, footer=footer)

@@ -55,14 +55,6 @@ class Period:
         return show_days(self.first, self.last)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arrivals:
-    """Deliveries by kind, in a period and in the one before."""
-
-    now: Mapping[str, int]
-    before: Mapping[str, int]
-
-
 async def digest_card(context: CommandContext, *, every: str = "day") -> Card:
     """The period that ended yesterday against the one before, the best and the worst, who waited, what waits."""
     yesterday = service_day(context.client, now=context.now()) - timedelta(days=1)
@@ -119,12 +111,10 @@ async def _claims(context: CommandContext, *, since: datetime) -> Sequence[Claim
     return await need_records(context).claim_times(context.workspace.name, since)
 
 
-async def _arrivals(context: CommandContext, period: Period) -> Arrivals:
+async def _arrivals(context: CommandContext, period: Period) -> tuple[Mapping[str, int], Mapping[str, int]]:
+    """Deliveries by kind, in a period and in the one before."""
     records, name = need_records(context), context.workspace.name
-    return Arrivals(
-        now=await records.arrivals(name, *period.span),
-        before=await records.arrivals(name, *period.before.span),
-    )
+    return await records.arrivals(name, *period.span), await records.arrivals(name, *period.before.span)
 
 
 async def _open(context: CommandContext) -> Sequence[OpenReply]:
@@ -202,19 +192,16 @@ def _chart(part: Part[tuple[StatsRow, ...]], *, last: date) -> Chart | None:
     )
 
 
-def _came(part: Part[Arrivals]) -> Fact:
-    """What was counted instead of posted is told here."""
+def _came(part: Part[tuple[Mapping[str, int], Mapping[str, int]]]) -> Fact:
+    """Deliveries by kind, posted or not."""
     if part.value is None:
         return part.unknown("Came in")
-    came, before = part.value.now, part.value.before
-    order = sorted(came, key=lambda kind: (-came[kind], kind))
-    said = (f"{came[kind]} {kind}{_moved(came[kind], before.get(kind))}" for kind in order)
-    return Fact(label="Came in", value=", ".join(said) or "nothing")
-
-
-def _moved(now: int, before: int | None) -> str:
-    moved = change(now, before)
-    return "" if moved is None else f" ({show_change(moved)})"
+    came, before = part.value
+    counts = []
+    for kind in sorted(came, key=lambda kind: (-came[kind], kind)):
+        moved = change(came[kind], before.get(kind))
+        counts.append(f"{came[kind]} {kind}" + ("" if moved is None else f" ({show_change(moved)})"))
+    return Fact(label="Came in", value=", ".join(counts) or "nothing")
 
 
 def _waiting(part: Part[Sequence[OpenReply]], *, context: CommandContext) -> Fact:

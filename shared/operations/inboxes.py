@@ -9,7 +9,8 @@ from shared.api.models import Inbox
 from shared.commands import Invocation, join
 from shared.commands.arguments import clip, did_you_mean
 from shared.domain.card import Button, Card, Column, Row, Table, Tone, columns, number
-from shared.domain.health import DomainHealth, Thresholds, roll_up, verdict, worst
+from shared.domain.health import DomainHealth, Thresholds, roll_up, show_counts, verdict, worst
+from shared.domain.reports import rate
 from shared.operations.context import CommandContext
 from shared.text.formats import show_number
 
@@ -31,7 +32,7 @@ async def list_inboxes(invocation: Invocation, context: CommandContext) -> Card:
     return Card(
         title=_title(len(shown), wanted),
         tone=worst(domain.tone for domain in domains) if shown else Tone.GOOD if known else Tone.UNKNOWN,
-        text=(_summary(domains),) if shown else (),
+        text=(f"{show_counts(domains)}; {show_number(len(domains), 'domain')}.",) if shown else (),
         table=_table(domains, shown, context.workspace.thresholds) if shown else None,
         buttons=_buttons(domains, wanted),
         data=tuple({name: getattr(inbox, name) for name in SHOWN} for inbox in shown),
@@ -61,15 +62,6 @@ def _no_such_domain(said: str, known: set[str]) -> Card:
     )
 
 
-def _summary(domains: Iterable[DomainHealth]) -> str:
-    known = list(domains)
-    counts = {
-        kind: sum(getattr(d, kind) for d in known) for kind in ("healthy", "at_risk", "resting", "unknown")
-    }
-    said = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in counts.items() if count)
-    return f"{said}; {show_number(len(known), 'domain')}."
-
-
 def _table(domains: Iterable[DomainHealth], inboxes: list[Inbox], thresholds: Thresholds) -> Table:
     rows: list[Row] = []
     for domain in domains:
@@ -82,11 +74,9 @@ def _domain_row(domain: DomainHealth, members: list[Inbox]) -> Row:
     limits = [inbox.daily_limit for inbox in members]
     limit = None if None in limits else sum(filter(None, limits))
     word = "; ".join(domain.reasons) or "healthy"
-    lowest = None if domain.lowest is None else domain.lowest / 100
-    return Row(
-        cells=(domain.domain, domain.lowest, lowest, limit, show_number(domain.inboxes, "inbox"), word),
-        tone=domain.tone,
-    )
+    count = show_number(domain.inboxes, "inbox")
+    cells = (domain.domain, domain.lowest, rate(domain.lowest, 100), limit, count, word)
+    return Row(cells=cells, tone=domain.tone)
 
 
 def _inbox_rows(members: list[Inbox], thresholds: Thresholds) -> list[Row]:
@@ -94,20 +84,12 @@ def _inbox_rows(members: list[Inbox], thresholds: Thresholds) -> list[Row]:
     judged.sort(
         key=lambda pair: (101 if pair[1].health_score is None else pair[1].health_score, pair[1].email)
     )
-    return [
-        Row(
-            cells=(
-                f"  {inbox.email}",
-                inbox.health_score,
-                None if inbox.health_score is None else inbox.health_score / 100,
-                inbox.daily_limit,
-                inbox.status,
-                one.word,
-            ),
-            tone=one.tone,
-        )
-        for one, inbox in judged
-    ]
+    rows = []
+    for one, inbox in judged:
+        score, limit, status = inbox.health_score, inbox.daily_limit, inbox.status
+        cells = (f"  {inbox.email}", score, rate(score, 100), limit, status, one.word)
+        rows.append(Row(cells=cells, tone=one.tone))
+    return rows
 
 
 def _buttons(domains: tuple[DomainHealth, ...], wanted: str | None) -> tuple[Button, ...]:

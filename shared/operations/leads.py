@@ -144,12 +144,12 @@ async def lead(invocation: Invocation, context: CommandContext) -> Card:
 
 
 def _not_found(who: str, result: Search) -> Card:
-    all_said = f"All {result.looked_at:,} leads were looked at."
-    cut_said = f"Only the newest {result.looked_at:,} leads were looked at; the service offers no search."
+    every = f"All {result.looked_at:,} leads were looked at."
+    newest = f"Only the newest {result.looked_at:,} leads were looked at; the service offers no search."
     return Card(
         title=f"No lead is “{clip(who)}”",
         tone=Tone.WARN if result.complete else Tone.UNKNOWN,
-        text=(all_said if result.complete else cut_said,),
+        text=(every if result.complete else newest,),
         data=(),
         refused=True,
     )

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from shared.api.errors import OutreachError
 from shared.api.http.rate_limit import Priority
@@ -15,7 +15,7 @@ from shared.api.models import COUNTS, Inbox, StatsRow
 from shared.api.models import Sequence as Campaign
 from shared.commands import Invocation
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, number
-from shared.domain.health import DomainHealth, roll_up, worst
+from shared.domain.health import DomainHealth, count_by_kind, roll_up, show_counts, worst
 from shared.domain.records import AlertsSummary, RecordsUnavailable
 from shared.domain.reports import totals
 from shared.domain.snapshot import service_day
@@ -26,7 +26,6 @@ from shared.text.formats import show_count, show_number, show_span
 T = TypeVar("T")
 ASKED = 3
 """Things that the service is asked for; where it answers none of them, there is no status to show."""
-COUNTED = ("healthy", "at_risk", "resting", "unknown")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +51,7 @@ async def read_part(reading: Awaitable[T]) -> Part[T]:
         return Part(error=error)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Overview:
+class Overview(NamedTuple):
     """Everything that `status` shows."""
 
     sequences: Part[tuple[Campaign, ...]]
@@ -68,7 +66,14 @@ class Overview:
 
 async def status(_: Invocation, context: CommandContext) -> Card:
     """Sequences, inbox health, today's numbers, alerts, the service, the request budget."""
-    seen = await _look(context)
+    seen = Overview(
+        *await asyncio.gather(
+            read_part(context.client.list_sequences(priority=Priority.INTERACTIVE)),
+            read_part(context.client.list_inboxes(priority=Priority.INTERACTIVE)),
+            read_part(_total_today(context)),
+            read_part(_alerts_summary(context)),
+        )
+    )
     domains = roll_up(seen.inboxes.value or (), thresholds=context.workspace.thresholds)
     facts = (
         _service(seen),
@@ -92,16 +97,6 @@ async def status(_: Invocation, context: CommandContext) -> Card:
         data=(_data(seen, domains, context),),
         refused=len(seen.service_errors) == ASKED,
     )
-
-
-async def _look(context: CommandContext) -> Overview:
-    sequences, inboxes, today, alerts = await asyncio.gather(
-        read_part(context.client.list_sequences(priority=Priority.INTERACTIVE)),
-        read_part(context.client.list_inboxes(priority=Priority.INTERACTIVE)),
-        read_part(_total_today(context)),
-        read_part(_alerts_summary(context)),
-    )
-    return Overview(sequences=sequences, inboxes=inboxes, today=today, alerts=alerts)
 
 
 async def _total_today(context: CommandContext) -> StatsRow:
@@ -132,12 +127,9 @@ def _sequences(part: Part[tuple[Campaign, ...]]) -> Fact:
 def _inboxes(part: Part[tuple[Inbox, ...]], domains: Sequence[DomainHealth]) -> Fact:
     if part.value is None:
         return part.unknown("Inboxes")
-    said = ", ".join(f"{n} {kind.replace('_', ' ')}" for kind, n in _counts(domains).items() if n)
-    return Fact(label="Inboxes", value=said or "none", tone=worst(domain.tone for domain in domains))
-
-
-def _counts(domains: Sequence[DomainHealth]) -> dict[str, int]:
-    return {kind: sum(getattr(domain, kind) for domain in domains) for kind in COUNTED}
+    return Fact(
+        label="Inboxes", value=show_counts(domains) or "none", tone=worst(domain.tone for domain in domains)
+    )
 
 
 def _today(part: Part[StatsRow]) -> tuple[Fact, ...]:
@@ -223,7 +215,7 @@ def _data(seen: Overview, domains: Sequence[DomainHealth], context: CommandConte
         "workspace": context.workspace.name,
         "reachable": not seen.service_errors,
         "sequences": None if sequences is None else dict(Counter(s.status or "unknown" for s in sequences)),
-        "inboxes": None if seen.inboxes.value is None else _counts(domains),
+        "inboxes": None if seen.inboxes.value is None else count_by_kind(domains),
         **{name: today and getattr(today, name) for name in COUNTS},
         "alerts_waiting": alerts and alerts.waiting,
         "last_delivery_at": last.isoformat() if last else None,

@@ -70,7 +70,7 @@ async def stats(invocation: Invocation, context: CommandContext) -> Card:
     rows, before, names = await asyncio.gather(
         context.client.stats(group_by=by, start=start, end=end, priority=Priority.INTERACTIVE),
         _total_before(asked, by=by, context=context),
-        _sequence_names(context) if by == "sequence" else _no_names(),
+        _group_names(context, by=by),
     )
     if by in {"sequence", "inbox"}:
         rows = tuple(sorted(rows, key=lambda row: -(row.sends or 0)))
@@ -107,20 +107,16 @@ async def _total_before(asked: Range, *, by: str, context: CommandContext) -> St
         return None
 
 
-async def _sequence_names(context: CommandContext) -> Mapping[str, str]:
-    """Id to name, since the document does not say which of them a group is; a name that is shared comes with the id."""
+async def _group_names(context: CommandContext, *, by: str) -> Mapping[str, str]:
+    """Id of a sequence to name, since the document does not say which of them a group is; a name that is shared comes with the id."""
     try:
-        known = await context.client.list_sequences(priority=Priority.INTERACTIVE)
+        known = await context.client.list_sequences(priority=Priority.INTERACTIVE) if by == "sequence" else ()
     except OutreachError:
         return {}
     shared = Counter(one.label.casefold() for one in known)
     return {
         one.id: f"{one.label} ({one.id})" if shared[one.label.casefold()] > 1 else one.label for one in known
     }
-
-
-async def _no_names() -> Mapping[str, str]:
-    return {}
 
 
 def total_facts(total: StatsRow, *, before: StatsRow | None = None) -> tuple[Fact, ...]:

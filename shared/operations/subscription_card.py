@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from shared.api.models import EVENT_KINDS
 from shared.commands import COMMANDS, Invocation, render
-from shared.commands.subscription_arguments import HERE
+from shared.commands.arguments import HERE
 from shared.domain.alert_settings import QuietHours, Routing
 from shared.domain.card import Button, Card, Row, Table, columns
 from shared.operations.context import CommandContext

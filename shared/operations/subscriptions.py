@@ -6,16 +6,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from shared.api.http.rate_limit import Priority
 from shared.api.models import EVENT_KINDS
 from shared.commands import COMMANDS, Invocation, render
-from shared.commands.resolve import Resolved, resolve_sequence
+from shared.commands.resolve import Resolved
 from shared.domain.card import Button, Card, Tone
 from shared.domain.records import Subscription
 from shared.operations import subscription_sources
 from shared.operations.context import CommandContext
 from shared.operations.digest import digest_card
-from shared.operations.outcome import Outcome, need_records, refused
+from shared.operations.outcome import Outcome, find_sequence, need_records, refused
 from shared.operations.subscription_card import card_of, policy
 
 
@@ -57,8 +56,8 @@ async def subscribe(invocation: Invocation, context: CommandContext) -> Outcome:
     if not channel:
         return _nowhere()
     named = await _sequence_name(invocation, context)
-    if isinstance(named, Card):
-        return Outcome(card=named, result="refused: no single sequence")
+    if isinstance(named, Outcome):
+        return named
     wanted = [
         Subscription(
             channel=channel, event=kind, sequence=named, inbox=values["inbox"], condensed=values["condensed"]
@@ -77,17 +76,18 @@ async def _whole_set(title: str, context: CommandContext, channel: str) -> Card:
     return replace(card, data=None)
 
 
-async def _sequence_name(invocation: Invocation, context: CommandContext) -> str | Card:
+async def _sequence_name(invocation: Invocation, context: CommandContext) -> str | Outcome:
     """The name that deliveries carry, or the question which sequence is meant."""
-    said = invocation.values["sequence"]
-    if not said:
+    words = invocation.values["sequence"]
+    if not words:
         return ""
-    found = resolve_sequence(await context.client.list_sequences(priority=Priority.INTERACTIVE), [said])
+    found = await find_sequence([words], context=context)
     if isinstance(found, Resolved):
         return found.sequence.label
-    return found.card(
+    card = found.card(
         lambda known: render(replace(invocation, values={**invocation.values, "sequence": known}))
     )
+    return Outcome(card=card, result="refused: no single sequence")
 
 
 async def unsubscribe(invocation: Invocation, context: CommandContext) -> Outcome:
@@ -138,44 +138,30 @@ async def digest(invocation: Invocation, context: CommandContext) -> Outcome:
     channel = _channel(invocation.values, context)
     if not channel:
         return _nowhere()
-    records = need_records(context)
-    if action == "show":
-        return Outcome(card=await _digest_shown(context, channel))
-    at = invocation.values["at"]
-    await records.set_digest(context.workspace.name, channel, at)
+    records, at = need_records(context), invocation.values["at"]
+    if action != "show":
+        await records.set_digest(context.workspace.name, channel, at)
     card = _digest_times(await records.digest_at(context.workspace.name, channel), channel=channel)
-    return Outcome(
-        card=replace(card, tone=Tone.GOOD), result=f"{channel}: digest {f'at {at}' if at else 'off'}"
-    )
-
-
-async def _digest_shown(context: CommandContext, channel: str) -> Card:
-    """When it comes; in a channel, it may be of several workspaces."""
-    at = await need_records(context).digest_at(context.workspace.name, channel)
-    card = _digest_times(at, channel=channel)
-    if len(subscription_sources.list_workspaces(context)) == 1:
-        return card
-    return replace(
-        card, title=f"Digests of {_mention_channel(channel)}", text=(await _digests(context, channel),)
-    )
-
-
-def _often(recurrence: str) -> str:
-    """`every day at 09:00`, `on mondays at 09:00 Europe/Berlin`."""
-    day, _, rest = recurrence.partition(" ")
-    return f"every day at {recurrence}" if day[:1].isdigit() else f"on {day} at {rest}"
+    if action != "show":
+        result = f"{channel}: digest {f'at {at}' if at else 'off'}"
+        return Outcome(card=replace(card, tone=Tone.GOOD), result=result)
+    if len(subscription_sources.list_workspaces(context)) > 1:  # a channel may have the digests of several
+        title = f"Digests of {_mention_channel(channel)}"
+        card = replace(card, title=title, text=(await _digests(context, channel),))
+    return Outcome(card=card)
 
 
 def _times(at: str) -> str:
-    return " and ".join(_often(one) for one in at.split(" and "))
+    """`every day at 09:00 and on mondays at 09:00 Europe/Berlin`."""
+    times = []
+    for recurrence in at.split(" and "):
+        day, _, rest = recurrence.partition(" ")
+        times.append(f"every day at {recurrence}" if day[:1].isdigit() else f"on {day} at {rest}")
+    return " and ".join(times)
 
 
 def _digest_times(at: str | None, *, channel: str) -> Card:
-    said = (
-        f"{_mention_channel(channel)} has its digest {_times(at)}"
-        if at
-        else f"{_mention_channel(channel)} has no digest"
-    )
+    title = f"{_mention_channel(channel)} has {f'its digest {_times(at)}' if at else 'no digest'}"
     off = Invocation(command=COMMANDS["digest"], values={"action": "off", "at": None, "channel": channel})
     after = (Button(label="End it", command=render(off)),) if at else ()
-    return Card(title=said, buttons=(Button(label="Show it now", command="digest now"), *after))
+    return Card(title=title, buttons=(Button(label="Show it now", command="digest now"), *after))

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from cli.bulk.batch_sender import UNDER_WAY, Add, Settle, send_all
-from cli.bulk.row_counts import outcomes
+from cli.bulk.checkpoint import outcomes
 from cli.bulk.row_reader import Batch, Candidate, Outcome
 from shared.api.errors import InvalidRequest
 from shared.api.models import AddResult, Skipped
