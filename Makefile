@@ -1,10 +1,12 @@
 # Every target sets up .venv by itself; it needs Python 3.11+ and make, nothing else.
 ARGS ?=
+INTO ?= .
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3.14 python3 python; do \
 	$$p -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 RUN := .venv/.run.stamp
 DEV := .venv/.dev.stamp
+TESTS := -n 4 --dist worksteal --ignore=tests/e2e
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-input
 
 # Where it is set (many containers do), every process of the tests would compile the whole program anew.
@@ -34,8 +36,15 @@ demo: $(RUN)  ## the whole system on embedded parts (ARGS="--headless --for 20")
 run: $(RUN)  ## any outreach command (ARGS="status")
 	@exec $(BIN)/outreach $(ARGS)
 
-test: $(DEV)  ## the tests; they need only Python
-	@$(BIN)/python -m pytest -n 4 --dist worksteal --ignore=tests/e2e $(ARGS)
+test: $(DEV)  ## the tests; they need only Python (COVERAGE=1 measures them, under a gate)
+ifdef COVERAGE
+	@$(BIN)/coverage erase
+	@$(BIN)/coverage run -m pytest $(TESTS) $(ARGS)
+	@$(BIN)/coverage combine --quiet
+	@$(BIN)/coverage report
+else
+	@$(BIN)/python -m pytest $(TESTS) $(ARGS)
+endif
 
 test-e2e: $(DEV)  ## the real page in chromium, the real dashboard in tmux, and what lasts longer
 	@$(BIN)/python -m pytest -m "e2e and not soak" $(ARGS)
@@ -43,11 +52,14 @@ test-e2e: $(DEV)  ## the real page in chromium, the real dashboard in tmux, and 
 soak: $(DEV)  ## the fault tests in their long form
 	@$(BIN)/python -m pytest -m soak -s $(ARGS)
 
-lint: $(DEV)  ## ruff, mypy --strict, import contracts, fresh manifest
+lint: $(DEV)  ## ruff, mypy --strict, import contracts, fresh generated pages
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@fresh=$$(mktemp -d) && trap 'rm -rf "$$fresh"' EXIT && cp -r docs "$$fresh" && \
+		$(MAKE) --no-print-directory docs INTO="$$fresh" && diff -ru docs "$$fresh/docs" && \
+		diff -u manifest.yml "$$fresh/manifest.yml" || { echo "Generated pages are out of date: run 'make docs'." >&2; exit 1; }
 
 format: $(DEV)  ## let ruff put the code in order
 	@$(BIN)/ruff check --fix-only --quiet .
@@ -57,12 +69,12 @@ bench: $(DEV)  ## measured ratios against baselines of the same run
 	@$(BIN)/python -m tests.bench $(ARGS)
 
 docs: $(RUN)  ## write manifest.yml and the pages that are made from the tables
-	@$(BIN)/python -m bot.slack.manifest manifest.yml
-	@$(BIN)/python -m cli.commands.docs_pages docs
+	@$(BIN)/python -m bot.slack.manifest $(INTO)/manifest.yml
+	@$(BIN)/python -m cli.commands.docs_pages $(INTO)/docs
 
 lock: $(DEV)  ## resolve the locks anew (needs uv on the path)
 	@uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-annotate --no-header pyproject.toml --group build -o requirements.lock
 	@uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-annotate --no-header pyproject.toml --group build --group dev -c requirements.lock -o requirements-dev.lock
 
 clean:  ## remove what the targets made
-	@rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@rm -rf .venv .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

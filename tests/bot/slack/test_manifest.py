@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def test_the_manifest_in_the_repository_is_the_one_that_the_table_makes() -> None:
-    assert (ROOT / "manifest.yml").read_text() == manifest.render(), "run `make manifest`"
+    assert (ROOT / "manifest.yml").read_text() == manifest.render(), "run `make docs`"
 
 
 def test_the_text_reads_back_to_the_same_manifest_with_a_reason_beside_each_scope() -> None:
