@@ -71,7 +71,12 @@ async def test_a_pause_with_a_duration_ends_by_itself_and_is_announced_once(floo
     assert len(await until(announced)) == 1
     assert await floor.status(sequence["id"]) == "active"
     assert floor.bot.running is not None
-    assert await floor.bot.running.store.records.timers("default", "resume") == []
+    records = floor.bot.running.store.records
+
+    async def settled() -> bool:
+        return await records.timers("default", "resume") == []
+
+    await until(settled)
 
 
 async def test_the_pause_button_of_an_alert_pauses_the_sequence_that_the_delivery_named(floor: Floor) -> None:

@@ -125,6 +125,8 @@ async def open_stage() -> AsyncIterator[Stage]:
         yield stage
     finally:
         server.close()
+        for _ in range(3):  # a connection that was accepted just now gets its writer in the loop's next turns
+            await asyncio.sleep(0)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
