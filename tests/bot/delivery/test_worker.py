@@ -148,10 +148,11 @@ async def test_a_storm_is_one_card_with_every_alert_in_its_thread_interested_fir
     posted = await bot.until_posted(90, seconds=30)
     assert set(posted.values()) == {1}
     messages = await bot.messages()
-    heads = [m for m in messages if "alerts at once" in m["text"] and not m.get("thread_ts")]
-    assert len(heads) <= 1 or heads[0]["ts"] == heads[0]["thread_ts"]
-    threaded = [m for m in messages if m.get("thread_ts") and m["thread_ts"] != m["ts"]]
+    (head,) = [m for m in messages if "alerts at once" in m["text"]]
+    assert head.get("thread_ts", head["ts"]) == head["ts"], "the card of a storm is in the channel itself"
+    threaded = [m for m in messages if m.get("thread_ts") not in {None, m["ts"]}]
     assert threaded, "nothing went into a thread"
+    assert {m["thread_ts"] for m in threaded} == {head["ts"]}
     first = json.dumps(threaded[0]["blocks"])
     assert "is interested" in first
     assert "Claim" in first

@@ -66,6 +66,7 @@ def test_every_preset_that_is_offered_is_ahead_and_no_two_mean_the_same(
         if not b.picks_time
     ]
     moments = [alert_actions.snoozed_until(word, now=now, zone=zone) for _, _, word in offered]
+    assert moments
     assert all(at and now < at <= now + timedelta(days=8) for at in moments)
     assert len(set(moments)) == len(moments)
 

@@ -92,6 +92,7 @@ def test_what_is_there_is_skipped_with_its_reason(shell: Shell) -> None:
     assert (told.data[0]["added"], told.data[0]["skipped"]) == (0, 5)
     rows = reported(Path(told.data[0]["report"]))
     assert {row["outcome"] for row in rows} == {"skipped"}
+    assert len(rows) == 5
     assert all(row["reason"] for row in rows)
 
 

@@ -294,6 +294,7 @@ def test_help_lists_every_command_and_says_what_is_not_for_this_person() -> None
     assert card.table is not None
     assert [str(row.cells[0]).split()[0] for row in card.table.rows] == list(COMMANDS)
     assert "pause" in card.footer
+    assert card.buttons
     assert all(not parse(button.command).command.changes for button in card.buttons)
 
 

@@ -273,6 +273,7 @@ async def test_filter_faults_sort_and_back(clock: Clock) -> None:
         await stage.write("slash", "tryacme", "enter")
         assert {line.key.partition("@")[2] for line in grid.shown} == {"tryacme.example"}
         await stage.press("escape", "f")
+        assert grid.shown
         assert all(line.tone is not Tone.GOOD for line in grid.shown)
         await stage.press("escape", "s", "s")
         assert "Health" in grid.arrangement.order

@@ -55,6 +55,8 @@ async def test_once_prints_the_verdict_the_figures_and_every_list(tmp_path: Path
             sequences, inboxes = await client.list_sequences(), await client.list_inboxes()
         code, out, err = await once(tmp_path, sandbox.base_url, key)
     assert (code, err) == (0, "")
+    assert sequences
+    assert inboxes
     assert "inboxes" in out.splitlines()[0]
     for title in ("INBOXES", "SEQUENCES", "INTERESTED", *(f"STATS BY {g}" for g in ("SEQUENCE", "STEP"))):
         assert title in out
@@ -104,4 +106,5 @@ async def test_once_names_what_could_not_be_read_and_fails(tmp_path: Path) -> No
     assert err.startswith("Not everything could be read.\n  ")
     found = json.loads(out)
     assert found["inboxes"] is None
+    assert len(found["readings"]) == len(SOURCES)
     assert all(reading["error"] for reading in found["readings"].values())

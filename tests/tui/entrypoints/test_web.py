@@ -160,7 +160,9 @@ async def test_the_page_is_complete_and_only_its_own_may_look(
             assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
         assert 'data-font-size="28"' in page
         assert not re.findall(r"https?://", page), "nothing comes from outside"
-        for asset in re.findall(r'"(/static/[^"]+)"', page):
+        assets = re.findall(r'"(/static/[^"]+)"', page)
+        assert assets
+        for asset in assets:
             async with browser.get(f"{address.rstrip('/')}{asset}") as answer:
                 assert answer.status == 200, asset
         async with browser.get(address, headers={"Host": "rebound.example"}) as answer:

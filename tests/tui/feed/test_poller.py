@@ -177,6 +177,7 @@ async def test_a_clock_that_is_set_stops_no_reads(hours: int) -> None:
         tick = await watcher.until(lambda t: t.beats >= 18)
         assert tick.board.trouble is None
         read_at = [stamp.read_at for stamp in tick.board.stamps.values() if stamp.read_at]
+        assert len(read_at) == 9
         assert all(abs((at - datetime.now(UTC) - step[0]).total_seconds()) < 20 for at in read_at)
         assert poller.snapshot.sequences.error is None
 

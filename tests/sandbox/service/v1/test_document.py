@@ -89,7 +89,9 @@ class TestListingLeads:
             assert (response.status_code, response.json()["error"]["field"]) == (400, "limit")
 
     async def test_lead_objects_contain_at_least_id_email_status(self, api: httpx.AsyncClient) -> None:
-        for lead in (await api.get("/leads?limit=100")).json()["data"]:
+        leads = (await api.get("/leads?limit=100")).json()["data"]
+        assert len(leads) == 100
+        for lead in leads:
             assert lead["id"].startswith("ld_")
             assert "@" in lead["email"]
             assert lead["status"] in STATUSES
@@ -134,6 +136,7 @@ class TestListingLeads:
             assert [lead["id"] for lead in await everyone(api, limit=100, status=status)] == expected
             assert expected
         both = [lead["id"] for lead in await everyone(api, limit=100, status="active", sequence_id=sequence)]
+        assert both
         assert both == [
             lead["id"] for lead in whole if (lead["status"], lead["sequence_id"]) == ("active", sequence)
         ]
@@ -276,6 +279,7 @@ class TestSequences:
         for sequence in (await api.get("/sequences")).json()["data"]:
             await api.patch(f"/sequences/{sequence['id']}", json={"status": "paused"})
         before = await self._sends(api)
+        assert before
         await control.post("/time", json={"advance": 86_400})
         assert await self._sends(api) == before
         await api.patch(f"/sequences/{sequence['id']}", json={"status": "active"})
@@ -338,6 +342,7 @@ class TestStats:
 
     async def test_group_by_defaults_to_sequence(self, api: httpx.AsyncClient) -> None:
         groups = (await api.get("/stats")).json()["data"]
+        assert groups
         assert {row["id"] for row in groups} <= {
             one["id"] for one in (await api.get("/sequences")).json()["data"]
         }
