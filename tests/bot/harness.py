@@ -11,8 +11,7 @@ import json
 import os
 import socket
 import sys
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from bot.store.db.schema import channel_leases
 from sandbox.slack.server import SlackStandIn
 from sandbox.slack.state import seed
 from shared import settings as shared_settings
+from tests.waiting import BOUND, until
 
 SECRET = "whsec-of-the-tests"
 CHANNEL = seed.ALERTS
@@ -38,7 +38,6 @@ from bot.store import LeaseTimings
 from shared.settings import load
 sys.exit(run(load(), pace={pace!r}))
 """
-BOUND = 15.0
 
 
 def interested(number: int = 0, **changes: Any) -> bytes:
@@ -55,15 +54,6 @@ def signature(body: bytes, secret: str = SECRET) -> str:
 def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return int(listener.getsockname()[1])
-
-
-async def until(condition: Callable[[], Awaitable[Any]], *, seconds: float = BOUND) -> Any:
-    """Wait for a true value, and return it."""
-    ends = time.monotonic() + seconds
-    while not (value := await condition()):
-        assert time.monotonic() < ends, "the condition was not met in time"
-        await asyncio.sleep(0.01)
-    return value
 
 
 @dataclass(kw_only=True)

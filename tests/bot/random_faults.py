@@ -15,7 +15,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import aiohttp
 
-from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_process, interested, until
+from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_process, interested
+from tests.waiting import until
 
 DELIVERIES_PER_SECOND = 4
 PACE = replace(HASTE, doubt=4.0)

@@ -6,9 +6,8 @@ import json
 import signal
 import subprocess
 import sys
-import time
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -80,16 +79,6 @@ class Demo:
             self.process.send_signal(number)
         out, _ = self.process.communicate(timeout=60)
         return self.process.returncode, out
-
-
-def until(found: Callable[[], Any], *, within: float, what: str, else_show: Callable[[], str] = str) -> Any:
-    """Poll until `found` answers something true, at most `within` seconds."""
-    deadline = time.monotonic() + within
-    while time.monotonic() < deadline:
-        if answer := found():
-            return answer
-        time.sleep(0.1)
-    return pytest.fail(f"not within {within:g} s: {what}\n{else_show()}")
 
 
 @pytest.fixture(scope="module")

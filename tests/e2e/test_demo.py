@@ -10,7 +10,8 @@ import time
 import psutil
 import pytest
 
-from tests.e2e.conftest import Demo, until
+from tests.e2e.conftest import Demo
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 
@@ -56,16 +57,18 @@ def test_an_interested_reply_arrives_within_a_minute(demo: Demo) -> None:
     def interested() -> bool:
         return any("nterested" in message["text"] for message in demo.messages())
 
-    assert until(interested, within=60, what="an interested reply in the alert channel")
+    assert wait_until(interested, seconds=60, what="an interested reply in the alert channel")
 
 
 def test_a_bot_killed_in_mid_burst_posts_every_alert_once() -> None:
     demo = Demo()
     demo.slack("settings", {"messages_per_second": 100, "burst": 100})
     demo.control("/events", {"workspace": "acme", "kind": "reply.interested", "count": 25})
-    until(lambda: len(demo.messages()) > 3, within=30, what="the burst has begun")
+    wait_until(lambda: len(demo.messages()) > 3, seconds=30, what="the burst has begun")
     os.kill(demo.announced["bot_pid"], signal.SIGKILL)
-    until(lambda: len(demo.slack("summary")["alerts"]) >= 25, within=60, what="the rest after the restart")
+    wait_until(
+        lambda: len(demo.slack("summary")["alerts"]) >= 25, seconds=60, what="the rest after the restart"
+    )
     code, out = demo.end()
     assert code == 0, out
     assert re.search(r"alerts +\d+ of \d+ posted, 0 lost, 0 doubled", out)

@@ -14,7 +14,8 @@ import psutil
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
-from tests.e2e.conftest import HOUSE, until
+from tests.e2e.conftest import HOUSE
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 
@@ -58,8 +59,8 @@ def terminal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
 @pytest.fixture(scope="module")
 def page(terminal: Terminal) -> Iterator[Page]:
     """The Slack page whose address the dashboard shows."""
-    found = until(
-        lambda: re.search(r"http://127\.0\.0\.1:\d+/", terminal.screen()), within=30, what="its address"
+    found = wait_until(
+        lambda: re.search(r"http://127\.0\.0\.1:\d+/", terminal.screen()), seconds=30, what="its address"
     )
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
@@ -74,11 +75,11 @@ def page(terminal: Terminal) -> Iterator[Page]:
 
 def expect_seen(terminal: Terminal, pattern: str, *, within: float = 30) -> None:
     """Wait until a line of the screen fits."""
-    until(
+    wait_until(
         lambda: re.search(pattern, terminal.screen()),
-        within=within,
+        seconds=within,
         what=f"{pattern} on the screen",
-        else_show=terminal.screen,
+        show=terminal.screen,
     )
 
 

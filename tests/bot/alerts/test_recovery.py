@@ -24,7 +24,8 @@ from shared.domain.health import DEFAULT
 from shared.domain.snapshot import Reading, Snapshot
 from shared.history import History
 from tests.bot.fake_service import Remote, open_remote
-from tests.bot.harness import HASTE, BotHarness, bot_inside, open_harness, until
+from tests.bot.harness import HASTE, BotHarness, bot_inside, open_harness
+from tests.waiting import until
 
 ADDRESS = "sam@getacme.example"
 PAUSED = {"event": "domain.paused", "domain": "getacme.example", "reason": "bounce_rate", "rate": 0.083}

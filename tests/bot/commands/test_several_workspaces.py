@@ -13,7 +13,8 @@ import pytest
 from bot.slack.manifest import manifest
 from sandbox.service import Service
 from sandbox.slack.state import seed
-from tests.bot.harness import CHANNEL, HASTE, SECRET, BotHarness, bot_inside, interested, open_harness, until
+from tests.bot.harness import CHANNEL, HASTE, SECRET, BotHarness, bot_inside, interested, open_harness
+from tests.waiting import until
 
 BEN = {"user": seed.BEN.id}
 WORKSPACE = """

@@ -12,7 +12,8 @@ import pytest
 
 from sandbox.service import Service
 from sandbox.slack.state import seed
-from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness, until
+from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness
+from tests.waiting import until
 
 
 @dataclass(kw_only=True)

@@ -16,17 +16,9 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from tests.bot.harness import (
-    HASTE,
-    BotHarness,
-    bot_inside,
-    bot_process,
-    free_port,
-    interested,
-    open_harness,
-    until,
-)
+from tests.bot.harness import HASTE, BotHarness, bot_inside, bot_process, free_port, interested, open_harness
 from tests.bot.random_faults import restart
+from tests.waiting import until
 
 SWIFT = replace(HASTE, period=0.01)
 

@@ -24,16 +24,8 @@ from bot.store.queue.outbox import PlannedPost
 from sandbox.slack.state import seed
 from shared.domain.records import AlertsSummary
 from shared.storage.database import parse_url
-from tests.bot.harness import (
-    CHANNEL,
-    HASTE,
-    BotHarness,
-    bot_inside,
-    bot_process,
-    interested,
-    open_harness,
-    until,
-)
+from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, bot_process, interested, open_harness
+from tests.waiting import until
 
 
 @pytest.fixture

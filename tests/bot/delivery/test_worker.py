@@ -14,7 +14,8 @@ from bot.store.db.schema import deliveries
 from bot.store.queue import retention
 from sandbox.slack.state import seed
 from shared.domain.records import AlertsSummary
-from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness, until
+from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness
+from tests.waiting import until
 
 
 @pytest.fixture

@@ -37,9 +37,9 @@ from tests.bot.harness import (
     bot_process,
     interested,
     open_harness,
-    until,
 )
 from tests.bot.held_clock import Hands
+from tests.waiting import until
 
 SWIFT = replace(HASTE, period=0.005)
 EVERY_KIND = f'[[routes.rules]]\nchannel = "{CHANNEL}"\nevents = ["*"]\n'

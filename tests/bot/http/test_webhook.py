@@ -5,7 +5,8 @@ import json
 
 import pytest
 
-from tests.bot.harness import BotHarness, interested, signature, until
+from tests.bot.harness import BotHarness, interested, signature
+from tests.waiting import until
 
 
 async def test_a_signed_delivery_is_answered_200_and_posted_once(bot: BotHarness) -> None:

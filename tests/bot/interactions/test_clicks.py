@@ -13,7 +13,8 @@ import pytest
 from bot.slack.manifest import manifest
 from sandbox.slack.state import seed
 from tests.bot.fake_service import Remote, open_remote
-from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness, until
+from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
+from tests.waiting import until
 
 NAME = "Q3 founders"
 

@@ -11,7 +11,8 @@ from bot.slack.manifest import manifest
 from sandbox.service import Service
 from sandbox.slack.state import seed
 from tests.bot.commands.test_slash_commands import Floor
-from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness, until
+from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness
+from tests.waiting import until
 
 ROLES = f"""
 [roles]

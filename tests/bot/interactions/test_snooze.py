@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from bot.commands import alert_actions
 from sandbox.slack.state import seed
-from tests.bot.harness import BotHarness, bot_inside, interested, open_harness, until
+from tests.bot.harness import BotHarness, bot_inside, interested, open_harness
 from tests.bot.interactions.test_clicks import click, shown, until_shown, value
+from tests.waiting import until
 
 BERLIN, KOLKATA, CHATHAM = ZoneInfo("Europe/Berlin"), ZoneInfo("Asia/Kolkata"), ZoneInfo("Pacific/Chatham")
 MENU = "Snooze until …"

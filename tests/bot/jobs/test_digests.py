@@ -17,7 +17,8 @@ from bot.store.db.schema import digests
 from sandbox.service import Service
 from sandbox.slack.state import seed
 from shared.settings import load
-from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness, until
+from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
+from tests.waiting import until
 
 
 @pytest.fixture

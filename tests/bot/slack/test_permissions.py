@@ -14,7 +14,8 @@ from bot.slack.manifest import manifest
 from bot.slack.permissions import Organization, Person
 from sandbox.slack.state import seed
 from tests.bot.fake_service import KEY, Remote, open_remote
-from tests.bot.harness import CHANNEL, HASTE, SECRET, BotHarness, bot_inside, open_harness, until
+from tests.bot.harness import CHANNEL, HASTE, SECRET, BotHarness, bot_inside, open_harness
+from tests.waiting import until
 
 NAME = "Q3 founders"
 ELSEWHERE, OURS = "E0NORTHWND", "E0OUTBOUND"

@@ -12,7 +12,8 @@ from urllib.parse import urlencode
 import pytest
 
 from sandbox.slack.state import seed
-from tests.bot.harness import CHANNEL, BotHarness, interested, until
+from tests.bot.harness import CHANNEL, BotHarness, interested
+from tests.waiting import until
 
 
 async def alert(bot: BotHarness, number: int = 1) -> dict[str, Any]:

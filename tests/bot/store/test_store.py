@@ -30,7 +30,8 @@ from bot.store.queue.outcomes import Absent, ChannelRefused, NotSent, Sent, Unkn
 from shared.domain.records import Actor, Subscription, Timer
 from shared.storage import database
 from shared.storage.database import parse_url
-from tests.bot.harness import interested, until
+from tests.bot.harness import interested
+from tests.waiting import until
 
 ANN = Actor(name="ann", id="U1", face="slack")
 ROUTES = Routes(alert_channels={"default": "C1"}, subscriptions={})

@@ -7,7 +7,6 @@ import csv
 import json
 import re
 import signal
-import time
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -22,6 +21,7 @@ from cli.bulk.row_reader import Batch, Candidate, Outcome
 from shared.api.errors import InvalidRequest
 from shared.api.models import AddResult, Skipped
 from tests.cli.conftest import Shell
+from tests.waiting import wait_until
 
 TARGET = "Recruiters Singapore"
 Control = Callable[..., Any]
@@ -101,7 +101,7 @@ def test_a_killed_import_goes_on_and_loses_and_doubles_nothing(shell: Shell, con
     control("POST", "/faults", {"endpoint": "POST /leads", "times": 2, "delay": 0.4})
     words = ("import", str(path), "--to", TARGET)
     process = shell.start(*words)
-    _until(lambda: _journal(shell).get("sent", 0) > 1000)
+    wait_until(lambda: _journal(shell).get("sent", 0) > 1000)
     process.send_signal(signal.SIGKILL)
     process.communicate()
     control("DELETE", "/faults")
@@ -122,7 +122,7 @@ def test_an_interrupt_settles_what_is_under_way_and_says_how_to_go_on(shell: She
     control("POST", "/faults", {"endpoint": "POST /leads", "times": None, "delay": 0.3})
     words = ("import", str(path), "--to", "Agencies Australia & NZ")
     process = shell.start(*words)
-    _until(lambda: _journal(shell).get("sent", 0) > 1000)
+    wait_until(lambda: _journal(shell).get("sent", 0) > 1000)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=20)
     assert (process.returncode, out) == (130, "")
@@ -139,13 +139,6 @@ def _journal(shell: Shell) -> dict[str, Any]:
     found = list((shell.home / "state" / "imports").glob("*.json"))
     told: dict[str, Any] = json.loads(found[0].read_text()) if found else {}
     return told
-
-
-def _until(holds: Callable[[], object], *, seconds: float = 15) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_a_cut_connection_adds_nobody_twice(shell: Shell, control: Control) -> None:

@@ -21,6 +21,7 @@ import pytest
 from shared.domain.snapshot import Snapshot
 from tests.bench import tui_month
 from tests.tui.accounts import NOW, Clock, account, acme, failing, tick_of
+from tests.waiting import until
 from tui.app.dashboard import DashboardApp
 from tui.system import self_restart
 from tui.system.alarm_command import AlarmCommand
@@ -32,12 +33,6 @@ from tui.system.terminal import ENTER, LEAVE
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
-
-
-async def until(holds: Callable[[], bool], *, seconds: float = 8) -> None:
-    async with asyncio.timeout(seconds):
-        while not holds():  # noqa: ASYNC110 # another process sets no event of ours
-            await asyncio.sleep(0.01)
 
 
 # -- systemd -------------------------------------------------------------------------------------------

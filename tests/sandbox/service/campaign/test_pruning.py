@@ -10,8 +10,8 @@ from sandbox.service import Service
 from sandbox.service.base.clock import DAY
 from sandbox.service.campaign.simulation import prune
 from tests.sandbox.service.subscriber import Receiver
-from tests.sandbox.service.waiting import until
 from tests.sandbox.service.webhooks.test_deliveries import KINDS, deliveries, happen, subscribe
+from tests.waiting import until
 
 
 async def test_old_deliveries_are_forgotten_and_the_reply_history_is_kept(

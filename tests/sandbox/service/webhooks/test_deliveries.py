@@ -24,7 +24,7 @@ from sandbox.service.webhooks.allowed_urls import check_url
 from sandbox.service.webhooks.delivery_queue import RETRIES, retry_at
 from sandbox.service.webhooks.sender import PublicResolver
 from tests.sandbox.service.subscriber import Receiver
-from tests.sandbox.service.waiting import until
+from tests.waiting import until
 
 KINDS = [
     "lead.replied",
