@@ -14,7 +14,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.bot.harness import HASTE, BotHarness, bot_process, interested, open_harness, until
+from tests.bot.harness import HASTE, BotHarness, bot_process, interested, open_harness
+from tests.waiting import until
 
 
 class Server:

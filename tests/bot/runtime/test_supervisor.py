@@ -9,7 +9,8 @@ from typing import Any
 
 from bot.runtime.supervisor import FAILING, Supervisor
 from tests.bot.fake_service import open_remote
-from tests.bot.harness import BotHarness, bot_process, interested, open_harness, until
+from tests.bot.harness import BotHarness, bot_process, interested, open_harness
+from tests.waiting import until
 
 REFRESH_FAILS = """
 from bot.jobs.card_refresh import CardRefresher
