@@ -136,15 +136,16 @@ async def open_bot(
             account_changed=account_changed.set,
         )
         listeners.register(bolt)
+        secrets = WebhookSecrets(settings, now=time.monotonic)
         readiness = ReadinessProbe(
-            store, contexts, slack, worker, supervisor=supervisor, socket_mode=socket_mode
+            store, contexts, slack, worker, secrets=secrets, supervisor=supervisor, socket_mode=socket_mode
         )
         bodies = BodyReader()
         web = AsgiApp(
             receiver=WebhookReceiver(
                 intake,
                 bodies=bodies,
-                secrets=WebhookSecrets(settings, now=time.monotonic),
+                secrets=secrets,
                 now=store.database.clock,
             ),
             slack=_slack_guard(settings, bolt, bodies),

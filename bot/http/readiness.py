@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping
 from typing import Any
 
 from bot.commands.context import CommandContexts
 from bot.delivery.worker import DeliveryWorker
+from bot.http.webhook_secrets import WebhookSecrets
 from bot.runtime.supervisor import Supervisor
 from bot.slack.socket_mode import SocketMode
 from bot.slack.web_api import SlackError, WebApi
@@ -18,12 +20,14 @@ from shared.domain.records import RecordsUnavailable
 
 TIMEOUT = 8
 CHECK_TIMEOUT = 2
+WRITTEN_SECONDS = 1.0
+"""How long a write that succeeded proves that the next will."""
 UNROUTED_SECONDS = 60.0
 """Age of the oldest unrouted delivery from which on the bot is not ready; usually it is below one second."""
 
 
 class ReadinessProbe:
-    """`look` now and then; `readiness` and `measure` at any time."""
+    """`probe` now and then; `readiness` and `update_gauges` at any time."""
 
     def __init__(
         self,
@@ -32,11 +36,14 @@ class ReadinessProbe:
         slack: WebApi,
         worker: DeliveryWorker,
         *,
+        secrets: WebhookSecrets,
         supervisor: Supervisor,
         socket_mode: SocketMode | None = None,
     ) -> None:
         self._store, self._contexts, self._web_api, self._worker = store, contexts, slack, worker
-        self._supervisor, self._socket_mode = supervisor, socket_mode
+        self._secrets, self._supervisor, self._socket_mode = secrets, supervisor, socket_mode
+        self._check: asyncio.Task[tuple[str, float | None, Mapping[str, str]]] | None = None
+        self._written_at = float("-inf")
         self._slack = "not asked yet"
         self._api = dict.fromkeys(contexts.clients, "not asked yet")
 
@@ -61,35 +68,47 @@ class ReadinessProbe:
             self._api[name] = "ok"
 
     async def readiness(self) -> tuple[bool, Mapping[str, Any]]:
-        """Whether deliveries can be taken and become alerts, which the database tells; and how the rest stands."""
-        unrouted: float | None = None
-        try:
-            async with asyncio.timeout(CHECK_TIMEOUT):
-                await self._store.arrivals.check()
-                unrouted = await self._store.deliveries.oldest_unrouted_age()
-            database = "ok"
-        except (RecordsUnavailable, TimeoutError) as error:
-            database = str(error) or "does not answer"
+        """Whether deliveries can be taken and become alerts; and how the rest stands."""
+        database, unrouted, channels = await self._database()
+        secrets = self._secrets.state
         state = {
             "database": database,
             "oldest_unrouted_seconds": unrouted,
+            "webhook_secrets": secrets,
             "slack": self._worker.slack_error or self._slack,
-            "channels": await self._broken_channels() if database == "ok" else {},
+            "channels": channels,
             "tasks": self._supervisor.state,
             "socket_mode": self._socket_mode.state if self._socket_mode else "off",
             "api": "ok" if set(self._api.values()) == {"ok"} else "; ".join(sorted(set(self._api.values()))),
             "workspaces": {name: {"api": state} for name, state in self._api.items()},
         }
         routing = unrouted is not None and unrouted < UNROUTED_SECONDS
-        return database == "ok" and routing and not self._supervisor.failing, state
+        working = not self._supervisor.failing and not self._secrets.missing
+        return database == "ok" and routing and working, state
 
-    async def _broken_channels(self) -> Mapping[str, str]:
-        """Channels that take nothing, and what Slack says of each."""
+    async def _database(self) -> tuple[str, float | None, Mapping[str, str]]:
+        """How the database does, the age of the oldest unrouted delivery, and channels that take no posts.
+
+        Requests that come together share one look.
+        """
+        if self._check is None or self._check.done():
+            self._check = asyncio.create_task(self._check_database(), name="readiness")
+        return await asyncio.shield(self._check)
+
+    async def _check_database(self) -> tuple[str, float | None, Mapping[str, str]]:
         try:
             async with asyncio.timeout(CHECK_TIMEOUT):
-                return await self._store.leases.broken()
-        except (RecordsUnavailable, TimeoutError):
-            return {}
+                await self._check_writable()
+                unrouted = await self._store.deliveries.oldest_unrouted_age()
+                return "ok", unrouted, await self._store.leases.broken()
+        except (RecordsUnavailable, TimeoutError) as error:
+            return str(error) or "does not answer", None, {}
+
+    async def _check_writable(self) -> None:
+        """Write once a second at most, however often it is asked: only writing tells of a full disk."""
+        if time.monotonic() - self._written_at >= WRITTEN_SECONDS:
+            await self._store.arrivals.check()
+            self._written_at = time.monotonic()
 
     async def update_gauges(self) -> None:
         """Bring the gauges up to date, as far as the database answers."""

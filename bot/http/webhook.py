@@ -218,7 +218,7 @@ class WebhookReceiver:
         if not signature_matches(body, signature, keys):
             reloaded = self._secrets.reload(workspace)
             if reloaded == keys or not signature_matches(body, signature, reloaded):
-                return 401, None
+                return (503 if self._secrets.problem else 401), None
         return 200, await self._intake.store(Arrival(workspace=workspace, body=body, at=self._now()))
 
 
