@@ -2,34 +2,66 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import logging
-import sys
+import os
+import queue
+import threading
+import time
 from typing import TextIO, cast
 
 import structlog
+
+from bot.telemetry import metrics
 
 # Handed to Bolt, which otherwise gives each of its own loggers the root's level.
 BOLT = logging.getLogger("bot.bolt")
 _QUIET = ("slack_sdk", "apscheduler", "alembic", "uvicorn", "aiohttp", "httpx")
 
 
-class Stderr:
-    """Drops what cannot be written: a disk that is full must not stop the bot over its log."""
+MAX_QUEUED = 10_000
+"""Lines that wait for whoever reads the log; more are dropped and counted."""
+FLUSH_SECONDS = 1.0
+"""How long the end of the process waits for the last lines."""
+
+
+class QueuedStderr:
+    """Writes lines in a thread: neither a full disk nor a reader who stands still may stop the bot over its log."""
+
+    def __init__(self) -> None:
+        self._lines: queue.Queue[str] = queue.Queue(MAX_QUEUED)
+        threading.Thread(target=self._write_all, name="log", daemon=True).start()
+        atexit.register(self.close)
 
     def write(self, text: str) -> None:
-        """Write, or do not."""
-        with contextlib.suppress(OSError):
-            sys.stderr.write(text)
+        """Queue a line, or drop it."""
+        try:
+            self._lines.put_nowait(text)
+        except queue.Full:
+            metrics.LOG_DROPPED.inc()
 
     def flush(self) -> None:
-        """Likewise."""
-        with contextlib.suppress(OSError):
-            sys.stderr.flush()
+        """Nothing: the thread writes each line at once."""
+
+    def close(self) -> None:
+        """Wait for the last lines, within a bound."""
+        ends = time.monotonic() + FLUSH_SECONDS
+        while self._lines.unfinished_tasks and time.monotonic() < ends:
+            time.sleep(0.01)
+
+    def _write_all(self) -> None:
+        while True:
+            left = self._lines.get().encode(errors="backslashreplace")
+            with contextlib.suppress(OSError):
+                while left:  # not through sys.stderr, whose lock a blocked write would hold at exit
+                    left = left[os.write(2, left) :]
+            self._lines.task_done()
 
 
 def set_up(level: str) -> None:
     """Once per process, before anything is logged."""
+    stderr = QueuedStderr()
     number = logging.getLevelNamesMapping().get(level.upper(), logging.INFO)
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -39,10 +71,10 @@ def set_up(level: str) -> None:
     structlog.configure(
         processors=[*shared, structlog.processors.format_exc_info, structlog.processors.JSONRenderer()],
         wrapper_class=structlog.make_filtering_bound_logger(number),
-        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", Stderr())),
+        logger_factory=structlog.WriteLoggerFactory(cast("TextIO", stderr)),
         cache_logger_on_first_use=True,
     )
-    handler = logging.StreamHandler(Stderr())
+    handler = logging.StreamHandler(stderr)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared,

@@ -46,3 +46,6 @@ CUT_OFF = Counter(
     "Connections that sent too slowly, too much, or were too many",
     registry=REGISTRY,
 )
+LOG_DROPPED = Counter(
+    "outreach_log_lines_dropped", "Log lines dropped because nobody read the log", registry=REGISTRY
+)

@@ -1,0 +1,59 @@
+"""A log that nobody reads stops nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import json
+import os
+import signal
+from pathlib import Path
+
+from tests.bot.harness import bot_process, interested, open_harness
+
+SHORT_QUEUE = """
+from bot.telemetry import logs
+logs.MAX_QUEUED = 5
+"""
+
+
+async def test_a_log_that_nobody_reads_stops_neither_deliveries_nor_the_shutdown(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+    try:
+        async with (
+            open_harness(tmp_path, OUTREACH_LOG_LEVEL="INFO") as bot,
+            bot_process(bot, before=SHORT_QUEUE, stderr=writer) as process,
+        ):
+            await bot.control("settings", messages_per_second=0)
+            async with asyncio.timeout(20):
+                for number in range(20):
+                    assert await bot.deliver(interested(number)) == 200
+                assert set((await bot.until_posted(20)).values()) == {1}
+                dropped = [
+                    line
+                    for line in (await bot.get("/metrics"))[1].splitlines()
+                    if line.startswith("outreach_log_lines_dropped_total")
+                ]
+                assert float(dropped[0].split()[1]) > 0
+                process.send_signal(signal.SIGTERM)
+                assert await process.wait() == 0
+    finally:
+        os.close(writer)
+        os.close(reader)
+
+
+async def test_every_line_of_a_log_that_is_read_is_json_up_to_the_last(tmp_path: Path) -> None:
+    file = tmp_path / "bot.log"
+    with file.open("wb") as log:
+        async with (
+            open_harness(tmp_path, OUTREACH_LOG_LEVEL="INFO") as bot,
+            bot_process(bot, stderr=log.fileno()) as process,
+        ):
+            assert await bot.deliver(interested(1)) == 200
+            await bot.until_posted(1)
+            process.send_signal(signal.SIGTERM)
+            assert await process.wait() == 0
+    events = [json.loads(line)["event"] for line in file.read_text().splitlines()]
+    assert events[-1] == "stopped"
+    assert {"listening", "delivery", "posted"} <= set(events)
