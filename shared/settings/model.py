@@ -282,6 +282,23 @@ class Settings(WorkspaceSection):
         example="sqlite:////var/lib/outreach/outreach.db",
         repr=False,
     )
+    state_folder: of.Folder | None = setting(
+        None,
+        "The folder of all local files: the database (unless OUTREACH_DATABASE_URL names another), the request "
+        "budget, history, logs and the checkpoints of imports. Default: your state folder. Give the bot and "
+        "your shell the same, where they run as different users.",
+        alias="state_dir",
+        variable="OUTREACH_STATE_DIR",
+        example="/var/lib/outreach",
+    )
+    secret_keys: of.Secrets = setting(
+        (),
+        "Encrypts the webhook secrets in the database; the same for all processes that share it. Make one with "
+        "`openssl rand -base64 32`. Several, separated by commas, during a change: the first encrypts, all decrypt.",
+        alias="secret_key",
+        variable="OUTREACH_SECRET_KEY",
+        example="the key",
+    )
     host: Annotated[str, Field(min_length=1)] = setting(
         "127.0.0.1", "The address on which the bot listens.", variable="OUTREACH_HOST", example="127.0.0.1"
     )
@@ -378,21 +395,26 @@ class Settings(WorkspaceSection):
 
     @cached_property
     def database(self) -> URL:
-        return parse_url(self.database_url or f"sqlite:///{user_state_folder() / 'outreach.db'}")
+        return parse_url(self.database_url or f"sqlite:///{self._own_folder / 'outreach.db'}")
+
+    @property
+    def _own_folder(self) -> Path:
+        return self.state_folder or user_state_folder()
 
     @property
     def state_dir(self) -> Path:
-        """Where the program's other files are: beside a SQLite file, else in the user's state folder."""
+        """Where the program's other files are: where it is set, beside a SQLite file, or in the user's state folder."""
         path = self.database.database
-        if self.database.get_backend_name() == "sqlite" and path and path != ":memory:" and self.database_url:
+        is_file = self.database.get_backend_name() == "sqlite" and path and path != ":memory:"
+        if path and is_file and self.database_url and self.state_folder is None:
             return Path(path).resolve().parent
-        return user_state_folder()
+        return self._own_folder
 
     @property
     def budget_database(self) -> URL:
         if self.database.get_backend_name() != "sqlite":
             return self.database
-        return URL.create("sqlite", database=str(user_state_folder() / "budget.db"))
+        return URL.create("sqlite", database=str(self._own_folder / "budget.db"))
 
     @property
     def history_database(self) -> URL:

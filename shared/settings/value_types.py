@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import time, timedelta
+from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
@@ -112,6 +113,7 @@ BaseUrl = Annotated[
     AfterValidator(lambda text: text.rstrip("/")),
     _check(lambda text: text.endswith("/v1"), "does not end in /v1.", "Add the version: https://HOST/v1"),
 ]
+Folder = Annotated[Path, AfterValidator(lambda path: path.expanduser().absolute())]
 Secret = Annotated[SecretStr, AfterValidator(_secret)]
 Secrets = Annotated[tuple[Secret, ...], BeforeValidator(_split)]
 Rate = Annotated[float, Field(gt=0, le=10)]

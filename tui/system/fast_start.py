@@ -63,7 +63,8 @@ def read_start_settings(
         if not _is_plain(document, environ=environ, workspace=workspace):
             return None
         database = environ.get("OUTREACH_DATABASE_URL", "").strip() or document.get("database_url", "")
-        history, state = _places(str(database))
+        folder = environ.get("OUTREACH_STATE_DIR", "").strip() or document.get("state_dir", "")
+        history, state = _places(str(database), str(folder))
         poll = environ.get("OUTREACH_POLL_SECONDS", "").strip() or document.get("poll_seconds", POLL_SECONDS)
         given = document.get("thresholds", {})
         start_settings = StartSettings(
@@ -96,14 +97,15 @@ def _is_plain(document: Mapping[str, Any], *, environ: Mapping[str, str], worksp
     return complete and SEVERAL.isdisjoint(document) and (workspace or DEFAULT).casefold() == DEFAULT
 
 
-def _places(database: str) -> tuple[Path, Path]:
+def _places(database: str, folder: str) -> tuple[Path, Path]:
     """The history's file and the folder for everything else."""
+    chosen = Path(folder).expanduser().absolute() if folder else None
     if not database:
-        database = f"{SQLITE}{_own(platformdirs.user_state_dir) / 'outreach.db'}"
+        database = f"{SQLITE}{(chosen or _own(platformdirs.user_state_dir)) / 'outreach.db'}"
     path = Path(database.removeprefix(SQLITE))
     if not database.startswith(SQLITE) or not path.name or "?" in database or path.name == ":memory:":
         raise ValueError(database.partition(":")[0])
-    return path.with_name(f"{path.stem}-history{path.suffix}"), path.resolve().parent
+    return path.with_name(f"{path.stem}-history{path.suffix}"), chosen or path.resolve().parent
 
 
 def _own(place: Callable[..., str]) -> Path:

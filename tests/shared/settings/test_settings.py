@@ -258,6 +258,26 @@ def test_other_files_lie_beside_a_sqlite_database(tmp_path: Path) -> None:
     assert load(environ={}).state_dir == tmp_path / "state" / "outreach-ops"
 
 
+@pytest.mark.parametrize("place", ["environment", "file"])
+def test_a_state_folder_moves_every_local_file(tmp_path: Path, place: str) -> None:
+    folder = tmp_path / "chosen"
+    (tmp_path / "outreach.toml").write_text(f'state_dir = "{folder}"\n' if place == "file" else "")
+    settings = load(environ={"OUTREACH_STATE_DIR": str(folder)} if place == "environment" else {})
+    databases = (settings.database, settings.budget_database, settings.history_database)
+    assert {Path(url.database or "").parent for url in databases} == {folder} == {settings.state_dir}
+
+
+def test_a_state_folder_beside_a_database_of_its_own_holds_the_other_files(tmp_path: Path) -> None:
+    environ = {
+        "OUTREACH_STATE_DIR": "~/chosen",
+        "OUTREACH_DATABASE_URL": f"sqlite:///{tmp_path}/data/o.db",
+    }
+    settings = load(environ=environ)
+    assert settings.state_dir == Path.home() / "chosen"
+    assert settings.budget_database.database == str(Path.home() / "chosen" / "budget.db")
+    assert settings.database.database == f"{tmp_path}/data/o.db"
+
+
 DASHBOARD = """
 [dashboard]
 theem = "night"

@@ -50,7 +50,9 @@ health_score = "metrics.health"
 )
 
 
-@pytest.mark.parametrize("text", [FILE, FULL, FILE.replace("poll", "OUTREACH_POLL")])
+@pytest.mark.parametrize(
+    "text", [FILE, FULL, FILE.replace("poll", "OUTREACH_POLL"), 'state_dir = "chosen"\n' + FILE]
+)
 async def test_a_glimpse_and_the_settings_agree(tmp_path: Path, text: str) -> None:
     environ = environ_of(tmp_path, text)
     settings, now = load(environ=environ), datetime.now(UTC)
