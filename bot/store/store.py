@@ -16,6 +16,7 @@ from bot.store.alerts.spikes import Spikes
 from bot.store.alerts.subjects import Subjects
 from bot.store.alerts.timers import Timers
 from bot.store.db.engine import Database
+from bot.store.instance import Instance
 from bot.store.queue.deliveries import Deliveries
 from bot.store.queue.found_leads import FoundLeads
 from bot.store.queue.insert import Arrivals
@@ -37,6 +38,7 @@ class Store:
         self.deliveries = Deliveries(database)
         self.digests = Digests(database)
         self.found_leads = FoundLeads(database)
+        self.instance = Instance(database)
         self.leases = ChannelLeases(database, timings)
         self.outbox = Outbox(database)
         self.outcomes = Outcomes(database, timings)

@@ -26,6 +26,11 @@ from shared.text.formats import show_number, show_time
 
 RESUME_TIMER = "resume"
 """The kind of timer that resumes a sequence; its key is the sequence's id."""
+AUTOMATIC = "It resumes automatically, also after a restart of the bot."
+NO_BOT = (
+    "It resumes only while a bot runs, and none is running on this database. Start one with `outreach bot`; "
+    "if it runs already, `outreach doctor` shows which database it uses."
+)
 FORGOTTEN = "It no longer resumes by itself."
 UNDO = "Undo"
 """The label of a button whose command takes back what its card tells."""
@@ -88,10 +93,12 @@ async def _pause(
     if already and due_at is None and not reason and note != FORGOTTEN:
         return _so_already(sequence, "paused", "Resume", note=note)
     until = f" until {show_time(due_at, now=context.now())}" if due_at else ""
+    resumes = due_at is None or await _bot_runs(context)
     return _done(
         sequence,
         f"{'stays' if already else 'is'} paused{until}",
-        text=("The bot will resume it by itself, also after a restart.",) if due_at else (),
+        tone=Tone.GOOD if resumes else Tone.WARN,
+        text=(AUTOMATIC if resumes else NO_BOT,) if due_at else (),
         facts=(Fact(label="Reason", value=reason),) if reason else (),
         button=Button(label="Resume" if already else UNDO, command=join("resume", sequence.id)),
         note=note,
@@ -104,19 +111,27 @@ def _done(
     *,
     button: Button,
     note: str,
+    tone: Tone = Tone.GOOD,
     text: tuple[str, ...] = (),
     facts: tuple[Fact, ...] = (),
 ) -> Outcome:
     """`now` tells how the sequence is: `is paused until 16:00 UTC`."""
     card = Card(
         title=f"{clip(sequence.label)} {now}",
-        tone=Tone.GOOD,
+        tone=tone,
         text=text,
         facts=(*_facts(sequence), *facts),
         buttons=(button,),
         footer=note,
     )
     return Outcome(card=card, result=f"{clip(sequence.label)} ({sequence.id}) {now}")
+
+
+async def _bot_runs(context: CommandContext) -> bool:
+    try:
+        return await need_records(context).bot_is_running()
+    except RecordsUnavailable:
+        return False
 
 
 def _so_already(sequence: Sequence, status: str, label: str, *, note: str) -> Outcome:

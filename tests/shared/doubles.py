@@ -134,7 +134,12 @@ class MemoryRecords:
     came: dict[date, dict[str, int]] = field(default_factory=dict)
     entries: list[AuditEntry] = field(default_factory=list)
     planned: dict[tuple[str, str], Timer] = field(default_factory=dict)
+    bot_runs: bool = True
     broken: bool = False
+
+    async def bot_is_running(self) -> bool:
+        self._look()
+        return self.bot_runs
 
     def _look(self) -> None:
         if self.broken:

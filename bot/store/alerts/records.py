@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from bot.store.alerts.timers import read_timer
 from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import alerts, audit, deliveries, digests, posts, subscriptions, timers
+from bot.store.instance import last_seen
 from bot.store.queue.leases import broken_channels
 from bot.store.queue.posts import State
 from shared.api.events import Event, read_event
@@ -38,6 +39,12 @@ _SUBSCRIPTION = [subscriptions.c[field.name] for field in fields(Subscription)]
 
 class CommandRecords(Repository):
     """Implements `shared.domain.records.Records`."""
+
+    @reads
+    def bot_is_running(self, tx: Transaction) -> bool:
+        """Whether a bot that uses this database was seen in the last minute and a half."""
+        seen = last_seen(tx)
+        return seen is not None and seen.runs
 
     @reads
     def summary(self, tx: Transaction, workspace: str) -> AlertsSummary:

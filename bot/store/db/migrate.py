@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from shared.storage import database
 
-HEAD = "0001"
+HEAD = "0002"
 MIGRATION_SECONDS = 3600.0
 SCRIPTS = Path(__file__).parent.parent / "migrations"
 _LOCK = 0x6F757472  # any number that no other program locks in this database

@@ -286,3 +286,29 @@ known_leads = (
         _moment("candidate_since"),  # without an alert since then; NULL: no news
     )
 )
+
+webhook_subscriptions = sa.Table(  # those made by `webhooks create`; the service shows a secret only once
+    "webhook_subscriptions",
+    metadata,
+    _text("workspace", primary_key=True),
+    _text("id", primary_key=True),
+    _text("url"),
+    _text("events"),  # JSON
+    _text("secret"),  # as it is, or encrypted with the key of the settings
+    _moment("created_at", nullable=False),
+)
+
+instance = sa.Table(  # one row: which database this is
+    "instance",
+    metadata,
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    _text("id"),
+)
+
+bot_processes = sa.Table(  # the running bots, by their heartbeat
+    "bot_processes",
+    metadata,
+    _text("id", primary_key=True),
+    _text("host"),
+    _moment("seen_at", nullable=False),
+)

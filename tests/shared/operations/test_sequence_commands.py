@@ -75,6 +75,25 @@ async def test_a_pause_with_a_duration_plans_the_resumption(office: Office) -> N
     assert office.records is not None
     timer = office.records.planned["resume", "sq_1"]
     assert (timer.due_at, timer.payload["by"]) == (NOW + timedelta(hours=2), "ann")
+    assert card.text == ("It resumes automatically, also after a restart of the bot.",)
+
+
+@pytest.mark.parametrize("records", [MemoryRecords(bot_runs=False), None])
+async def test_automatic_resumption_is_promised_only_where_a_bot_runs(
+    office: Office, records: MemoryRecords | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if records is None:  # the database fails after the pause
+        monkeypatch.setattr(MemoryRecords, "bot_is_running", _unavailable)
+    office.records = records or office.records
+    card = await office.say("pause sq_1 for 2h")
+    assert card.tone is Tone.WARN
+    assert "automatically" not in text(card)
+    assert "outreach bot" in text(card)
+    assert office.service.sequences[0]["status"] == "paused"
+
+
+async def _unavailable(_records: MemoryRecords) -> bool:
+    raise RecordsUnavailable("the database is gone")
 
 
 async def test_without_records_a_pause_with_a_duration_is_refused_and_without_one_works(

@@ -1,0 +1,68 @@
+"""Which database this is, and which bots run on it: what tells a shell whether it looks at the bot's own."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from bot.store.db.engine import Repository, Transaction, reads, writes
+from bot.store.db.schema import bot_processes, instance
+
+BEAT_SECONDS = 20.0
+ALIVE_SECONDS = 90.0
+"""A bot that was seen so long ago no longer runs."""
+FORGET_SECONDS = 86_400.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenBot:
+    """The bot that was seen last: on which machine, and how many seconds ago."""
+
+    host: str
+    age: float
+
+    @property
+    def runs(self) -> bool:
+        return self.age <= ALIVE_SECONDS
+
+
+class Instance(Repository):
+    """The one row that names the database, and the heartbeats of its bots."""
+
+    @writes
+    def id(self, tx: Transaction) -> str:
+        """The name of the database; given by the first who asks."""
+        tx.execute(tx.insert_once(instance), {"number": 1, "id": secrets.token_hex(6)})
+        return str(tx.scalar(sa.select(instance.c.id)))
+
+    @reads
+    def known_id(self, tx: Transaction) -> str | None:
+        """The same, but nothing is written; None where nobody has asked yet."""
+        return tx.scalar(sa.select(instance.c.id))
+
+    @writes
+    def beat(self, tx: Transaction, process: str) -> None:
+        """This bot runs."""
+        values = {"id": process, "host": socket.gethostname(), "seen_at": tx.now}
+        seen = tx.insert(bot_processes).values(values)
+        tx.execute(seen.on_conflict_do_update(index_elements=["id"], set_={"seen_at": tx.now}))
+        tx.execute(sa.delete(bot_processes).where(bot_processes.c.seen_at < tx.now - FORGET_SECONDS))
+
+    @writes
+    def leave(self, tx: Transaction, process: str) -> None:
+        """This bot ends."""
+        tx.execute(sa.delete(bot_processes).where(bot_processes.c.id == process))
+
+    @reads
+    def last_seen(self, tx: Transaction) -> SeenBot | None:
+        """The bot with the newest heartbeat."""
+        return last_seen(tx)
+
+
+def last_seen(tx: Transaction) -> SeenBot | None:
+    newest = sa.select(bot_processes).order_by(bot_processes.c.seen_at.desc()).limit(1)
+    row = tx.execute(newest).one_or_none()
+    return SeenBot(host=row.host, age=max(0.0, tx.now - row.seen_at)) if row else None
