@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import os
 import signal
 import socket
 import sys
@@ -18,6 +19,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequen
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from secrets import token_hex
 from typing import Any
 
 import structlog
@@ -57,6 +59,8 @@ from bot.slack.web_api import SlackError, WebApi, open_web_api
 from bot.store import LeaseTimings, Store, open_store
 from bot.store.db.engine import unreachable
 from bot.store.db.lock import sole_owner
+from bot.store.instance import BEAT_SECONDS
+from bot.store.webhooks import SecretCipher, WebhookSubscriptions
 from bot.telemetry import logs
 from shared.api.errors import OutreachError
 from shared.domain.records import RecordsUnavailable
@@ -136,18 +140,26 @@ async def open_bot(
             account_changed=account_changed.set,
         )
         listeners.register(bolt)
-        secrets = WebhookSecrets(settings, now=time.monotonic)
+        secrets = WebhookSecrets(
+            settings,
+            WebhookSubscriptions(store.database, SecretCipher(settings.secret_keys)),
+            now=time.monotonic,
+        )
+        await secrets.open()
+        beat = await stack.enter_async_context(_heartbeat(store))
         readiness = ReadinessProbe(
-            store, contexts, slack, worker, secrets=secrets, supervisor=supervisor, socket_mode=socket_mode
+            store,
+            contexts,
+            slack,
+            worker,
+            supervisor=supervisor,
+            secrets=secrets,
+            instance=await store.instance.id(),
+            socket_mode=socket_mode,
         )
         bodies = BodyReader()
         web = AsgiApp(
-            receiver=WebhookReceiver(
-                intake,
-                bodies=bodies,
-                secrets=secrets,
-                now=store.database.clock,
-            ),
+            receiver=WebhookReceiver(intake, bodies=bodies, secrets=secrets, now=store.database.clock),
             slack=_slack_guard(settings, bolt, bodies),
             default_workspace=settings.default_workspace,
             readiness=readiness.readiness,
@@ -155,6 +167,7 @@ async def open_bot(
         )
         scheduler = JobScheduler(supervisor)
         register.add_jobs(scheduler, store, contexts, charts, histories=histories, signals=signals)
+        scheduler.every(BEAT_SECONDS, beat, name="heartbeat")
         scheduler.every(PROBE_SECONDS, readiness.probe, name="readiness", at_once=True)
         await stack.enter_async_context(supervisor.running("intake", intake.run))
         await stack.enter_async_context(supervisor.running("repainter", repainter.run))
@@ -175,6 +188,18 @@ async def open_bot(
         )
         await listeners.drain(GRACE)
         await worker.drain(GRACE)
+
+
+@asynccontextmanager
+async def _heartbeat(store: Store) -> AsyncIterator[Callable[[], Awaitable[None]]]:
+    """Show in the database that this bot runs, until it ends."""
+    process = f"{os.getpid()}-{token_hex(4)}"
+    await store.instance.beat(process)
+    try:
+        yield partial(store.instance.beat, process)
+    finally:
+        with contextlib.suppress(RecordsUnavailable, TimeoutError):
+            await asyncio.wait_for(store.instance.leave(process), GRACE)
 
 
 def _open_slack(settings: Settings) -> AbstractAsyncContextManager[WebApi]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -40,6 +42,7 @@ CLOSED_WITHIN = 3.0
 ANSWERED_WITHIN = 1.0
 """Seconds after which the store learns at the latest that a group was told 200."""
 
+REFUSAL_LOG_SECONDS = 60.0
 HEADER = SIGNATURE_HEADER.lower().encode()
 Scope = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
@@ -189,6 +192,8 @@ class WebhookReceiver:
         now: Callable[[], float],
     ) -> None:
         self._intake, self._bodies, self._secrets, self._now = intake, bodies, secrets, now
+        self._refused: dict[tuple[str, str], tuple[float, int]] = {}
+        """By workspace and reason: when it was logged last, and how many refusals since."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send, *, workspace: str) -> None:
         """Answer one delivery."""
@@ -212,14 +217,28 @@ class WebhookReceiver:
             return 404, None
         signature = signature_of(scope["headers"])
         if signature is None:
-            return 401, None
+            return self._refuse(workspace, "no_signature"), None
         body = await self._bodies.read(scope, receive)
         keys = self._secrets.known(workspace)
         if not signature_matches(body, signature, keys):
-            reloaded = self._secrets.reload(workspace)
+            reloaded = await self._secrets.reload(workspace)
             if reloaded == keys or not signature_matches(body, signature, reloaded):
-                return (503 if self._secrets.problem else 401), None
+                problem = self._secrets.problem(workspace)
+                reason = "wrong_signature" if reloaded else "no_secret"
+                return self._refuse(workspace, reason, problem=problem), None
         return 200, await self._intake.store(Arrival(workspace=workspace, body=body, at=self._now()))
+
+    def _refuse(self, workspace: str, reason: str, *, problem: str | None = None) -> int:
+        """401, or 503 while a secret that might match cannot be read; logged once a minute with the reason."""
+        reason = "secrets_unreadable" if problem else reason
+        metrics.REFUSED.labels(workspace, reason).inc()
+        logged_at, count = self._refused.get((workspace, reason), (-math.inf, 0))
+        count += 1
+        if time.monotonic() - logged_at >= REFUSAL_LOG_SECONDS:
+            log.warning("delivery refused", workspace=workspace, reason=reason, count=count, error=problem)
+            logged_at, count = time.monotonic(), 0
+        self._refused[workspace, reason] = (logged_at, count)
+        return 503 if problem else 401
 
 
 def signature_of(headers: Iterable[tuple[bytes, bytes]]) -> str | None:

@@ -1,32 +1,46 @@
-"""The secrets by which deliveries may be signed: those of the settings, and those stored since by `webhooks create`."""
+"""The secrets by which deliveries may be signed: those of the settings, and those stored by `webhooks create`."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 import structlog
 
+from bot.store.webhooks import StoredSecrets, WebhookSubscriptions
+from shared.domain.records import RecordsUnavailable
 from shared.settings import Settings, UnknownWorkspace
-from shared.storage.webhook_subscriptions import WebhookFile, WebhookFileUnreadable
+from shared.storage.webhook_file import FILE_NAME, WebhookFileUnreadable
 
-FRESH_SECONDS = 1.0
-"""Seconds between looks at the file of stored secrets, while signatures match."""
+RELOAD_SPACING = 0.02
+"""Seconds from one look into the database to the next, however many deliveries match no secret."""
+RELOAD_TIMEOUT = 1.0
 
 log = structlog.get_logger("webhook_secrets")
 Keys = tuple[str, ...]
 
 
 class WebhookSecrets:
-    """`known` is for every delivery; `reload` for one that matched none, since a secret may have just been stored."""
+    """`known` is for every delivery; `reload` for one that matches none, since a secret may have just been stored."""
 
-    def __init__(self, settings: Settings, *, now: Callable[[], float]) -> None:
-        self._settings, self._now = settings, now
-        self._stored = WebhookFile(settings.state_dir / "webhooks.json")
-        self._cached: dict[str, tuple[float, Keys]] = {}
-        self._last_read: dict[str, Keys] = {}
-        """Stored secrets as they were when they could be read."""
-        self.problem = ""
-        """Why the stored secrets cannot be read."""
+    def __init__(
+        self, settings: Settings, subscriptions: WebhookSubscriptions, *, now: Callable[[], float]
+    ) -> None:
+        self._settings, self._subscriptions, self._now = settings, subscriptions, now
+        self._file = settings.state_dir / FILE_NAME
+        self._stored = StoredSecrets(secrets={}, problems={})
+        self._general_problem: str | None = None
+        self._loaded_at = 0.0
+        self._loading = asyncio.Lock()
+        self._next: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        """Import what earlier versions kept in a file, and read the stored secrets."""
+        try:
+            await self._subscriptions.encrypt_all()
+        except RecordsUnavailable as error:
+            log.warning("stored secrets not encrypted", error=str(error))
+        await self._load()
 
     def workspace(self, name: str) -> str | None:
         """The workspace's own name, whatever the case of `name`; None when there is no such workspace."""
@@ -38,35 +52,40 @@ class WebhookSecrets:
             return None
 
     def known(self, workspace: str) -> Keys:
-        """Those of a workspace, at most a second old."""
-        at, keys = self._cached.get(workspace, (0.0, ()))
-        return keys if keys and 0.0 <= self._now() - at < FRESH_SECONDS else self.reload(workspace)
+        """Those of a workspace, as last read."""
+        configured = self._settings.workspaces[workspace].webhook_secrets
+        own = (secret.get_secret_value() for secret in configured)
+        return (*own, *self._stored.secrets.get(workspace, ()))
 
-    def reload(self, name: str) -> Keys:
-        """Those of a workspace, read now; of stored ones that cannot be read, those that were read before."""
+    def problem(self, workspace: str) -> str | None:
+        """Why there may be secrets of the workspace that cannot be read."""
+        return self._stored.problems.get(workspace) or self._general_problem
+
+    async def reload(self, workspace: str) -> Keys:
+        """Those of a workspace, read from now on; one read serves everybody who waits."""
+        if self._next is None:
+            self._next = asyncio.create_task(self._load_next(), name="webhook_secrets")
+        await asyncio.shield(self._next)
+        return self.known(workspace)
+
+    async def _load_next(self) -> None:
+        async with self._loading:
+            await asyncio.sleep(self._loaded_at + RELOAD_SPACING - self._now())
+            self._next = None  # who comes from here on waits for a later read
+            await self._load()
+
+    async def _load(self) -> None:
+        problem: str | None = None
         try:
-            self._last_read[name] = self._stored.secrets(name)
-            self.problem = ""
-        except (WebhookFileUnreadable, OSError) as error:
-            if not self.problem:
-                log.warning("stored webhook secrets cannot be read", error=str(error))
-            self.problem = str(error)
-        keys = (*self._configured(name), *self._last_read.get(name, ()))
-        self._cached[name] = (self._now(), keys)
-        return keys
-
-    def _configured(self, name: str) -> Keys:
-        workspace = self._settings.workspaces[name]
-        return tuple(secret.get_secret_value() for secret in workspace.webhook_secrets)
-
-    @property
-    def state(self) -> str:
-        """`ok`, or why stored secrets cannot be read."""
-        for name in self._settings.workspaces:
-            self.reload(name)
-        return self.problem or "ok"
-
-    @property
-    def missing(self) -> bool:
-        """Whether a workspace has no secret because those that were stored cannot be read."""
-        return bool(self.problem) and not all(self.known(name) for name in self._settings.workspaces)
+            async with asyncio.timeout(RELOAD_TIMEOUT):
+                try:
+                    await self._subscriptions.import_file(self._file)
+                except WebhookFileUnreadable as error:
+                    problem = str(error)
+                self._stored = await self._subscriptions.secrets()
+        except (RecordsUnavailable, TimeoutError) as error:
+            problem = str(error) or "the bot's database does not answer"
+        if problem and problem != self._general_problem:
+            log.warning("webhook secrets cannot be read", error=problem)
+        self._general_problem = problem
+        self._loaded_at = self._now()

@@ -9,6 +9,12 @@ REGISTRY = CollectorRegistry(auto_describe=True)
 _LATENCY = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.3, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600)
 
 DELIVERIES = Counter("outreach_deliveries", "Deliveries by the answer given", ["answer"], registry=REGISTRY)
+REFUSED = Counter(
+    "outreach_refused_deliveries",
+    "Deliveries whose signature matched no secret, by reason",
+    ["workspace", "reason"],
+    registry=REGISTRY,
+)
 EVENTS = Counter("outreach_events", "New events by kind", ["workspace", "kind"], registry=REGISTRY)
 REPEATS = Counter("outreach_repeats", "Deliveries that had come before", ["workspace"], registry=REGISTRY)
 INTAKE_WAITING = Gauge("outreach_intake_waiting", "Deliveries that wait for their commit", registry=REGISTRY)

@@ -1,26 +1,32 @@
 """`outreach webhooks`: subscribe an address to the service's events, and keep what the service shows only once.
 
-The service can neither list nor delete subscriptions, so the file beside the state is
-all that is known of them, and a second subscription of the same address is made only when it is insisted on.
+The service can neither list nor delete subscriptions, so the bot's database holds all that is known of them, and a
+second subscription of the same address is made only with --yes.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from difflib import get_close_matches
 from urllib.parse import urlsplit
 
+from sqlalchemy.exc import SQLAlchemyError
+
+from bot.store import open_store
+from bot.store.webhooks import SecretCipher, WebhookSubscriptions
 from cli.console import card_output, exit_codes
 from cli.console.interactive import stopping
 from shared.api.errors import Uncertain
 from shared.api.models import EVENT_KINDS, Subscription
 from shared.domain.card import Card, Fact, Row, Table, Tone, columns
+from shared.domain.records import RecordsUnavailable
 from shared.operations.context import open_client
 from shared.settings import Need, Settings, Workspace, load
-from shared.storage.webhook_subscriptions import FILE_NAME, WebhookFile, WebhookFileUnreadable
+from shared.storage.database import DatabaseUnusable
+from shared.storage.webhook_file import FILE_NAME, WebhookFileUnreadable
 from shared.text.formats import show_number
 
 PATH = "/webhooks/outreach"
@@ -31,51 +37,74 @@ def run(options: Namespace) -> int:
     """`create` or `list`."""
     settings = load(config=options.config, needs=(Need.API,) if options.action == "create" else ())
     workspace = settings.workspace(options.workspace)
-    book = WebhookFile(settings.state_dir / FILE_NAME)
+    act = _list if options.action == "list" else _create
+    return asyncio.run(act(workspace, settings, options))
+
+
+@asynccontextmanager
+async def _open_subscriptions(settings: Settings) -> AsyncIterator[WebhookSubscriptions]:
+    """The subscriptions in the bot's database, which has been written: a secret is shown only once."""
     try:
-        if options.action == "list":
-            return _list(book, workspace, options)
-        return _create(book, workspace, settings, options)
+        async with open_store(settings.database) as store:
+            await store.instance.id()
+            subscriptions = WebhookSubscriptions(store.database, SecretCipher(settings.secret_keys))
+            await subscriptions.import_file(settings.state_dir / FILE_NAME)
+            yield subscriptions
     except WebhookFileUnreadable as fault:
         raise exit_codes.Failed(str(fault)) from None
+    except (SQLAlchemyError, DatabaseUnusable, RecordsUnavailable, OSError) as fault:
+        place = settings.database.render_as_string(hide_password=True)
+        raise exit_codes.Failed(f"The database {place} can't be used: {_reason(fault)}") from None
 
 
-def _list(book: WebhookFile, workspace: Workspace, options: Namespace) -> int:
-    kept = book.list(workspace.name)
+def _reason(fault: Exception) -> str:
+    if isinstance(fault, OSError):
+        return exit_codes.os_error_text(fault)
+    return str(getattr(fault, "orig", None) or fault).partition("\n")[0]
+
+
+async def _list(workspace: Workspace, settings: Settings, options: Namespace) -> int:
+    async with _open_subscriptions(settings) as subscriptions:
+        kept = await subscriptions.list(workspace.name)
     if options.json:
         card_output.print_data([_data(s, show_secret=options.show_secret) for s in kept])
         return exit_codes.DONE
-    set_here = len(workspace.webhook_secrets)
+    configured = len(workspace.webhook_secrets)
     rows = tuple(Row(cells=(s.id, s.url, ", ".join(s.events))) for s in kept)
     card = Card(
-        title=f"{show_number(len(kept), 'webhook subscription')} made here",
-        text=(f"{set_here} more secrets come from the settings.",) if set_here else (),
+        title=show_number(len(kept), "webhook subscription"),
+        text=(f"{configured} more secrets come from the settings.",) if configured else (),
         table=Table(columns=columns("Id", "URL", "Events"), rows=rows) if rows else None,
-        footer="The service cannot be asked for its own list.",
+        footer="Those made with `outreach webhooks create`; the service can't list its own.",
     )
     card_output.show(card)
     return exit_codes.DONE
 
 
-def _create(book: WebhookFile, workspace: Workspace, settings: Settings, options: Namespace) -> int:
+async def _create(workspace: Workspace, settings: Settings, options: Namespace) -> int:
     url, events = _address(options.url), _kinds(options.events)
-    _must_be_new(book, workspace, url, insisted=options.yes)
-    _must_be_writable(book)
     expected = PATH if workspace.name == settings.default_workspace else f"{PATH}/{workspace.name}"
     if not urlsplit(url).path.rstrip("/").endswith(expected):
         exit_codes.print_error(
             f"note: the bot takes these deliveries at …{expected}, and the address ends otherwise"
         )
-    kept = asyncio.run(_subscribe(book, workspace, settings, url=url, events=events))
+    async with _open_subscriptions(settings) as subscriptions:
+        _must_be_new(await subscriptions.list(workspace.name), url, insisted=options.yes)
+        made = await _subscribe(subscriptions, workspace, settings, url=url, events=events)
     if options.json:
-        card_output.print_data([_data(kept, show_secret=options.show_secret)])
+        card_output.print_data([_data(made, show_secret=options.show_secret)])
     else:
-        card_output.show(_card(kept, book, show_secret=options.show_secret))
+        card_output.show(_card(made, show_secret=options.show_secret))
     return exit_codes.DONE
 
 
 async def _subscribe(
-    book: WebhookFile, workspace: Workspace, settings: Settings, *, url: str, events: Sequence[str]
+    subscriptions: WebhookSubscriptions,
+    workspace: Workspace,
+    settings: Settings,
+    *,
+    url: str,
+    events: Sequence[str],
 ) -> Subscription:
     """The secret is on disk before anything else happens, Ctrl-C included."""
     async with open_client(settings, workspace) as client:
@@ -85,11 +114,11 @@ async def _subscribe(
             except Uncertain:
                 raise exit_codes.Refused(_uncertain(url)) from None
             try:
-                book.add(workspace.name, made)
-            except OSError as fault:
+                await subscriptions.add({workspace.name: (made,)})
+            except RecordsUnavailable as fault:
                 raise exit_codes.Failed(
-                    f"the subscription {made.id} exists, but its secret could not be kept ({fault.strerror}) and is "
-                    "lost; create another: what this one delivers is refused with 401 and does no harm"
+                    f"the subscription {made.id} exists, but its secret could not be stored ({fault}) and is lost; "
+                    "create another: what this one delivers is refused with 401 and does no harm"
                 ) from None
     return made
 
@@ -114,22 +143,12 @@ def _kinds(events: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(events)) or EVENT_KINDS
 
 
-def _must_be_new(book: WebhookFile, workspace: Workspace, url: str, *, insisted: bool) -> None:
-    twins = [s for s in book.list(workspace.name) if s.url.rstrip("/") == url.rstrip("/")]
+def _must_be_new(kept: Sequence[Subscription], url: str, *, insisted: bool) -> None:
+    twins = [s for s in kept if s.url.rstrip("/") == url.rstrip("/")]
     if twins and not insisted:
         raise exit_codes.Failed(
             f"{url} is subscribed already ({', '.join(s.id for s in twins)}). The service can neither list nor delete "
             "subscriptions, so a second one would deliver every event twice, for good; add --yes if that is wanted"
-        )
-
-
-def _must_be_writable(book: WebhookFile) -> None:
-    """Tried before the service is asked, since it shows the secret only once."""
-    folder = book.path.parent
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise exit_codes.Failed(
-            f"the secret could not be kept: {folder} is not writable; nothing was subscribed"
         )
 
 
@@ -145,8 +164,8 @@ def _uncertain(url: str) -> Card:
     )
 
 
-def _card(made: Subscription, book: WebhookFile, *, show_secret: bool) -> Card:
-    secret = made.secret if show_secret else f"kept in {book.path}, where the bot finds it"
+def _card(made: Subscription, *, show_secret: bool) -> Card:
+    secret = made.secret if show_secret else "stored in the database, where the bot finds it"
     return Card(
         title=f"Subscribed {made.url}",
         tone=Tone.GOOD,

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import aiohttp
+from sqlalchemy.exc import SQLAlchemyError
 
+from bot.store.db.engine import Database
+from bot.store.instance import Instance, SeenBot
+from bot.store.webhooks import SecretCipher, WebhookSubscriptions
 from cli.doctor.finding import Finding, bad, doubtful, good
 from shared.api.client import OutreachClient
 from shared.api.errors import OutreachError, Unauthorized, Unreadable
 from shared.api.http.rate_limit import Priority
+from shared.api.models import Subscription
+from shared.domain.records import RecordsUnavailable
 from shared.settings import Settings, Workspace
-from shared.storage.webhook_subscriptions import FILE_NAME, WebhookFile, WebhookFileUnreadable
+from shared.storage.webhook_file import FILE_NAME, WebhookFileUnreadable, read_webhook_file
+from shared.text.sanitize import visible
 
 NOTICEABLE_SECONDS, FATAL_SECONDS = 5.0, 120.0
 """Slack refuses requests that are five minutes old, and signs with its own clock."""
@@ -59,33 +69,94 @@ async def deliveries(settings: Settings) -> AsyncIterator[Finding]:
 
     Only forged signatures are sent: a delivery with a good one would be stored and shown in `status`.
     """
-    book = WebhookFile(settings.state_dir / FILE_NAME)
     own = f"http://{settings.host}:{settings.port}"
+    database = await _look(settings)
+    try:
+        in_file = await asyncio.to_thread(read_webhook_file, settings.state_dir / FILE_NAME)
+    except WebhookFileUnreadable as fault:
+        in_file = {}
+        yield bad("Webhook secrets", str(fault), cure="The bot imports it as soon as it can be read.")
     async with aiohttp.ClientSession(timeout=TIMEOUT) as http:
-        yield await _ready(http, own)
+        async for finding in _running(http, own, database):
+            yield finding
         for workspace in settings.workspaces.values():
-            try:
-                subscribed = book.list(workspace.name)
-            except WebhookFileUnreadable as fault:
-                yield bad(
-                    "Webhook secrets",
-                    str(fault),
-                    cure="Restore the file, or move it away and subscribe anew.",
-                )
-                return
-            yield _secrets(workspace, kept=len(subscribed))
+            name = workspace.name
+            subscribed = (*database.subscriptions.get(name, ()), *in_file.get(name, ()))
+            if problem := database.problems.get(name):
+                yield bad(f"Webhook secrets of {name}", problem, cure="Set the key that the bot uses.")
+            else:
+                yield _secrets(workspace, kept=len(subscribed))
             for url in dict.fromkeys(s.url for s in subscribed):
                 yield await _refuses(http, url)
 
 
-async def _ready(http: aiohttp.ClientSession, own: str) -> Finding:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _DatabaseContents:
+    """What the bot's database says of itself; empty where it does not answer or no bot has used it."""
+
+    shown: str
+    instance: str | None = None
+    seen: SeenBot | None = None
+    subscriptions: Mapping[str, tuple[Subscription, ...]] = field(default_factory=dict)
+    problems: Mapping[str, str] = field(default_factory=dict)
+
+
+async def _look(settings: Settings) -> _DatabaseContents:
+    """Read without bringing the schema up to date: the doctor changes nothing."""
+    shown = settings.database.render_as_string(hide_password=True)
+    try:
+        database = await asyncio.to_thread(Database, settings.database)
+    except (SQLAlchemyError, OSError):
+        return _DatabaseContents(shown=shown)
+    instance, kept = Instance(database), WebhookSubscriptions(database, SecretCipher(settings.secret_keys))
+    try:
+        return _DatabaseContents(
+            shown=shown,
+            instance=await instance.known_id(),
+            seen=await instance.last_seen(),
+            subscriptions={name: await kept.list(name) for name in settings.workspaces},
+            problems=(await kept.secrets()).problems,
+        )
+    except RecordsUnavailable:
+        return _DatabaseContents(shown=shown)
+    finally:
+        await database.aclose()
+
+
+async def _running(
+    http: aiohttp.ClientSession, own: str, database: _DatabaseContents
+) -> AsyncIterator[Finding]:
+    """Whether a bot runs, and on the database that this shell looks at."""
+    seen = database.seen if database.seen and database.seen.runs else None
     try:
         async with http.get(f"{own}/readyz") as answer:
-            if answer.status == 200:
-                return good("Bot", f"ready at {own}")
-            return bad("Bot", f"not ready: {(await answer.text())[:200]}", cure="Its log says why.")
+            status, text = answer.status, await answer.text()
     except (aiohttp.ClientError, TimeoutError):
-        return doubtful("Bot", f"not running at {own}", cure=START)
+        if seen:
+            yield good("Bot", f"seen {seen.age:.0f} s ago on {seen.host}, with this database")
+        else:
+            yield doubtful("Bot", f"not running at {own}", cure=START)
+        return
+    if status == 200:
+        yield good("Bot", f"ready at {own}")
+    else:
+        yield bad("Bot", f"not ready: {text[:200]}", cure="Its log says why.")
+    theirs = _instance(text)
+    if theirs and theirs == database.instance:
+        yield good("Bot's database", "the same as this shell's")
+    elif theirs:
+        yield bad(
+            "Bot's database",
+            f"the bot at {own} uses another ({theirs}) than this shell ({database.instance or 'new'}, {database.shown})",
+            cure="Set the same OUTREACH_DATABASE_URL for both, or OUTREACH_STATE_DIR for SQLite.",
+        )
+
+
+def _instance(readiness: str) -> str:
+    try:
+        return visible(str(json.loads(readiness)["instance"]))
+    except (ValueError, KeyError, TypeError):
+        return ""
 
 
 async def _refuses(http: aiohttp.ClientSession, url: str) -> Finding:

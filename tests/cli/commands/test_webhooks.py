@@ -6,33 +6,98 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
 import pytest
 
 from tests.cli.conftest import Shell
+from tests.cli.running_bot import deliver, running_bot
 
 URL = "https://ops.example.com/webhooks/outreach"
 
 
 def kept(shell: Shell) -> list[dict[str, Any]]:
-    subscriptions: list[dict[str, Any]] = json.loads((shell.home / "state" / "webhooks.json").read_text())[
-        "default"
-    ]
+    subscriptions: list[dict[str, Any]] = shell.run("webhooks", "list", "--json", "--show-secret").data
     return subscriptions
 
 
-def test_the_secret_is_on_disk_private_and_not_on_the_screen(shell: Shell) -> None:
+def test_the_secret_is_in_the_private_database_and_not_on_the_screen(shell: Shell) -> None:
     told = shell.run("webhooks", "create", "--url", URL, "reply.interested")
     assert told.code == 0
     (made,) = kept(shell)
     assert made["secret"] not in told.out + told.err
     assert made["events"] == ["reply.interested"]
-    assert oct((shell.home / "state" / "webhooks.json").stat().st_mode & 0o777) == "0o600"
+    assert oct((shell.home / "state" / "outreach.db").stat().st_mode & 0o777) == "0o600"
     listed = shell.run("webhooks", "list", "--json")
     assert listed.data == [{"id": made["id"], "url": URL, "events": ["reply.interested"]}]
-    assert made["secret"] in shell.run("webhooks", "list", "--json", "--show-secret").out
+    assert made["secret"] not in listed.out
+
+
+def test_with_a_key_the_database_holds_no_secret_in_clear(shell: Shell) -> None:
+    assert shell.run("webhooks", "create", "--url", URL).code == 0
+    shell.set("OUTREACH_SECRET_KEY", "first-key-of-the-tests")
+    assert shell.run("webhooks", "create", "--url", f"{URL}/two", "--yes").code == 0
+    clear, encrypted = (one["secret"].encode() for one in kept(shell))
+    files = b"".join(file.read_bytes() for file in (shell.home / "state").glob("outreach.db*"))
+    assert clear in files
+    assert encrypted
+    assert encrypted not in files
+    shell.set("OUTREACH_SECRET_KEY", "second-key-of-the-tests,first-key-of-the-tests")
+    assert [one["secret"].encode() for one in kept(shell)] == [clear, encrypted]
+    shell.set("OUTREACH_SECRET_KEY", "wrong-key-of-the-tests")
+    assert [one["secret"].encode() for one in kept(shell)] == [clear, b""]
+
+
+def test_a_file_of_an_earlier_version_is_imported_once(shell: Shell) -> None:
+    folder = shell.home / "state"
+    folder.mkdir()
+    earlier = {"id": "wh_old", "url": URL, "events": ["reply.interested"], "secret": "earlier-secret"}
+    (folder / "webhooks.json").write_text(json.dumps({"default": [earlier], "other": []}))
+    assert kept(shell) == [earlier]
+    assert kept(shell) == [earlier]
+    assert not (folder / "webhooks.json").exists()
+    assert (folder / "webhooks.json.imported").exists()
+    assert shell.run("webhooks", "create", "--url", URL).code == 1
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"acme": [{"id": "wh_1"}]}', '{"acme": 3}'])
+def test_a_damaged_file_is_named_and_left_as_it_is(offline: Shell, content: str) -> None:
+    folder = offline.home / "state"
+    folder.mkdir()
+    (folder / "webhooks.json").write_text(content)
+    told = offline.run("webhooks", "create", "--url", URL)
+    assert (told.code, told.out) == (1, "")
+    assert "webhooks.json is damaged" in told.err
+    assert (folder / "webhooks.json").read_text() == content
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+def test_a_bot_with_another_home_takes_what_the_new_subscription_delivers(
+    shell: Shell, request: pytest.FixtureRequest, database: str
+) -> None:
+    if database == "postgresql":
+        shell.set("OUTREACH_DATABASE_URL", request.getfixturevalue("fresh_postgresql"))
+    shell.set("HOME", str(shell.home / "service"))
+    with running_bot(shell) as address:
+        assert deliver(address, "nobody-knows-this-secret") == 401
+        shell.set("HOME", str(shell.home / "admin"))
+        assert shell.run("webhooks", "create", "--url", URL).code == 0
+        (made,) = kept(shell)
+        assert deliver(address, made["secret"]) == 200
+
+
+def test_a_state_folder_holds_every_local_file(shell: Shell) -> None:
+    shell.unset("OUTREACH_DATABASE_URL")
+    shell.set("OUTREACH_STATE_DIR", str(shell.home / "shared" / "state"))
+    with running_bot(shell) as address:
+        assert shell.run("webhooks", "create", "--url", URL).code == 0
+        (made,) = kept(shell)
+        assert deliver(address, made["secret"]) == 200
+        made_files = {file.relative_to(shell.home) for file in shell.home.rglob("*") if file.is_file()}
+    assert {file.parent for file in made_files} == {Path("shared/state")}
+    assert {"outreach.db", "budget.db"} <= {file.name for file in made_files}
 
 
 def test_a_second_subscription_of_an_address_warns_and_needs_a_yes(shell: Shell) -> None:
@@ -91,4 +156,4 @@ def test_an_uncertain_outcome_is_explained(offline: Shell) -> None:
     assert (told.code, told.out) == (1, "")
     assert "Nobody knows whether the subscription was made" in told.err
     assert "its secret is lost" in told.err
-    assert not (offline.home / "state" / "webhooks.json").exists()
+    assert kept(offline) == []

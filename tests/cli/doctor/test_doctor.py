@@ -21,6 +21,7 @@ from shared.domain.card import Tone
 from shared.domain.records import Timer
 from shared.settings import load
 from tests.cli.conftest import Run, Shell
+from tests.cli.running_bot import running_bot
 
 
 @pytest.fixture
@@ -146,6 +147,33 @@ def test_timed_pauses_of_a_workspace_that_is_gone_need_a_look(slack: Shell) -> N
     asyncio.run(leave_an_orphan())
     found = findings(slack.run("doctor", "--json"))["Timed pauses"]
     assert (found["status"], "globex (1)" in found["found"]) == ("look", True)
+
+
+def test_a_bot_on_another_database_is_found_out(slack: Shell) -> None:
+    with running_bot(slack) as address:
+        assert findings(slack.run("doctor", "--json"))["Bot's database"]["status"] == "ok"
+        slack.set("OUTREACH_DATABASE_URL", f"sqlite:///{slack.home / 'elsewhere' / 'outreach.db'}")
+        told = slack.run("doctor", "--json")
+        assert told.code == 1
+        assert findings(told)["Bot's database"]["status"] == "fail"
+        assert address in findings(told)["Bot's database"]["found"]
+
+
+def test_a_bot_elsewhere_is_known_by_its_heartbeat(slack: Shell) -> None:
+    with running_bot(slack):
+        slack.set("OUTREACH_PORT", "9")
+        assert "with this database" in findings(slack.run("doctor", "--json"))["Bot"]["found"]
+    assert "not running" in findings(slack.run("doctor", "--json"))["Bot"]["found"]
+
+
+def test_a_timed_pause_is_promised_to_end_only_where_a_bot_runs(slack: Shell) -> None:
+    sequence = slack.run("sequences", "active", "--json").data[0]["id"]
+    alone = slack.run("pause", sequence, "for", "2h")
+    assert alone.code == 0
+    assert "automatically" not in alone.out
+    with running_bot(slack):
+        assert "It resumes automatically" in slack.run("pause", sequence, "for", "2h").out
+    assert slack.run("resume", sequence).code == 0
 
 
 def test_shapes_are_paths_and_types_and_never_values(shell: Shell) -> None:

@@ -1,0 +1,124 @@
+"""Secrets of the settings, of the database and of a damaged file; refusals are logged and counted."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from bot.http import webhook
+from bot.store.webhooks import SecretCipher, WebhookSubscriptions
+from shared.api.models import Subscription
+from tests.bot.harness import BotHarness, bot_inside, interested, open_harness, signature
+
+STORED = "stored-secret"
+
+
+@pytest.fixture
+async def prepared(tmp_path: Path) -> AsyncIterator[BotHarness]:
+    """A bot that is not started yet."""
+    async with open_harness(tmp_path) as harness:
+        yield harness
+
+
+async def deliver(bot: BotHarness, secret: str) -> int:
+    body = interested(1)
+    return await bot.deliver(body, headers={"X-Service-Signature": signature(body, secret)})
+
+
+async def readiness(bot: BotHarness) -> tuple[int, dict[str, Any]]:
+    status, text = await bot.get("/readyz")
+    return status, json.loads(text)
+
+
+async def add_secret(bot: BotHarness, *keys: Any) -> None:
+    assert bot.running is not None
+    kept = WebhookSubscriptions(bot.running.store.database, SecretCipher(keys))
+    await kept.add({"default": (Subscription(id="wh_1", secret=STORED),)})
+
+
+async def test_a_secret_that_was_just_stored_is_known_to_every_delivery(prepared: BotHarness) -> None:
+    async with bot_inside(prepared):
+        assert await asyncio.gather(*(deliver(prepared, STORED) for _ in range(20))) == [401] * 20
+        await add_secret(prepared)
+        assert await asyncio.gather(*(deliver(prepared, STORED) for _ in range(20))) == [200] * 20
+
+
+async def test_a_damaged_file_of_secrets_leaves_those_of_the_settings_valid(
+    prepared: BotHarness, tmp_path: Path
+) -> None:
+    file = tmp_path / "webhooks.json"
+    file.write_text('{"default": [{"id": "wh_')
+    async with bot_inside(prepared):
+        assert await prepared.deliver(interested(1)) == 200
+        assert await deliver(prepared, STORED) == 503
+        status, state = await readiness(prepared)
+        assert status == 200
+        assert "damaged" in state["workspaces"]["default"]["webhook_secrets"]
+        kept = [{"id": "wh_1", "url": "", "events": [], "secret": STORED}]
+        file.write_text(json.dumps({"default": kept}))
+        assert await deliver(prepared, STORED) == 200
+        assert not file.exists()
+        _, state = await readiness(prepared)
+        assert state["workspaces"]["default"]["webhook_secrets"] == "ok"
+
+
+async def test_a_bot_that_can_read_no_secret_at_all_is_not_ready(
+    prepared: BotHarness, tmp_path: Path
+) -> None:
+    (tmp_path / "webhooks.json").write_text("damaged")
+    del prepared.environ["OUTREACH_WEBHOOK_SECRET"]
+    async with bot_inside(prepared):
+        assert await deliver(prepared, STORED) == 503
+        assert (await readiness(prepared))[0] == 503
+
+
+async def test_secrets_encrypted_with_another_key_are_503_until_the_key_is_set(prepared: BotHarness) -> None:
+    prepared.environ["OUTREACH_SECRET_KEY"] = "key-of-yesterday"
+    async with bot_inside(prepared) as running:
+        await add_secret(prepared)
+        await running.store.instance.id()
+    async with bot_inside(prepared):  # what was stored in clear is encrypted at the start
+        assert await deliver(prepared, STORED) == 200
+    prepared.environ["OUTREACH_SECRET_KEY"] = "key-of-today"
+    async with bot_inside(prepared):
+        assert await prepared.deliver(interested(1)) == 200
+        assert await deliver(prepared, STORED) == 503
+        _, state = await readiness(prepared)
+        assert "OUTREACH_SECRET_KEY" in state["workspaces"]["default"]["webhook_secrets"]
+    prepared.environ["OUTREACH_SECRET_KEY"] = "key-of-today,key-of-yesterday"
+    async with bot_inside(prepared):
+        assert await deliver(prepared, STORED) == 200
+
+
+async def test_refused_deliveries_are_counted_and_logged_once_a_minute(
+    prepared: BotHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with bot_inside(prepared):
+        with capture_logs() as logs:
+            for _ in range(3):
+                assert await deliver(prepared, "wrong") == 401
+            assert await prepared.deliver(interested(1), headers={}) == 401
+            monkeypatch.setattr(webhook, "REFUSAL_LOG_SECONDS", 0.0)
+            assert await deliver(prepared, "wrong") == 401
+        refused = [(one["reason"], one["count"]) for one in logs if one["event"] == "delivery refused"]
+        assert refused == [("wrong_signature", 1), ("no_signature", 1), ("wrong_signature", 3)]
+        _, text = await prepared.get("/metrics")
+        assert 'outreach_refused_deliveries_total{reason="wrong_signature",workspace="default"}' in text
+
+
+async def test_the_heartbeat_shows_a_running_bot_and_ends_with_it(prepared: BotHarness) -> None:
+    async with bot_inside(prepared) as running:
+        store = running.store
+        assert await store.records.bot_is_running()
+        _, state = await readiness(prepared)
+        assert state["instance"] == await store.instance.id()
+    async with bot_inside(prepared) as running:
+        seen = await running.store.instance.last_seen()
+        assert seen is not None
+        assert seen.age < 5

@@ -1,0 +1,56 @@
+"""The bot as a process of its own, with the settings of a shell and a Slack that does not answer."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+
+from tests.cli.conftest import Shell
+
+
+@contextmanager
+def running_bot(shell: Shell) -> Iterator[str]:
+    """Its address, once it is ready."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    settings = {
+        "OUTREACH_PORT": str(port),
+        "OUTREACH_ALERT_CHANNEL": "C0123456789",
+        "SLACK_BOT_TOKEN": "xoxb-nobody",
+        "SLACK_SIGNING_SECRET": "nobody",
+        "SLACK_API_URL": "http://127.0.0.1:9/api/",
+    }
+    for name, value in settings.items():
+        shell.set(name, value)
+    process = shell.start("bot", stdout=None, stderr=None)
+    address = f"http://127.0.0.1:{port}"
+    try:
+        ends = time.monotonic() + 30
+        while not _ready(address):
+            assert process.poll() is None
+            assert time.monotonic() < ends
+            time.sleep(0.05)
+        yield address
+    finally:
+        process.terminate()
+        assert process.wait(20) == 0
+
+
+def _ready(address: str) -> bool:
+    try:
+        return httpx.get(f"{address}/readyz").status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def deliver(address: str, secret: str) -> int:
+    body = b'{"event": "something.new"}'
+    signature = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+    headers = {"X-Service-Signature": signature}
+    return httpx.post(f"{address}/webhooks/outreach", content=body, headers=headers).status_code
