@@ -117,7 +117,10 @@ async def open_bot(
             messages,
             signals=signals,
             draw=draw,
-            routes=lambda: _routes(settings, store),
+            routes=Routes(
+                alert_channels={name: one.alert_channel for name, one in settings.workspaces.items()},
+                routing=settings.routes,
+            ),
             stored_count=lambda: intake.count,
             report=ChannelHealth(settings),
         )
@@ -231,15 +234,6 @@ def _listeners(
         account_changed=account_changed,
     )
     return Listeners(dispatcher, directory, modals, slack)
-
-
-async def _routes(settings: Settings, store: Store) -> Routes:
-    names = list(settings.workspaces)
-    return Routes(
-        alert_channels={name: settings.workspaces[name].alert_channel for name in names},
-        subscriptions={name: await store.records.subscriptions(name, "") for name in names},
-        routing=settings.routes,
-    )
 
 
 def bolt_app(settings: Settings, slack: WebApi) -> AsyncApp:

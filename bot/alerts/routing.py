@@ -32,7 +32,6 @@ class Routes:
     """Who is told what, by workspace."""
 
     alert_channels: Mapping[str, str | None]
-    subscriptions: Mapping[str, Sequence[Subscription]]
     routing: Routing = field(default_factory=Routing)
 
     def decide(self, pending: PendingDelivery) -> Decision:
@@ -52,9 +51,12 @@ class Routes:
             posts=tuple(self._posts(pending, event)),
         )
 
-    def targets(self, event: Event, *, workspace: str) -> tuple[Target, ...]:
+    def targets(
+        self, event: Event, *, workspace: str, subscriptions: Sequence[Subscription] = ()
+    ) -> tuple[Target, ...]:
         """The channels that are to be told, each once: what a channel asked for itself decides on the form."""
-        asked = [rule for rule in self._rules(workspace) if kinds.matches(rule.subscription, event)]
+        rules = self._rules(workspace, subscriptions)
+        asked = [rule for rule in rules if kinds.matches(rule.subscription, event)]
         by_channel: dict[str, list[Rule]] = {}
         if kinds.kind_of(event.kind).at_once:
             own = self.alert_channels.get(workspace) or self.routing.fallback
@@ -63,9 +65,9 @@ class Routes:
             by_channel.setdefault(rule.subscription.channel, []).append(rule)
         return tuple(self._target(channel, rules, event) for channel, rules in by_channel.items())
 
-    def _rules(self, workspace: str) -> list[Rule]:
+    def _rules(self, workspace: str, subscriptions: Sequence[Subscription]) -> list[Rule]:
         """What was subscribed by command, and what the settings hold."""
-        typed = [Rule(subscription=one) for one in self.subscriptions.get(workspace, ())]
+        typed = [Rule(subscription=one) for one in subscriptions]
         return [*typed, *(rule for rule in self.routing.rules if rule.workspace in {"", workspace})]
 
     def _target(self, channel: str, rules: Sequence[Rule], event: Event) -> Target:
@@ -76,7 +78,7 @@ class Routes:
 
     def _posts(self, pending: PendingDelivery, event: Event) -> list[PlannedPost]:
         kind = kinds.kind_of(event.kind)
-        targets = self.targets(event, workspace=pending.workspace)
+        targets = self.targets(event, workspace=pending.workspace, subscriptions=pending.subscriptions)
         quiet = {
             one.channel: self.routing.channel_policy(one.channel).quiet_until(pending.last_at)
             for one in targets

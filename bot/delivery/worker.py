@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Callable, Collection
 from functools import partial
 
 import structlog
@@ -52,7 +52,7 @@ class DeliveryWorker:
         *,
         signals: DeliverySignals,
         draw: Draw,
-        routes: Callable[[], Awaitable[Routes]],
+        routes: Routes,
         stored_count: Callable[[], int],
         report: Report,
     ) -> None:
@@ -110,8 +110,7 @@ class DeliveryWorker:
     async def _route(self) -> None:
         if self._signals.unrouted:
             self._signals.unrouted = False
-            routes = await self._routes()
-            routed = await self._store.deliveries.route(isolated(routes.decide), limit=ROUTED_AT_ONCE)
+            routed = await self._store.deliveries.route(isolated(self._routes.decide), limit=ROUTED_AT_ONCE)
             for pending, decision in routed:
                 _count_delivery(pending, decision)
             if routed:

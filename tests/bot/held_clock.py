@@ -34,7 +34,6 @@ class Hands:
 def routes(**routing: object) -> Routes:
     return Routes(
         alert_channels={"default": CHANNEL},
-        subscriptions={},
         routing=replace(Routing(), **routing),  # type: ignore[arg-type] # its own fields
     )
 

@@ -17,6 +17,7 @@ import sqlalchemy as sa
 from bot.store.db.engine import Transaction
 from bot.store.db.schema import alerts, answers, arrivals, deliveries
 from bot.store.queue.insert import alert_id
+from shared.domain.records import Subscription
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +41,8 @@ class PendingDelivery:
     batch_before: int = 0
     alert: str | None = None
     """The alert that shows it already."""
+    subscriptions: Sequence[Subscription] = ()
+    """Those of its workspace."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,17 +6,19 @@ that finds out which delivery it is and writes the alert and its posts, so that 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import sqlalchemy as sa
 
 from bot.store.db.engine import Repository, Transaction, ValuesRefused, blames_values, reads
-from bot.store.db.schema import alerts, deliveries, sightings
+from bot.store.db.schema import alerts, deliveries, sightings, subscriptions
 from bot.store.queue import adopt, dedupe, outbox
 from bot.store.queue.dedupe import PendingDelivery
 from bot.store.queue.outbox import PlannedPost
+from shared.domain.records import Subscription
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +64,7 @@ class Deliveries(Repository):
 
 def _route(tx: Transaction, decide: Decide, *, limit: int) -> Sequence[tuple[PendingDelivery, Decision]]:
     """Decide on up to `limit` pending deliveries and write what follows; returns what was decided."""
-    decided = [(one, decide(one)) for one in dedupe.gather(tx, limit=limit)]
+    decided = [(one, decide(one)) for one in _news(tx, limit=limit)]
     _settle(tx, decided)
     return decided
 
@@ -75,7 +77,7 @@ def _route_singly(
 ) -> Sequence[tuple[PendingDelivery, Decision]]:
     """Like `route`, but a delivery that the database refuses is set aside with its body, and the others go on."""
     decided: list[tuple[PendingDelivery, Decision]] = []
-    for pending in dedupe.gather(tx, limit=limit):
+    for pending in _news(tx, limit=limit):
         decision = decide(pending)
         try:
             with tx.connection.begin_nested():
@@ -87,6 +89,22 @@ def _route_singly(
             _settle(tx, [(pending, decision)])
         decided.append((pending, decision))
     return decided
+
+
+def _news(tx: Transaction, *, limit: int) -> Sequence[PendingDelivery]:
+    """Up to `limit` pending deliveries, with the subscriptions of their workspaces."""
+    found = dedupe.gather(tx, limit=limit)
+    subscribed: defaultdict[str, list[Subscription]] = defaultdict(list)
+    if found:
+        here = subscriptions.c.workspace.in_({one.workspace for one in found})
+        query = sa.select(subscriptions.c.workspace, *_SUBSCRIPTION).where(here).order_by(*_SUBSCRIPTION)
+        for workspace, *values in tx.execute(query):
+            subscribed[workspace].append(Subscription(**dict(zip(_NAMES, values, strict=True))))
+    return [replace(one, subscriptions=subscribed[one.workspace]) for one in found]
+
+
+_NAMES = [field.name for field in fields(Subscription)]
+_SUBSCRIPTION = [subscriptions.c[name] for name in _NAMES]
 
 
 def _settle(tx: Transaction, decided: Sequence[tuple[PendingDelivery, Decision]]) -> None:

@@ -27,8 +27,8 @@ def alert(
 
 
 def channels_of(event: Event, *subscriptions: Subscription) -> list[str]:
-    routes = Routes(alert_channels={"w": "C1"}, subscriptions={"w": subscriptions})
-    return [target.channel for target in routes.targets(event, workspace="w")]
+    routes = Routes(alert_channels={"w": "C1"})
+    return [target.channel for target in routes.targets(event, workspace="w", subscriptions=subscriptions)]
 
 
 def labels(card: Card) -> list[str]:

@@ -43,7 +43,7 @@ from tests.waiting import until
 
 SWIFT = replace(HASTE, period=0.005)
 EVERY_KIND = f'[[routes.rules]]\nchannel = "{CHANNEL}"\nevents = ["*"]\n'
-ROUTES = Routes(alert_channels={"default": "C1"}, subscriptions={})
+ROUTES = Routes(alert_channels={"default": "C1"})
 NAMES = ("email", "first_name", "last_name", "company")
 FIELDS = ("sequence", "step", "reply", "inbox", "domain", "return_date", "bounce_type", "reason", "rate")
 

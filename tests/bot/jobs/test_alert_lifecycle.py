@@ -152,7 +152,7 @@ def test_what_a_channel_asked_for_decides_on_its_form_and_a_rule_on_who_is_calle
 def test_without_an_alert_channel_the_fallback_is_told() -> None:
     from shared.api.events import Event
 
-    lost = Routes(alert_channels={}, subscriptions={}, routing=Routing(fallback="C7"))
+    lost = Routes(alert_channels={}, routing=Routing(fallback="C7"))
     assert [one.channel for one in lost.targets(Event(kind="domain.paused"), workspace="w")] == ["C7"]
     assert lost.targets(Event(kind="lead.bounced"), workspace="w") == ()
 

@@ -45,8 +45,9 @@ def posts(body: bytes) -> dict[str, PlannedPost]:
         seen=1,
         is_new=True,
         acknowledged_before=False,
+        subscriptions=wanted,
     )
-    routes = Routes(alert_channels={"w": None}, subscriptions={"w": wanted}, routing=ROUTING)
+    routes = Routes(alert_channels={"w": None}, routing=ROUTING)
     return {post.channel: post for post in routes.decide(pending).posts}
 
 

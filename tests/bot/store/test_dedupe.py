@@ -18,7 +18,7 @@ from bot.store.queue.insert import Arrival
 from tests.bot.harness import interested
 from tests.bot.held_clock import Hands, post_all
 
-ROUTES = Routes(alert_channels={"default": "C1"}, subscriptions={})
+ROUTES = Routes(alert_channels={"default": "C1"})
 PAUSED = b'{"event":"domain.paused","domain":"acme.example"}'
 
 

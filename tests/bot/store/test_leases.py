@@ -24,7 +24,7 @@ from shared.storage.database import parse_url
 from tests.bot.harness import interested
 from tests.bot.held_clock import Hands
 
-ROUTES = Routes(alert_channels={"default": "C1"}, subscriptions={})
+ROUTES = Routes(alert_channels={"default": "C1"})
 REFUSED = ChannelRefused(error="is_archived")
 HIDDEN = Unpostable(error="cannot look it up: is_archived", unsure=True)
 

@@ -39,7 +39,7 @@ from shared.storage.database import parse_url
 from tests.bot.harness import interested
 
 PACE = LeaseTimings(storm_at=3)
-ROUTES = Routes(alert_channels={"default": "C1"}, subscriptions={})
+ROUTES = Routes(alert_channels={"default": "C1"})
 
 
 REFUSALS: dict[str, Outcome] = {

@@ -34,7 +34,7 @@ from tests.bot.harness import interested
 from tests.waiting import until
 
 ANN = Actor(name="ann", id="U1", face="slack")
-ROUTES = Routes(alert_channels={"default": "C1"}, subscriptions={})
+ROUTES = Routes(alert_channels={"default": "C1"})
 
 
 class Hands:
