@@ -99,6 +99,9 @@ class Journal:
         write_private(self.path, json.dumps(asdict(self.progress)))
 
     def close(self) -> None:
+        """Remove it, and what a process that was killed while it wrote left behind."""
+        for unfinished in self.path.parent.glob(f".{self.path.name}.*"):
+            unfinished.unlink(missing_ok=True)
         self.path.unlink(missing_ok=True)
         self.path.with_suffix(".lock").unlink(missing_ok=True)
         for left in self.path.parent.glob(

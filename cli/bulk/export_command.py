@@ -130,9 +130,9 @@ def _put(written: IO[str], file: Path) -> None:
 def record_of(lead: Lead) -> dict[str, Any]:
     """A lead as one flat record: the standard fields, then the others by their own names; nested ones without the names around them."""
     record: dict[str, Any] = {name: getattr(lead, name) for name in STANDARD}
-    said = {value for value in record.values() if value is not None}
+    values = {value for value in record.values() if value is not None}
     for path, value in _leaves(lead.raw, ()):
-        if fold(path[-1]) in _KNOWN and value in said:
+        if fold(path[-1]) in _KNOWN and value in values:
             continue  # it is one of the standard fields, under the service's name for it
         name = path[-1] if path[-1] not in record else ".".join(path)
         if name not in record:

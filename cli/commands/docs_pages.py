@@ -46,10 +46,10 @@ def commands_page() -> str:
 def _command(command: Command) -> str:
     needs = f" Changes something; needs the role {command.role}." if command.changes else ""
     faces = ", ".join(sorted(command.faces)) if command.faces != frozenset(Face) else ""
-    told = f" Offered in: {faces}." if faces else ""
+    where = f" Offered in: {faces}." if faces else ""
     usage = f"{command.name} {command.usage}".rstrip()
     return "\n".join(
-        [f"### {command.name}\n", f"{command.summary}.{needs}{told}\n", _block(usage, command.examples)]
+        [f"### {command.name}\n", f"{command.summary}.{needs}{where}\n", _block(usage, command.examples)]
     )
 
 

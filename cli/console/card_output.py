@@ -152,8 +152,8 @@ def _hints(buttons: Sequence[Button], look: Look) -> Iterator[Text]:
     typed = [f"{arrow} outreach {visible(button.command)}" for button in buttons]
     widest = max(map(cell_len, typed), default=0)
     for line, button in zip(typed, buttons, strict=True):
-        told = "" if button.label in {button.command, ""} else visible(button.label)
-        whole = f"{line}{' ' * (widest - cell_len(line) + 2)}{told}".rstrip()
+        label = "" if button.label in {button.command, ""} else visible(button.label)
+        whole = f"{line}{' ' * (widest - cell_len(line) + 2)}{label}".rstrip()
         yield Text(
             whole if look.width is None else shortened(whole, look.width, ascii_only=look.ascii), style=QUIET
         )

@@ -45,13 +45,13 @@ def line(update: ProgressUpdate, *, seconds: float) -> str:
 
 @contextlib.contextmanager
 def _lines(began: float) -> Iterator[ProgressCallback]:
-    said_at = began
+    shown_at = began
 
     def show(update: ProgressUpdate) -> None:
-        nonlocal said_at
+        nonlocal shown_at
         now = time.monotonic()
-        if now - said_at >= EVERY_SECONDS:
-            said_at = now
+        if now - shown_at >= EVERY_SECONDS:
+            shown_at = now
             print(line(update, seconds=now - began), file=sys.stderr, flush=True)
 
     yield show
@@ -69,7 +69,7 @@ def _bar(began: float) -> Iterator[ProgressCallback]:
 
         def show(update: ProgressUpdate) -> None:
             total = None if update.part is None else 1.0
-            said = line(update, seconds=time.monotonic() - began)
-            progress.update(task, total=total, completed=update.part or 0.0, description=said)
+            text = line(update, seconds=time.monotonic() - began)
+            progress.update(task, total=total, completed=update.part or 0.0, description=text)
 
         yield show

@@ -61,8 +61,8 @@ async def open_records(settings: Settings) -> AsyncIterator[Records]:
 def _reason(fault: Exception) -> str:
     if isinstance(fault, OSError):
         return f"The bot's database cannot be opened: {exit_codes.os_error_text(fault)}"
-    told = str(getattr(fault, "orig", None) or fault).partition("\n")[0]
-    return f"The bot's database cannot be opened: {told}"
+    text = str(getattr(fault, "orig", None) or fault).partition("\n")[0]
+    return f"The bot's database cannot be opened: {text}"
 
 
 def write_private(path: Path, text: str) -> None:

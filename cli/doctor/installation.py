@@ -49,8 +49,8 @@ async def database(settings: Settings) -> list[Finding]:
     try:
         waiting = await asyncio.to_thread(_try_out, settings)
     except (SQLAlchemyError, OSError) as fault:
-        told = str(getattr(fault, "orig", None) or fault).strip().partition("\n")[0]
-        return [bad("Database", f"{shown}: {told}", cure=DATABASE_CURE)]
+        reason = str(getattr(fault, "orig", None) or fault).strip().partition("\n")[0]
+        return [bad("Database", f"{shown}: {reason}", cure=DATABASE_CURE)]
     findings = [good("Database", f"{shown} can be written")]
     if orphaned := AlertsSummary(timers=waiting).orphaned_timers(settings.workspaces):
         names = ", ".join(f"{name} ({count})" for name, count in orphaned.items())

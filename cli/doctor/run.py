@@ -89,11 +89,13 @@ def _data(finding: Finding) -> dict[str, object]:
 
 def _show_shapes(options: Namespace) -> int:
     shapes = asyncio.run(_shapes(options))
-    told = [{"endpoint": endpoint, "shape": line} for endpoint in shapes for line in sorted(shapes[endpoint])]
+    lines = [
+        {"endpoint": endpoint, "shape": line} for endpoint in shapes for line in sorted(shapes[endpoint])
+    ]
     if options.json:
-        card_output.print_data(told)
+        card_output.print_data(lines)
         return exit_codes.DONE
-    rows = tuple(Row(cells=(line["endpoint"], line["shape"])) for line in told)
+    rows = tuple(Row(cells=(line["endpoint"], line["shape"])) for line in lines)
     text = ("Paths and types of what came, never a value; safe to show to the maintainers.",)
     card_output.show(
         Card(

@@ -68,11 +68,11 @@ async def _channel(client: AsyncWebClient, channel: str) -> Finding:
     if answer is None:
         assert finding
         return finding
-    told = answer.get("channel") or {}
-    name = f"#{visible(str(told.get('name', channel)))}"
-    if told.get("is_archived"):
+    info = answer.get("channel") or {}
+    name = f"#{visible(str(info.get('name', channel)))}"
+    if info.get("is_archived"):
         return bad(check, f"{name} is archived", cure="Unarchive it, or name another OUTREACH_ALERT_CHANNEL.")
-    if not told.get("is_member"):
+    if not info.get("is_member"):
         return bad(check, f"the bot is not in {name}", cure=f"In {name}, say: /invite @outreach")
     return good(check, f"the bot is in {name}")
 
@@ -96,21 +96,21 @@ async def _connection(settings: Settings) -> Finding:
     try:
         timeout = aiohttp.ClientTimeout(total=SECONDS)
         async with aiohttp.ClientSession(timeout=timeout) as http, http.get(own) as answer:
-            told = (await answer.json())["socket_mode"]
-            return connection(check, told)
+            info = (await answer.json())["socket_mode"]
+            return connection(check, info)
     except (aiohttp.ClientError, TimeoutError, ValueError, KeyError, TypeError):
         return doubtful(check, "no bot runs here that could tell", cure="Start it: outreach bot")
 
 
-def connection(check: str, told: Mapping[str, Any] | str) -> Finding:
+def connection(check: str, info: Mapping[str, Any] | str) -> Finding:
     """The `socket_mode` of a bot's /readyz as a finding."""
-    if isinstance(told, str):
+    if isinstance(info, str):
         return bad(check, "the bot that runs knows of no app token", cure="Start it again: outreach bot")
-    if told["connected"]:
-        last = f", last: {visible(str(told['last_loss']))}" if told["rebuilds"] else ""
-        word = f"heard from {told['last_message_age']} s ago, built anew {told['rebuilds']}×{last}"
+    if info["connected"]:
+        last = f", last: {visible(str(info['last_loss']))}" if info["rebuilds"] else ""
+        word = f"heard from {info['last_message_age']} s ago, built anew {info['rebuilds']}×{last}"
         return good(check, word)
-    return bad(check, visible(str(told["trouble"])), cure="The bot keeps trying; its log says more.")
+    return bad(check, visible(str(info["trouble"])), cure="The bot keeps trying; its log says more.")
 
 
 def _client(slack: SlackSettings, token: str) -> AsyncWebClient:

@@ -32,7 +32,7 @@ class OutreachError(Exception):
     ) -> None:
         self.message = message or (type(self).__doc__ or "").partition("\n")[0]
         self.endpoint = endpoint
-        """Method and path, as in the document's summary: `GET /leads`."""
+        """Method and path, as the service's API names it: `GET /leads`."""
         self.status = status
         self.code = code
         self.hint = hint

@@ -1,4 +1,4 @@
-"""Webhook deliveries: the check of the signature, and what they say (document, Events). Pure.
+"""Webhook deliveries: the check of the signature, and what they report. Pure.
 
 An unknown kind is an Event too: the service may add kinds, and nothing it sends is thrown away.
 """
@@ -37,7 +37,7 @@ class EventLead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One delivery. Only `kind` is certain; the document shows the payload of reply.interested alone."""
+    """One delivery. Only `kind` is certain; the service documents the payload of reply.interested alone."""
 
     kind: str
     lead: EventLead = field(default_factory=EventLead)
@@ -54,7 +54,7 @@ class Event:
 
     @property
     def is_known(self) -> bool:
-        """Whether the document lists this kind."""
+        """Whether the service documents this kind."""
         return self.kind in EVENT_KINDS
 
 
@@ -66,7 +66,7 @@ class Unknown:
 
 
 def sign(body: bytes, secret: str) -> str:
-    """The signature of a raw body: HMAC-SHA256, hex (document, Signature)."""
+    """The signature of a raw body: HMAC-SHA256, hex."""
     return hmac.digest(secret.encode(), body, "sha256").hex()
 
 

@@ -32,7 +32,7 @@ NOTHING: Mapping[str, Any] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lead:
-    """A person a sequence writes to (document, Resources, Lead)."""
+    """A person a sequence writes to."""
 
     id: str
     email: str | None = None
@@ -45,7 +45,7 @@ class Lead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sequence:
-    """A series of e-mails (document, Resources, Sequence); `steps` is a count."""
+    """A series of e-mails; `steps` is a count."""
 
     id: str
     name: str | None = None
@@ -61,7 +61,7 @@ class Sequence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inbox:
-    """A connected sending address (document, Resources, Inbox); health 0-100, daily limit in messages."""
+    """A connected sending address; health 0-100, daily limit in messages."""
 
     email: str
     id: str | None = None
@@ -78,7 +78,7 @@ class Inbox:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatsRow:
-    """Counts of one group over a range of days (document, Resources, Stats)."""
+    """Counts of one group over a range of days."""
 
     group: str
     sends: int | None = None
@@ -113,7 +113,7 @@ class AddResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subscription:
-    """A webhook subscription; the service shows `secret` this once (document, POST /webhooks)."""
+    """A webhook subscription; the service shows `secret` this once."""
 
     id: str
     secret: str = field(repr=False)
@@ -131,5 +131,5 @@ class Page(Generic[T]):
 
 
 def as_dict(model: Lead | Sequence | Inbox | StatsRow) -> dict[str, Any]:
-    """Every field but `raw`, under the document's names."""
+    """Every field but `raw`, under the service's names."""
     return {one.name: getattr(model, one.name) for one in fields(model) if one.name != "raw"}

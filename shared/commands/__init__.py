@@ -66,7 +66,7 @@ def parse(line: str) -> Invocation:
             "That is too long for a command.", f"{len(line):,} characters; {LONGEST_LINE:,} are the most."
         )
     words, workspace = _without_workspace(split(line))
-    if words and words[0].says(*PROGRAM):
+    if words and words[0].is_one_of(*PROGRAM):
         words = words[1:]
     command = _command(words[0]) if words else COMMANDS["help"]
     rest, flags = _without_flags(words[1:], command=command)
@@ -108,7 +108,7 @@ def _without_workspace(words: tuple[Word, ...]) -> tuple[tuple[Word, ...], str |
 def _without_flags(words: tuple[Word, ...], *, command: Command) -> tuple[tuple[Word, ...], dict[str, bool]]:
     if not command.confirm:
         return words, {}
-    rest = tuple(word for word in words if not word.says(CONFIRMED))
+    rest = tuple(word for word in words if not word.is_one_of(CONFIRMED))
     return rest, {"yes": len(rest) < len(words)}
 
 
@@ -141,8 +141,8 @@ def _misused(command: Command, error: ArgumentError) -> UsageError:
 def _refused(
     title: str, *text: str, facts: tuple[Fact, ...] = (), buttons: tuple[Button, ...] = ()
 ) -> UsageError:
-    said = tuple(line for line in text if line)
-    return UsageError(Card(title=title, tone=Tone.WARN, text=said, facts=facts, buttons=buttons))
+    lines = tuple(line for line in text if line)
+    return UsageError(Card(title=title, tone=Tone.WARN, text=lines, facts=facts, buttons=buttons))
 
 
 def help_card(

@@ -78,7 +78,7 @@ def one_of(name: str, known: Collection[str]) -> Grammar:
         if not words:
             return {name: None}
         _none_left(words[1:])
-        if not words[0].says(*known):
+        if not words[0].is_one_of(*known):
             raise _unknown(words[0], known)
         return {name: words[0].text.lower()}
 
@@ -105,10 +105,12 @@ def _read_pause(words: Words) -> Values:
     at, duration, after = _find_duration(words)
     target, rest = words[:at], words[after:]
     if duration is None:
-        at = next((i for i, word in enumerate(words) if i and word.says("reason", "reason:")), len(words))
+        at = next(
+            (i for i, word in enumerate(words) if i and word.is_one_of("reason", "reason:")), len(words)
+        )
         at = 1 if words and words[0].quoted and not words[0].key else at
         target, rest = words[:at], words[at:]
-    if rest and rest[0].says("reason", "reason:"):
+    if rest and rest[0].is_one_of("reason", "reason:"):
         rest = rest[1:]
     return {"target": _need_target(target), "duration": duration, "reason": " ".join(_texts(rest))}
 
@@ -117,7 +119,7 @@ def _find_duration(words: Words) -> tuple[int, Any, int]:
     """Where `for 2h` begins, the duration, where it ends. A number that is none is refused, never overlooked."""
     for at, word in enumerate(words[:-1]):
         amount = words[at + 1]
-        if not word.says("for") or amount.quoted or not amount.text[:1].isdigit():
+        if not word.is_one_of("for") or amount.quoted or not amount.text[:1].isdigit():
             continue
         unit = words[at + 2].text if at + 2 < len(words) else ""
         long_form = re.match(r"(?:sec|min|hour|hr|day|week)", unit.lower())
@@ -146,11 +148,11 @@ def _read_inboxes(words: Words) -> Values:
 
 def _read_stats(words: Words) -> Values:
     by, period, rest = "sequence", _period(None), words
-    if rest and rest[0].says("by"):
+    if rest and rest[0].is_one_of("by"):
         rest = rest[1:]
         if not rest:
             raise ArgumentError("By what?", hint=f"It can be: {', '.join(GROUPINGS)}.")
-    if rest and rest[0].text[:1].isalpha() and not rest[0].says("today"):
+    if rest and rest[0].text[:1].isalpha() and not rest[0].is_one_of("today"):
         by, rest = _grouping(rest[0]), rest[1:]
     if rest:
         period, rest = _period(rest[0]), rest[1:]
@@ -190,8 +192,8 @@ def _day(text: str) -> date:
     try:
         return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date()
     except ValueError:
-        said = f"“{clip(text)}” is no date." if text else "A range needs both of its ends."
-        raise ArgumentError(said, hint="Write FROM..TO with dates like 2026-01-31.") from None
+        problem = f"“{clip(text)}” is no date." if text else "A range needs both of its ends."
+        raise ArgumentError(problem, hint="Write FROM..TO with dates like 2026-01-31.") from None
 
 
 def _write_stats(values: Values) -> list[str]:
@@ -202,7 +204,7 @@ def _write_stats(values: Values) -> list[str]:
 
 
 def _read_leads(words: Words) -> Values:
-    status = words[-1].text.lower() if words and words[-1].says(*LEAD_STATUSES) else None
+    status = words[-1].text.lower() if words and words[-1].is_one_of(*LEAD_STATUSES) else None
     return {"target": _texts(words[:-1] if status else words), "status": status}
 
 
@@ -215,13 +217,13 @@ def _read_who(words: Words) -> Values:
 
 def _read_add(words: Words) -> Values:
     if not words or not EMAIL.fullmatch(words[0].text):
-        said = (
+        problem = (
             f"“{clip(words[0].text)}” is no e-mail address."
             if words
             else "Which address, and to which sequence?"
         )
-        raise ArgumentError(said, hint="For example: add ann@acme.com to “Q3 founders” first_name=Ann")
-    rest = words[2:] if words[1:] and words[1].says("to") else words[1:]
+        raise ArgumentError(problem, hint="For example: add ann@acme.com to “Q3 founders” first_name=Ann")
+    rest = words[2:] if words[1:] and words[1].is_one_of("to") else words[1:]
     fields = {word.key: word.value for word in rest if word.key}
     if "email" in fields:
         raise ArgumentError("The address is given already.", hint="Leave out email=…")
@@ -248,8 +250,8 @@ def _read_subscribe(words: Words) -> Values:
     for word in words:
         if word.key in {"sequence", "inbox"}:
             values[word.key] = word.value
-        elif word.says("condensed", "full"):
-            values["condensed"] = word.says("condensed")
+        elif word.is_one_of("condensed", "full"):
+            values["condensed"] = word.is_one_of("condensed")
         elif (channel := _channel(word)) is not None:
             values["channel"] = channel
         else:
@@ -261,19 +263,19 @@ def _read_subscribe(words: Words) -> Values:
 
 def _events(word: Word) -> tuple[str, ...]:
     """The kinds that a word names: whole, or by the part after the dot."""
-    said = word.text.lower().strip(",")
-    if said in {"all", "*"}:
+    name = word.text.lower().strip(",")
+    if name in {"all", "*"}:
         return EVENT_KINDS
-    fitting = tuple(kind for kind in EVENT_KINDS if said in {kind, kind.partition(".")[2]})
+    fitting = tuple(kind for kind in EVENT_KINDS if name in {kind, kind.partition(".")[2]})
     if len(fitting) != 1:
         raise ArgumentError(
-            f"“{clip(word.text)}” is no event.", hint=did_you_mean(said, (*EVENT_KINDS, "all"))
+            f"“{clip(word.text)}” is no event.", hint=did_you_mean(name, (*EVENT_KINDS, "all"))
         )
     return fitting
 
 
 def _channel(word: Word) -> str | None:
-    if word.says("here"):
+    if word.is_one_of("here"):
         return HERE
     return None if word.quoted or word.key else parse_channel(word.text)
 
@@ -305,7 +307,7 @@ def _read_digest(words: Words) -> Values:
     channel = HERE
     if words and (found := _channel(words[-1])) is not None:
         channel, words = found, words[:-1]
-    if not words or words[0].says("now", "off"):
+    if not words or words[0].is_one_of("now", "off"):
         _none_left(words[1:])
         return {"action": words[0].text.lower() if words else "show", "at": None, "channel": channel}
     return {"action": "at", "at": str(_recurrence(words)), "channel": channel}

@@ -32,14 +32,14 @@ class Resolved:
 class Ambiguous:
     """Several fit."""
 
-    said: str
+    query: str
     candidates: tuple[Sequence, ...]
 
     def card(self, line: Line, *, changes: bool = True) -> Card:
         """The candidates, each with a button."""
         shown = self.candidates[:MOST_CANDIDATES]
         return Card(
-            title=f"“{clip(self.said)}” fits {len(self.candidates)} sequences",
+            title=f"“{clip(self.query)}” fits {len(self.candidates)} sequences",
             tone=Tone.WARN,
             refused=True,
             text=(f"{NOTHING_CHANGED if changes else ''}Which one?",),
@@ -52,7 +52,7 @@ class Ambiguous:
 class NoMatch:
     """None fits; `nearest` are those it may have been meant to be."""
 
-    said: str
+    query: str
     nearest: tuple[Sequence, ...]
     known: int
 
@@ -61,7 +61,7 @@ class NoMatch:
         hint = "Did you mean one of these?" if self.nearest else "`sequences` lists them all."
         empty = "This workspace has no sequences." if not self.known else hint
         return Card(
-            title=f"No sequence is called “{clip(self.said)}”",
+            title=f"No sequence is called “{clip(self.query)}”",
             tone=Tone.WARN,
             refused=True,
             text=(f"{NOTHING_CHANGED if changes else ''}{empty}",),
@@ -99,8 +99,8 @@ def resolve_sequence(
     `greedy`: the longest beginning of the words that is an id or a whole name counts, and the rest is a reason.
     A mere beginning of a name never takes a rest: “Q3 fuonders” must not pause a lone “Q3 CTO”.
     """
-    said = " ".join(words).strip()
-    fitting = _fitting(sequences, said)
+    query = " ".join(words).strip()
+    fitting = _fitting(sequences, query)
     if len(fitting) == 1:
         return Resolved(sequence=fitting[0])
     for count in range(min(len(words), LONGEST_NAME), 0, -1) if greedy and not fitting else ():
@@ -110,33 +110,33 @@ def resolve_sequence(
         if fitting:
             break
     if fitting:
-        return Ambiguous(said=said, candidates=fitting)
-    return NoMatch(said=said, nearest=_nearest(sequences, said), known=len(sequences))
+        return Ambiguous(query=query, candidates=fitting)
+    return NoMatch(query=query, nearest=_nearest(sequences, query), known=len(sequences))
 
 
-def _named(sequences: Many[Sequence], said: str) -> tuple[Sequence, ...]:
-    folded = _fold(said)
-    by_id = [s for s in sequences if s.id == said] or [s for s in sequences if _fold(s.id) == folded]
+def _named(sequences: Many[Sequence], query: str) -> tuple[Sequence, ...]:
+    folded = _fold(query)
+    by_id = [s for s in sequences if s.id == query] or [s for s in sequences if _fold(s.id) == folded]
     return tuple(by_id or [s for s in sequences if folded and _fold(s.name or "") == folded])
 
 
-def _fitting(sequences: Many[Sequence], said: str) -> tuple[Sequence, ...]:
+def _fitting(sequences: Many[Sequence], query: str) -> tuple[Sequence, ...]:
     """Those so named; else those that begin so: what all ids begin with says nothing beside a name."""
-    folded = _fold(said)
+    folded = _fold(query)
     if not folded:
         return ()
     by_name = {s.id for s in sequences if _fold(s.name or "").startswith(folded)}
     by_id = {s.id for s in sequences if _fold(s.id).startswith(folded)}
     begun = by_name if by_name and len(by_id) == len(sequences) else by_name | by_id
-    return _named(sequences, said) or tuple(s for s in sequences if s.id in begun)
+    return _named(sequences, query) or tuple(s for s in sequences if s.id in begun)
 
 
 def _fold(text: str) -> str:
     return " ".join(text.translate(CURLY).casefold().split())
 
 
-def _nearest(sequences: Many[Sequence], said: str) -> tuple[Sequence, ...]:
-    folded = _fold(said)[:100]
+def _nearest(sequences: Many[Sequence], query: str) -> tuple[Sequence, ...]:
+    folded = _fold(query)[:100]
     by_name = {_fold(sequence.label)[:100]: sequence for sequence in sequences}
     near = difflib.get_close_matches(folded, by_name, n=3, cutoff=0.5)
     first = folded.partition(" ")[0]

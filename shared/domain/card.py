@@ -123,7 +123,7 @@ class Card:
     buttons: tuple[Button, ...] = ()
     footer: str = ""
     data: tuple[dict[str, object], ...] | None = None
-    """The same answer as objects, with the document's words as keys, for `--json`; None: not a reading command."""
+    """The same answer as objects, with the service's names as keys, for `--json`; None: not a reading command."""
     refused: bool = False
     """What was asked was not done, and no error either: several fit, none fits. A shell exits with 1."""
 

@@ -146,8 +146,10 @@ def _kind(one: Verdict) -> str:
 def _reasons(counts: Mapping[str, int], *, all_rest: bool, lowest: float | None) -> tuple[str, ...]:
     if all_rest:
         return ("every inbox rests: nothing is sent from here",)
-    said = []
+    reasons = []
     if counts["at_risk"]:
-        said.append(f"{counts['at_risk']} at risk" + (f", lowest {lowest:g}" if lowest is not None else ""))
-    said += [f"{counts[kind]} {kind}" for kind in ("resting", "unknown") if counts[kind]]
-    return tuple(said)
+        reasons.append(
+            f"{counts['at_risk']} at risk" + (f", lowest {lowest:g}" if lowest is not None else "")
+        )
+    reasons += [f"{counts[kind]} {kind}" for kind in ("resting", "unknown") if counts[kind]]
+    return tuple(reasons)

@@ -64,8 +64,8 @@ def parse_time(text: str) -> time | None:
 
 def parse_weekday(text: str) -> int | None:
     """`monday`, `Mondays`, `mon`."""
-    said = text.lower().rstrip("s,")
-    fitting = [n for n, day in enumerate(WEEKDAYS) if len(said) >= 3 and day.startswith(said)]
+    stem = text.lower().rstrip("s,")
+    fitting = [n for n, day in enumerate(WEEKDAYS) if len(stem) >= 3 and day.startswith(stem)]
     return fitting[0] if len(fitting) == 1 else None
 
 

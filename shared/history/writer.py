@@ -72,9 +72,9 @@ class Writer:
             return ()
         known = self._look(connection, workspace)
         moved = _write_samples(connection, workspace, measurements.measures(fresh), known=known, at=at)
-        said = measurements.words(fresh, self._thresholds)
+        words = measurements.words(fresh, self._thresholds)
         changed, added = _write_words(
-            connection, workspace, said, known=known, at=at, labels=measurements.labels(fresh)
+            connection, workspace, words, known=known, at=at, labels=measurements.labels(fresh)
         )
         saved = _save_transitions(connection, workspace, changed)
         if moved or changed or added:
@@ -191,15 +191,15 @@ def _add_series(
 def _write_words(
     connection: sa.Connection,
     workspace: str,
-    said: Mapping[SeriesKey, str],
+    words: Mapping[SeriesKey, str],
     *,
     known: WriterState,
     at: int,
     labels: Mapping[str, str],
 ) -> tuple[list[Transition], int]:
     """What changed, and how many things are new."""
-    added = [place for place in said if place not in known.words]
-    moved = [place for place, word in said.items() if known.words.get(place, word) != word]
+    added = [place for place in words if place not in known.words]
+    moved = [place for place, word in words.items() if known.words.get(place, word) != word]
     changed = [
         Transition(
             at=aware(at),
@@ -208,17 +208,17 @@ def _write_words(
             label=labels.get(key, key),
             field=name,
             before=known.words[kind, key, name],
-            after=said[kind, key, name],
+            after=words[kind, key, name],
         )
         for kind, key, name in moved
     ]
     if added:
-        connection.execute(sa.insert(states), [_state(workspace, place, said[place]) for place in added])
+        connection.execute(sa.insert(states), [_state(workspace, place, words[place]) for place in added])
     for kind, key, name in moved:
         which = (states.c.workspace == workspace) & (states.c.kind == kind) & (states.c.key == key)
         change = sa.update(states).where(which, states.c.field == name)
-        connection.execute(change.values(value=said[kind, key, name]))
-    known.words.update({place: said[place] for place in (*added, *moved)})
+        connection.execute(change.values(value=words[kind, key, name]))
+    known.words.update({place: words[place] for place in (*added, *moved)})
     return changed, len(added)
 
 

@@ -34,7 +34,7 @@ class CommandContext:
     confirmed: bool = False
     """The face has asked already."""
     pages_searched: int = 20
-    """How many pages are gone through for one lead: the document offers no search, so each is a request."""
+    """How many pages are gone through for one lead: the service offers no search, so each is a request."""
     progress: Callable[[int], None] = lambda _count: None
     """Told how many leads a search has looked at."""
     role: Role = Role.ADMIN

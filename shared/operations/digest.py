@@ -221,6 +221,6 @@ def _domains(part: Part[tuple[Inbox, ...]], domains: tuple[DomainHealth, ...]) -
     if part.value is None:
         return part.unknown("Domains")
     troubled = [d for d in domains if d.tone is not Tone.GOOD]
-    said = "; ".join(f"{d.domain} ({', '.join(d.reasons)})" for d in troubled[:5]) or "all healthy"
+    text = "; ".join(f"{d.domain} ({', '.join(d.reasons)})" for d in troubled[:5]) or "all healthy"
     more = f"; and {len(troubled) - 5} more" if len(troubled) > 5 else ""
-    return Fact(label="Domains", value=said + more, tone=worst(d.tone for d in domains))
+    return Fact(label="Domains", value=text + more, tone=worst(d.tone for d in domains))

@@ -86,5 +86,5 @@ def _where(error: Exception) -> tuple[str, ...]:
     """What was asked of the service, and what it said."""
     if not isinstance(error, OutreachError):
         return ()
-    said = " ".join(str(part) for part in (error.status, error.code) if part)
-    return (error.endpoint or "", said)
+    answer = " ".join(str(part) for part in (error.status, error.code) if part)
+    return (error.endpoint or "", answer)

@@ -51,11 +51,11 @@ def _title(count: int, wanted: str | None) -> str:
     return show_number(count, "inbox") + (f" of {wanted}" if wanted else "")
 
 
-def _no_such_domain(said: str, known: set[str]) -> Card:
+def _no_such_domain(query: str, known: set[str]) -> Card:
     return Card(
-        title=f"No inbox belongs to “{clip(said)}”",
+        title=f"No inbox belongs to “{clip(query)}”",
         tone=Tone.WARN,
-        text=(did_you_mean(said, sorted(known)),),
+        text=(did_you_mean(query, sorted(known)),),
         buttons=(Button(label="inboxes", command="inboxes"),),
         data=(),
         refused=True,

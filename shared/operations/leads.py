@@ -63,7 +63,7 @@ def _which(found: Ambiguous | NoMatch, invocation: Invocation) -> Card:
     """Which sequence; where none is near, a status may have been meant."""
     card = found.card(partial(with_sequence, invocation), changes=False)
     if isinstance(found, NoMatch) and not found.nearest:
-        text = (*card.text, f"Or a status? {did_you_mean(found.said, LEAD_STATUSES)}")
+        text = (*card.text, f"Or a status? {did_you_mean(found.query, LEAD_STATUSES)}")
         return replace(card, text=text)
     return card
 
@@ -169,7 +169,7 @@ def _facts(lead: Lead) -> tuple[Fact, ...]:
 
 
 def _others(raw: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """What the service tells besides, at the top or one level deeper: the document shows no place for custom fields."""
+    """What the service tells besides, at the top or one level deeper: custom fields have no documented place."""
     deeper = [pair for value in raw.values() if isinstance(value, dict) for pair in value.items()]
     return [
         (key, value)

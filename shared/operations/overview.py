@@ -112,8 +112,8 @@ def _service(seen: Overview) -> Fact:
     errors = seen.service_errors
     if not errors:
         return Fact(label="Service", value="reachable", tone=Tone.GOOD)
-    said = "answers in part" if len(errors) < ASKED else "not available"
-    return Fact(label="Service", value=f"{said}: {errors[0]}", tone=Tone.BAD)
+    text = "answers in part" if len(errors) < ASKED else "not available"
+    return Fact(label="Service", value=f"{text}: {errors[0]}", tone=Tone.BAD)
 
 
 def _sequences(part: Part[tuple[Campaign, ...]]) -> Fact:
@@ -143,8 +143,8 @@ def _today(part: Part[StatsRow]) -> tuple[Fact, ...]:
         (now.positive_replies, "positive", "positive"),
         (now.meetings, "meeting", "meetings"),
     )
-    said = (f"{show_count(count)} {one if count == 1 else many}" for count, one, many in counts)
-    return (Fact(label="Today", value=", ".join(said)),)
+    counted = (f"{show_count(count)} {one if count == 1 else many}" for count, one, many in counts)
+    return (Fact(label="Today", value=", ".join(counted)),)
 
 
 def _alerts(part: Part[AlertsSummary], context: CommandContext) -> tuple[Fact, ...]:
@@ -165,11 +165,11 @@ def _alerts(part: Part[AlertsSummary], context: CommandContext) -> tuple[Fact, .
     tone = Tone.BAD if known.dead else Tone.WARN if known.uncertain or known.unreadable else Tone.GOOD
     facts = [Fact(label="Alerts", value=waiting, tone=tone), Fact(label="Last delivery", value=last)]
     if known.broken_channels:
-        said = ", ".join(f"{channel} ({error})" for channel, error in known.broken_channels.items())
-        facts.append(Fact(label="Channels that take nothing", value=said, tone=Tone.BAD))
+        text = ", ".join(f"{channel} ({error})" for channel, error in known.broken_channels.items())
+        facts.append(Fact(label="Channels that take nothing", value=text, tone=Tone.BAD))
     if known.unknown_timers:
-        said = f"{', '.join(known.unknown_timers)}: due, and this version does not know them; update the bot"
-        facts.append(Fact(label="Timers", value=said, tone=Tone.WARN))
+        text = f"{', '.join(known.unknown_timers)}: due, and this version does not know them; update the bot"
+        facts.append(Fact(label="Timers", value=text, tone=Tone.WARN))
     orphaned = known.orphaned_timers(context.settings.workspaces) if context.settings else {}
     if orphaned:
         facts.append(
@@ -188,16 +188,16 @@ def orphan_note(orphaned: Mapping[str, int]) -> str:
 
 def _budget(context: CommandContext, *, now: datetime) -> Fact:
     budget = context.client.budget
-    said = f"{budget.used_last_second} of {budget.rate:g} requests in the last second"
+    text = f"{budget.used_last_second} of {budget.rate:g} requests in the last second"
     if budget.waiting:
-        said += f", {budget.waiting} waiting"
+        text += f", {budget.waiting} waiting"
     if budget.resumes_at and budget.resumes_at > now.timestamp():
         return Fact(
             label="Budget",
             value=f"stopped for {budget.resumes_at - now.timestamp():.0f} s (429)",
             tone=Tone.WARN,
         )
-    return Fact(label="Budget", value=said)
+    return Fact(label="Budget", value=text)
 
 
 def _troubled(domains: Sequence[DomainHealth]) -> Table | None:

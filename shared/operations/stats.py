@@ -26,11 +26,11 @@ MOST_CHARTED = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Range:
-    """A range of days, both ends included; `said` is its name. `given` is False for the service's own 30 days."""
+    """A range of days, both ends included; `name` is its name. `given` is False for the service's own 30 days."""
 
     start: date
     end: date
-    said: str
+    name: str
     given: bool = True
     running: bool = False
     """Its last day is not over."""
@@ -42,7 +42,7 @@ class Range:
     @property
     def before(self) -> Range:
         length = self.end - self.start + timedelta(days=1)
-        return Range(start=self.start - length, end=self.start - timedelta(days=1), said="before")
+        return Range(start=self.start - length, end=self.start - timedelta(days=1), name="before")
 
     @property
     def ends(self) -> tuple[date, date] | tuple[None, None]:
@@ -54,12 +54,12 @@ def range_of(values: Mapping[str, object], *, today: date) -> Range:
     """The range that `stats` was asked for."""
     start, end, days = values["start"], values["end"], values["days"]
     if isinstance(start, date) and isinstance(end, date):
-        return Range(start=start, end=end, said=f"{start} to {end}", running=end >= today)
+        return Range(start=start, end=end, name=f"{start} to {end}", running=end >= today)
     if isinstance(days, int):
-        said = "today so far" if days == 1 else f"last {days} days"
-        return Range(start=today - timedelta(days=days - 1), end=today, said=said, running=True)
+        name = "today so far" if days == 1 else f"last {days} days"
+        return Range(start=today - timedelta(days=days - 1), end=today, name=name, running=True)
     first = today - DEFAULT_RANGE + timedelta(days=1)
-    return Range(start=first, end=today, said="last 30 days", given=False, running=True)
+    return Range(start=first, end=today, name="last 30 days", given=False, running=True)
 
 
 async def stats(invocation: Invocation, context: CommandContext) -> Card:
@@ -76,7 +76,7 @@ async def stats(invocation: Invocation, context: CommandContext) -> Card:
         rows = tuple(sorted(rows, key=lambda row: -(row.sends or 0)))
     total = totals(rows)
     return Card(
-        title=f"Stats by {by}, {asked.said}",
+        title=f"Stats by {by}, {asked.name}",
         facts=total_facts(total, before=before) if rows else (),
         table=_table(rows, total, names, by=by) if rows else None,
         chart=_chart(rows, names, by=by),
@@ -108,7 +108,7 @@ async def _total_before(asked: Range, *, by: str, context: CommandContext) -> St
 
 
 async def _group_names(context: CommandContext, *, by: str) -> Mapping[str, str]:
-    """Id of a sequence to name, since the document does not say which of them a group is; a name that is shared comes with the id."""
+    """Id of a sequence to name, since a group may be either; a name that is shared comes with the id."""
     try:
         known = await context.client.list_sequences(priority=Priority.INTERACTIVE) if by == "sequence" else ()
     except OutreachError:
@@ -196,4 +196,4 @@ def _buttons(by: str, asked: Range) -> tuple[Button, ...]:
     others = [grouping for grouping in GROUPINGS if grouping != by]
     links = (Button(label=f"by {grouping}", command=f"stats by {grouping}") for grouping in others)
     week = Button(label="Last 7 days", command=f"stats by {by} 7d")
-    return (*(() if asked.said == "last 7 days" else (week,)), *links)
+    return (*(() if asked.name == "last 7 days" else (week,)), *links)

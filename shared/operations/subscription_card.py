@@ -94,8 +94,8 @@ def _lines(table: Table) -> tuple[str, ...]:
     titles = [column.title for column in table.columns]
     found = []
     for row in table.rows:
-        event, *said, undo = (str(cell) for cell in row.cells)
-        named = zip(titles[1:-1], said, strict=True)
+        event, *shown, undo = (str(cell) for cell in row.cells)
+        named = zip(titles[1:-1], shown, strict=True)
         parts = [f"{_BEFORE[title]}{cell}" for title, cell in named if cell != "all"]
         found.append(f"{event}: {', '.join(parts)}. To undo: {undo}")
     return tuple(found)
@@ -113,11 +113,11 @@ async def _table(groups: Sequence[Group], *, context: CommandContext, here: str)
     """Only the columns in which something is said."""
     known = list_workspaces(context)
     several = len(known) > 1
-    said = [await _cells(group, known=len(known), display_name=context.display_name) for group in groups]
-    used = [title for title in _TITLES if any(cells[title] for cells in said)]
+    shown = [await _cells(group, known=len(known), display_name=context.display_name) for group in groups]
+    used = [title for title in _TITLES if any(cells[title] for cells in shown)]
     rows = tuple(
         Row(cells=(*(cells[title] or "all" for title in used), group.undo(channel=here, several=several)))
-        for cells, group in zip(said, groups, strict=True)
+        for cells, group in zip(shown, groups, strict=True)
     )
     return Table(columns=columns(*used, "To undo"), rows=rows) if rows else None
 
@@ -165,5 +165,5 @@ async def policy(context: CommandContext, *, channel: str) -> tuple[str, ...]:
 
 
 def _quiet(hours: QuietHours) -> str:
-    said = f"{hours.start:%H:%M} to {hours.end:%H:%M} {hours.zone}"
-    return f"Quiet from {said}: what can wait waits, and nobody is called."
+    shown = f"{hours.start:%H:%M} to {hours.end:%H:%M} {hours.zone}"
+    return f"Quiet from {shown}: what can wait waits, and nobody is called."

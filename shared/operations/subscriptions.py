@@ -45,8 +45,8 @@ async def _digests(context: CommandContext, channel: str) -> str:
     """When its digests come, of which workspace."""
     names = [workspace.name for workspace in subscription_sources.list_workspaces(context)]
     times = [(name, await need_records(context).digest_at(name, channel)) for name in names]
-    said = [_times(at) + (f" for {name}" if len(names) > 1 else "") for name, at in times if at]
-    return f"The digest comes {'; '.join(said)}." if said else "There is no digest."
+    texts = [_times(at) + (f" for {name}" if len(names) > 1 else "") for name, at in times if at]
+    return f"The digest comes {'; '.join(texts)}." if texts else "There is no digest."
 
 
 async def subscribe(invocation: Invocation, context: CommandContext) -> Outcome:
@@ -113,9 +113,9 @@ async def _not_ended(values: Mapping[str, Any], context: CommandContext, channel
     card = await _whole_set(f"{_mention_channel(channel)} has no such subscription", context, channel)
     rules = subscription_sources.channel_rules(context.settings, context.workspace, channel)
     held = sorted({rule.place for rule in rules if _meant(rule.subscription, values)})
-    said = (f"The settings say it, in {' and '.join(held)}: change it there.",) if held else ()
+    texts = (f"The settings say it, in {' and '.join(held)}: change it there.",) if held else ()
     return Outcome(
-        card=replace(card, tone=Tone.WARN, text=(*said, *card.text)), result="refused: no such subscription"
+        card=replace(card, tone=Tone.WARN, text=(*texts, *card.text)), result="refused: no such subscription"
     )
 
 
@@ -123,7 +123,9 @@ def _meant(one: Subscription, values: Mapping[str, Any]) -> bool:
     if set(values["events"]) == set(EVENT_KINDS) and not values["sequence"] and not values["inbox"]:
         return True
     filters = ((one.sequence, values["sequence"]), (one.inbox, values["inbox"]))
-    return one.event in values["events"] and all(kept.casefold() == said.casefold() for kept, said in filters)
+    return one.event in values["events"] and all(
+        kept.casefold() == texts.casefold() for kept, texts in filters
+    )
 
 
 def _mention_channel(channel: str) -> str:

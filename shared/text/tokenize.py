@@ -31,7 +31,7 @@ class Word:
     def value(self) -> str:
         return self.text.partition("=")[2] if self.key else self.text
 
-    def says(self, *keywords: str) -> bool:
+    def is_one_of(self, *keywords: str) -> bool:
         return not self.quoted and self.text.lower() in keywords
 
 

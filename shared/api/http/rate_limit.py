@@ -26,7 +26,7 @@ from typing import Protocol
 SLACK = 0.005
 """Seconds of lateness that are made up for, so that a busy event loop does not lower the rate."""
 LIMIT = 10
-"""So many requests in any one second the service takes (document: Limits)."""
+"""So many requests in any one second the service takes."""
 TRAVEL = 0.045
 """Seconds by which one request may travel longer than another."""
 SHORTEST = (1 + TRAVEL + SLACK) / LIMIT

@@ -1,6 +1,6 @@
 """The requests of the service's API, one function for each endpoint. Pure.
 
-Nothing undocumented is sent; what the document would refuse is refused here, before it costs a request.
+Nothing undocumented is sent; what the service would refuse is refused here, before it costs a request.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LARGEST_PAGE = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One request; `endpoint` is its name in the document's summary."""
+    """One request; `endpoint` is method and path as the API names them."""
 
     method: str
     path: str

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from cli.bulk.batch_sender import UNDER_WAY, Add, Settle, send_all
-from cli.bulk.checkpoint import outcomes
+from cli.bulk.checkpoint import opened, outcomes
 from cli.bulk.row_reader import Batch, Candidate, Outcome
 from shared.api.errors import InvalidRequest
 from shared.api.models import AddResult, Skipped
@@ -233,3 +233,11 @@ def test_of_two_rows_with_one_address_the_later_is_the_one_skipped() -> None:
 def test_a_service_that_does_not_say_whom_it_skipped_makes_the_rows_unknown() -> None:
     result = AddResult(added=1, skipped=(Skipped(reason="duplicate"),))
     assert {o.kind for o in outcomes(candidates("a@b.co", "c@d.co"), result)} == {"unknown"}
+
+
+def test_a_finished_import_leaves_no_file_of_a_run_that_was_killed_while_writing(tmp_path: Path) -> None:
+    (tmp_path / ".leads.json.4711").touch()
+    with opened(tmp_path, "leads") as journal:
+        journal.write(done=3)
+        journal.close()
+    assert list(tmp_path.iterdir()) == []
