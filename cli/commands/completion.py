@@ -20,6 +20,7 @@ from cli.console import exit_codes
 from cli.parser import arguments
 from cli.parser.command_line import Line, offered, split
 from cli.parser.shell_commands import PROGRAMS
+from shared.api.models import EVENT_KINDS, LEAD_STATUSES
 from shared.commands import COMMANDS
 
 Completer = Callable[..., Iterable[str]]
@@ -60,7 +61,7 @@ def parser_of(line: Line) -> ArgumentParser:
 
 def _attach(action: Action, completer: Completer | None) -> None:
     """Where argcomplete looks for it; without one it would offer files."""
-    vars(action)["completer"] = completer or _nothing
+    vars(action)["completer"] = completer or (lambda **_: ())
 
 
 def _words(usage: str) -> Completer:
@@ -85,25 +86,9 @@ def fixed_words(usage: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(re.findall(r"(?<![\w.…-])[a-z]{2,}(?![\w.…=-])", without_options)))
 
 
-def _nothing(**_: object) -> Iterable[str]:
-    return ()
-
-
 def _commands() -> Mapping[str, str]:
     known = {name: command.summary for name, command in COMMANDS.items() if offered(command)}
     return {**known, **{name: program.summary for name, program in PROGRAMS.items()}}
-
-
-def _events(**_: object) -> Iterable[str]:
-    from shared.api.models import EVENT_KINDS
-
-    return EVENT_KINDS
-
-
-def _statuses(**_: object) -> Iterable[str]:
-    from shared.api.models import LEAD_STATUSES
-
-    return LEAD_STATUSES
 
 
 def _workspaces(*, parsed_args: Namespace, **_: object) -> Iterable[str]:
@@ -137,11 +122,15 @@ async def _sequence_names(options: Namespace) -> list[str]:
         return [sequence.label for sequence in await client.list_sequences(priority=Priority.INTERACTIVE)]
 
 
-_BY_PLACEHOLDER: Mapping[str, Completer] = {"SEQUENCE": _sequences, "EVENT": _events, "STATUS": _statuses}
+_BY_PLACEHOLDER: Mapping[str, Completer] = {
+    "SEQUENCE": _sequences,
+    "EVENT": lambda **_: EVENT_KINDS,
+    "STATUS": lambda **_: LEAD_STATUSES,
+}
 _BY_OPTION: Mapping[str, Completer] = {
     "to": _sequences,
     "sequence": _sequences,
-    "events": _events,
+    "events": lambda **_: EVENT_KINDS,
     "workspace": _workspaces,
     **dict.fromkeys(("config", "file", "report", "svg"), FilesCompleter()),
 }

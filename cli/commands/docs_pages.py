@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from argparse import SUPPRESS, Action, ArgumentParser
+from argparse import SUPPRESS, ArgumentParser
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -73,21 +73,16 @@ def _block(usage: str, examples: Sequence[str]) -> str:
 
 def _options(parser: ArgumentParser) -> Iterator[str]:
     """Those that only this word has."""
-    known = [action for action in parser._actions if _own(action)]  # noqa: SLF001 # argparse has no public way to list them
-    if known:
-        rows = [f"| `{_written(action)}` | {action.help} |" for action in known]
+    rows = []
+    for action in parser._actions:  # noqa: SLF001 # argparse has no public way to list them
+        option = action.option_strings[-1] if action.option_strings else ""
+        if option and option not in EVERYWHERE and action.help != SUPPRESS:
+            # A bar within a cell is escaped, even in code: `--format csv\\|jsonl`.
+            value = action.metavar or "\\|".join(map(str, action.choices or ()))
+            written = option if action.nargs == 0 else f"{option} {value}"
+            rows.append(f"| `{written}` | {action.help} |")
+    if rows:
         yield "\n".join(["| option | |", "|---|---|", *rows]) + "\n"
-
-
-def _own(action: Action) -> bool:
-    hidden = action.help == SUPPRESS
-    return bool(action.option_strings) and not hidden and action.option_strings[-1] not in EVERYWHERE
-
-
-def _written(action: Action) -> str:
-    r"""`--format csv\|jsonl`: a bar within a cell is escaped, even in code."""
-    value = action.metavar or "\\|".join(map(str, action.choices or ()))
-    return action.option_strings[-1] if action.nargs == 0 else f"{action.option_strings[-1]} {value}"
 
 
 def settings_page() -> str:

@@ -10,17 +10,19 @@ import random
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import date, datetime
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from . import models, paging
 from .decoding import decode
 from .decoding.shape_report import ShapeLog
 from .http import requests
-from .http.decode_thread import in_turn
+from .http.decode_thread import decode_in_thread
 from .http.pipeline import Answer, Pipeline, RequestCounts
 from .http.rate_limit import BudgetState, Pacer, Priority
 from .http.rate_wait import LocalBudget
 from .http.transport import Http, Transport
+
+T = TypeVar("T")
 
 
 class OutreachClient:
@@ -157,9 +159,8 @@ class OutreachClient:
 
     async def list_inboxes(self, *, priority: Priority = Priority.NORMAL) -> tuple[models.Inbox, ...]:
         """All connected inboxes (GET /inboxes)."""
-        value = await self._value(requests.list_inboxes(), priority=priority)
-        read = partial(decode.inboxes, value, fields=self._section("inbox"))
-        return await in_turn(read, rows=_rows(value))
+        read = partial(decode.inboxes, fields=self._section("inbox"))
+        return await self._rows(requests.list_inboxes(), read, priority=priority)
 
     async def stats(
         self,
@@ -170,9 +171,9 @@ class OutreachClient:
         priority: Priority = Priority.NORMAL,
     ) -> tuple[models.StatsRow, ...]:
         """Counts by sequence, step, variant or inbox (GET /stats); the last 30 days unless both ends are given."""
-        value = await self._value(requests.stats(group_by=group_by, start=start, end=end), priority=priority)
-        read = partial(decode.stats, value, group_by=group_by, fields=self._section("stats"))
-        return await in_turn(read, rows=_rows(value))
+        read = partial(decode.stats, group_by=group_by, fields=self._section("stats"))
+        request = requests.stats(group_by=group_by, start=start, end=end)
+        return await self._rows(request, read, priority=priority)
 
     async def create_webhook(self, url: str, events: Sequence[str]) -> models.Subscription:
         """Subscribe an endpoint (POST /webhooks). Store the secret at once: it is shown this once.
@@ -193,12 +194,13 @@ class OutreachClient:
     async def _value(self, request: requests.Request, *, priority: Priority) -> Any:
         return (await self._request(request, priority=priority)).value
 
+    async def _rows(self, request: requests.Request, read: Callable[[Any], T], *, priority: Priority) -> T:
+        value = await self._value(request, priority=priority)
+        rows = value.get("data", value) if isinstance(value, dict) else value
+        count = len(rows) if isinstance(rows, list) else 0
+        return await decode_in_thread(partial(read, value), rows=count)
+
     async def _request(self, request: requests.Request, *, priority: Priority) -> Answer:
         answer = await self._pipeline.send(request, priority=priority)
         self._shapes.note(request.endpoint, answer.value)
         return answer
-
-
-def _rows(value: Any) -> int:
-    rows = value.get("data", value) if isinstance(value, dict) else value
-    return len(rows) if isinstance(rows, list) else 0

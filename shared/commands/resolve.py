@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Callable
 from collections.abc import Sequence as Many
 from dataclasses import dataclass
@@ -71,15 +72,11 @@ class NoMatch:
 
 
 def _buttons(sequences: Many[Sequence], line: Line) -> tuple[Button, ...]:
-    labels = [s.label for s in sequences]
+    count = Counter(s.label for s in sequences)
+    suffixes = (f" ({s.id})" if count[s.label] > 1 else "" for s in sequences)
     return tuple(
-        Button(
-            label=clip(s.label, length=40)
-            if labels.count(s.label) == 1
-            else f"{clip(s.label, length=40)} ({s.id})",
-            command=line(s.id),
-        )
-        for s in sequences
+        Button(label=clip(s.label, length=40) + suffix, command=line(s.id))
+        for s, suffix in zip(sequences, suffixes, strict=True)
     )
 
 

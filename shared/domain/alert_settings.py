@@ -1,4 +1,4 @@
-"""What the settings say of alerts: where they go, who is called, when there is quiet, what counts as too much. Pure."""
+"""The settings of alerts: where they go, who is mentioned, quiet hours, and what counts as too much. Pure."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from shared.domain.records import Subscription
 from shared.domain.recurrence import find_zone
 
 DEFAULT_EVENTS = ("reply.interested", "domain.paused")
-"""What an alert channel is told of without having subscribed."""
+"""Events that an alert channel gets without a subscription."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuietHours:
-    """Hours of the day in which only what cannot wait is posted, and nobody is called."""
+    """Hours of the day in which only urgent alerts are posted, and nobody is mentioned."""
 
     start: time
     end: time
@@ -42,12 +42,12 @@ class Rule:
     workspace: str = ""
     """Empty: every workspace."""
     place: str = ""
-    """Where the file says it: `[[routes.rules]] no. 2`."""
+    """Its place in the file: `[[routes.rules]] no. 2`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelPolicy:
-    """How a channel is told: whom an interested reply calls there, and when there is quiet."""
+    """Whom an interested reply mentions in a channel, and its quiet hours."""
 
     mention: str = ""
     quiet: QuietHours | None = None
@@ -64,7 +64,7 @@ class Routing:
 
     fallback: str | None = None
     mention: str = ""
-    """Who is called when a lead is interested, where no rule names somebody."""
+    """Who is mentioned when a lead is interested, where no rule names anybody."""
     quiet: QuietHours | None = None
     zone: str = "UTC"
     rules: Sequence[Rule] = ()
@@ -91,6 +91,6 @@ class AlertPolicy:
     remind_after: timedelta | None = timedelta(minutes=5)
     escalate_after: timedelta | None = timedelta(minutes=15)
     escalate_to: str | None = None
-    """Another channel to be told; None: the thread, shown in the channel too."""
+    """Another channel to post to; None: the thread, shown in the channel too."""
     escalate_mention: str = ""
     spike: SpikeRule = SpikeRule()

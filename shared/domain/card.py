@@ -1,4 +1,4 @@
-"""What to say to a person, for any face: a Card is said once and rendered by each (Slack, terminal, shell).
+"""A message to a person, written once as a Card and rendered by each front end (Slack, terminal, shell).
 
 Every string in a Card is plain text, hostile or not; the renderers escape it. A button carries a command
 line, so a click, a key and a typed word go through one parser, one permission check and one confirmation.

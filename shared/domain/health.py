@@ -1,6 +1,6 @@
 """The rules for inboxes and domains: a verdict with its reasons, and roll-ups. Pure.
 
-Unknown is never healthy: a missing score or a status that nobody knows yet is said so.
+Unknown is never healthy: a missing score or a new status is shown as such.
 """
 
 from __future__ import annotations

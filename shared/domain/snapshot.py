@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from shared.api.errors import OutreachError
-from shared.api.http.decode_thread import in_turn
+from shared.api.http.decode_thread import decode_in_thread
 from shared.api.http.rate_limit import BudgetState
 from shared.api.models import GROUPINGS, NOTHING, Inbox, Lead, Sequence, StatsRow
 from shared.domain.reports import totals
@@ -74,14 +74,6 @@ class Source:
     grouping: str = ""
 
 
-async def _sequences(client: OutreachClient, _: date) -> tuple[Sequence, ...]:
-    return await client.list_sequences()
-
-
-async def _inboxes(client: OutreachClient, _: date) -> tuple[Inbox, ...]:
-    return await client.list_inboxes()
-
-
 async def _today(client: OutreachClient, today: date) -> StatsRow:
     return totals(await client.stats(start=today, end=today), group="today")
 
@@ -96,8 +88,8 @@ async def _interested(client: OutreachClient, _: date) -> tuple[Lead, ...]:
 
 
 def _stats_by(grouping: str, *, factor: float) -> Source:
-    async def read(client: OutreachClient, _: date) -> tuple[StatsRow, ...]:
-        return await client.stats(group_by=grouping)
+    def read(client: OutreachClient, _: date) -> Awaitable[tuple[StatsRow, ...]]:
+        return client.stats(group_by=grouping)
 
     return Source(name=f"stats_{grouping}", factor=factor, read=read, grouping=grouping)
 
@@ -105,9 +97,9 @@ def _stats_by(grouping: str, *, factor: float) -> Source:
 SOURCES: Mapping[str, Source] = {
     source.name: source
     for source in (
-        Source(name="sequences", factor=1, read=_sequences),
+        Source(name="sequences", factor=1, read=lambda client, _: client.list_sequences()),
         Source(name="interested", factor=1, read=_interested),
-        Source(name="inboxes", factor=2, read=_inboxes),
+        Source(name="inboxes", factor=2, read=lambda client, _: client.list_inboxes()),
         Source(name="today", factor=2, read=_today),
         _stats_by("sequence", factor=4),
         _stats_by("inbox", factor=8),
@@ -127,7 +119,7 @@ async def read_source(
     except OutreachError as error:
         return replace(before, error=str(error), failed_since=before.failed_since or now)
     if isinstance(value, tuple):
-        value = await in_turn(partial(_settled, value, before.value or ()), rows=len(value))
+        value = await decode_in_thread(partial(_settled, value, before.value or ()), rows=len(value))
     return Reading(value=value, read_at=now)
 
 

@@ -103,7 +103,7 @@ class Store:
         try:
             return self._run(act, reads=reads)
         except DBAPIError as error:
-            if not _is_damage(error):
+            if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF not in DAMAGED:
                 raise HistoryUnavailable(str(error.orig)) from error
             self._set_aside()
             return self._run(act, reads=reads)
@@ -150,7 +150,3 @@ def _open(url: URL) -> sa.Engine:
 def lock_writers(connection: sa.Connection) -> None:
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(ONE_WRITER)))
-
-
-def _is_damage(error: DBAPIError) -> bool:
-    return getattr(error.orig, "sqlite_errorcode", 0) & 0xFF in DAMAGED

@@ -213,18 +213,17 @@ def _write_words(
         for kind, key, name in moved
     ]
     if added:
-        connection.execute(sa.insert(states), [_state(workspace, place, words[place]) for place in added])
+        rows = [
+            {"workspace": workspace, "kind": kind, "key": key, "field": name, "value": words[kind, key, name]}
+            for kind, key, name in added
+        ]
+        connection.execute(sa.insert(states), rows)
     for kind, key, name in moved:
         which = (states.c.workspace == workspace) & (states.c.kind == kind) & (states.c.key == key)
         change = sa.update(states).where(which, states.c.field == name)
         connection.execute(change.values(value=words[kind, key, name]))
     known.words.update({place: words[place] for place in (*added, *moved)})
     return changed, len(added)
-
-
-def _state(workspace: str, place: SeriesKey, word: str) -> dict[str, str]:
-    kind, key, name = place
-    return {"workspace": workspace, "kind": kind, "key": key, "field": name, "value": word}
 
 
 def _save_transitions(

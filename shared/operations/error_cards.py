@@ -53,15 +53,11 @@ def error_card(error: Exception, reference: str = "") -> Card:
         return error.card
     for kind, (title, cure) in MESSAGES.items():
         if isinstance(error, kind):
-            return _card(title, (_why(error), _next(error, cure)), error=error, reference=reference)
+            why = error.message if isinstance(error, OutreachError) else str(error)
+            default = (type(error).__doc__ or "").partition("\n")[0]
+            return _card(title, (why or default, _next(error, cure)), error=error, reference=reference)
     text = ("This is a fault of the program, not yours.", "Try again; if it stays, tell whoever runs it.")
     return _card("That went wrong here", text, error=error, reference=reference)
-
-
-def _why(error: Exception) -> str:
-    if isinstance(error, OutreachError):
-        return error.message
-    return str(error) or (type(error).__doc__ or "").partition("\n")[0]
 
 
 def _next(error: Exception, cure: str) -> str:
@@ -73,18 +69,14 @@ def _next(error: Exception, cure: str) -> str:
 
 def _card(title: str, text: tuple[str, ...], *, error: Exception, reference: str) -> Card:
     field = error.field if isinstance(error, InvalidRequest) else None
+    footer: list[str] = []
+    if isinstance(error, OutreachError):  # what was asked of the service, and its answer
+        footer += [error.endpoint or "", " ".join(str(part) for part in (error.status, error.code) if part)]
+    footer.append(reference and f"Reference {reference}")
     return Card(
         title=title,
         tone=Tone.BAD,
         text=tuple(line for line in text if line),
         facts=(Fact(label="Field", value=field),) if field else (),
-        footer=" · ".join(filter(None, (*_where(error), reference and f"Reference {reference}"))),
+        footer=" · ".join(filter(None, footer)),
     )
-
-
-def _where(error: Exception) -> tuple[str, ...]:
-    """What was asked of the service, and what it said."""
-    if not isinstance(error, OutreachError):
-        return ()
-    answer = " ".join(str(part) for part in (error.status, error.code) if part)
-    return (error.endpoint or "", answer)

@@ -56,7 +56,7 @@ def confirming_command(card: Card) -> str | None:
 
 
 async def record_outcome(outcome: Outcome, *, invocation: Invocation, context: CommandContext) -> Card:
-    """The card of an outcome, once it is in the audit; a failure to write is said, and undoes nothing."""
+    """The card of an outcome, once it is in the audit; a failure to write is shown, and undoes nothing."""
     if not outcome.result:
         return replace(outcome.card, unchanged=True)
     card = replace(outcome.card, refused=outcome.result.startswith("refused"))

@@ -1,4 +1,4 @@
-"""`status`: how everything stands, on one page; what cannot be read is said, and hides nothing else."""
+"""`status`: how everything stands, on one page; what cannot be read is shown as unknown, and hides nothing else."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ def _so_already(sequence: Sequence, status: str, label: str, *, note: str) -> Ou
 async def pause_one(
     sequence: Sequence, *, due_at: datetime | None, reason: str, context: CommandContext
 ) -> str:
-    """Pause it unless it is, until then where that is told; returns what is to be said of its timer.
+    """Pause it unless it is, until `due_at` where that is given; returns a note on its timer.
 
     The timer is set before the pause, so that a crash leaves nothing paused for ever, and goes with a pause that
     certainly failed. Raises `OutreachError`, `RecordsUnavailable`.
@@ -198,7 +198,7 @@ async def _carry_out(sequence: Sequence, *, due_at: datetime | None, context: Co
 
 
 async def resume_one(sequence: Sequence, *, context: CommandContext) -> str:
-    """Resume it unless it is active; returns what is to be said of its timer. Raises `OutreachError`."""
+    """Resume it unless it is active; returns a note on its timer. Raises `OutreachError`."""
     if sequence.status != "active":
         await context.client.resume_sequence(sequence.id)
     # The bot's own timer ends by itself: taken away while it fires, it could not tell that it fired.

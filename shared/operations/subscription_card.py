@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from shared.api.models import EVENT_KINDS
 from shared.commands import COMMANDS, Invocation, render
 from shared.commands.arguments import HERE
-from shared.domain.alert_settings import QuietHours, Routing
+from shared.domain.alert_settings import Routing
 from shared.domain.card import Button, Card, Row, Table, columns
 from shared.operations.context import CommandContext
 from shared.operations.subscription_sources import Line, list_workspaces
@@ -128,14 +128,14 @@ _TITLES = ("Event", "Only of", "Workspace", "Form")
 async def _cells(
     group: Group, *, known: int, display_name: Callable[[str], Awaitable[str]]
 ) -> Mapping[str, str]:
-    one, who = group.line.subscription, group.line.mention
+    who, names = group.line.mention, group.workspaces
     calls = f", calls {await display_name(who)}" if who else ""
-    everywhere = len(group.workspaces) == known
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return {
         "Event": _events(group.events),
         "Only of": _only(group.line),
-        "Workspace": "" if everywhere else _some(group.workspaces),
-        "Form": ("condensed" if one.condensed else "full") + calls,
+        "Workspace": "" if len(names) == known else ", ".join(names[:MOST_NAMED]) + more,
+        "Form": ("condensed" if group.line.subscription.condensed else "full") + calls,
     }
 
 
@@ -148,22 +148,16 @@ def _only(line: Line) -> str:
     return " · ".join(filter(None, (one.sequence, one.inbox)))
 
 
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(names[:MOST_NAMED]) + more
-
-
 async def policy(context: CommandContext, *, channel: str) -> tuple[str, ...]:
     """What `[routes]` says of the channel's quiet hours, of who is called, and of it as the fallback."""
     routes = context.settings.routes if context.settings else Routing()
     own = routes.channel_policy(channel)
-    calls = f"An interested reply calls {await context.display_name(own.mention)}." if own.mention else ""
-    fallback = (
-        "It is the fallback: told of channels that take no alerts." if routes.fallback == channel else ""
-    )
-    return tuple(filter(None, (_quiet(own.quiet) if own.quiet else "", calls, fallback)))
-
-
-def _quiet(hours: QuietHours) -> str:
-    shown = f"{hours.start:%H:%M} to {hours.end:%H:%M} {hours.zone}"
-    return f"Quiet from {shown}: what can wait waits, and nobody is called."
+    lines = []
+    if quiet := own.quiet:
+        hours = f"{quiet.start:%H:%M} to {quiet.end:%H:%M} {quiet.zone}"
+        lines.append(f"Quiet from {hours}: what can wait waits, and nobody is called.")
+    if own.mention:
+        lines.append(f"An interested reply calls {await context.display_name(own.mention)}.")
+    if routes.fallback == channel:
+        lines.append("It is the fallback: told of channels that take no alerts.")
+    return tuple(lines)

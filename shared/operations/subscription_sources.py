@@ -1,4 +1,4 @@
-"""Everything that a channel is told of, each with where that was said and what undoes it.
+"""All subscriptions of a channel, each with its origin and what undoes it.
 
 Three places say it: `subscribe`, the rules of `[routes]` in the settings, and being a workspace's alert channel.
 """
@@ -22,7 +22,7 @@ class Line:
     workspace: str
     subscription: Subscription
     origin: str
-    """Where it was said."""
+    """Where it comes from."""
     place: str = ""
     """What is to be changed in the settings; empty where a command undoes it."""
     mention: str = ""

@@ -29,30 +29,17 @@ NAMES = {
 }
 FIELD = re.compile(r"[A-Za-z_][A-Za-z_-]{0,39}")
 
-KNOWN = frozenset(
-    {
-        *field_names.NEUTRAL,
-        *field_names.LIST_NAMES,
-        *field_names.NOT_ITEMS,
-        "added",
-        *field_names.SKIPPED_NAMES,
-    }
-    | {
-        name
-        for words in (
-            field_names.LEAD,
-            field_names.SEQUENCE,
-            field_names.INBOX,
-            field_names.STATS,
-            field_names.WEBHOOK,
-            field_names.CURSOR,
-        )
-        for name in (
-            *words.lists,
-            *words.itself,
-            *(known for ranks in words.ranks.values() for known in ranks),
-        )
-    }
+VOCABULARIES = (
+    field_names.LEAD,
+    field_names.SEQUENCE,
+    field_names.INBOX,
+    field_names.STATS,
+    field_names.WEBHOOK,
+    field_names.CURSOR,
+)
+KNOWN = frozenset({"added", *field_names.NEUTRAL, *field_names.LIST_NAMES, *field_names.NOT_ITEMS}).union(
+    field_names.SKIPPED_NAMES,
+    *(names for words in VOCABULARIES for names in (words.lists, words.itself, *words.ranks.values())),
 )
 
 

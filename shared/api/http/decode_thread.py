@@ -1,7 +1,7 @@
 """One thread beside the event loop for large answers: ten thousand inboxes would hold the loop up for 50 ms and more.
 
-Several threads would only wait for each other, each with a large answer in its hands; and the loop's own are left to
-names that are slow to be looked up.
+Several threads would only wait for each other, each holding a large answer; and the loop's own are left to names that
+are slow to be looked up.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import TypeVar
 T = TypeVar("T")
 LARGE = 500
 """Rows."""
-_LANE = ThreadPoolExecutor(1, thread_name_prefix="answers")
+_THREAD = ThreadPoolExecutor(1, thread_name_prefix="answers")
 
 
-async def in_turn(act: Callable[[], T], *, rows: int) -> T:
-    """Do it here where it is quick, else in the lane."""
+async def decode_in_thread(decode: Callable[[], T], *, rows: int) -> T:
+    """Decode here where that is quick, else in the thread, one answer after another."""
     if rows <= LARGE:
-        return act()
-    return await asyncio.get_running_loop().run_in_executor(_LANE, act)
+        return decode()
+    return await asyncio.get_running_loop().run_in_executor(_THREAD, decode)

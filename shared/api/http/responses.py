@@ -170,5 +170,5 @@ def plain(text: str) -> str:
 
 
 def cause(error: Exception) -> str:
-    """What the transport said of a failure, in brackets, to stand behind our own sentence."""
+    """The transport's text of a failure, in brackets, to follow our own sentence."""
     return f"({plain(str(error)) or type(error).__name__})"
