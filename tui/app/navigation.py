@@ -8,7 +8,6 @@ from functools import partial
 
 from tui.app.presenter import Presenter, Ui
 from tui.app.replay_control import ReplayControl
-from tui.feed.trend_plots import TrendPlots
 from tui.feed.workspace_state import Feed, WorkspaceState
 from tui.model.page_content import PageRef, limit_facts
 from tui.screens.detail_page import DetailScreen
@@ -48,10 +47,13 @@ class Navigation:
         if current.history is None:
             screen.show_plot(ref, None, ahead=())
             return
-        plots = TrendPlots(history=current.history, thresholds=current.thresholds)
-        at = self.replay.at or self.ui.now()
-        plot, ahead = await plots.plot(
-            metric, keys=shown.keys, over=screen.range, points=screen.plot.columns, now=at
+        plot, ahead = await current.history.plot(
+            metric,
+            keys=shown.keys,
+            over=screen.range,
+            points=screen.plot.columns,
+            now=self.replay.at or self.ui.now(),
+            thresholds=current.thresholds,
         )
         screen.show_plot(ref, plot, ahead=ahead)
 

@@ -21,7 +21,7 @@ from tui.system.fast_start import StartSettings, read_start_settings
 from tui.system.process import logging_to, systemd_notified, tuned_gc
 from tui.system.self_restart import RestartState, parse_time, restart
 from tui.system.terminal import HandoverDriver, exit_when_terminal_gone, restored_terminal
-from tui.theme.palette import ASCII, UNICODE, Glyphs
+from tui.theme.palette import glyphs_for
 
 if TYPE_CHECKING:
     from shared.settings import Settings
@@ -87,7 +87,7 @@ async def run_dashboard(
         app = DashboardApp(
             [_state(load, one, options=options, open_records=open_records) for one in all_start_settings],
             notice=notice,
-            glyphs=_glyphs(options),
+            glyphs=glyphs_for(sys.stdout.encoding, ascii_only=options.ascii),
             theme_name=options.theme,
             keys=options.keys,
             wall=wall,
@@ -136,8 +136,3 @@ def start_settings_of(settings: Settings, workspace: str | None) -> tuple[StartS
         )
         for place in places
     )
-
-
-def _glyphs(wishes: DashboardOptions) -> Glyphs:
-    speaks = (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
-    return ASCII if wishes.ascii or not speaks else UNICODE

@@ -20,7 +20,7 @@ from tui.feed.poller import Tick, intervals
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.board import Board, compose
 from tui.screens import text_report
-from tui.theme.palette import ASCII, DAY, NIGHT, UNICODE, Glyphs
+from tui.theme.palette import DAY, NIGHT, glyphs_for
 
 PAPER = 120
 """Columns where there is no terminal to ask."""
@@ -56,14 +56,10 @@ def _failures(snapshot: Snapshot) -> int:
 def _print(board: Board) -> None:
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
     width = console.width if console.is_terminal else PAPER
-    glyphs = _glyphs(sys.stdout.encoding)
+    glyphs = glyphs_for(sys.stdout.encoding)
     for pieces in text_report.lines(board, width=width, now=datetime.now(UTC), glyphs=glyphs):
         line = text_report.text(pieces, palette=NIGHT if console.is_terminal else DAY)
         console.print(line if console.is_terminal else line.plain)
-
-
-def _glyphs(encoding: str | None) -> Glyphs:
-    return UNICODE if (encoding or "").lower().replace("-", "").startswith("utf") else ASCII
 
 
 def as_data(snapshot: Snapshot, board: Board) -> Mapping[str, Any]:

@@ -96,13 +96,8 @@ class RelayFeed:
 
 
 async def _only_shown(_: str) -> Card:
-    return Card(
-        title="This view only shows",
-        tone=Tone.WARN,
-        text=(
-            "Commands are for the terminal's dashboard, a shell or Slack; keys that look further work here.",
-        ),
-    )
+    text = "Commands are for the terminal's dashboard, a shell or Slack; keys that look further work here."
+    return Card(title="This view only shows", tone=Tone.WARN, text=(text,))
 
 
 async def view(socket: Path) -> int:
@@ -112,9 +107,22 @@ async def view(socket: Path) -> int:
     if greeting is None:
         return 1
     async with AsyncExitStack() as stack:
-        feeds: dict[str, RelayFeed] = {}
-        ask = partial(write_frame, writer)
-        states = [await _state(stack, one, greeting, feeds, ask=ask) for one in greeting["workspaces"]]
+        feeds = {}
+        for place in greeting["workspaces"]:
+            thresholds = Thresholds(healthy=place["healthy"], bad=place["bad"])
+            history = History(parse_url(greeting["history"]), thresholds=thresholds)
+            feeds[place["name"]] = RelayFeed(
+                workspace=place["name"],
+                intervals=greeting["intervals"],
+                history=HistoryAccess(await stack.enter_async_context(history), workspace=place["name"]),
+                thresholds=thresholds,
+                ask=partial(write_frame, writer),
+            )
+        pending_changes = PendingChanges(_only_shown, now=utc_now, read_only=True)
+        states = [
+            WorkspaceState(workspace=name, feed=feed, pending_changes=pending_changes)
+            for name, feed in feeds.items()
+        ]
         app = DashboardApp(
             states,
             notice="read only",
@@ -132,29 +140,6 @@ async def view(socket: Path) -> int:
             await asyncio.gather(following, return_exceptions=True)
             writer.close()
     return app.return_code or 0
-
-
-async def _state(
-    stack: AsyncExitStack,
-    one: Mapping[str, Any],
-    greeting: Mapping[str, Any],
-    feeds: dict[str, RelayFeed],
-    *,
-    ask: Callable[[Mapping[str, Any]], Awaitable[None]],
-) -> WorkspaceState:
-    thresholds = Thresholds(healthy=one["healthy"], bad=one["bad"])
-    store = await stack.enter_async_context(History(parse_url(greeting["history"]), thresholds=thresholds))
-    history = HistoryAccess(store, workspace=one["name"])
-    feed = RelayFeed(
-        workspace=one["name"],
-        intervals=greeting["intervals"],
-        history=history,
-        thresholds=thresholds,
-        ask=ask,
-    )
-    feeds[one["name"]] = feed
-    pending_changes = PendingChanges(_only_shown, now=utc_now, read_only=True)
-    return WorkspaceState(workspace=one["name"], feed=feed, pending_changes=pending_changes)
 
 
 async def _follow(reader: asyncio.StreamReader, feeds: Mapping[str, RelayFeed], app: DashboardApp) -> None:

@@ -11,9 +11,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar
 
-from shared.domain.card import Tone
+from shared.domain import reports
+from shared.domain.card import Fact, Tone
+from shared.domain.health import Thresholds
 from shared.domain.snapshot import SOURCES, Snapshot
+from shared.text.formats import show_span
 from tui.model.lines import ChangeLine
+from tui.model.page_content import Metric
+from tui.theme.plotting import Plot, Range, axis, share_of, spread_out
 
 if TYPE_CHECKING:
     from shared.history import History, HistoryUnavailable, Sample, Transition
@@ -23,6 +28,8 @@ logger = logging.getLogger(__name__)
 SPANS = (timedelta(days=14), timedelta(days=1), timedelta(hours=1))
 """How far charts go back: as far as there is something to see."""
 POINTS = 10
+MOST_POINTS = 240
+"""Of a plot, however wide the screen: the database thins out the rest."""
 T = TypeVar("T")
 Trends = Mapping[str, tuple[float, ...]]
 
@@ -70,14 +77,47 @@ class HistoryAccess:
     async def trends(self, *, now: datetime) -> Trends:
         return await self._or(self._trends(now), {})
 
-    async def samples(
-        self, *, kind: str, key: str, metric: str, start: datetime, end: datetime, points: int
-    ) -> Sequence[Sample]:
-        """One value over time; nothing where the history has none."""
-        series = self._history.series(
-            self._workspace, kind=kind, key=key, metric=metric, start=start, end=end, points=points
-        )
-        return await self._or(series, ())
+    async def plot(
+        self,
+        metric: Metric,
+        *,
+        keys: Sequence[str],
+        over: Range,
+        points: int,
+        now: datetime,
+        thresholds: Thresholds,
+    ) -> tuple[Plot | None, tuple[Fact, ...]]:
+        """A metric of the first key that has it, and where it leads; None where nothing is known."""
+        points, start = max(8, min(points, MOST_POINTS)), now - over.span
+
+        async def read(name: str, key: str) -> Sequence[Sample]:
+            series = self._history.series(
+                self._workspace, kind=metric.kind, key=key, metric=name, start=start, end=now, points=points
+            )
+            return await self._or(series, ())
+
+        for key in keys:
+            samples = await read(metric.metric, key)
+            values = spread_out(samples, start=start, end=now, points=points)
+            if metric.of:
+                whole = await read(metric.of, key)
+                values = share_of(values, spread_out(whole, start=start, end=now, points=points))
+            if known := [value for value in values if value is not None]:
+                judged = thresholds if metric.is_health else None
+                low, high = axis(known, judged=judged)
+                plot = Plot(
+                    title=metric.title,
+                    values=values,
+                    start=start,
+                    end=now,
+                    times=over.times,
+                    low=low,
+                    high=high,
+                    share=bool(metric.of),
+                    judged=judged,
+                )
+                return plot, _ahead(samples, judged) if judged else ()
+        return None, ()
 
     async def moments(self, *, start: datetime, end: datetime) -> tuple[datetime, ...]:
         return await self._or(self._history.snapshot_times(self._workspace, start=start, end=end), ())
@@ -105,6 +145,16 @@ class HistoryAccess:
     def _fail(self, error: HistoryUnavailable) -> None:
         logger.warning("history: %s", error)
         self.notice = f"No history: {error}"
+
+
+def _ahead(samples: Sequence[Sample], thresholds: Thresholds) -> tuple[Fact, ...]:
+    """`Below 70 in 2 days`: the next threshold that a falling health is going to pass."""
+    known = [(sample.at, sample.value) for sample in samples if sample.value is not None]
+    for threshold in (thresholds.healthy, thresholds.bad):
+        if known and known[-1][1] >= threshold and (falls := reports.below_in(known, threshold=threshold)):
+            value = f"in {show_span(falls)}, as it goes"
+            return (Fact(label=f"Below {threshold:g}", value=value, tone=Tone.WARN),)
+    return ()
 
 
 def as_recalled(snapshot: Snapshot) -> Snapshot:

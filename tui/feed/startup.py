@@ -114,14 +114,7 @@ class ServiceFeed:
         try:
             for name in LATE_IMPORTS:
                 await asyncio.to_thread(importlib.import_module, name)
-            settings = await asyncio.to_thread(self._load)
-            from shared.history import History
-
-            place = settings.workspace(self.start_settings.workspace)
-            async with History(settings.history_database, thresholds=place.thresholds) as store:
-                self.thresholds = place.thresholds
-                self.history = HistoryAccess(store, workspace=place.name)
-                await self._poll(deliver, settings, self.history, last=last)
+            await self._poll(deliver, await asyncio.to_thread(self._load), last=last)
         except Exception as error:
             logger.exception("the way to the service could not be opened")
             fail(error)
@@ -138,26 +131,27 @@ class ServiceFeed:
         deliver(Tick(snapshot=snapshot, board=board, changes=(), beats=0))
 
     async def _poll(
-        self,
-        deliver: Callable[[Tick], object],
-        settings: Settings,
-        history: HistoryAccess,
-        *,
-        last: Snapshot | None,
+        self, deliver: Callable[[Tick], object], settings: Settings, *, last: Snapshot | None
     ) -> None:
+        from shared.history import History
         from shared.operations.context import open_client
 
         place = settings.workspace(self.start_settings.workspace)
-        async with open_client(settings, place) as self._client:
+        async with (
+            History(settings.history_database, thresholds=place.thresholds) as store,
+            open_client(settings, place) as self._client,
+        ):
+            self.thresholds = place.thresholds
+            self.history = HistoryAccess(store, workspace=place.name)
             self._poller = Poller(
                 client=self._client,
                 workspace=place.name,
                 poll_intervals=PollIntervals.of(settings.poll_seconds, settings.dashboard),
                 now=self._now,
                 thresholds=place.thresholds,
-                history=history,
+                history=self.history,
             )
-            self._poller.start(deliver, past=await history.recall(now=self._now(), last=last))
+            self._poller.start(deliver, past=await self.history.recall(now=self._now(), last=last))
             try:
                 await self._serve(settings, self._client)
             finally:

@@ -11,7 +11,7 @@ from shared.domain.card import Tone
 from shared.text.formats import show_count, show_rate
 from shared.text.sanitize import visible
 from tui.model.board import RANK, Board, Figure
-from tui.model.columns import INBOXES, Column
+from tui.model.columns import INBOXES, Column, known
 from tui.model.lines import Freshness, InboxLine
 from tui.theme import formatting
 from tui.theme.palette import TONE_INK, Glyphs, Ink, Piece
@@ -114,39 +114,27 @@ def _verdict(line: WorkspaceLine, _: int, __: Glyphs) -> Sequence[Piece]:
 
 def headed(line: WorkspaceLine, *, glyphs: Glyphs) -> tuple[list[Piece], list[Piece]]:
     """A workspace in one line over its numerals: sign, name and verdict; its figures and its age."""
-    said = [*_verdict(line, 0, glyphs)]
-    left: list[Piece] = [
-        (" ", Ink.TEXT),
-        *_sign(line, 0, glyphs),
-        (f" {visible(line.workspace).upper()}   ", Ink.ACCENT),
-    ]
-    figures = [
-        figure for figure in (line.figure(name) for name in ("Sends", "Replies", "Meetings")) if figure
-    ]
+    name: Piece = (f" {visible(line.workspace).upper()}   ", Ink.ACCENT)
+    figures = filter(None, map(line.figure, ("Sends", "Replies", "Meetings")))
     told = "   ".join(f"{show_count(figure.value)} {figure.label.lower()}" for figure in figures)
-    return left + said, [(f"  {told}   ", Ink.TEXT), *_age(line, 0, glyphs), (" ", Ink.TEXT)]
+    left = [(" ", Ink.TEXT), *_sign(line, 0, glyphs), name, *_verdict(line, 0, glyphs)]
+    return left, [(f"  {told}   ", Ink.TEXT), *_age(line, 0, glyphs), (" ", Ink.TEXT)]
 
 
-def _count(label: str) -> Column:
+def _figure(label: str, *, share: bool = False) -> Column:
+    """One of the figures, or its share of the sends."""
+
+    def of(line: WorkspaceLine) -> float | None:
+        figure = line.figure(label)
+        return None if figure is None else figure.share if share else figure.value
+
     def render(line: WorkspaceLine, _: int, __: Glyphs) -> Sequence[Piece]:
-        figure = line.figure(label)
-        value = figure.value if figure else None
-        return ((show_count(value), Ink.FAINT if value is None else Ink.STRONG),)
+        ink = Ink.FAINT if of(line) is None else Ink.MUTED if share else Ink.STRONG
+        return ((show_rate(of(line)) if share else show_count(of(line)), ink),)
 
-    def by(line: WorkspaceLine) -> float:
-        figure = line.figure(label)
-        return -1 if figure is None or figure.value is None else figure.value
-
-    return Column(label, 9, render, sort=by, right=True, rank=1)
-
-
-def _share(label: str) -> Column:
-    def render(line: WorkspaceLine, _: int, __: Glyphs) -> Sequence[Piece]:
-        figure = line.figure(label)
-        share = figure.share if figure else None
-        return ((show_rate(share), Ink.FAINT if share is None else Ink.MUTED),)
-
-    return Column("rate", 6, render, right=True, rank=2)
+    if share:
+        return Column("rate", 6, render, right=True, rank=2)
+    return Column(label, 9, render, sort=lambda line: known(of(line)), right=True, rank=1)
 
 
 def _age(line: WorkspaceLine, _: int, glyphs: Glyphs) -> Sequence[Piece]:
@@ -158,12 +146,12 @@ WORKSPACES = (
     Column("", 1, _sign),
     Column("Workspace", 16, _name, least=10, sort=lambda x: x.workspace.casefold()),
     Column("Verdict", 40, _verdict, least=20, sort=lambda x: RANK[x.tone], grow=1),
-    _count("Sends"),
-    _count("Replies"),
-    _share("Replies"),
-    _count("Positive"),
-    _share("Positive"),
-    _count("Meetings"),
+    _figure("Sends"),
+    _figure("Replies"),
+    _figure("Replies", share=True),
+    _figure("Positive"),
+    _figure("Positive", share=True),
+    _figure("Meetings"),
     Column("Read", 24, _age, least=12, rank=1),
 )
 

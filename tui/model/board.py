@@ -9,15 +9,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from shared.api.http.rate_limit import BudgetState
-from shared.api.models import GROUPINGS, Inbox, StatsRow
+from shared.api.models import Inbox, StatsRow
 from shared.domain import health, reports
 from shared.domain.card import Tone
-from shared.domain.snapshot import Reading, Snapshot
+from shared.domain.snapshot import SOURCES, Snapshot
 from shared.text.formats import show_number
-from tui.model.lines import InboxLine, LeadLine, SequenceLine, Stamp, StatsLine
+from tui.model.lines import Freshness, InboxLine, LeadLine, SequenceLine, Stamp, StatsLine
 
 RANK = {tone: rank for rank, tone in enumerate(health.WORST_FIRST)}
 STEP = 5
@@ -88,6 +87,10 @@ class Board:
     trouble: Trouble | None = None
     budget: BudgetState | None = None
 
+    def is_stale(self, source: str, now: datetime) -> bool:
+        stamp = self.stamps.get(source)
+        return stamp is not None and stamp.freshness(now) >= Freshness.LATE
+
 
 def compose(
     snapshot: Snapshot,
@@ -99,10 +102,13 @@ def compose(
 ) -> Board:
     """The board of a snapshot; `intervals` in seconds by source, `before` saves work for what did not change."""
     stats = {group: reading.value or () for group, reading in snapshot.stats.items()}
-    maker = _InboxLines(
-        stats=stats.get("inbox", ()), trends=trends or {}, thresholds=thresholds, before=before
+    inboxes = _inbox_lines(
+        snapshot.inboxes.value or (),
+        stats=stats.get("inbox", ()),
+        trends=trends or {},
+        thresholds=thresholds,
+        before=before,
     )
-    inboxes = maker.lines(snapshot.inboxes.value or ())
     domains = health.roll_up(snapshot.inboxes.value or (), thresholds=thresholds)
     spread = _spread(inboxes)
     stamps = _stamps(snapshot, intervals=intervals)
@@ -126,38 +132,31 @@ def unread(workspace: str) -> Board:
     return compose(Snapshot(workspace=workspace), intervals={})
 
 
-class _InboxLines:
+def _inbox_lines(
+    inboxes: Sequence[Inbox],
+    *,
+    stats: Sequence[StatsRow],
+    trends: Mapping[str, tuple[float, ...]],
+    thresholds: health.Thresholds,
+    before: Board | None,
+) -> tuple[InboxLine, ...]:
     """Worst first; lines that say the same as before are the same objects."""
+    rows = {row.group: row for row in stats}
+    lines = {line.key: line for line in before.inboxes} if before else {}
 
-    def __init__(
-        self,
-        *,
-        stats: Sequence[StatsRow],
-        trends: Mapping[str, tuple[float, ...]],
-        thresholds: health.Thresholds,
-        before: Board | None,
-    ) -> None:
-        self._stats = {row.group: row for row in stats}
-        self._trends = trends
-        self._thresholds = thresholds
-        self._before = {line.key: line for line in before.inboxes} if before else {}
+    def line_of(inbox: Inbox) -> InboxLine:
+        row, trend, old = rows.get(inbox.email), trends.get(inbox.email, ()), lines.get(inbox.email)
+        if old is None or old.inbox != inbox:
+            return InboxLine(inbox, health.verdict(inbox, thresholds=thresholds), row, trend)
+        same = old.stats == row and old.trend == trend
+        return old if same else InboxLine(inbox, old.verdict, row, trend)
 
-    def lines(self, inboxes: Sequence[Inbox]) -> tuple[InboxLine, ...]:
-        """What stood in order before is put so again first: sorting that costs a tenth, in one piece of time."""
-        made = {inbox.email: self._line(inbox) for inbox in inboxes}
-        if len(made) != len(inboxes):
-            return tuple(sorted(map(self._line, inboxes), key=_rank))
-        known = [made.pop(key) for key in self._before if key in made]
-        return tuple(sorted((*known, *made.values()), key=_rank))
-
-    def _line(self, inbox: Inbox) -> InboxLine:
-        stats, trend = self._stats.get(inbox.email), self._trends.get(inbox.email, ())
-        old = self._before.get(inbox.email)
-        same = old is not None and old.inbox == inbox
-        if old and same and old.stats == stats and old.trend == trend:
-            return old
-        verdict = old.verdict if old and same else health.verdict(inbox, thresholds=self._thresholds)
-        return InboxLine(inbox, verdict, stats, trend)
+    made = {inbox.email: line_of(inbox) for inbox in inboxes}
+    if len(made) != len(inboxes):
+        return tuple(sorted(map(line_of, inboxes), key=_rank))
+    # What stood in order before is put so again first: sorting that costs a tenth, in one piece of time.
+    known = [made.pop(key) for key in lines if key in made]
+    return tuple(sorted((*known, *made.values()), key=_rank))
 
 
 def _rank(line: InboxLine) -> tuple[int, float, str]:
@@ -189,10 +188,7 @@ def _stats_lines(rows: Sequence[StatsRow], *, group: str, snapshot: Snapshot) ->
 
 
 def _spread(lines: Iterable[InboxLine]) -> Spread:
-    counts = {"healthy": 0, "at_risk": 0, "resting": 0, "unknown": 0}
-    for line in lines:
-        counts[standing(line)] += 1
-    return Spread(**counts)
+    return Spread(**Counter(map(standing, lines)))
 
 
 def standing(line: InboxLine) -> str:
@@ -244,37 +240,24 @@ def _figures(snapshot: Snapshot) -> tuple[Figure, ...]:
     today = snapshot.today.value or StatsRow(group="")
     before = snapshot.previous.value or StatsRow(group="")
 
-    def figure(label: str, name: str) -> Figure:
-        value, old = getattr(now, name), getattr(before, name)
-        return Figure(
+    labels = {"Sends": "sends", "Replies": "replies", "Positive": "positive_replies", "Meetings": "meetings"}
+    return tuple(
+        Figure(
             label=label,
-            value=value,
+            value=getattr(now, name),
             today=getattr(today, name),
-            share=None if name == "sends" else reports.rate(value, now.sends),
-            change=reports.change(value, old),
+            share=None if name == "sends" else reports.rate(getattr(now, name), now.sends),
+            change=reports.change(getattr(now, name), getattr(before, name)),
         )
-
-    return (
-        figure("Sends", "sends"),
-        figure("Replies", "replies"),
-        figure("Positive", "positive_replies"),
-        figure("Meetings", "meetings"),
+        for label, name in labels.items()
     )
 
 
 def _stamps(snapshot: Snapshot, *, intervals: Mapping[str, float]) -> dict[str, Stamp]:
-    readings: dict[str, Reading[Any]] = {
-        "sequences": snapshot.sequences,
-        "inboxes": snapshot.inboxes,
-        "interested": snapshot.interested,
-        "today": snapshot.today,
-        "previous": snapshot.previous,
-        **{group: snapshot.stats[group] for group in GROUPINGS if group in snapshot.stats},
-    }
     longest = max(intervals.values(), default=60.0)
-    return {
-        name: Stamp.of(reading, interval=intervals.get(name, longest)) for name, reading in readings.items()
-    }
+    known = (s for s in SOURCES.values() if not s.grouping or s.grouping in snapshot.stats)
+    names = {source.grouping or source.name: snapshot.reading(source) for source in known}
+    return {name: Stamp.of(reading, interval=intervals.get(name, longest)) for name, reading in names.items()}
 
 
 def _trouble(stamps: Mapping[str, Stamp]) -> Trouble | None:

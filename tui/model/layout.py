@@ -8,6 +8,9 @@ NORMAL, WIDE = 100, 180
 """Columns from which there are two, and three, columns of panels."""
 MEDIUM, TALL = 30, 42
 """Lines from which two, and all, panels of a column are shown."""
+WIDTHS = [(0, "-narrow"), (NORMAL, "-normal"), (WIDE, "-wide")]
+HEIGHTS = [(0, "-short"), (MEDIUM, "-medium"), (TALL, "-tall")]
+"""The classes that a screen has from so many columns, and lines, on."""
 
 
 def too_small(width: int, height: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import ClassVar
 
@@ -72,7 +72,7 @@ class AllWorkspacesScreen(ErrorBoundary, Screen[None]):
 
     AUTO_FOCUS: ClassVar[str] = ""
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,0", "leave", show=False, id="everything.back"),
+        Binding("escape,q,0", "dismiss", show=False, id="everything.back"),
         Binding("tab", "other_list", show=False, priority=True),
         Binding("s", "sort", show=False, id="everything.sort"),
         Binding("f", "faults", show=False, id="everything.faults"),
@@ -99,7 +99,7 @@ class AllWorkspacesScreen(ErrorBoundary, Screen[None]):
         self.banner = Banner(glyphs=glyphs)
         self.foot = Foot()
         self.workspaces = Panel(
-            "workspaces", title="Workspaces", columns=WORKSPACES, glyphs=glyphs, empty="None.", key=""
+            "workspaces", title="Workspaces", columns=WORKSPACES, glyphs=glyphs, empty="None."
         )
         self.inboxes = Panel(
             "everywhere",
@@ -107,7 +107,6 @@ class AllWorkspacesScreen(ErrorBoundary, Screen[None]):
             columns=EVERYWHERE,
             glyphs=glyphs,
             empty="No inboxes are connected.",
-            key="",
         )
 
     def compose(self) -> ComposeResult:
@@ -188,9 +187,6 @@ class AllWorkspacesScreen(ErrorBoundary, Screen[None]):
         for panel in (self.workspaces, self.inboxes):
             panel.tick(self._now())
 
-    def action_leave(self) -> None:
-        self.dismiss(None)
-
     def action_other_list(self) -> None:
         (self.workspaces if self.inboxes.grid.has_focus else self.inboxes).grid.focus()
 
@@ -198,7 +194,7 @@ class AllWorkspacesScreen(ErrorBoundary, Screen[None]):
         self.grid.next_order()
 
     def action_faults(self) -> None:
-        self.grid.set_arrangement(replace(self.grid.arrangement, faults=not self.grid.arrangement.faults))
+        self.grid.toggle_faults()
 
     @property
     def is_wall(self) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import ClassVar
 
@@ -22,7 +21,7 @@ from tui.model.changes import news
 from tui.model.columns import INBOXES, LISTS, UNCHARTED
 from tui.model.filter_sort import Arrangement
 from tui.model.keys import BOARD, REPLAY, bindings, foot_of
-from tui.model.lines import ChangeLine, Freshness
+from tui.model.lines import ChangeLine
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import Glyphs
 from tui.widgets.figures import KeyFigures
@@ -48,6 +47,9 @@ class BoardScreen(ErrorBoundary, Screen[None]):
         Binding("tab", "next_panel(1)", show=False, priority=True),
         Binding("shift+tab", "next_panel(-1)", show=False, priority=True),
     ]
+
+    HORIZONTAL_BREAKPOINTS = layout.WIDTHS
+    VERTICAL_BREAKPOINTS = layout.HEIGHTS
 
     class LineOpened(Message):
         """The chosen line was opened."""
@@ -124,8 +126,6 @@ class BoardScreen(ErrorBoundary, Screen[None]):
     def show(self, board: Board, *, changes: tuple[ChangeLine, ...], beats: int, now: datetime) -> None:
         """Another board; each widget paints what differs."""
         self.board, self._changes, self._beats = board, changes, beats
-        self.figures.show(board.figures, stale=self._is_stale("sequence", now))
-        self.verdict.show(board, stale=self._is_stale("inboxes", now), news=self._news(now))
         self._show_panels(now)
         self.tick(now, alarms=self._alarms, notices=self._notices)
 
@@ -139,17 +139,13 @@ class BoardScreen(ErrorBoundary, Screen[None]):
         self.banner.show(trouble, now=now, alarms=self._alarms, notices=self._notices)
         if self.board is None:
             return
-        self.verdict.show(self.board, stale=self._is_stale("inboxes", now), news=self._news(now))
-        self.figures.show(self.board.figures, stale=self._is_stale("sequence", now))
+        self.verdict.show(self.board, stale=self.board.is_stale("inboxes", now), news=self._news(now))
+        self.figures.show(self.board.figures, stale=self.board.is_stale("sequence", now))
         for panel in self.panels.values():
             panel.tick(now)
 
     def _news(self, now: datetime) -> str:
         return "" if self._mode else news(self._changes, since=self.since, now=now)
-
-    def _is_stale(self, source: str, now: datetime) -> bool:
-        stamp = self.board.stamps.get(source) if self.board else None
-        return stamp is not None and stamp.freshness(now) >= Freshness.LATE
 
     def _show_panels(self, now: datetime) -> None:
         board = self.board
@@ -215,10 +211,6 @@ class BoardScreen(ErrorBoundary, Screen[None]):
             self.query_one("#too-small", Static).update(
                 f"This window is {width}×{height}.\nThe dashboard needs {least}.\n\nq leaves."
             )
-        self.set_class(width >= layout.WIDE, "-wide")
-        self.set_class(width < layout.NORMAL, "-narrow")
-        self.set_class(height < layout.MEDIUM, "-short")
-        self.set_class(layout.MEDIUM <= height < layout.TALL, "-medium")
         shown = layout.shown(width, height, active=self.active)
         for name, panel in self.panels.items():
             panel.display = name in shown
@@ -245,12 +237,10 @@ class BoardScreen(ErrorBoundary, Screen[None]):
         self.grid.next_order()
 
     def action_reverse(self) -> None:
-        self.grid.set_arrangement(
-            replace(self.grid.arrangement, descending=not self.grid.arrangement.descending)
-        )
+        self.grid.reverse()
 
     def action_faults(self) -> None:
-        self.grid.set_arrangement(replace(self.grid.arrangement, faults=not self.grid.arrangement.faults))
+        self.grid.toggle_faults()
 
     async def action_back(self) -> None:
         """Back to now, else as the list comes."""

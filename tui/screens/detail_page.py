@@ -6,11 +6,11 @@ Mounted once; going deeper or back shows another spot in the same widgets.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import ClassVar
 
-from textual import events, on
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
@@ -20,7 +20,7 @@ from textual.widgets import Static
 
 from shared.domain.card import Card, Fact, Tone
 from shared.text.sanitize import visible
-from tui.model import rich_card
+from tui.model import layout, rich_card
 from tui.model.board import Board
 from tui.model.columns import INBOXES
 from tui.model.keys import PAGE, bindings
@@ -62,6 +62,8 @@ class DetailScreen(ErrorBoundary, Screen[None]):
         Binding("tab", "other_list", show=False, priority=True),
     ]
 
+    HORIZONTAL_BREAKPOINTS = layout.WIDTHS
+
     @dataclass
     class DataNeeded(Message):
         """Another plot, or figures of today, are wanted for what is shown."""
@@ -91,7 +93,7 @@ class DetailScreen(ErrorBoundary, Screen[None]):
         self.plot = PlotArea(glyphs=glyphs)
         self.foot = Foot()
         self.panels = tuple(
-            Panel(f"page-{n}", title="", columns=INBOXES, glyphs=glyphs, empty="", key="") for n in (0, 1)
+            Panel(f"page-{n}", title="", columns=INBOXES, glyphs=glyphs, empty="") for n in (0, 1)
         )
 
     def compose(self) -> ComposeResult:
@@ -110,9 +112,7 @@ class DetailScreen(ErrorBoundary, Screen[None]):
     def on_mount(self) -> None:
         self.panels[0].grid.focus()
 
-    def on_resize(self, event: events.Resize) -> None:
-        self.set_class(event.size.width < 100, "-narrow")
-        self.set_class(event.size.height < 30, "-short")
+    def on_resize(self) -> None:
         self.call_after_refresh(self._resized)
 
     def _resized(self) -> None:
@@ -156,24 +156,15 @@ class DetailScreen(ErrorBoundary, Screen[None]):
         if ref != self.ref:
             return
         self._ahead = ahead
-        span = self.range.name
-        self.plot.show(plot, empty=f"The history knows nothing of it for the last {span}.")
+        self.plot.show(plot, empty=f"The history knows nothing of it for the last {self.range.name}.")
         metric = self.metric
-        ranges = [
-            (f" {key} ", Ink.ACCENT)
-            if part == 0
-            else (f"{one.name}  ", Ink.STRONG if one is self.range else Ink.MUTED)
-            for key, one in zip("hdw", RANGES, strict=True)
-            for part in (0, 1)
-        ]
-        more = (
-            [(" m ", Ink.ACCENT), ("another value ", Ink.MUTED)]
-            if self._page and len(self._page.metrics) > 1
-            else []
-        )
-        self.plot_head.set_text(
-            [(f" {metric.title.upper() if metric else ''}", Ink.STRONG)], [*ranges, *more]
-        )
+        right: list[Piece] = []
+        for key, one in zip("hdw", RANGES, strict=True):
+            ink = Ink.STRONG if one is self.range else Ink.MUTED
+            right += [(f" {key} ", Ink.ACCENT), (f"{one.name}  ", ink)]
+        if self._page and len(self._page.metrics) > 1:
+            right += [(" m ", Ink.ACCENT), ("another value ", Ink.MUTED)]
+        self.plot_head.set_text([(f" {metric.title.upper() if metric else ''}", Ink.STRONG)], right)
         self._show_summary()
 
     def show_today(self, ref: PageRef, facts: tuple[Fact, ...]) -> None:
@@ -205,23 +196,13 @@ class DetailScreen(ErrorBoundary, Screen[None]):
                 one = lists[number]
                 panel.rename(one.title)
                 panel.grid.exchange(one.columns)
-                panel.show(
-                    one.lines,
-                    stamp=self._board.stamps.get(one.source),
-                    now=self._now(),
-                    aside=one.aside,
-                )
+                stamp = self._board.stamps.get(one.source)
+                panel.show(one.lines, stamp=stamp, now=self._now(), aside=one.aside)
         self._show_summary()
 
     def _show_summary(self) -> None:
         card = self._page.card if self._page else GONE
-        told = Card(
-            title=card.title,
-            tone=card.tone,
-            text=card.text,
-            facts=(*card.facts, *self._facts, *self._ahead),
-            footer=card.footer,
-        )
+        told = replace(card, facts=(*card.facts, *self._facts, *self._ahead))
         if told != self._card:
             self._card = told
             self.told.update(rich_card.render(told, palette=PALETTES[self.app.theme], glyphs=self._glyphs))

@@ -1,4 +1,4 @@
-"""One card over the board: the answer to a command, the details of a line, the help."""
+"""Dialogs over a screen: a card (an answer, a line's details, the help), and a question with two answers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_BUTTONS = 5
 class CardDialog(ErrorBoundary, ModalScreen[str | None]):
     """Answers the command line of the button that was pressed, or None."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter", "close", "Back", id="card.back")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter", "dismiss", "Back", id="card.back")]
 
     def __init__(self, card: Card, *, glyphs: Glyphs) -> None:
         super().__init__()
@@ -52,16 +52,13 @@ class CardDialog(ErrorBoundary, ModalScreen[str | None]):
         number = (event.button.id or "").removeprefix("button-")
         self.dismiss(self._buttons[int(number)].command if number.isdigit() else None)
 
-    def action_close(self) -> None:
-        self.dismiss(None)
-
 
 class ConfirmDialog(ErrorBoundary, ModalScreen[bool]):
     """Answers True for yes; Esc, n and a click beside it are no."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "answer(True)", "Yes", id="ask.yes"),
-        Binding("n,escape,q", "answer(False)", "No", id="ask.no"),
+        Binding("y", "dismiss(True)", "Yes", id="ask.yes"),
+        Binding("n,escape,q", "dismiss(False)", "No", id="ask.no"),
         Binding("left", "app.focus_previous", show=False),
         Binding("right", "app.focus_next", show=False),
     ]
@@ -86,9 +83,6 @@ class ConfirmDialog(ErrorBoundary, ModalScreen[bool]):
     @on(Button.Pressed)
     def _pressed(self, event: Button.Pressed) -> None:
         self.dismiss(event.button.id == "yes")
-
-    def action_answer(self, yes: bool) -> None:  # noqa: FBT001 # an action's argument
-        self.dismiss(yes)
 
 
 def confirmation_of(line: str) -> ConfirmDialog | None:

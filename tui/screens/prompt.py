@@ -43,7 +43,7 @@ class Prompt(ErrorBoundary, ModalScreen[str | None]):
     """Answers the line, or None; `changed` hears of every keystroke."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Back", id="prompt.back"),
+        Binding("escape", "dismiss", "Back", id="prompt.back"),
         Binding("down", "into_list", show=False),
         Binding("tab", "take", show=False, priority=True),
     ]
@@ -114,6 +114,3 @@ class Prompt(ErrorBoundary, ModalScreen[str | None]):
     def action_into_list(self) -> None:
         if self._suggest_for:
             self.query_one(OptionList).focus()
-
-    def action_leave(self) -> None:
-        self.dismiss(None)

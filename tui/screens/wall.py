@@ -16,9 +16,10 @@ from textual.containers import Vertical
 from textual.screen import Screen
 
 from shared.domain.card import Tone
+from tui.model import layout
 from tui.model.board import Board
 from tui.model.columns import LISTS
-from tui.model.lines import ChangeLine, DomainLine, Freshness, Line
+from tui.model.lines import ChangeLine, DomainLine, Line
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import Glyphs, Ink, Piece
 from tui.widgets.figures import HealthCounts, KeyFigures
@@ -29,6 +30,7 @@ TURN = 12.0
 """Seconds for which a view is shown."""
 SHIFT = 600.0
 """Seconds between movements of the whole picture."""
+HEIGHTS = [(0, "-short"), (36, "-tall")]
 VIEWS = ("domains", "sequences", "interested", "changes")
 TITLES = {
     "domains": ("Domains", "No inboxes are connected."),
@@ -50,6 +52,8 @@ class WallScreen(ErrorBoundary, Screen[None]):
     """The board for people who pass by."""
 
     AUTO_FOCUS: ClassVar[str] = ""
+    HORIZONTAL_BREAKPOINTS = layout.WIDTHS
+    VERTICAL_BREAKPOINTS = HEIGHTS
 
     def __init__(self, *, glyphs: Glyphs, workspace: str, notice: str, began: datetime) -> None:
         super().__init__()
@@ -67,7 +71,7 @@ class WallScreen(ErrorBoundary, Screen[None]):
         self.figures = KeyFigures(glyphs=glyphs)
         self.dots = TextLine(id="dots", ground="ground")
         self.panels = {
-            name: Panel(f"wall-{name}", title=title, columns=LISTS[name], glyphs=glyphs, empty=empty, key="")
+            name: Panel(f"wall-{name}", title=title, columns=LISTS[name], glyphs=glyphs, empty=empty)
             for name, (title, empty) in TITLES.items()
         }
 
@@ -87,10 +91,6 @@ class WallScreen(ErrorBoundary, Screen[None]):
             panel.grid.roomy = True
         self._turn()
 
-    def on_resize(self, event: events.Resize) -> None:
-        self.set_class(event.size.height < 36, "-short")
-        self.set_class(event.size.width < 100, "-narrow")
-
     def show(
         self,
         board: Board,
@@ -101,10 +101,6 @@ class WallScreen(ErrorBoundary, Screen[None]):
         now: datetime,
     ) -> None:
         self._board, self._beats = board, beats
-        stale = self._is_stale(now)
-        self.verdict.show(board, stale=stale)
-        self.standing.show(board.spread, stale=stale)
-        self.figures.show(board.figures, stale=stale)
         shown: dict[str, tuple[Sequence[Line], str]] = {
             "domains": (tuple(map(DomainLine, board.domains)), "inboxes"),
             "sequences": (board.sequences, "sequences"),
@@ -122,25 +118,22 @@ class WallScreen(ErrorBoundary, Screen[None]):
         self._notices = tuple(notices)
         seconds = max(0.0, (now - self._began) / timedelta(seconds=1))
         self.top.show(board=self._board, workspace=self._workspace, beats=self._beats, now=now)
-        self.banner.show(
-            self._board.trouble if self._board else None, alarms=alarms, notices=notices, now=now
-        )
+        trouble = self._board.trouble if self._board else None
+        self.banner.show(trouble, alarms=alarms, notices=notices, now=now)
+        if self._board:
+            stale = self._board.is_stale("inboxes", now)
+            self.verdict.show(self._board, stale=stale)
+            self.standing.show(self._board.spread, stale=stale)
+            self.figures.show(self._board.figures, stale=stale)
         for panel in self.panels.values():
             panel.tick(now)
-        wanted = view_at(seconds, trouble=self._in_trouble(alarms))
+        in_trouble = trouble is not None and self._board is not None and self._board.headline.tone is Tone.BAD
+        wanted = view_at(seconds, trouble=bool(alarms) or in_trouble)
         if wanted != self.view:
             self.view = wanted
             self._turn()
         right, down = burn_in_shift(seconds)
         self.query_one("#wall").styles.padding = (down, 0, 0, right)
-
-    def _in_trouble(self, alarms: Sequence[str]) -> bool:
-        board = self._board
-        return bool(alarms) or (board is not None and board.headline.tone is Tone.BAD and bool(board.trouble))
-
-    def _is_stale(self, now: datetime) -> bool:
-        stamp = self._board.stamps.get("inboxes") if self._board else None
-        return stamp is not None and stamp.freshness(now) >= Freshness.LATE
 
     def _turn(self) -> None:
         for name, panel in self.panels.items():

@@ -1,10 +1,10 @@
-"""Figures, spans and moments as the dashboard says them. Pure; unknown is a dash, never zero."""
+"""Short counts, ages and local times, as the dashboard shows them. Pure; unknown is a dash, never zero."""
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from shared.text.formats import UNKNOWN
+from shared.text.formats import UNKNOWN, show_exact_span
 
 
 def short_count(number: float | None) -> str:
@@ -19,28 +19,11 @@ def short_count(number: float | None) -> str:
     return f"{number:.0f}"
 
 
-def span(seconds: float) -> str:
-    """A length of time in its largest unit or two: `12 s`, `4 min`, `3 h 20 min`, `2 d 4 h`."""
-    whole = max(0, int(seconds))
-    if whole < 90:
-        return f"{whole} s"
-    minutes = whole // 60
-    if minutes < 90:
-        return f"{minutes} min"
-    hours = minutes // 60
-    if hours < 48:
-        rest = minutes % 60
-        return f"{hours} h {rest} min" if rest and hours < 10 else f"{hours} h"
-    days, hours = divmod(hours, 24)
-    return f"{days} d {hours} h" if hours and days < 10 else f"{days} d"
-
-
 def ago(moment: datetime | None, *, now: datetime) -> str:
     """`12 s ago`; `not read yet` for what never was."""
     if moment is None:
         return "not read yet"
-    seconds = (now - moment).total_seconds()
-    return "now" if seconds < 1 else f"{span(seconds)} ago"
+    return "now" if now - moment < timedelta(seconds=1) else f"{show_exact_span(now - moment)} ago"
 
 
 def moment(at: datetime, *, now: datetime) -> str:

@@ -145,3 +145,9 @@ ASCII = Glyphs(
     paused="=", up="^", down="v", level="=", beat="*", rest=".", full="#", empty="-", focus="|", marked="*",
     hatch="/", rule="-", more="~", ascii=True,
 )  # fmt: skip
+
+
+def glyphs_for(encoding: str | None, *, ascii_only: bool = False) -> Glyphs:
+    """The signs that can be written in an encoding."""
+    speaks = (encoding or "").lower().replace("-", "").startswith("utf")
+    return UNICODE if speaks and not ascii_only else ASCII

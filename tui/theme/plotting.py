@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from shared.domain.health import DEFAULT, Thresholds
+from shared.domain.health import Thresholds
 from tui.theme import formatting
 from tui.theme.palette import Glyphs, Ink, Piece
 
@@ -53,10 +55,6 @@ class Plot:
     judged: Thresholds | None = None
     """Health is coloured by what it means, and its thresholds are drawn."""
 
-    @property
-    def known(self) -> tuple[float, ...]:
-        return tuple(value for value in self.values if value is not None)
-
 
 def spread_out(
     samples: Sequence[Sample], *, start: datetime, end: datetime, points: int
@@ -79,15 +77,13 @@ def share_of(part: Sequence[float | None], whole: Sequence[float | None]) -> tup
     return tuple(p / w if p is not None and w else None for p, w in zip(part, whole, strict=True))
 
 
-def axis(
-    values: Sequence[float], *, health: bool = False, thresholds: Thresholds = DEFAULT
-) -> tuple[float, float]:
+def axis(values: Sequence[float], *, judged: Thresholds | None = None) -> tuple[float, float]:
     """The lowest and the highest value of the axis: from nothing, so that no small change looks large, to a round number.
 
-    Health begins below the thresholds, where nothing is worth telling apart.
+    Health begins below its thresholds, where nothing is worth telling apart.
     """
-    if health:
-        return min(math.floor(min((*values, thresholds.bad)) / 10) * 10 - 10, 50), 100
+    if judged:
+        return min(math.floor(min((*values, judged.bad)) / 10) * 10 - 10, 50), 100
     high = max(values, default=0)
     if high <= 0:
         return 0, 1
@@ -98,86 +94,55 @@ def axis(
 def draw(plot: Plot, *, width: int, height: int, glyphs: Glyphs) -> list[list[Piece]]:
     """The plot line by line: the columns over an axis of times; `width` and `height` in cells."""
     rows, columns = max(1, height - 1), max(1, width - GUTTER)
-    parts = ASCII_PARTS if glyphs.ascii else EIGHTHS
-    levels = [_level(plot, value, rows * len(parts)) for value in _resample(plot.values, columns)]
-    inks = [_ink(plot, value) for value in _resample(plot.values, columns)]
-    marks = _marked_rows(plot, rows)
-    lines = [
-        _row(plot, y, levels, inks, rows=rows, parts=parts, rule=y in marks, glyphs=glyphs)
-        for y in range(rows)
-    ]
+    known = plot.values or (None,)
+    values = [known[at * len(known) // columns] for at in range(columns)]
+    thresholds = (plot.judged.healthy, plot.judged.bad) if plot.judged else ()
+    marks = {_row_of(plot, mark, rows): mark for mark in reversed(thresholds) if mark > plot.low}
+    labels = _labels(plot, rows, marks)
+    lines = []
+    for y in range(rows):
+        blank = ("-" if glyphs.ascii else "┄") if y in marks else " "
+        cells = (_cell(plot, value, rows - 1 - y, rows=rows, blank=blank, glyphs=glyphs) for value in values)
+        line: list[Piece] = [(f"{labels.get(y, ''):>{GUTTER - 1}} ", Ink.MUTED)]
+        line += [("".join(text for text, _ in run), ink) for ink, run in groupby(cells, key=itemgetter(1))]
+        lines.append(line)
     return [*lines, _times(plot, columns)]
 
 
-def _resample(values: Sequence[float | None], columns: int) -> list[float | None]:
-    return [values[at * len(values) // columns] for at in range(columns)] if values else [None] * columns
-
-
-def _level(plot: Plot, value: float | None, most: int) -> int | None:
+def _cell(plot: Plot, value: float | None, row: int, *, rows: int, blank: str, glyphs: Glyphs) -> Piece:
+    """What a column shows in a row, counted from the lowest."""
     if value is None:
-        return None
+        return (blank if row else glyphs.rest, Ink.FAINT)
+    parts = ASCII_PARTS if glyphs.ascii else EIGHTHS
     fraction = (value - plot.low) / (plot.high - plot.low) if plot.high > plot.low else 0.5
-    return max(1, min(most, round(fraction * most)))
+    level = max(1, min(rows * len(parts), round(fraction * rows * len(parts)))) - row * len(parts)
+    if level <= 0:
+        return (blank, Ink.FAINT)
+    if level > len(parts):
+        return (":" if glyphs.ascii else "░", _ink(plot, value))
+    return (parts[level - 1], _ink(plot, value))
 
 
-def _ink(plot: Plot, value: float | None) -> Ink:
-    if plot.judged is None or value is None:
+def _ink(plot: Plot, value: float) -> Ink:
+    if plot.judged is None:
         return Ink.ACCENT
     if value < plot.judged.bad:
         return Ink.BAD
     return Ink.WARN if value < plot.judged.healthy else Ink.GOOD
 
 
-def _marked_rows(plot: Plot, rows: int) -> set[int]:
-    marks = (plot.judged.healthy, plot.judged.bad) if plot.judged else ()
-    return {_row_of(plot, mark, rows) for mark in marks if mark > plot.low}
-
-
 def _row_of(plot: Plot, value: float, rows: int) -> int:
     return rows - 1 - int((value - plot.low) / (plot.high - plot.low) * rows)
 
 
-def _row(
-    plot: Plot,
-    y: int,
-    levels: Sequence[int | None],
-    inks: Sequence[Ink],
-    *,
-    rows: int,
-    parts: str,
-    rule: bool,
-    glyphs: Glyphs,
-) -> list[Piece]:
-    floor = (rows - 1 - y) * len(parts)
-    pieces: list[Piece] = [(_label(plot, y, rows), Ink.MUTED)]
-    blank = ("-" if glyphs.ascii else "┄") if rule else " "
-    for level, ink in zip(levels, inks, strict=True):
-        if level is None:
-            here: Piece = (glyphs.rest if y == rows - 1 else blank, Ink.FAINT)
-        elif level <= floor:
-            here = (blank, Ink.FAINT)
-        elif level - floor > len(parts):
-            here = (":" if glyphs.ascii else "░", ink)
-        else:
-            here = (parts[level - floor - 1], ink)
-        if pieces[-1][1] is here[1] and len(pieces) > 1:
-            pieces[-1] = (pieces[-1][0] + here[0], here[1])
-        else:
-            pieces.append(here)
-    return pieces
-
-
-def _label(plot: Plot, y: int, rows: int) -> str:
+def _labels(plot: Plot, rows: int, marks: Mapping[int, float]) -> dict[int, str]:
     at = {0: plot.high, rows - 1: plot.low}
     if rows >= 5 and not plot.judged:
         at[rows // 2] = plot.high - (plot.high - plot.low) * (rows // 2) / (rows - 1)
-    for mark in (plot.judged.healthy, plot.judged.bad) if plot.judged else ():
-        at.setdefault(_row_of(plot, mark, rows), mark)
-    if y not in at:
-        return " " * GUTTER
-    value = at[y]
-    said = f"{value * 100:.1f} %" if plot.share else formatting.short_count(value)
-    return f"{said:>{GUTTER - 1}} "
+    at = {**marks, **at}
+    return {
+        y: f"{value * 100:.1f} %" if plot.share else formatting.short_count(value) for y, value in at.items()
+    }
 
 
 def _times(plot: Plot, columns: int) -> list[Piece]:

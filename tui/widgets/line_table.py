@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from rich.segment import Segment
-from textual import events
+from textual import events, on
 from textual.binding import Binding, BindingType
 from textual.geometry import Region, Size
 from textual.message import Message
@@ -49,19 +49,11 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
         grid: LineTable
         line: Any
 
-        @property
-        def control(self) -> LineTable:
-            return self.grid
-
     @dataclass
     class Arranged(Message):
         """Another filter, order or cursor: the panel's head says it."""
 
         grid: LineTable
-
-        @property
-        def control(self) -> LineTable:
-            return self.grid
 
     def __init__(self, columns: Sequence[Column], *, glyphs: Glyphs, empty: str, id: str) -> None:  # noqa: A002 # the framework's word
         super().__init__(id=id)
@@ -70,13 +62,13 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
         self._empty = empty
         self._placed: tuple[Placed, ...] = ()
         self._all: Sequence[Line] = ()
-        self._shown: Sequence[Line] = ()
+        self.shown: Sequence[Line] = ()
         self._cursor = 0
         self._moved = False
         self._key = ""
         self._marked: frozenset[str] = frozenset()
-        self._arrangement = Arrangement()
-        self._freshness = Freshness.NEVER
+        self.arrangement = Arrangement()
+        self.freshness = Freshness.NEVER
         self.roomy = False
         """Leave a line free between lines where there is room, as on a wall."""
         self.painted = 0
@@ -85,20 +77,8 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
     # -- what others may know and ask ------------------------------------------------------------------
 
     @property
-    def arrangement(self) -> Arrangement:
-        return self._arrangement
-
-    @property
-    def freshness(self) -> Freshness:
-        return self._freshness
-
-    @property
-    def shown(self) -> Sequence[Line]:
-        return self._shown
-
-    @property
     def line(self) -> Line | None:
-        return self._shown[self._cursor] if self._cursor < len(self._shown) else None
+        return self.shown[self._cursor] if self._cursor < len(self.shown) else None
 
     @property
     def chosen(self) -> tuple[Line, ...]:
@@ -112,22 +92,28 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
         self._all = lines
         if self._marked:
             self._marked &= {line.key for line in lines}
-        self._rearrange(arranged(lines, self._arrangement, columns=self._columns))
+        self._rearrange(arranged(lines, self.arrangement, columns=self._columns))
 
     def set_arrangement(self, arrangement: Arrangement) -> None:
-        if arrangement != self._arrangement:
-            self._arrangement = arrangement
+        if arrangement != self.arrangement:
+            self.arrangement = arrangement
             self._rearrange(arranged(self._all, arrangement, columns=self._columns))
             self.post_message(self.Arranged(self))
             self.refresh()
 
     def next_order(self) -> None:
-        order = next_order(self._arrangement, columns=self._columns)
-        self.set_arrangement(replace(self._arrangement, order=order, descending=False))
+        order = next_order(self.arrangement, columns=self._columns)
+        self.set_arrangement(replace(self.arrangement, order=order, descending=False))
+
+    def reverse(self) -> None:
+        self.set_arrangement(replace(self.arrangement, descending=not self.arrangement.descending))
+
+    def toggle_faults(self) -> None:
+        self.set_arrangement(replace(self.arrangement, faults=not self.arrangement.faults))
 
     def set_freshness(self, freshness: Freshness) -> None:
-        if freshness is not self._freshness:
-            self._freshness = freshness
+        if freshness is not self.freshness:
+            self.freshness = freshness
             self.refresh()
 
     def exchange(self, columns: Sequence[Column]) -> None:
@@ -144,14 +130,14 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
     def reset(self) -> None:
         """No lines, no marks, no filter, and the cursor at the top: what comes is of something else."""
         self._marked, self._moved, self._key = frozenset(), False, ""
-        self._all, self._arrangement = (), Arrangement()
+        self._all, self.arrangement = (), Arrangement()
         self._rearrange(())
         self.scroll_to(y=0, animate=False)
 
     # -- lines in and out ------------------------------------------------------------------------------
 
     def _rearrange(self, shown: Sequence[Line]) -> None:
-        before, self._shown = self._shown, shown
+        before, self.shown = self.shown, shown
         self._follow()
         if len(before) != len(shown):
             self.virtual_size = Size(self.scrollable_content_region.width, len(shown) + 1)
@@ -166,16 +152,16 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
     def _follow(self) -> None:
         """Keep the cursor on the line that somebody chose, wherever that has gone; else at the top."""
         at = self._cursor if self._moved else 0
-        if self._moved and not (at < len(self._shown) and self._shown[at].key == self._key):
-            at = next((i for i, line in enumerate(self._shown) if line.key == self._key), at)
-        self._put(min(at, max(0, len(self._shown) - 1)))
+        if self._moved and not (at < len(self.shown) and self.shown[at].key == self._key):
+            at = next((i for i, line in enumerate(self.shown) if line.key == self._key), at)
+        self._put(min(at, max(0, len(self.shown) - 1)))
 
     def _put(self, at: int) -> None:
         if at != self._cursor:
             self._repaint(self._cursor)
             self._repaint(at)
         self._cursor = at
-        self._key = self._shown[at].key if at < len(self._shown) else self._key
+        self._key = self.shown[at].key if at < len(self.shown) else self._key
 
     def _repaint(self, at: int) -> None:
         row = at - self.scroll_offset.y
@@ -184,14 +170,14 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
 
     @property
     def _pitch(self) -> int:
-        return 2 if self.roomy and 2 * len(self._shown) < self.size.height else 1
+        return 2 if self.roomy and 2 * len(self.shown) < self.size.height else 1
 
     # -- hands -----------------------------------------------------------------------------------------
 
     def _go(self, at: int) -> None:
-        if not self._shown:
+        if not self.shown:
             return
-        self._put(min(max(at, 0), len(self._shown) - 1))
+        self._put(min(max(at, 0), len(self.shown) - 1))
         top, room = self.scroll_offset.y, max(1, self.size.height - 1)
         if self._cursor < top:
             self.scroll_to(y=self._cursor, animate=False)
@@ -208,7 +194,7 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
 
     def action_edge(self, end: int) -> None:
         self._moved = bool(end)
-        self._go(len(self._shown) - 1 if end else 0)
+        self._go(len(self.shown) - 1 if end else 0)
 
     def action_pick(self) -> None:
         if self.line:
@@ -228,7 +214,7 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
             self._sort_at(event.x)
             return
         at = event.y - 1 + self.scroll_offset.y
-        if at < len(self._shown):
+        if at < len(self.shown):
             self._moved = True
             self._go(at)
             if event.chain > 1:
@@ -239,7 +225,7 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
         edge = MARGIN
         for placed in self._placed:
             if edge <= x < edge + placed.width and placed.column.sort:
-                now, title = self._arrangement, placed.column.title
+                now, title = self.arrangement, placed.column.title
                 self.set_arrangement(
                     replace(now, order=title, descending=now.order == title and not now.descending)
                 )
@@ -257,14 +243,12 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
 
     def on_resize(self) -> None:
         self._placed = place(self._columns, self._room)
-        self.virtual_size = Size(self.scrollable_content_region.width, len(self._shown) + 1)
+        self.virtual_size = Size(self.scrollable_content_region.width, len(self.shown) + 1)
         self._go(self._cursor)
 
-    def on_focus(self) -> None:
-        self._repaint(self._cursor)
-        self.post_message(self.Arranged(self))
-
-    def on_blur(self) -> None:
+    @on(events.Focus)
+    @on(events.Blur)
+    def _focus_changed(self) -> None:
         self._repaint(self._cursor)
         self.post_message(self.Arranged(self))
 
@@ -276,17 +260,17 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
             return self._titles(width, palette)
         at, between = divmod(y - 1, self._pitch)
         at += self.scroll_offset.y
-        if at < len(self._shown) and not between:
-            row = self._row(self._shown[at], at=at, width=width, palette=palette)
+        if at < len(self.shown) and not between:
+            row = self._row(self.shown[at], at=at, width=width, palette=palette)
         else:
             row = self._blank(y, width=width, palette=palette)
-        if self._freshness is Freshness.VERY_LATE:
+        if self.freshness is Freshness.VERY_LATE:
             row = drawing.hatched(row, y=y, glyphs=self._glyphs, palette=palette, ground=palette.panel)
         return row.adjust_cell_length(width, drawing.style(palette, Ink.TEXT, palette.panel))
 
     def _titles(self, width: int, palette: Palette) -> Strip:
-        order = self._arrangement.order
-        arrow = self._glyphs.down if self._arrangement.descending else self._glyphs.up
+        order = self.arrangement.order
+        arrow = self._glyphs.down if self.arrangement.descending else self._glyphs.up
 
         def title(placed: Placed) -> Sequence[Piece]:
             text = placed.column.title
@@ -304,14 +288,14 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
             palette=palette,
             ground=palette.cursor if here else palette.panel,
             width=width,
-            faded=self._freshness >= Freshness.LATE,
+            faded=self.freshness >= Freshness.LATE,
         )
 
     def _blank(self, y: int, *, width: int, palette: Palette) -> Strip:
         ground = drawing.style(palette, Ink.MUTED, palette.panel)
-        if self._shown or y != 2:
+        if self.shown or y != 2:
             return Strip.blank(width, ground)
         text = "Nothing fits the filter." if self._all else self._empty
-        if self._freshness is Freshness.NEVER and not self._all:
+        if self.freshness is Freshness.NEVER and not self._all:
             text = "Waiting for the first answer…"
         return Strip([Segment("  " + text, ground)])

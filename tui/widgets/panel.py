@@ -98,7 +98,7 @@ class Panel(ErrorBoundary, Vertical):
     """
 
     def __init__(
-        self, name: str, *, title: str, columns: Sequence[Column], glyphs: Glyphs, empty: str, key: str
+        self, name: str, *, title: str, columns: Sequence[Column], glyphs: Glyphs, empty: str, key: str = ""
     ) -> None:
         super().__init__(id=f"panel-{name}")
         self.panel = name

@@ -11,6 +11,7 @@ from textual.containers import Vertical
 
 from shared.api.http.rate_limit import BudgetState
 from shared.domain.card import Tone
+from shared.text.formats import show_exact_span
 from shared.text.sanitize import visible
 from tui.model.board import Board, Spread, Trouble
 from tui.theme import formatting
@@ -115,20 +116,14 @@ def spread(of: Spread, *, glyphs: Glyphs, width: int = 36, stale: bool = False) 
     )
     if not of.all:
         return []
-    bar = [
-        (sign * cells, Ink.MUTED if stale else ink)
-        for cells, (_, _, sign, ink) in _cells(parts, of.all, width)
-    ]
-    said: list[Piece] = []
+    pieces: list[Piece] = [("  ", Ink.TEXT)]
+    for cells, (_, _, sign, ink) in _cells(parts, of.all, width):
+        pieces.append((sign * cells, Ink.MUTED if stale else ink))
     for number, word, sign, ink in parts:
         if number:
-            said += [
-                ("   ", Ink.FAINT),
-                (sign, Ink.MUTED if stale else ink),
-                (f" {number:,} ", Ink.TEXT),
-                (word, Ink.MUTED),
-            ]
-    return [("  ", Ink.TEXT), *bar, *said]
+            pieces += [("   ", Ink.FAINT), (sign, Ink.MUTED if stale else ink)]
+            pieces += [(f" {number:,} ", Ink.TEXT), (word, Ink.MUTED)]
+    return pieces
 
 
 _Part = tuple[int, str, str, Ink]
@@ -170,7 +165,7 @@ class Banner(TextLine):
             self.set_text([(f" {self._glyphs.warn} {_first(notices)}", Ink.STRONG)], [("a: seen ", Ink.TEXT)])
 
     def _trouble(self, trouble: Trouble, now: datetime) -> list[Piece]:
-        lasting = formatting.span((now - trouble.since).total_seconds())
+        lasting = show_exact_span(now - trouble.since)
         what = (
             "The service cannot be reached"
             if trouble.everything

@@ -237,7 +237,7 @@ async def test_panels_age_by_themselves(clock: Clock) -> None:
         clock.pass_by(70)
         stage.screen.tick(clock())
         assert grid.freshness.name == "LATE"
-        assert "late: 70 s ago" in stage.screen.panels["sequences"].head.text
+        assert "late: 1 min ago" in stage.screen.panels["sequences"].head.text
 
 
 async def test_the_heart_beats_only_with_a_good_read(clock: Clock) -> None:

@@ -105,7 +105,7 @@ async def test_looking_back_shows_what_was_and_escape_is_now(clock: Clock, tmp_p
             await pilot.press("left_square_bracket")
             await app.workers.wait_for_complete()
             assert len(grid.shown) == 5
-            assert "REPLAY 13:32, 60 min ago" in app.board_screen.top.text
+            assert "REPLAY 13:32, 1 h ago" in app.board_screen.top.text
             await pilot.press("left_square_bracket")
             await app.workers.wait_for_complete()
             assert len(grid.shown) == 3

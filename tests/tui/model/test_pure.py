@@ -123,14 +123,6 @@ def test_numerals_have_a_shape_for_every_figure() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"),
-    [(0, "0 s"), (89, "89 s"), (90, "1 min"), (12_000, "3 h 20 min"), (90_000, "25 h"), (200_000, "2 d 7 h")],
-)
-def test_spans_are_said_in_their_largest_units(seconds: float, said: str) -> None:
-    assert formatting.span(seconds) == said
-
-
-@pytest.mark.parametrize(
     ("number", "said"), [(None, "–"), (0, "0"), (9_999, "9999"), (12_482, "12.5k"), (3_400_000, "3.4M")]
 )
 def test_short_counts_fit_five_cells(number: float | None, said: str) -> None:
