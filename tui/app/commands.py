@@ -68,9 +68,10 @@ class Commands:
         what, text = f"{len(labels)} sequences", labels[:MOST_LABELS]
         if len(labels) == 1:
             what = f"“{labels[0]}”"
-            text = [
+            effect = (
                 "It sends nothing more until it is resumed." if pauses else "It goes on where it stopped."
-            ]
+            )
+            text = [effect]
         elif len(labels) > MOST_LABELS:
             text.append("…")
         dialog = ConfirmDialog(title=f"{verb} {what}?", text=tuple(text), yes=verb)

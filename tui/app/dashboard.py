@@ -145,6 +145,18 @@ class DashboardApp(ErrorBoundary, App[int]):
         self.replay = ReplayControl(ui, self.presenter)
         self.navigation = Navigation(ui=ui, presenter=self.presenter, replay=self.replay, page_keys=page_keys)
         self.commands = Commands(ui=ui, presenter=self.presenter, replay=self.replay)
+        # Keys that one collaborator carries out as they are; the other actions are methods below.
+        self.action_pause_or_resume = self.commands.toggle_chosen
+        self.action_pause_or_resume_shown = self.commands.toggle_shown
+        self.action_undo = self.commands.undo
+        self.action_commands = self.commands.prompt
+        self.action_step = self.replay.step
+        self.action_seek = self.replay.ask_for_time
+        self.action_difference = self.replay.show_difference
+        self.action_live = self.replay.leave
+        self.action_workspace = self.navigation.step_workspace
+        self.action_wall = self.presenter.open_wall
+        self.action_acknowledge = self.presenter.acknowledge
 
     def _remapped(self, group: str) -> Mapping[str, str]:
         return self._keymap_by_group.get(group, {})
@@ -234,47 +246,14 @@ class DashboardApp(ErrorBoundary, App[int]):
 
     # -- keys ------------------------------------------------------------------------------------------
 
-    def action_pause_or_resume(self) -> None:
-        self.commands.toggle_chosen()
-
-    def action_pause_or_resume_shown(self) -> None:
-        self.commands.toggle_shown()
-
-    def action_undo(self) -> None:
-        self.commands.undo()
-
-    def action_commands(self) -> None:
-        self.commands.prompt()
-
-    def action_step(self, by: int) -> None:
-        self.replay.step(by)
-
     def action_leap(self, hours: int) -> None:
         self.replay.leap(timedelta(hours=hours))
-
-    def action_seek(self) -> None:
-        self.replay.ask_for_time()
-
-    def action_difference(self) -> None:
-        self.replay.show_difference()
-
-    def action_live(self) -> None:
-        self.replay.leave()
 
     def action_domains(self) -> None:
         self.navigation.open_page(PageRef(kind="domains"))
 
-    def action_workspace(self, by: int) -> None:
-        self.navigation.step_workspace(by)
-
     def action_all_workspaces(self, wall: bool = False) -> None:  # noqa: FBT001, FBT002 # an action's argument
         self.presenter.open_all_workspaces(wall=wall)
-
-    def action_wall(self) -> None:
-        self.presenter.open_wall()
-
-    def action_acknowledge(self) -> None:
-        self.presenter.acknowledge()
 
     def action_refresh(self) -> None:
         if feed := self.workspaces.current.feed:

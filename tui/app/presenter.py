@@ -156,7 +156,7 @@ class Presenter:
     def _report(self, confirmation: Confirmation, state: WorkspaceState) -> None:
         whose = "" if state is self._ui.workspaces.current else f"{state.workspace}: "
         label = whose + visible(confirmation.change.sequence.label)
-        if confirmation.holds:
+        if confirmation.status == confirmation.change.status:
             text = f"{label} is {confirmation.status}; u takes it back"
             self._ui.app.notify(text, timeout=8, markup=False)
             return

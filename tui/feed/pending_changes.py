@@ -6,7 +6,7 @@ Kept apart from the screens, which only show it; every act goes through the one 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -47,10 +47,6 @@ class Confirmation:
 
     change: StatusChange
     status: str | None
-
-    @property
-    def holds(self) -> bool:
-        return self.status == self.change.status
 
 
 def status_changes_for(sequences: Iterable[Sequence]) -> tuple[StatusChange, ...]:
@@ -102,7 +98,7 @@ class PendingChanges:
         self._run = run
         self._now = now
         self.read_only = read_only
-        self._pending: dict[str, StatusChange] = {}
+        self.pending: dict[str, StatusChange] = {}
         self._done: tuple[StatusChange, ...] = ()
         self._done_at: datetime | None = None
 
@@ -112,16 +108,12 @@ class PendingChanges:
     def refuses(self, line: str) -> bool:
         return self.read_only and changes_something(line)
 
-    @property
-    def pending(self) -> Mapping[str, StatusChange]:
-        return self._pending
-
     async def carry_out(self, requested: Iterable[StatusChange]) -> tuple[Card, ...]:
         """Ask the service, one after another, and answer its cards."""
         asked = tuple(requested)
-        self._pending |= {change.sequence.id: change for change in asked}
+        self.pending |= {change.sequence.id: change for change in asked}
         cards = [await self._one(change) for change in asked]
-        done = tuple(change for change in asked if change.sequence.id in self._pending)
+        done = tuple(change for change in asked if change.sequence.id in self.pending)
         self._done, self._done_at = done, self._now()
         return tuple(cards)
 
@@ -129,12 +121,12 @@ class PendingChanges:
         try:
             card = await self.run(change.line)
         except BaseException:
-            self._pending.pop(change.sequence.id, None)
+            self.pending.pop(change.sequence.id, None)
             raise
         if card.tone in {Tone.WARN, Tone.BAD}:
-            self._pending.pop(change.sequence.id, None)
+            self.pending.pop(change.sequence.id, None)
         else:
-            self._pending[change.sequence.id] = replace(change, done_at=self._now())
+            self.pending[change.sequence.id] = replace(change, done_at=self._now())
         return card
 
     def undo(self) -> tuple[StatusChange, ...]:
@@ -158,27 +150,27 @@ class PendingChanges:
         statuses = {sequence.id: sequence.status for sequence in snapshot.sequences.value or ()}
         ready = [
             change
-            for change in self._pending.values()
+            for change in self.pending.values()
             if change.done_at and read_at and read_at >= change.done_at
         ]
         for change in ready:
-            del self._pending[change.sequence.id]
+            del self.pending[change.sequence.id]
         return tuple(Confirmation(change=change, status=statuses.get(change.sequence.id)) for change in ready)
 
     def _correct_clock(self) -> None:
         """Where it was set back, what was done lies in the future: the first read from now on proves it."""
         now = self._now()
-        for key, change in self._pending.items():
+        for key, change in self.pending.items():
             if change.done_at and change.done_at > now:
-                self._pending[key] = replace(change, done_at=now)
+                self.pending[key] = replace(change, done_at=now)
 
     def mark(self, board: Board) -> Board:
         """The board with what is pending said in its lines."""
-        if not self._pending:
+        if not self.pending:
             return board
         lines = tuple(
-            replace(line, pending=PROGRESS[self._pending[line.key].status])
-            if line.key in self._pending
+            replace(line, pending=PROGRESS[self.pending[line.key].status])
+            if line.key in self.pending
             else line
             for line in board.sequences
         )

@@ -158,7 +158,7 @@ class Poller:
         self._thresholds = thresholds
         self._history = history
         self._timeout = timeout
-        self._snapshot = Snapshot(workspace=workspace)
+        self.snapshot = Snapshot(workspace=workspace)
         self._changed = asyncio.Event()
         self._scheduler = AsyncIOScheduler(
             timezone="UTC",
@@ -172,17 +172,13 @@ class Poller:
         self._saver: asyncio.Task[None] | None = None
         self._beats = 0
 
-    @property
-    def snapshot(self) -> Snapshot:
-        return self._snapshot
-
     def start(self, deliver: Callable[[Tick], object], *, past: RecalledState | None = None) -> None:
         """Begin with what is known of the past, then read; `deliver` is called in the event loop."""
         past = past or RecalledState()
         if past.snapshot:
-            self._snapshot = past.snapshot
+            self.snapshot = past.snapshot
             self._changed.set()
-        composer = BoardComposer(self._snapshot, past=past, thresholds=self._thresholds, now=self._now)
+        composer = BoardComposer(self.snapshot, past=past, thresholds=self._thresholds, now=self._now)
         self._tasks = [
             asyncio.create_task(self._compose(deliver, composer), name="dashboard-poller"),
             asyncio.create_task(self._watch_clock(), name="dashboard-clock"),
@@ -247,7 +243,7 @@ class Poller:
 
     async def _read(self, source: Source) -> None:
         """One reading; the client repeats for longer than people should wait to be told."""
-        before, began = self._snapshot.reading(source), self._now()
+        before, began = self.snapshot.reading(source), self._now()
         reading: Reading[Any]
         try:
             async with asyncio.timeout(self._timeout):
@@ -258,7 +254,7 @@ class Poller:
         moved = reading.value != before.value
         self._unchanged_reads[source.name] = 0 if moved else self._unchanged_reads[source.name] + 1
         self._beats += reading.failed_since is None
-        self._snapshot = replace(self._snapshot.with_reading(source, reading), budget=self._client.budget)
+        self.snapshot = replace(self.snapshot.with_reading(source, reading), budget=self._client.budget)
         self._changed.set()
 
     async def _compose(self, deliver: Callable[[Tick], object], composer: BoardComposer) -> None:
@@ -268,7 +264,7 @@ class Poller:
                 await self._changed.wait()
                 self._changed.clear()
                 try:
-                    tick = await composer.tick(self._snapshot, intervals=self._intervals, beats=self._beats)
+                    tick = await composer.tick(self.snapshot, intervals=self._intervals, beats=self._beats)
                 except Exception:
                     logger.exception("an answer that no board could be made of")  # the screen stays, and ages
                     continue

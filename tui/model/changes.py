@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
+from typing import TypeVar
 
 from shared.api.models import Inbox
 from shared.domain.card import Tone
 from shared.domain.health import DomainHealth
-from shared.domain.snapshot import Snapshot
+from shared.domain.snapshot import Reading, Snapshot
 from shared.text.formats import show_number
 from tui.model.board import RANK, Board
-from tui.model.lines import ChangeLine
+from tui.model.lines import ChangeLine, LeadLine
 from tui.theme import formatting
 
+T = TypeVar("T")
 NOTABLE = 5.0
 """Points of health between two reads that are worth a line."""
 MOST = 50
@@ -36,33 +38,38 @@ def news(lines: Iterable[ChangeLine], *, since: datetime | None, now: datetime) 
     return f"{show_number(len(found), 'change')} since {formatting.moment(since, now=now)}{how}"
 
 
-def _sequences(before: Snapshot, after: Snapshot, at: datetime) -> Iterator[ChangeLine]:
-    if before.sequences.value is after.sequences.value or before.sequences.value is None:
+def _pairs(
+    before: Reading[tuple[T, ...]], after: Reading[tuple[T, ...]], key: Callable[[T], str]
+) -> Iterator[tuple[T | None, T | None]]:
+    """Each thing as it was and as it is; None for what was not there, or is gone."""
+    if before.value is None or before.value is after.value:
         return
-    old = {sequence.id: sequence for sequence in before.sequences.value}
-    for sequence in after.sequences.value or ():
-        was = old.pop(sequence.id, None)
-        if was is None:
-            yield ChangeLine(at, sequence.label, "is new", Tone.INFO)
-        elif was.status != sequence.status:
-            tone = Tone.GOOD if sequence.status == "active" else Tone.WARN
-            yield ChangeLine(at, sequence.label, f"is {sequence.status or 'of unknown status'}", tone)
+    old = {key(one): one for one in before.value}
+    for one in after.value or ():
+        yield old.pop(key(one), None), one
     for gone in old.values():
-        yield ChangeLine(at, gone.label, "is gone", Tone.WARN)
+        yield gone, None
+
+
+def _sequences(before: Snapshot, after: Snapshot, at: datetime) -> Iterator[ChangeLine]:
+    for was, now in _pairs(before.sequences, after.sequences, lambda sequence: sequence.id):
+        if now is None:
+            yield ChangeLine(at, was.label if was else "", "is gone", Tone.WARN)
+        elif was is None:
+            yield ChangeLine(at, now.label, "is new", Tone.INFO)
+        elif was.status != now.status:
+            tone = Tone.GOOD if now.status == "active" else Tone.WARN
+            yield ChangeLine(at, now.label, f"is {now.status or 'of unknown status'}", tone)
 
 
 def _inboxes(before: Snapshot, after: Snapshot, at: datetime) -> Iterator[ChangeLine]:
-    if before.inboxes.value is after.inboxes.value or before.inboxes.value is None:
-        return
-    old = {inbox.email: inbox for inbox in before.inboxes.value}
-    for inbox in after.inboxes.value or ():
-        was = old.pop(inbox.email, None)
-        if was is None:
-            yield ChangeLine(at, inbox.email, "is connected", Tone.INFO)
-        elif was != inbox:
-            yield from _inbox(was, inbox, at)
-    for gone in old.values():
-        yield ChangeLine(at, gone.email, "is no longer connected", Tone.WARN)
+    for was, now in _pairs(before.inboxes, after.inboxes, lambda inbox: inbox.email):
+        if now is None:
+            yield ChangeLine(at, was.email if was else "", "is no longer connected", Tone.WARN)
+        elif was is None:
+            yield ChangeLine(at, now.email, "is connected", Tone.INFO)
+        elif was != now:
+            yield from _inbox(was, now, at)
 
 
 def _inbox(was: Inbox, now: Inbox, at: datetime) -> Iterator[ChangeLine]:
@@ -78,36 +85,25 @@ def _inbox(was: Inbox, now: Inbox, at: datetime) -> Iterator[ChangeLine]:
 
 
 def _interested(before: Snapshot, after: Snapshot, at: datetime) -> Iterator[ChangeLine]:
-    if before.interested.value is after.interested.value or before.interested.value is None:
-        return
-    old = {lead.id for lead in before.interested.value}
-    for lead in after.interested.value or ():
-        if lead.id not in old:
-            company = f" of {lead.company}" if lead.company else ""
-            name = (
-                " ".join(part for part in (lead.first_name, lead.last_name) if part) or lead.email or lead.id
-            )
-            yield ChangeLine(at, name + company, "is interested", Tone.GOOD)
+    for was, now in _pairs(before.interested, after.interested, lambda lead: lead.id):
+        if now and was is None:
+            company = f" of {now.company}" if now.company else ""
+            yield ChangeLine(at, LeadLine(now).name + company, "is interested", Tone.GOOD)
 
 
 def new_alarms(before: Board | None, after: Board) -> tuple[str, ...]:
+    """What is worth waking somebody: the moment at which a thing becomes bad, not the time that it stays so."""
     if before is None or not before.domains:
         return ()
-    return (*_domains(before, after), *_service(before, after))
-
-
-def _domains(before: Board, after: Board) -> Iterator[str]:
-    old = {domain.domain: domain for domain in before.domains}
+    old, alarms = {domain.domain: domain for domain in before.domains}, []
     for domain in after.domains:
         was = old.get(domain.domain)
         if was and _is_alarming(domain) and (not _is_alarming(was) or RANK[domain.tone] < RANK[was.tone]):
-            yield f"{domain.domain}: {'; '.join(domain.reasons)}"
+            alarms.append(f"{domain.domain}: {'; '.join(domain.reasons)}")
+    if after.trouble and after.trouble.everything and not (before.trouble and before.trouble.everything):
+        alarms.append(f"The service cannot be reached: {after.trouble.reason}")
+    return tuple(alarms)
 
 
 def _is_alarming(domain: DomainHealth) -> bool:
     return domain.tone is Tone.BAD or (domain.inboxes > 0 and domain.resting == domain.inboxes)
-
-
-def _service(before: Board, after: Board) -> Iterator[str]:
-    if after.trouble and after.trouble.everything and not (before.trouble and before.trouble.everything):
-        yield f"The service cannot be reached: {after.trouble.reason}"

@@ -162,12 +162,7 @@ def _count(title: str, name: str, *, width: int = 7, rank: int = 0) -> Column:
 
 
 def _number(
-    title: str,
-    of: Callable[[Any], int | None],
-    *,
-    width: int = 5,
-    rank: int = 0,
-    missing: Ink = Ink.UNKNOWN,
+    title: str, of: Callable[[Any], int | None], *, width: int = 5, rank: int = 0, missing: Ink = Ink.UNKNOWN
 ) -> Column:
     def render(line: Any, _: int, __: Glyphs) -> Sequence[Piece]:
         return ((show_count(of(line)), missing if of(line) is None else Ink.TEXT),)

@@ -170,12 +170,10 @@ def panel_help(name: str, *, remapped: Mapping[str, str] | None) -> Card:
 
 def page_help(*, remapped: Mapping[str, str] | None) -> Card:
     text = (
-        (
-            "One domain, inbox, sequence or step: its figures, its course out of the history, and what it is made of. "
-            "Enter goes deeper, esc back; a click on the path goes there. Dotted lines are the thresholds of health."
-        ),
+        "One domain, inbox, sequence or step: its figures, its course out of the history, and what it is made of. "
+        "Enter goes deeper, esc back; a click on the path goes there. Dotted lines are the thresholds of health."
     )
-    return Card(title="Help: pages", text=text, table=_key_table(PAGE, remapped or {}))
+    return Card(title="Help: pages", text=(text,), table=_key_table(PAGE, remapped or {}))
 
 
 def _key_table(keys: Sequence[Key], remapped: Mapping[str, str]) -> Table:

@@ -51,25 +51,22 @@ class Listing:
     columns: Sequence[Column]
     lines: Sequence[Line]
     source: str
-    empty: str
     aside: str = ""
 
     @classmethod
-    def inboxes(cls, title: str, lines: Sequence[Line], *, empty: str) -> Listing:
-        return cls(title=title, columns=INBOXES, lines=lines, source="inboxes", empty=empty)
+    def inboxes(cls, title: str, lines: Sequence[Line]) -> Listing:
+        return cls(title=title, columns=INBOXES, lines=lines, source="inboxes")
 
     @classmethod
     def stats(cls, title: str, lines: Sequence[Line], *, source: str) -> Listing:
         """Counts, which the service has for the whole workspace only."""
-        empty, aside = "Nothing was sent.", "of the workspace"
-        return cls(title=title, columns=STATS, lines=lines, source=source, empty=empty, aside=aside)
+        return cls(title=title, columns=STATS, lines=lines, source=source, aside="of the workspace")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
     """Everything on a page but its plot, which is read from the history."""
 
-    name: str
     card: Card
     metrics: tuple[Metric, ...] = ()
     keys: tuple[str, ...] = ()
@@ -129,14 +126,13 @@ def name_of(ref: PageRef, *, board: Board | None) -> str:
 
 def _domains(board: Board) -> Page:
     lines = tuple(map(DomainLine, board.domains))
-    empty = "No inboxes are connected."
-    listing = Listing(title="Domains", columns=DOMAINS, lines=lines, source="inboxes", empty=empty)
+    listing = Listing(title="Domains", columns=DOMAINS, lines=lines, source="inboxes")
     facts = (
         Fact(label="Domains", value=show_count(len(lines))),
         Fact(label="Inboxes", value=show_count(board.spread.all)),
     )
     card = Card(title="Domains, the worst first", tone=board.headline.tone, facts=facts)
-    return Page(name="Domains", card=card, lists=(listing,))
+    return Page(card=card, lists=(listing,))
 
 
 def _domain(name: str, board: Board) -> Page | None:
@@ -153,9 +149,9 @@ def _domain(name: str, board: Board) -> Page | None:
         Fact(label="Daily limit", value=show_count(sum(limits) if limits else None)),
         *_counts(reports.totals(sent, group=name) if sent else None),
     )
-    listing = Listing.inboxes("Its inboxes", lines, empty="It has no inboxes.")
+    listing = Listing.inboxes("Its inboxes", lines)
     card = Card(title=name, tone=domain.tone, text=domain.reasons, facts=facts)
-    return Page(name=name, card=card, metrics=(HEALTH["domain"],), keys=(name,), lists=(listing,))
+    return Page(card=card, metrics=(HEALTH["domain"],), keys=(name,), lists=(listing,))
 
 
 def _inbox(email: str, board: Board, changes: Sequence[ChangeLine]) -> Page | None:
@@ -175,9 +171,9 @@ def _inbox(email: str, board: Board, changes: Sequence[ChangeLine]) -> Page | No
     text = (*line.verdict.reasons, *about)
     card = Card(title=email, tone=line.tone, text=text, facts=facts, footer=_lately(email, changes))
     others = tuple(o for o in board.inboxes if o.inbox.domain == inbox.domain and o is not line)
-    listing = Listing.inboxes("Same domain", others, empty="It is alone in its domain.")
+    listing = Listing.inboxes("Same domain", others)
     metrics = (HEALTH["inbox"], Metric(title="Daily limit", kind="inbox", metric="daily_limit"))
-    return Page(name=email, card=card, metrics=metrics, keys=(email,), lists=(listing,), inbox=line)
+    return Page(card=card, metrics=metrics, keys=(email,), lists=(listing,), inbox=line)
 
 
 def _sequence(key: str, board: Board, changes: Sequence[ChangeLine]) -> Page | None:
@@ -197,7 +193,7 @@ def _sequence(key: str, board: Board, changes: Sequence[ChangeLine]) -> Page | N
     namesakes = sum(other.sequence.label == name for other in board.sequences)
     names = (name,) if namesakes == 1 else ()  # else nobody can tell whose plot it is
     keys = tuple(dict.fromkeys((*group, key, *names)))
-    return Page(name=name, card=card, metrics=SEQUENCE, keys=keys, lists=lists)
+    return Page(card=card, metrics=SEQUENCE, keys=keys, lists=lists)
 
 
 def _step(key: str, board: Board) -> Page | None:
@@ -207,7 +203,7 @@ def _step(key: str, board: Board) -> Page | None:
         return None
     others = Listing.stats("Other steps", [s for s in steps if s is not line], source="step")
     card = Card(title=f"Step {line.name}", text=(ALONE,), facts=_counts(line.stats))
-    return Page(name=card.title, card=card, lists=(others, _variants(board)))
+    return Page(card=card, lists=(others, _variants(board)))
 
 
 def _variants(board: Board) -> Listing:

@@ -92,7 +92,7 @@ class AllWorkspacesScreen(ErrorBoundary, Screen[None]):
         self._glyphs = glyphs
         self._now = now
         self._began = now()
-        self._wall = wall
+        self.is_wall = wall
         self.set_class(wall, "-wall")
         self._states: Sequence[WorkspaceState] = ()
         self.top = TextLine(id="top", ground="ground")
@@ -119,10 +119,10 @@ class AllWorkspacesScreen(ErrorBoundary, Screen[None]):
 
     def on_mount(self) -> None:
         for panel in (self.workspaces, self.inboxes):
-            panel.grid.can_focus = not self._wall
+            panel.grid.can_focus = not self.is_wall
         self.workspaces.grid.roomy = True
-        self.foot.display = not self._wall
-        if not self._wall:
+        self.foot.display = not self.is_wall
+        if not self.is_wall:
             self.workspaces.grid.focus()
 
     def on_resize(self) -> None:
@@ -131,13 +131,13 @@ class AllWorkspacesScreen(ErrorBoundary, Screen[None]):
 
     def _arrange(self) -> None:
         """On a wall numerals for each workspace where half of the screen holds them; else a list."""
-        large = self._wall and 0 < len(self._states) * EACH <= self.size.height * 3 // 4
+        large = self.is_wall and 0 < len(self._states) * EACH <= self.size.height * 3 // 4
         self.workspaces.display = not large
         for one in self.query(WorkspaceTile):
             one.display = large
 
     def show(self, states: Sequence[WorkspaceState], *, now: datetime, alarms: Sequence[str]) -> None:
-        if self._wall and not self._states:
+        if self.is_wall and not self._states:
             self.mount_all(
                 [WorkspaceTile(n, glyphs=self._glyphs) for n in range(len(states))], after=self.banner
             )
@@ -162,7 +162,7 @@ class AllWorkspacesScreen(ErrorBoundary, Screen[None]):
         clock: Piece = (now.astimezone().strftime("   %H:%M:%S "), Ink.TEXT)
         self.top.set_text(left, [*heartbeat(beats, glyphs=self._glyphs), clock])
         self.banner.show(None, now=now, alarms=alarms)
-        if self._wall:
+        if self.is_wall:
             right, down = burn_in_shift(max(0.0, (now - self._began) / timedelta(seconds=1)))
             self.query_one("#everything").styles.padding = (down, 0, 0, right)
 
@@ -196,17 +196,13 @@ class AllWorkspacesScreen(ErrorBoundary, Screen[None]):
     def action_faults(self) -> None:
         self.grid.toggle_faults()
 
-    @property
-    def is_wall(self) -> bool:
-        return self._wall
-
     async def action_wall(self) -> None:
         self.dismiss(None)
         await self.run_action("app.all_workspaces(True)")
 
     def on_key(self, event: events.Key) -> None:
         """On a wall any key but the one for alarms goes back to hands."""
-        if self._wall and event.key != "a":
+        if self.is_wall and event.key != "a":
             event.stop()
             event.prevent_default()
             self.dismiss(None)

@@ -71,10 +71,10 @@ class BoardScreen(ErrorBoundary, Screen[None]):
         self.board: Board | None = None
         self.active = "inboxes"
         self.grouping = GROUPINGS[0]
-        self._changes: tuple[ChangeLine, ...] = ()
+        self.changes: tuple[ChangeLine, ...] = ()
         self.since: datetime | None = None
         """When somebody looked last, before they came back."""
-        self._beats = 0
+        self.beats = 0
         self._mode = ""
         self.replayed_at: datetime | None = None
         """The moment of the past that is shown."""
@@ -125,16 +125,14 @@ class BoardScreen(ErrorBoundary, Screen[None]):
 
     def show(self, board: Board, *, changes: tuple[ChangeLine, ...], beats: int, now: datetime) -> None:
         """Another board; each widget paints what differs."""
-        self.board, self._changes, self._beats = board, changes, beats
+        self.board, self.changes, self.beats = board, changes, beats
         self._show_panels(now)
         self.tick(now, alarms=self._alarms, notices=self._notices)
 
     def tick(self, now: datetime, *, alarms: Sequence[str] = (), notices: Sequence[str] = ()) -> None:
         """A second has passed: ages, banner, clock."""
         self._alarms, self._notices = tuple(alarms), tuple(notices)
-        self.top.show(
-            board=self.board, workspace=self._workspace, beats=self._beats, now=now, mode=self._mode
-        )
+        self.top.show(board=self.board, workspace=self._workspace, beats=self.beats, now=now, mode=self._mode)
         trouble = self.board.trouble if self.board else None
         self.banner.show(trouble, now=now, alarms=self._alarms, notices=self._notices)
         if self.board is None:
@@ -145,7 +143,7 @@ class BoardScreen(ErrorBoundary, Screen[None]):
             panel.tick(now)
 
     def _news(self, now: datetime) -> str:
-        return "" if self._mode else news(self._changes, since=self.since, now=now)
+        return "" if self._mode else news(self.changes, since=self.since, now=now)
 
     def _show_panels(self, now: datetime) -> None:
         board = self.board
@@ -163,15 +161,7 @@ class BoardScreen(ErrorBoundary, Screen[None]):
             aside=f"by {self.grouping} (g)",
         )
         self.panels["interested"].show(board.interested, stamp=board.stamps.get("interested"), now=now)
-        self.panels["changes"].show(self._changes, stamp=None, now=now)
-
-    @property
-    def changes(self) -> tuple[ChangeLine, ...]:
-        return self._changes
-
-    @property
-    def beats(self) -> int:
-        return self._beats
+        self.panels["changes"].show(self.changes, stamp=None, now=now)
 
     def move_to(self, workspace: str) -> None:
         self._workspace = workspace

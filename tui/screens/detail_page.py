@@ -80,8 +80,8 @@ class DetailScreen(ErrorBoundary, Screen[None]):
         self._trail: list[PageRef] = []
         self._board: Board | None = None
         self._changes: Sequence[ChangeLine] = ()
-        self._page: Page | None = None
-        self._card: Card | None = None
+        self.page: Page | None = None
+        self.summary_card: Card | None = None
         self._facts: tuple[Fact, ...] = ()
         self._ahead: tuple[Fact, ...] = ()
         self._metric = 0
@@ -126,12 +126,8 @@ class DetailScreen(ErrorBoundary, Screen[None]):
         return self._trail[-1] if self._trail else None
 
     @property
-    def page(self) -> Page | None:
-        return self._page
-
-    @property
     def metric(self) -> Metric | None:
-        metrics = self._page.metrics if self._page else ()
+        metrics = self.page.metrics if self.page else ()
         return metrics[self._metric % len(metrics)] if metrics else None
 
     def open(self, ref: PageRef, *, board: Board, changes: Sequence[ChangeLine], beats: int) -> None:
@@ -162,7 +158,7 @@ class DetailScreen(ErrorBoundary, Screen[None]):
         for key, one in zip("hdw", RANGES, strict=True):
             ink = Ink.STRONG if one is self.range else Ink.MUTED
             right += [(f" {key} ", Ink.ACCENT), (f"{one.name}  ", ink)]
-        if self._page and len(self._page.metrics) > 1:
+        if self.page and len(self.page.metrics) > 1:
             right += [(" m ", Ink.ACCENT), ("another value ", Ink.MUTED)]
         self.plot_head.set_text([(f" {metric.title.upper() if metric else ''}", Ink.STRONG)], right)
         self._show_summary()
@@ -185,11 +181,11 @@ class DetailScreen(ErrorBoundary, Screen[None]):
     def _rearrange(self) -> None:
         if self._board is None or self.ref is None:
             return
-        self._page = page(self.ref, board=self._board, changes=self._changes)
+        self.page = page(self.ref, board=self._board, changes=self._changes)
         names = [self._board.workspace, *(name_of(ref, board=self._board) for ref in self._trail)]
         self.path.show(names, ascii_only=self._glyphs.ascii)
-        self.query_one("#page-plot").display = bool(self._page and self._page.metrics)
-        lists = self._page.lists if self._page else ()
+        self.query_one("#page-plot").display = bool(self.page and self.page.metrics)
+        lists = self.page.lists if self.page else ()
         for number, panel in enumerate(self.panels):
             panel.display = number < len(lists)
             if number < len(lists):
@@ -201,15 +197,11 @@ class DetailScreen(ErrorBoundary, Screen[None]):
         self._show_summary()
 
     def _show_summary(self) -> None:
-        card = self._page.card if self._page else GONE
+        card = self.page.card if self.page else GONE
         told = replace(card, facts=(*card.facts, *self._facts, *self._ahead))
-        if told != self._card:
-            self._card = told
+        if told != self.summary_card:
+            self.summary_card = told
             self.told.update(rich_card.render(told, palette=PALETTES[self.app.theme], glyphs=self._glyphs))
-
-    @property
-    def summary_card(self) -> Card | None:
-        return self._card
 
     def _look(self) -> None:
         if self.ref:
@@ -221,7 +213,7 @@ class DetailScreen(ErrorBoundary, Screen[None]):
     def _picked(self, event: LineTable.Picked) -> None:
         event.stop()
         number = next((n for n, panel in enumerate(self.panels) if panel.grid is event.grid), 0)
-        source = self._page.lists[number].source if self._page else ""
+        source = self.page.lists[number].source if self.page else ""
         ref = page_ref_of(event.line, grouping=source)
         if ref and ref != self.ref:
             self._go(ref)

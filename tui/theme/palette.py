@@ -131,7 +131,6 @@ class Glyphs:
     focus: str = "▌"
     marked: str = "✓"
     hatch: str = "╱"
-    rule: str = "─"
     more: str = "…"
     ascii: bool = False
 
@@ -143,7 +142,7 @@ UNICODE = Glyphs()
 ASCII = Glyphs(
     good="o", warn="!", bad="X", unknown="?", info="-", active="o", warming="~", resting="z", running=">",
     paused="=", up="^", down="v", level="=", beat="*", rest=".", full="#", empty="-", focus="|", marked="*",
-    hatch="/", rule="-", more="~", ascii=True,
+    hatch="/", more="~", ascii=True,
 )  # fmt: skip
 
 

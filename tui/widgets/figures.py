@@ -20,6 +20,8 @@ BRIEF = {"Replies": "Repl.", "Positive": "Pos.", "Meetings": "Meet."}
 """Labels where the columns are narrow: a number without a name says nothing."""
 BIG = 6
 """Lines of the large form: label, a gap, three of digits, the rates."""
+LARGE = 8
+"""Lines of the form with double numerals: a label, a gap, five of digits, one below."""
 
 
 def rates(figure: Figure, *, glyphs: Glyphs) -> list[Piece]:
@@ -129,10 +131,6 @@ def _whole(pieces: list[Piece], room: int) -> list[Piece]:
             break
         kept.append(piece)
     return kept
-
-
-LARGE = 8
-"""Lines of the form with double numerals: a label, a gap, five of digits, one below."""
 
 
 class HealthCounts(NumberRow):

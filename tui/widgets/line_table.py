@@ -237,10 +237,6 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
     def _room(self) -> int:
         return max(1, self.scrollable_content_region.width - 2 * MARGIN)
 
-    @property
-    def _palette(self) -> Palette:
-        return PALETTES[self.app.theme]
-
     def on_resize(self) -> None:
         self._placed = place(self._columns, self._room)
         self.virtual_size = Size(self.scrollable_content_region.width, len(self.shown) + 1)
@@ -254,7 +250,7 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """One line of the screen: the titles, a line, or nothing."""
-        width, palette = self.scrollable_content_region.width, self._palette
+        width, palette = self.scrollable_content_region.width, PALETTES[self.app.theme]
         self.painted += 1
         if y == 0:
             return self._titles(width, palette)

@@ -42,11 +42,6 @@ class TextLine(ErrorBoundary, Widget):
             self._left, self._right = tuple(left), tuple(right)
             self.refresh()
 
-    def set_ground(self, ground: str) -> None:
-        if ground != self._ground:
-            self._ground = ground
-            self.refresh()
-
     def render_line(self, y: int) -> Strip:
         """The right side stays whole as long as it can; the left is cut."""
         palette = PALETTES[self.app.theme]

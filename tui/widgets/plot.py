@@ -19,21 +19,17 @@ class PlotArea(ErrorBoundary, Widget):
     def __init__(self, *, glyphs: Glyphs) -> None:
         super().__init__(id="plot")
         self._glyphs = glyphs
-        self._plot: Plot | None = None
+        self.plot: Plot | None = None
         self._empty = ""
         self._drawn: list[list[Piece]] = []
-
-    @property
-    def plot(self) -> Plot | None:
-        return self._plot
 
     @property
     def columns(self) -> int:
         return max(1, self.size.width - plotting.GUTTER - 2)
 
     def show(self, plot: Plot | None, *, empty: str) -> None:
-        if (plot, empty) != (self._plot, self._empty):
-            self._plot, self._empty = plot, empty
+        if (plot, empty) != (self.plot, self._empty):
+            self.plot, self._empty = plot, empty
             self._draw()
 
     def on_resize(self) -> None:
@@ -41,9 +37,9 @@ class PlotArea(ErrorBoundary, Widget):
 
     def _draw(self) -> None:
         self._drawn = []
-        if self._plot and self.size.height > 1:
+        if self.plot and self.size.height > 1:
             self._drawn = plotting.draw(
-                self._plot, width=self.size.width - 2, height=self.size.height, glyphs=self._glyphs
+                self.plot, width=self.size.width - 2, height=self.size.height, glyphs=self._glyphs
             )
         self.refresh()
 
@@ -52,7 +48,7 @@ class PlotArea(ErrorBoundary, Widget):
         pieces: list[Piece] = []
         if y < len(self._drawn):
             pieces = self._drawn[y]
-        elif self._plot is None and y == self.size.height // 2:
+        elif self.plot is None and y == self.size.height // 2:
             pieces = [("  " + self._empty, Ink.MUTED)]
         pieces = [(" ", Ink.TEXT), *pieces]
         return drawing.line(pieces, palette=palette, ground=palette.panel, width=self.size.width)

@@ -303,7 +303,7 @@ async def test_enter_shows_what_is_behind_a_line_and_escape_goes_back(clock: Clo
         await stage.press("enter")
         assert isinstance(stage.app.screen, DetailScreen)
         assert stage.app.screen.page
-        assert stage.app.screen.page.name.endswith("@useacme.example")
+        assert stage.app.screen.page.card.title.endswith("@useacme.example")
         await stage.press("escape")
         assert stage.screen.is_current
 
