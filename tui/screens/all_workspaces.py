@@ -95,6 +95,7 @@ class AllWorkspacesScreen(ErrorBoundary, Screen[None]):
         self.is_wall = wall
         self.set_class(wall, "-wall")
         self._states: Sequence[WorkspaceState] = ()
+        self._frame = Vertical(id="everything")
         self.top = TextLine(id="top", ground="ground")
         self.banner = Banner(glyphs=glyphs)
         self.foot = Foot()
@@ -110,7 +111,7 @@ class AllWorkspacesScreen(ErrorBoundary, Screen[None]):
         )
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="everything"):
+        with self._frame:
             yield self.top
             yield self.banner
             yield self.workspaces
@@ -164,7 +165,7 @@ class AllWorkspacesScreen(ErrorBoundary, Screen[None]):
         self.banner.show(None, now=now, alarms=alarms)
         if self.is_wall:
             right, down = burn_in_shift(max(0.0, (now - self._began) / timedelta(seconds=1)))
-            self.query_one("#everything").styles.padding = (down, 0, 0, right)
+            self._frame.styles.padding = (down, 0, 0, right)
 
     # -- hands -----------------------------------------------------------------------------------------
 

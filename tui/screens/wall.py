@@ -64,6 +64,7 @@ class WallScreen(ErrorBoundary, Screen[None]):
         self._beats = 0
         self._notices: tuple[str, ...] = ()
         self.view = VIEWS[0]
+        self._frame = Vertical(id="wall")
         self.top = TopLine(glyphs=glyphs, notice=notice)
         self.banner = Banner(glyphs=glyphs)
         self.verdict = Verdict(glyphs=glyphs)
@@ -76,7 +77,7 @@ class WallScreen(ErrorBoundary, Screen[None]):
         }
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="wall"):
+        with self._frame:
             yield self.top
             yield self.banner
             yield self.verdict
@@ -133,7 +134,7 @@ class WallScreen(ErrorBoundary, Screen[None]):
             self.view = wanted
             self._turn()
         right, down = burn_in_shift(seconds)
-        self.query_one("#wall").styles.padding = (down, 0, 0, right)
+        self._frame.styles.padding = (down, 0, 0, right)
 
     def _turn(self) -> None:
         for name, panel in self.panels.items():
