@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-HOUSE = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[1]
 ROOMS = ("bot", "cli", "sandbox", "shared", "tui")
-CONTRACTS = tomllib.loads((HOUSE / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
 PURE = next(contract["source_modules"] for contract in CONTRACTS if contract["name"].startswith("Pure"))
 """The modules that decide; the import contracts keep I/O from them, and the test below the clock."""
 
@@ -28,7 +28,7 @@ def test_no_other_installed_distribution_owns_one_of_our_package_names() -> None
 
 @pytest.mark.parametrize("lock", ["requirements.lock", "requirements-dev.lock"])
 def test_a_lock_pins_every_package_with_hashes_and_names_no_address(lock: str) -> None:
-    text = (HOUSE / lock).read_text()
+    text = (ROOT / lock).read_text()
     pins = re.findall(r"^[a-z0-9._-]+==[^\s]+.*?(?=^[a-z]|\Z)", text, flags=re.MULTILINE | re.DOTALL)
     assert len(pins) > 40
     assert all("--hash=sha256:" in pin for pin in pins)
@@ -37,14 +37,14 @@ def test_a_lock_pins_every_package_with_hashes_and_names_no_address(lock: str) -
 
 def test_the_development_lock_repeats_the_pins_of_what_runs() -> None:
     def pins(lock: str) -> set[str]:
-        return set(re.findall(r"^[a-z0-9._-]+==[^\s;]+", (HOUSE / lock).read_text(), flags=re.MULTILINE))
+        return set(re.findall(r"^[a-z0-9._-]+==[^\s;]+", (ROOT / lock).read_text(), flags=re.MULTILINE))
 
     assert pins("requirements.lock") <= pins("requirements-dev.lock")
 
 
 @pytest.mark.parametrize("module", PURE)
 def test_a_pure_module_reads_no_clock(module: str) -> None:
-    path = HOUSE / module.replace(".", "/")
+    path = ROOT / module.replace(".", "/")
     sources = sorted(path.glob("*.py")) if path.is_dir() else [path.with_suffix(".py")]
     tree = ast.parse(
         "\n".join(source.read_text().replace("from __future__", "from future") for source in sources)
@@ -62,9 +62,9 @@ def test_a_pure_module_reads_no_clock(module: str) -> None:
 
 
 def test_the_top_level_holds_only_what_the_house_names() -> None:
-    listed = subprocess.run(["git", "ls-files"], cwd=HOUSE, capture_output=True, text=True, check=False)
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode:  # an unpacked archive has no history to ask
-        names = {path.name for path in HOUSE.iterdir() if not path.name.startswith(".")}
+        names = {path.name for path in ROOT.iterdir() if not path.name.startswith(".")}
     else:
         names = {line.split("/")[0] for line in listed.stdout.splitlines()}
     allowed = {
@@ -90,7 +90,7 @@ def test_the_top_level_holds_only_what_the_house_names() -> None:
 def test_help_names_every_command_of_the_contract() -> None:
     help_text = subprocess.run(
         [sys.executable, "-P", "-m", "outreach_ops", "--help"],
-        cwd=HOUSE,
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,

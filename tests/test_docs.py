@@ -7,12 +7,12 @@ from pathlib import Path
 
 from cli.commands import docs_pages
 
-HOUSE = Path(__file__).parents[1]
-PAGES = [HOUSE / "README.md", *sorted((HOUSE / "docs").rglob("*.md"))]
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def test_the_page_of_settings_shows_the_file_that_init_writes() -> None:
-    assert (HOUSE / "docs" / "settings.md").read_text() == docs_pages.settings_page(), "make docs"
+    assert (ROOT / "docs" / "settings.md").read_text() == docs_pages.settings_page(), "make docs"
 
 
 def test_every_link_between_pages_leads_somewhere() -> None:
@@ -26,7 +26,7 @@ def test_every_link_between_pages_leads_somewhere() -> None:
 
 
 def test_the_readme_begins_with_the_two_commands_and_a_picture() -> None:
-    first_screen = "\n".join((HOUSE / "README.md").read_text().splitlines()[:25])
+    first_screen = "\n".join((ROOT / "README.md").read_text().splitlines()[:25])
     assert "make demo" in first_screen
     assert "make test" in first_screen
     assert "![" in first_screen

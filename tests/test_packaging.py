@@ -12,22 +12,22 @@ import pytest
 from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
 
-HOUSE = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[1]
 PROGRAM = ("bot", "cli", "sandbox", "shared", "tui", "manifest.yml")
 
 
 @pytest.fixture(scope="module")
 def packed(tmp_path_factory: pytest.TempPathFactory) -> frozenset[str]:
     """The names of a standard wheel's files."""
-    (wheel,) = WheelBuilder(str(HOUSE)).build(directory=str(tmp_path_factory.mktemp("wheel")))
+    (wheel,) = WheelBuilder(str(ROOT)).build(directory=str(tmp_path_factory.mktemp("wheel")))
     with ZipFile(wheel) as archive:
         return frozenset(archive.namelist())
 
 
 def files(*folders: str) -> list[str]:
-    found = (path for folder in folders for path in [HOUSE / folder, *(HOUSE / folder).rglob("*")])
+    found = (path for folder in folders for path in [ROOT / folder, *(ROOT / folder).rglob("*")])
     return [
-        str(path.relative_to(HOUSE)) for path in found if path.is_file() and "__pycache__" not in path.parts
+        str(path.relative_to(ROOT)) for path in found if path.is_file() and "__pycache__" not in path.parts
     ]
 
 
@@ -57,7 +57,7 @@ def test_a_wheel_holds_the_typed_client(packed: frozenset[str]) -> None:
 
 
 def test_a_source_distribution_can_build_the_wheel(tmp_path: Path) -> None:
-    (archive,) = SdistBuilder(str(HOUSE)).build(directory=str(tmp_path))
+    (archive,) = SdistBuilder(str(ROOT)).build(directory=str(tmp_path))
     with tarfile.open(archive) as packed:
         names = {name.partition("/")[2] for name in packed.getnames()}
     assert names >= {"hatch_build.py", "pyproject.toml", "LICENSE", "README.md", *files(*PROGRAM)}

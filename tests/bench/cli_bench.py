@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 Row = tuple[str, float, str, str, bool]
-HOUSE = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[2]
 RUNS = 15
 ROWS = 1_000_000
 MIB = 1024.0
@@ -49,7 +49,7 @@ def _start_up(folder: Path) -> Row:
 
 def _seconds(command: list[str], environ: dict[str, str]) -> float:
     began = time.perf_counter()
-    subprocess.run(command, cwd=HOUSE, env=environ, check=True, capture_output=True)
+    subprocess.run(command, cwd=ROOT, env=environ, check=True, capture_output=True)
     return time.perf_counter() - began
 
 
@@ -65,7 +65,7 @@ def _dry_run(folder: Path) -> list[Row]:
     trial = [sys.executable, "-P", "-m", "outreach_ops", "import", str(path), "--to", "x", "--dry-run"]
     told = subprocess.run(
         [sys.executable, "-c", _PEAK, *trial],
-        cwd=HOUSE,
+        cwd=ROOT,
         env=environ,
         check=True,
         capture_output=True,

@@ -15,7 +15,7 @@ import pytest
 
 from cli.main import main
 
-HOUSE = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[2]
 PROGRAM = (sys.executable, "-P", "-m", "outreach_ops")
 
 
@@ -58,7 +58,7 @@ class Shell:
             "stderr": subprocess.PIPE,
         }
         return subprocess.Popen(
-            [*PROGRAM, *words], cwd=HOUSE, env=dict(os.environ), text=True, **{**pipes, **options}
+            [*PROGRAM, *words], cwd=ROOT, env=dict(os.environ), text=True, **{**pipes, **options}
         )
 
 
@@ -67,7 +67,7 @@ def sandbox() -> Iterator[dict[str, Any]]:
     """The announcement of a sandbox that lives as long as the tests; its account changes by what they do alone."""
     environ = {k: v for k, v in os.environ.items() if not k.startswith(("OUTREACH_", "SLACK_"))}
     process = subprocess.Popen(
-        [*PROGRAM, "sandbox", "--speed", "0"], cwd=HOUSE, env=environ, stdout=subprocess.PIPE, text=True
+        [*PROGRAM, "sandbox", "--speed", "0"], cwd=ROOT, env=environ, stdout=subprocess.PIPE, text=True
     )
     assert process.stdout
     try:

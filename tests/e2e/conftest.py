@@ -14,14 +14,14 @@ from typing import Any
 import psutil
 import pytest
 
-HOUSE = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[2]
 PROGRAM = (sys.executable, "-P", "-m", "outreach_ops")
 
 
 class Demo:
     """A running `outreach demo --headless`, as a script sees it: by its first line and over HTTP."""
 
-    def __init__(self, *words: str, program: Sequence[str] = PROGRAM, folder: Path = HOUSE) -> None:
+    def __init__(self, *words: str, program: Sequence[str] = PROGRAM, folder: Path = ROOT) -> None:
         self.process = subprocess.Popen(
             [*program, "demo", "--headless", *words],
             cwd=folder,

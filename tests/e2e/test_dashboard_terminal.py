@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 pytestmark = pytest.mark.e2e
-HOUSE = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[2]
 
 
 class Sandbox:
@@ -28,7 +28,7 @@ class Sandbox:
         words = ["sandbox", "--port", "0", "--slack-port", "0", "--speed", "0", "--scenario", scenario]
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-m", "outreach_ops", *words],
-            cwd=HOUSE,
+            cwd=ROOT,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
@@ -96,7 +96,7 @@ class Screen:
         # The snapshot plugin fixes the size of every terminal by these two.
         env = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES"}}
         command = ["tmux", "-S", self._socket, *words]
-        return subprocess.run(command, env=env, cwd=HOUSE, capture_output=True, text=True, check=True).stdout
+        return subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
     def text(self) -> str:
         """What is on it."""

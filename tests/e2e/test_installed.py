@@ -16,7 +16,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from tests.e2e.conftest import HOUSE, Demo
+from tests.e2e.conftest import ROOT, Demo
 
 pytestmark = pytest.mark.e2e
 
@@ -66,7 +66,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     home = tmp_path_factory.mktemp("installed")
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
     subprocess.run(
-        [*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", home, HOUSE], check=True
+        [*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", home, ROOT], check=True
     )
     (wheel,) = home.glob("*.whl")
     venv.create(home / "venv", with_pip=False)

@@ -14,7 +14,7 @@ import psutil
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
-from tests.e2e.conftest import HOUSE
+from tests.e2e.conftest import ROOT
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
@@ -48,7 +48,7 @@ class Terminal:
 
 @pytest.fixture(scope="module")
 def terminal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
-    command = f"cd {shlex.quote(str(HOUSE))} && exec {shlex.quote(sys.executable)} -P -m outreach_ops demo"
+    command = f"cd {shlex.quote(str(ROOT))} && exec {shlex.quote(sys.executable)} -P -m outreach_ops demo"
     opened = Terminal(command, folder=tmp_path_factory.mktemp("tmux"))
     try:
         yield opened
@@ -120,7 +120,7 @@ def test_quitting_leaves_no_process_behind(terminal: Terminal) -> None:
 
 
 def test_a_terminal_that_is_taken_away_ends_the_demo(tmp_path: Path) -> None:
-    command = f"cd {shlex.quote(str(HOUSE))} && exec {shlex.quote(sys.executable)} -P -m outreach_ops demo"
+    command = f"cd {shlex.quote(str(ROOT))} && exec {shlex.quote(sys.executable)} -P -m outreach_ops demo"
     terminal = Terminal(command, folder=tmp_path)
     expect_seen(terminal, "[0-9]+ healthy")
     family = [psutil.Process(terminal.pid), *psutil.Process(terminal.pid).children(recursive=True)]

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import HOUSE, PROGRAM, Shell
-from tests.shared.api.scripted_server import Answer, Asked, open_stage
+from tests.cli.conftest import PROGRAM, ROOT, Shell
+from tests.shared.api.scripted_server import Answer, Asked, open_scripted_server
 
 PATIENCE = 20
 
@@ -28,14 +28,14 @@ async def test_removing_ignores_custom_fields_called_like_the_id(
             Answer(body={"data": leads, "next_cursor": None}) if asked.method == "GET" else Answer(status=204)
         )
 
-    async with open_stage() as stage:
-        stage.play = play
-        environ = {**os.environ, "OUTREACH_BASE_URL": stage.base_url}
+    async with open_scripted_server() as server:
+        server.play = play
+        environ = {**os.environ, "OUTREACH_BASE_URL": server.base_url}
         process = await asyncio.create_subprocess_exec(
-            *PROGRAM, "remove", "ada@x.io", "--yes", cwd=HOUSE, env=environ
+            *PROGRAM, "remove", "ada@x.io", "--yes", cwd=ROOT, env=environ
         )
         assert await asyncio.wait_for(process.wait(), PATIENCE) == 0
-        assert [asked.path for asked in stage.asked if asked.method == "DELETE"] == ["/v1/leads/ld_ada"]
+        assert [asked.path for asked in server.asked if asked.method == "DELETE"] == ["/v1/leads/ld_ada"]
 
 
 def test_a_lead_whose_custom_fields_name_another_is_removed_alone(shell: Shell) -> None:

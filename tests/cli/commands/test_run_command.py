@@ -14,7 +14,7 @@ from cli.main import main
 from cli.parser import command_line, help_screen
 from cli.parser.shell_commands import PROGRAMS
 from shared.commands import COMMANDS, parse
-from tests.cli.conftest import HOUSE, Shell
+from tests.cli.conftest import ROOT, Shell
 
 READING = ("status", "sequences", "inboxes", "stats", "stats by step 7d", "leads", "open", "audit", "whoami")
 
@@ -172,7 +172,7 @@ def test_words_keep_their_meaning_on_the_way_from_the_shell() -> None:
 
 
 def test_the_page_of_commands_is_fresh() -> None:
-    assert (HOUSE / "docs" / "commands.md").read_text() == docs_pages.commands_page()
+    assert (ROOT / "docs" / "commands.md").read_text() == docs_pages.commands_page()
 
 
 def test_init_writes_a_private_file_once(offline: Shell) -> None:

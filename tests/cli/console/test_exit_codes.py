@@ -18,7 +18,7 @@ from shared.api.errors import Uncertain, Unreachable
 from shared.domain.card import Card
 from shared.domain.records import RecordsUnavailable
 from shared.text import parent_watch
-from tests.cli.conftest import HOUSE, PROGRAM, Shell
+from tests.cli.conftest import PROGRAM, ROOT, Shell
 
 PATIENCE = 20
 
@@ -133,7 +133,7 @@ def _until(terminal: int, text: str) -> str:
 def _sandbox(*words: str, **options: Any) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [*PROGRAM, "sandbox", "--scenario", "empty", *words],
-        cwd=HOUSE, env=options.pop("env", environment()), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options,
+        cwd=ROOT, env=options.pop("env", environment()), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options,
     )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ import shutil
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -83,3 +84,23 @@ async def receiver() -> AsyncIterator[Receiver]:
 def client_of(service: Service, workspace: str) -> httpx.AsyncClient:
     headers = {"Authorization": f"Bearer {service.api_keys[workspace]}"}
     return httpx.AsyncClient(base_url=service.base_url, headers=headers, timeout=30)
+
+
+async def sequence_id(api: httpx.AsyncClient, place: int = 0) -> str:
+    return str((await api.get("/sequences")).json()["data"][place]["id"])
+
+
+async def add(api: httpx.AsyncClient, sequence: str, *emails: str, **fields: Any) -> httpx.Response:
+    body = {"sequence_id": sequence, "leads": [{"email": email} | fields for email in emails]}
+    return await api.post("/leads", json=body)
+
+
+async def everyone(api: httpx.AsyncClient, **query: Any) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    cursor = None
+    while True:
+        page = (await api.get("/leads", params=query | ({"cursor": cursor} if cursor else {}))).json()
+        found += page["data"]
+        cursor = page["next_cursor"]
+        if not cursor:
+            return found

@@ -6,8 +6,9 @@ import asyncio
 import hashlib
 import hmac
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
+import httpx
 from aiohttp import web
 
 TIMEOUT = 10.0
@@ -61,3 +62,30 @@ class Receiver:
         async with asyncio.timeout(TIMEOUT), self._arrived:
             await self._arrived.wait_for(lambda: len(self.received) >= count)
         return self.received[:count]
+
+
+KINDS = [
+    "lead.replied",
+    "reply.interested",
+    "reply.ooo",
+    "lead.bounced",
+    "lead.unsubscribed",
+    "sequence.completed",
+    "domain.paused",
+]
+
+
+async def subscribe(api: httpx.AsyncClient, url: str, *kinds: str) -> str:
+    response = await api.post("/webhooks", json={"url": url, "events": list(kinds) or KINDS})
+    assert response.status_code == 201, response.text
+    assert response.json()["id"].startswith("wh_")
+    return str(response.json()["secret"])
+
+
+async def happen(control: httpx.AsyncClient, kind: str, **request: Any) -> None:
+    response = await control.post("/events", json={"kind": kind} | request)
+    assert response.status_code == 201, response.text
+
+
+async def deliveries(control: httpx.AsyncClient, **query: str) -> list[dict[str, Any]]:
+    return list((await control.get("/deliveries", params=query)).json()["data"])

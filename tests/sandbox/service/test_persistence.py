@@ -16,8 +16,7 @@ import pytest
 
 from sandbox.service import Service
 from tests.sandbox.service.conftest import client_of
-from tests.sandbox.service.subscriber import Receiver
-from tests.sandbox.service.webhooks.test_deliveries import happen, subscribe
+from tests.sandbox.service.subscriber import Receiver, happen, subscribe
 from tests.waiting import until
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from shared.api import OutreachClient
 from shared.api.http.rate_limit import BudgetState, Priority
-from tests.shared.api.scripted_server import Stage, open_stage
+from tests.shared.api.scripted_server import ScriptedServer, open_scripted_server
 
 KEY = "ok_live_s3cr3tk3y"
 
@@ -39,8 +39,8 @@ class Unhurried:
 
 
 @pytest.fixture
-async def stage() -> AsyncIterator[Stage]:
-    async with open_stage() as opened:
+async def server() -> AsyncIterator[ScriptedServer]:
+    async with open_scripted_server() as opened:
         yield opened
 
 
@@ -50,8 +50,13 @@ def pacer() -> Unhurried:
 
 
 @pytest.fixture
-async def client(stage: Stage, pacer: Unhurried) -> AsyncIterator[OutreachClient]:
+async def client(server: ScriptedServer, pacer: Unhurried) -> AsyncIterator[OutreachClient]:
     async with OutreachClient(
-        base_url=stage.base_url, api_key=KEY, pacer=pacer, timeout=2.0, total_timeout=6.0, jitter=lambda: 0.05
+        base_url=server.base_url,
+        api_key=KEY,
+        pacer=pacer,
+        timeout=2.0,
+        total_timeout=6.0,
+        jitter=lambda: 0.05,
     ) as made:
         yield made

@@ -64,7 +64,7 @@ class Answer:
 Play = Callable[[Asked], Answer | Awaitable[Answer]]
 
 
-class Stage:
+class ScriptedServer:
     """Answers each request by `play`, or by what stands in `script` first; remembers what it was asked."""
 
     def __init__(self) -> None:
@@ -107,22 +107,22 @@ async def _read(reader: asyncio.StreamReader) -> Asked | None:
 
 
 @asynccontextmanager
-async def open_stage() -> AsyncIterator[Stage]:
-    stage = Stage()
+async def open_scripted_server() -> AsyncIterator[ScriptedServer]:
+    scripted = ScriptedServer()
     tasks: set[asyncio.Task[None]] = set()
 
     writers: list[asyncio.StreamWriter] = []
 
     def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writers.append(writer)
-        task = asyncio.create_task(stage.serve(reader, writer), name="stage connection")
+        task = asyncio.create_task(scripted.serve(reader, writer), name="scripted connection")
         tasks.add(task)
         task.add_done_callback(tasks.discard)
 
     server = await asyncio.start_server(connected, "127.0.0.1", 0)
-    stage.base_url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+    scripted.base_url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
     try:
-        yield stage
+        yield scripted
     finally:
         server.close()
         for _ in range(3):  # a connection that was accepted just now gets its writer in the loop's next turns

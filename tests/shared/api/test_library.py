@@ -15,8 +15,8 @@ from sandbox.service import Service
 from shared import api
 from shared.api import OutreachClient
 
-HOUSE = Path(__file__).parents[3]
-PAGE = (HOUSE / "docs" / "client.md").read_text()
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs" / "client.md").read_text()
 # Rich is not among them: httpx loads it for its own command, where it is installed.
 FOREIGN = (
     "bot", "cli", "tui", "sandbox", "slack_bolt", "slack_sdk", "textual", "starlette", "fastapi", "uvicorn",
@@ -30,7 +30,7 @@ FOREIGN = (
 def test_importing_it_loads_no_face_and_no_framework(line: str) -> None:
     program = f"import sys\n{line}\nprint(*sys.modules)"
     loaded = subprocess.run(
-        [sys.executable, "-c", program], cwd=HOUSE, capture_output=True, text=True, check=True
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
     )
     names = {name.partition(".")[0] for name in loaded.stdout.split()}
     assert ("httpx" in names) == ("*" in line)

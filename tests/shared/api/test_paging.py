@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from shared.api import Lead, OutreachClient, Page
 from shared.api.decoding import decode
 from shared.api.paging import pages
-from tests.shared.api.scripted_server import Answer, Asked, Stage
+from tests.shared.api.scripted_server import Answer, Asked, ScriptedServer
 
 
 def book(count: int, *, last: dict[str, Any]) -> Any:
@@ -33,24 +33,26 @@ def book(count: int, *, last: dict[str, Any]) -> Any:
     "last", [{"next_cursor": None}, {}, {"next_cursor": ""}, {"next_cursor": "200"}, {"next_cursor": False}]
 )
 async def test_a_null_absent_empty_or_repeated_cursor_ends_the_list(
-    client: OutreachClient, stage: Stage, last: dict[str, Any]
+    client: OutreachClient, server: ScriptedServer, last: dict[str, Any]
 ) -> None:
-    stage.play = book(250, last=last)
+    server.play = book(250, last=last)
     leads = [lead.id async for lead in client.iter_leads()]
     assert leads == [f"ld_{number}" for number in range(250)]
-    assert len(stage.asked) == 3
+    assert len(server.asked) == 3
 
 
 async def test_an_empty_page_ends_the_list_though_it_has_a_cursor(
-    client: OutreachClient, stage: Stage
+    client: OutreachClient, server: ScriptedServer
 ) -> None:
-    stage.play = lambda _: Answer(body={"data": [], "next_cursor": "more"})
+    server.play = lambda _: Answer(body={"data": [], "next_cursor": "more"})
     assert [lead async for lead in client.iter_leads()] == []
-    assert len(stage.asked) == 1
+    assert len(server.asked) == 1
 
 
-async def test_a_reading_is_taken_up_again_at_a_cursor(client: OutreachClient, stage: Stage) -> None:
-    stage.play = book(25, last={"next_cursor": None})
+async def test_a_reading_is_taken_up_again_at_a_cursor(
+    client: OutreachClient, server: ScriptedServer
+) -> None:
+    server.play = book(25, last={"next_cursor": None})
     first = await anext(client.iter_pages(page_size=10))
     rest = [lead.id async for lead in client.iter_leads(page_size=10, cursor=first.next_cursor)]
     assert [lead.id for lead in first.items] + rest == [f"ld_{number}" for number in range(25)]

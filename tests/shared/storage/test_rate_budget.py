@@ -23,9 +23,9 @@ from shared.api import LocalBudget, Priority, RateLimited
 from shared.api.http.rate_limit import BURST
 from shared.storage import budget_rows
 from shared.storage.rate_budget import SharedBudget, budget_key
-from tests.shared.api.scripted_server import Answer, Stage, open_stage, worst_second
+from tests.shared.api.scripted_server import Answer, ScriptedServer, open_scripted_server, worst_second
 
-HOUSE = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[3]
 SLOT = 1 / 9.5
 
 
@@ -47,22 +47,22 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> URL:
 
 
 @pytest.fixture
-async def stage() -> AsyncIterator[Stage]:
-    async with open_stage() as opened:
+async def server() -> AsyncIterator[ScriptedServer]:
+    async with open_scripted_server() as opened:
         opened.play = lambda _: Answer(body=[])
         yield opened
 
 
-async def worker(url: URL, stage: Stage, priority: str, count: int) -> dict[str, Any]:
+async def worker(url: URL, server: ScriptedServer, priority: str, count: int) -> dict[str, Any]:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         str(Path(__file__).with_name("budget_worker.py")),
         url.render_as_string(hide_password=False),
-        stage.base_url,
+        server.base_url,
         priority,
         str(count),
         stdout=asyncio.subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(HOUSE)},
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     out, _ = await process.communicate()
     assert process.returncode == 0
@@ -71,15 +71,15 @@ async def worker(url: URL, stage: Stage, priority: str, count: int) -> dict[str,
 
 
 async def test_several_processes_together_keep_the_limit_and_a_person_comes_first(
-    url: URL, stage: Stage
+    url: URL, server: ScriptedServer
 ) -> None:
     told = await asyncio.gather(
-        worker(url, stage, Priority.BULK, 8),
-        worker(url, stage, Priority.NORMAL, 5),
-        worker(url, stage, Priority.INTERACTIVE, 3),
-        worker(url, stage, "status", 5),
+        worker(url, server, Priority.BULK, 8),
+        worker(url, server, Priority.NORMAL, 5),
+        worker(url, server, Priority.INTERACTIVE, 3),
+        worker(url, server, "status", 5),
     )
-    moments = [asked.at for asked in stage.asked]
+    moments = [asked.at for asked in server.asked]
     assert len(moments) == 21
     assert worst_second(moments) <= 10, str([round(m - min(moments), 3) for m in sorted(moments)])
     assert max(moments) - min(moments) >= (20 - BURST) * SLOT
@@ -189,11 +189,11 @@ async def test_bulk_keeps_the_line_short() -> None:
 
 
 async def test_a_process_that_is_killed_leaves_few_places_that_nobody_comes_for(
-    tmp_path: Path, stage: Stage
+    tmp_path: Path, server: ScriptedServer
 ) -> None:
     url = make_url(f"sqlite:///{tmp_path / 'budget.db'}")
     doomed = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", DOOMED, str(url), stage.base_url, cwd=HOUSE
+        sys.executable, "-c", DOOMED, str(url), server.base_url, cwd=ROOT
     )
     async with SharedBudget(url, key="k") as budget:
         async with asyncio.timeout(10):
@@ -226,14 +226,14 @@ asyncio.run(main())
 
 async def run_script(script: str, *arguments: str, **environ: str) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
-        sys.executable, "-c", script, *arguments, cwd=HOUSE, env={**os.environ, **environ}
+        sys.executable, "-c", script, *arguments, cwd=ROOT, env={**os.environ, **environ}
     )
 
 
-async def until_asked(stage: Stage, count: int) -> None:
+async def until_asked(server: ScriptedServer, count: int) -> None:
     async with asyncio.timeout(20):
         while True:
-            if len(stage.asked) >= count:
+            if len(server.asked) >= count:
                 return
             await asyncio.sleep(0.01)
 
@@ -241,33 +241,33 @@ async def until_asked(stage: Stage, count: int) -> None:
 @pytest.mark.parametrize("count", [3, 4])
 @pytest.mark.parametrize("temporary", ["usable", "unusable"])
 async def test_processes_without_a_usable_budget_file_keep_the_limit_together(
-    tmp_path: Path, stage: Stage, temporary_folder: Path, temporary: str, count: int
+    tmp_path: Path, server: ScriptedServer, temporary_folder: Path, temporary: str, count: int
 ) -> None:
     (tmp_path / "file").write_text("")
     if temporary == "unusable":  # somebody else could write to it
         (temporary_folder / f"outreach-ops-{os.getuid()}").mkdir()
         (temporary_folder / f"outreach-ops-{os.getuid()}").chmod(0o777)
     url = make_url(f"sqlite:///{tmp_path / 'file' / 'budget.db'}")
-    await asyncio.gather(*(worker(url, stage, Priority.NORMAL, 8) for _ in range(count)))
-    moments = [asked.at for asked in stage.asked]
+    await asyncio.gather(*(worker(url, server, Priority.NORMAL, 8) for _ in range(count)))
+    moments = [asked.at for asked in server.asked]
     assert len(moments) == 8 * count
     assert worst_second(moments) <= 10
 
 
 async def test_one_process_that_cannot_use_the_file_takes_the_others_along(
-    tmp_path: Path, stage: Stage, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = make_url(f"sqlite:///{tmp_path / 'budget.db'}")
-    others = [asyncio.create_task(worker(url, stage, Priority.NORMAL, 12)) for _ in range(2)]
-    await until_asked(stage, 8)
+    others = [asyncio.create_task(worker(url, server, Priority.NORMAL, 12)) for _ in range(2)]
+    await until_asked(server, 8)
     # Only this process is refused, as one out of file descriptors would be.
     monkeypatch.setattr(budget_rows.SQLiteRow, "change", refuse_once(budget_rows.SQLiteRow.change))
     async with SharedBudget(url, key="k") as budget:
         for _ in range(5):
             await budget.reserve(priority=Priority.NORMAL, deadline=None)
-            stage.asked.append(replace(stage.asked[-1], at=time.monotonic()))
+            server.asked.append(replace(server.asked[-1], at=time.monotonic()))
     await asyncio.gather(*others)
-    moments = [asked.at for asked in stage.asked]
+    moments = [asked.at for asked in server.asked]
     assert len(moments) == 29
     assert worst_second(moments) <= 10
 
@@ -298,16 +298,18 @@ asyncio.run(main())
 """
 
 
-async def test_spellings_of_one_address_share_the_budget_of_the_key(tmp_path: Path, stage: Stage) -> None:
+async def test_spellings_of_one_address_share_the_budget_of_the_key(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
     hosts = ("127.0.0.1", "localhost", "LOCALHOST")
     environ = {
         "HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state"), "OUTREACH_API_KEY": "ok_live"
     }  # fmt: skip
-    spelled = [stage.base_url.replace("127.0.0.1", host) for host in hosts]
+    spelled = [server.base_url.replace("127.0.0.1", host) for host in hosts]
     workers = [await run_script(SPELLING, OUTREACH_BASE_URL=url, **environ) for url in spelled]
     assert [await one.wait() for one in workers] == [0, 0, 0]
-    assert len(stage.asked) == 30
-    assert worst_second([asked.at for asked in stage.asked]) <= 10
+    assert len(server.asked) == 30
+    assert worst_second([asked.at for asked in server.asked]) <= 10
 
 
 STEPPING = """
@@ -335,30 +337,32 @@ asyncio.run(main())
 
 
 async def test_a_wall_clock_that_is_set_forward_again_and_again_changes_nothing(
-    tmp_path: Path, stage: Stage
+    tmp_path: Path, server: ScriptedServer
 ) -> None:
-    process = await run_script(STEPPING, f"sqlite:///{tmp_path / 'budget.db'}", stage.base_url)
+    process = await run_script(STEPPING, f"sqlite:///{tmp_path / 'budget.db'}", server.base_url)
     assert await process.wait() == 0
-    assert len(stage.asked) == 35
-    assert worst_second([asked.at for asked in stage.asked]) <= 10
+    assert len(server.asked) == 35
+    assert worst_second([asked.at for asked in server.asked]) <= 10
 
 
-async def test_a_lone_process_that_was_stopped_goes_on_at_once(tmp_path: Path, stage: Stage) -> None:
+async def test_a_lone_process_that_was_stopped_goes_on_at_once(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
     url = make_url(f"sqlite:///{tmp_path / 'budget.db'}")
-    process = await run_script(DOOMED, str(url), stage.base_url)
-    await until_asked(stage, 5)
+    process = await run_script(DOOMED, str(url), server.base_url)
+    await until_asked(server, 5)
     process.send_signal(signal.SIGSTOP)
-    before = len(stage.asked)
+    before = len(server.asked)
     await asyncio.sleep(5)
     process.send_signal(signal.SIGCONT)
     continued = time.monotonic()
     try:
-        await until_asked(stage, before + 20)
+        await until_asked(server, before + 20)
     finally:
         process.kill()
         await process.wait()
     assert time.monotonic() - continued <= 4
-    assert worst_second([asked.at for asked in stage.asked]) <= 10
+    assert worst_second([asked.at for asked in server.asked]) <= 10
 
 
 async def test_a_budget_file_that_is_deleted_is_replaced_for_all(tmp_path: Path) -> None:

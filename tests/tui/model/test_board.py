@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from shared.api.models import Inbox, Sequence
+from shared.api.models import Inbox, Sequence, StatsRow
 from shared.domain.card import Tone
 from shared.domain.snapshot import Reading, Snapshot
 from tests.tui.accounts import NOW, account, board_of, failing
@@ -149,3 +149,11 @@ def test_a_sequence_of_unknown_status_is_unknown() -> None:
     strange = Sequence(id="sq_x", name="X", status="archived", steps=None)
     board = board_of(replace(account(), sequences=_read((strange,))))
     assert board.sequences[0].tone is Tone.UNKNOWN
+
+
+def test_counts_under_a_name_that_two_sequences_share_are_nobodys() -> None:
+    twins = tuple(Sequence(id=f"sq_{n}", name="Webinar", status="active", steps=2) for n in (1, 2))
+    rows = tuple(StatsRow(group="Webinar", sends=n) for n in (10, 20))
+    stats = {**account().stats, "sequence": Reading(value=rows, read_at=NOW)}
+    board = board_of(account(sequences=Reading(value=twins, read_at=NOW), stats=stats))
+    assert [line.stats for line in board.sequences] == [None, None]

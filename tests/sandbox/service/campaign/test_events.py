@@ -12,8 +12,7 @@ import pytest
 
 from sandbox.service import Service
 from sandbox.service.base.clock import DAY
-from tests.sandbox.service.subscriber import Receiver
-from tests.sandbox.service.webhooks.test_deliveries import KINDS, happen, subscribe
+from tests.sandbox.service.subscriber import KINDS, Receiver, happen, subscribe
 from tests.waiting import until
 
 STATUS_AFTER = {

@@ -9,8 +9,7 @@ import httpx
 from sandbox.service import Service
 from sandbox.service.base.clock import DAY
 from sandbox.service.campaign.simulation import prune
-from tests.sandbox.service.subscriber import Receiver
-from tests.sandbox.service.webhooks.test_deliveries import KINDS, deliveries, happen, subscribe
+from tests.sandbox.service.subscriber import KINDS, Receiver, deliveries, happen, subscribe
 from tests.waiting import until
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from shared.api import Unreadable
 from shared.api.decoding import decode
-from tests.shared.api import dialects
-from tests.shared.api.dialects import Dialect, Meaning
+from tests.shared.api.decoding import dialects
+from tests.shared.api.decoding.dialects import Dialect, Meaning
 
 IDS = st.integers(min_value=0, max_value=36**6).map("sq_{:06x}".format)
 EMAILS = st.integers(min_value=0, max_value=9999).map("ada.{}@mail.example".format)

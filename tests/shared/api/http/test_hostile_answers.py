@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from shared.api import LocalBudget, OutreachClient, OutreachError, ServiceBroken, Unreadable
 from shared.api.http.requests import read_date
 from tests.shared.api.conftest import KEY
-from tests.shared.api.scripted_server import Answer, Stage, open_stage
-from tests.shared.api.test_client import EVERY_CALL
+from tests.shared.api.endpoint_calls import EVERY_CALL
+from tests.shared.api.scripted_server import Answer, ScriptedServer, open_scripted_server
 
 AHEAD = "Fri, 31 Dec 9999 23:59:59 -0100"
 BEHIND = "Mon, 01 Jan 0001 00:00:00 +0100"
@@ -84,10 +84,10 @@ def raw(status: int, lines: list[tuple[str, str]], body: bytes) -> bytes:
 
 async def ask(endpoint: str, answer: bytes) -> Any:
     """One call against a service that always answers these bytes."""
-    async with open_stage() as stage:
-        stage.play = lambda _: Answer(raw=answer)
+    async with open_scripted_server() as server:
+        server.play = lambda _: Answer(raw=answer)
         client = OutreachClient(
-            base_url=stage.base_url, api_key=KEY, pacer=LocalBudget(10), timeout=1.0, total_timeout=0.15, jitter=lambda: 0.0
+            base_url=server.base_url, api_key=KEY, pacer=LocalBudget(10), timeout=1.0, total_timeout=0.15, jitter=lambda: 0.0
         )  # fmt: skip
         async with client:
             try:
@@ -129,25 +129,27 @@ def test_a_date_is_read_or_unknown(text: str) -> None:
 
 
 async def test_a_date_beyond_the_calendar_is_no_time_and_no_error(
-    client: OutreachClient, stage: Stage
+    client: OutreachClient, server: ScriptedServer
 ) -> None:
-    stage.play = lambda _: Answer(body=[], headers={"Date": AHEAD})
+    server.play = lambda _: Answer(body=[], headers={"Date": AHEAD})
     assert await client.list_sequences() == ()
     assert client.service_time is None
 
 
-async def test_one_number_without_end_leaves_the_rest_readable(client: OutreachClient, stage: Stage) -> None:
+async def test_one_number_without_end_leaves_the_rest_readable(
+    client: OutreachClient, server: ScriptedServer
+) -> None:
     body = b'{"data":[{"id":"ld_1","email":"ada@x.io","shoe":' + DIGITS + b'}],"next_cursor":null}'
-    stage.play = lambda _: Answer(body=body)
+    server.play = lambda _: Answer(body=body)
     (lead,) = (await client.list_leads()).items
     assert (lead.id, lead.email) == ("ld_1", "ada@x.io")
     assert json.dumps(lead.raw)
 
 
 async def test_text_that_no_encoding_takes_is_replaced_everywhere(
-    client: OutreachClient, stage: Stage
+    client: OutreachClient, server: ScriptedServer
 ) -> None:
-    stage.play = lambda _: Answer(
+    server.play = lambda _: Answer(
         body=b'{"data":[{"id":"ld_1","\\ud800":["\\udfff",{"a":"\\ud83d\\ude00"}]}]}'
     )
     (lead,) = (await client.list_leads()).items
@@ -156,10 +158,10 @@ async def test_text_that_no_encoding_takes_is_replaced_everywhere(
 
 @pytest.mark.parametrize("encoding", ["gzip, gzip", "gzip,deflate", "identity, gzip", "br", "zstd"])
 async def test_an_encoding_that_was_not_asked_for_is_refused_unread(
-    client: OutreachClient, stage: Stage, encoding: str
+    client: OutreachClient, server: ScriptedServer, encoding: str
 ) -> None:
     bomb = gzip.compress(gzip.compress(b" " * 200_000_000, 1), 9)
-    stage.play = lambda _: Answer(body=bomb, headers={"Content-Encoding": encoding})
+    server.play = lambda _: Answer(body=bomb, headers={"Content-Encoding": encoding})
     tracemalloc.start()
     try:
         with pytest.raises((Unreadable, ServiceBroken)):
@@ -167,11 +169,11 @@ async def test_an_encoding_that_was_not_asked_for_is_refused_unread(
         assert tracemalloc.get_traced_memory()[1] < 50_000_000
     finally:
         tracemalloc.stop()
-    assert {asked.headers["accept-encoding"] for asked in stage.asked} == {"gzip, deflate"}
+    assert {asked.headers["accept-encoding"] for asked in server.asked} == {"gzip, deflate"}
 
 
-async def test_cookies_are_not_sent_back(client: OutreachClient, stage: Stage) -> None:
-    stage.play = lambda _: Answer(body=[], headers={"Set-Cookie": "session=1; Path=/"})
+async def test_cookies_are_not_sent_back(client: OutreachClient, server: ScriptedServer) -> None:
+    server.play = lambda _: Answer(body=[], headers={"Set-Cookie": "session=1; Path=/"})
     await client.list_sequences()
     await client.list_sequences()
-    assert [asked.headers.get("cookie") for asked in stage.asked] == [None, None]
+    assert [asked.headers.get("cookie") for asked in server.asked] == [None, None]

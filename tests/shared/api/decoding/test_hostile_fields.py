@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from shared.api import Event, OutreachClient, Unreadable, read_event
 from shared.api.decoding import decode
-from tests.shared.api.dialects import STYLES
-from tests.shared.api.scripted_server import Answer, Stage
+from tests.shared.api.decoding.dialects import STYLES
+from tests.shared.api.scripted_server import Answer, ScriptedServer
 
 LEAD = {
     "id": "ld_1",
@@ -224,12 +224,12 @@ def test_the_documented_cursor_wins(body: Any, cursor: str | None) -> None:
 
 
 async def test_the_lead_that_is_removed_is_the_one_that_was_listed(
-    client: OutreachClient, stage: Stage
+    client: OutreachClient, server: ScriptedServer
 ) -> None:
     listed = {"ID": "ld_other", "Id": "ld_other", "_id": "ld_other", **LEAD, "leadId": "ld_other"}
-    stage.play = lambda asked: (
+    server.play = lambda asked: (
         Answer(body={"data": [listed]}) if asked.method == "GET" else Answer(status=204)
     )
     page = await client.list_leads()
     await client.remove_lead(page.items[0].id)
-    assert stage.asked[-1].path == "/v1/leads/ld_1"
+    assert server.asked[-1].path == "/v1/leads/ld_1"

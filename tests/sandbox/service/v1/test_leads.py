@@ -1,0 +1,185 @@
+"""Leads as the document describes them: listed, added, removed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+
+from sandbox.service import Service
+from tests.sandbox.service.conftest import add, everyone, sequence_id
+
+STATUSES = {"active", "replied", "interested", "bounced", "unsubscribed", "completed"}
+
+
+class TestListingLeads:
+    async def test_limit_is_1_to_100_default_25(self, api: httpx.AsyncClient) -> None:
+        assert len((await api.get("/leads")).json()["data"]) == 25
+        for limit in (1, 100):
+            assert len((await api.get("/leads", params={"limit": limit})).json()["data"]) == limit
+        for wrong in ("0", "101", "-1", "ten", ""):
+            response = await api.get("/leads", params={"limit": wrong})
+            assert (response.status_code, response.json()["error"]["field"]) == (400, "limit")
+
+    async def test_lead_objects_contain_at_least_id_email_status(self, api: httpx.AsyncClient) -> None:
+        leads = (await api.get("/leads?limit=100")).json()["data"]
+        assert len(leads) == 100
+        for lead in leads:
+            assert lead["id"].startswith("ld_")
+            assert "@" in lead["email"]
+            assert lead["status"] in STATUSES
+
+    async def test_to_get_the_next_page_the_client_passes_next_cursor_as_cursor(
+        self, api: httpx.AsyncClient, service: Service
+    ) -> None:
+        leads = await everyone(api, limit=100)
+        assert len(leads) == len({lead["id"] for lead in leads}) == 5_000
+        created = [lead["created_at"] for lead in leads]
+        assert created == sorted(created, reverse=True)
+
+    async def test_newest_first_stays_right_while_leads_are_added(self, api: httpx.AsyncClient) -> None:
+        before = [lead["id"] for lead in await everyone(api, limit=100)]
+        sequence = await sequence_id(api)
+        seen = list[str]()
+        cursor = ""
+        for page_number in range(5):
+            await add(api, sequence, f"late{page_number}@firm.example")
+            page = (
+                await api.get("/leads", params={"limit": "10"} | ({"cursor": cursor} if cursor else {}))
+            ).json()
+            seen += [lead["id"] for lead in page["data"]]
+            cursor = page["next_cursor"]
+        assert seen[1:] == before[:49]
+        assert (await api.get("/leads?limit=1")).json()["data"][0]["email"] == "late4@firm.example"
+
+    async def test_no_page_misses_a_lead_when_the_last_one_seen_is_removed(
+        self, api: httpx.AsyncClient
+    ) -> None:
+        before = [lead["id"] for lead in await everyone(api, limit=100)]
+        first = (await api.get("/leads?limit=10")).json()
+        await api.delete(f"/leads/{before[9]}")
+        second = (await api.get("/leads", params={"limit": 10, "cursor": first["next_cursor"]})).json()
+        assert [lead["id"] for lead in second["data"]] == before[10:20]
+
+    async def test_status_and_sequence_id_filter(self, api: httpx.AsyncClient) -> None:
+        sequence = await sequence_id(api)
+        whole = await everyone(api, limit=100)
+        for status in STATUSES:
+            expected = [lead["id"] for lead in whole if lead["status"] == status]
+            assert [lead["id"] for lead in await everyone(api, limit=100, status=status)] == expected
+            assert expected
+        both = [lead["id"] for lead in await everyone(api, limit=100, status="active", sequence_id=sequence)]
+        assert both
+        assert both == [
+            lead["id"] for lead in whole if (lead["status"], lead["sequence_id"]) == ("active", sequence)
+        ]
+
+    async def test_an_unknown_status_or_cursor_is_400_and_names_the_field(
+        self, api: httpx.AsyncClient
+    ) -> None:
+        for field, value in (
+            ("status", "hot"),
+            ("cursor", "cu_zzz"),
+            ("cursor", "ld_00000000"),
+            ("cursor", ""),
+        ):
+            response = await api.get("/leads", params={field: value})
+            assert (response.status_code, response.json()["error"]["field"]) == (400, field)
+
+
+class TestAddingLeads:
+    async def test_adds_up_to_1000_leads_to_a_sequence(self, api: httpx.AsyncClient) -> None:
+        sequence = await sequence_id(api)
+        response = await add(api, sequence, *(f"n{number}@thousand.example" for number in range(1_000)))
+        assert (response.status_code, response.json()) == (201, {"added": 1_000, "skipped": []})
+        response = await add(api, sequence, *(f"m{number}@thousand.example" for number in range(1_001)))
+        assert (response.status_code, response.json()["error"]["field"]) == (400, "leads")
+
+    async def test_duplicates_and_blocklisted_addresses_are_skipped_and_reported(
+        self, api: httpx.AsyncClient
+    ) -> None:
+        sequence = await sequence_id(api)
+        await add(api, sequence, "known@firm.example")
+        response = await add(
+            api,
+            sequence,
+            "new@firm.example",
+            "known@firm.example",
+            "NEW@firm.example",
+            "anyone@competitor.example",
+            "legal@bigbank.example",
+        )
+        assert response.json() == {
+            "added": 1,
+            "skipped": [
+                {"email": "known@firm.example", "reason": "duplicate"},
+                {"email": "NEW@firm.example", "reason": "duplicate"},
+                {"email": "anyone@competitor.example", "reason": "blocklisted"},
+                {"email": "legal@bigbank.example", "reason": "blocklisted"},
+            ],
+        }
+
+    async def test_the_same_address_may_be_in_two_sequences(self, api: httpx.AsyncClient) -> None:
+        for place in (0, 1):
+            response = await add(api, await sequence_id(api, place), "twice@firm.example")
+            assert response.json()["added"] == 1
+
+    async def test_names_company_and_any_custom_fields_are_kept(self, api: httpx.AsyncClient) -> None:
+        custom = {"status": "vip", "tags": ["a", {"b": None}], "note": "\u0000 \u202e", "n": 1.5}
+        await add(api, await sequence_id(api), "ada@firm.example", first_name="Ada", company="Firm", **custom)
+        lead = (await api.get("/leads?limit=1")).json()["data"][0]
+        assert (lead["email"], lead["first_name"], lead["last_name"]) == ("ada@firm.example", "Ada", None)
+        assert lead["custom_fields"] == custom
+        assert lead["status"] == "active"
+
+    async def test_each_needs_email(self, api: httpx.AsyncClient) -> None:
+        sequence = await sequence_id(api)
+        body = {"sequence_id": sequence, "leads": [{"email": "ok@firm.example"}, {"first_name": "No"}]}
+        response = await api.post("/leads", json=body)
+        assert (response.status_code, response.json()["error"]["field"]) == (400, "leads[1].email")
+        for email in ("", "no-at", "a@b", "a b@firm.example", 7, None, "x@" + "y" * 260 + ".example"):
+            response = await api.post("/leads", json={"sequence_id": sequence, "leads": [{"email": email}]})
+            assert (response.status_code, response.json()["error"]["field"]) == (400, "leads[0].email")
+        newest = (await api.get("/leads?limit=1")).json()["data"][0]
+        assert newest["email"] != "ok@firm.example"
+
+
+class TestRemovingALead:
+    async def test_removes_the_lead_from_all_sequences(self, api: httpx.AsyncClient) -> None:
+        for place in (0, 1):
+            await add(api, await sequence_id(api, place), "leaving@firm.example")
+        lead = (await api.get("/leads?limit=1")).json()["data"][0]
+        response = await api.delete(f"/leads/{lead['id']}")
+        assert (response.status_code, response.json()) == (200, {"id": lead["id"], "removed": True})
+        assert "leaving@firm.example" not in {
+            one["email"] for one in (await api.get("/leads?limit=5")).json()["data"]
+        }
+        assert (await api.delete(f"/leads/{lead['id']}")).status_code == 404
+
+    async def test_no_other_lead_ever_has_the_identifier_of_a_removed_one(
+        self, api: httpx.AsyncClient
+    ) -> None:
+        sequence = await sequence_id(api)
+        seen = set[str]()
+        for number in range(3):
+            await add(api, sequence, f"brief{number}@firm.example")
+            lead = (await api.get("/leads?limit=1")).json()["data"][0]["id"]
+            await api.delete(f"/leads/{lead}")
+            seen.add(lead)
+        assert len(seen) == 3
+
+    async def test_the_leads_reply_history_is_kept(
+        self, api: httpx.AsyncClient, control: httpx.AsyncClient
+    ) -> None:
+        await control.post("/events", json={"kind": "reply.interested", "reply": "Yes please"})
+        stats = (await api.get("/stats")).json()
+        interested = await everyone(api, status="interested", limit=100)
+        replied = [one for one in interested if (await self._history(control, one["email"]))]
+        assert len(replied) == 1
+        await api.delete(f"/leads/{replied[0]['id']}")
+        bodies = [entry["body"]["reply"] for entry in await self._history(control, replied[0]["email"])]
+        assert bodies == ["Yes please", "Yes please"]
+        assert (await api.get("/stats")).json() == stats
+
+    async def _history(self, control: httpx.AsyncClient, email: str) -> list[dict[str, Any]]:
+        return list((await control.get("/history", params={"email": email})).json()["data"])

@@ -1,0 +1,56 @@
+"""Columns, and which lines a filter and an order leave."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.api.models import Inbox, Sequence, StatsRow
+from shared.domain.health import verdict
+from tests.tui.accounts import account, board_of
+from tui.model.columns import LISTS, place
+from tui.model.filter_sort import Arrangement, arranged
+from tui.model.lines import InboxLine, Line, SequenceLine, StatsLine
+from tui.theme.palette import UNICODE
+
+
+@given(
+    st.text(max_size=60), st.text(max_size=60), st.one_of(st.none(), st.floats(0, 100)), st.integers(0, 12)
+)
+def test_no_text_from_outside_moves_a_cursor(
+    name: str, status: str, health: float | None, width: int
+) -> None:
+    box = Inbox(email=name, status=status, health_score=health)
+    lines = {
+        "inboxes": InboxLine(box, verdict(box)),
+        "sequences": SequenceLine(Sequence(id="sq", name=name, status=status)),
+        "stats": StatsLine(StatsRow(group=name), name),
+    }
+    for listed, line in lines.items():
+        for column in LISTS[listed]:
+            said = "".join(text for text, _ in column.render(line, width + 8, UNICODE))
+            assert not any(ord(c) < 32 or 127 <= ord(c) < 160 or c in "\u202e\u2066\u200f" for c in said)
+
+
+@pytest.mark.parametrize("room", [20, 36, 57, 76, 140, 290])
+def test_columns_never_need_more_room_than_there_is_but_for_those_that_stay(room: int) -> None:
+    for columns in LISTS.values():
+        placed = place(columns, room)
+        width = sum(p.width for p in placed) + 2 * (len(placed) - 1)
+        assert width <= room or all(p.column.rank == 0 for p in placed)
+
+
+def test_a_filter_takes_and_leaves_out() -> None:
+    lines: tuple[Line, ...] = board_of(account()).inboxes
+    shown = arranged(lines, Arrangement(find="TRYACME !person02"), columns=LISTS["inboxes"])
+    assert shown
+    assert all("tryacme" in line.key and "person02" not in line.key for line in shown)
+
+
+@pytest.mark.parametrize(("order", "first"), [("Health", "57"), ("Limit", "30")])
+def test_a_column_sorts_its_list(order: str, first: str) -> None:
+    lines = board_of(account()).inboxes
+    shown = arranged(lines, Arrangement(order=order), columns=LISTS["inboxes"])
+    column = next(c for c in LISTS["inboxes"] if c.title == order)
+    assert "".join(t for t, _ in column.render(shown[0], 8, UNICODE)).split()[-1] == first

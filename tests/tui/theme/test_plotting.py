@@ -1,0 +1,22 @@
+"""Plots."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.tui.accounts import NOW
+from tui.theme.palette import ASCII, UNICODE
+from tui.theme.plotting import Plot, draw
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(0, 100)), max_size=40), st.integers(2, 9), st.integers(9, 90))
+def test_a_plot_fills_its_place_exactly(values: list[float | None], height: int, width: int) -> None:
+    plot = Plot(
+        title="", values=tuple(values), start=NOW, end=NOW + timedelta(days=1), times="%H:%M", low=0, high=100
+    )
+    for glyphs in (UNICODE, ASCII):
+        drawn = draw(plot, width=width, height=height, glyphs=glyphs)
+        assert [sum(len(text) for text, _ in line) for line in drawn] == [width] * height
