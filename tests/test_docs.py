@@ -30,3 +30,12 @@ def test_the_readme_begins_with_the_two_commands_and_a_picture() -> None:
     assert "make demo" in first_screen
     assert "make test" in first_screen
     assert "![" in first_screen
+
+
+def test_every_path_that_the_architecture_names_exists() -> None:
+    named = re.findall(
+        r"`((?:bot|cli|docs|sandbox|shared|tests|tui)/[\w./]+)`",
+        (ROOT / "docs" / "architecture.md").read_text(),
+    )
+    assert len(named) > 30
+    assert [path for path in named if not (ROOT / path).exists() and not (ROOT / f"{path}.py").exists()] == []
