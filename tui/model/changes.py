@@ -41,12 +41,14 @@ def news(lines: Iterable[ChangeLine], *, since: datetime | None, now: datetime) 
 def _pairs(
     before: Reading[tuple[T, ...]], after: Reading[tuple[T, ...]], key: Callable[[T], str]
 ) -> Iterator[tuple[T | None, T | None]]:
-    """Each thing as it was and as it is; None for what was not there, or is gone."""
+    """What is another object than before, as it was and as it is; None for what was not there, or is gone."""
     if before.value is None or before.value is after.value:
         return
     old = {key(one): one for one in before.value}
     for one in after.value or ():
-        yield old.pop(key(one), None), one
+        was = old.pop(key(one), None)
+        if was is not one:  # what reads as before is the same object: ten thousand need no comparison
+            yield was, one
     for gone in old.values():
         yield gone, None
 
