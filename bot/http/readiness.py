@@ -36,14 +36,14 @@ class ReadinessProbe:
         slack: WebApi,
         worker: DeliveryWorker,
         *,
-        supervisor: Supervisor,
         secrets: WebhookSecrets,
+        supervisor: Supervisor,
         instance: str,
         socket_mode: SocketMode | None = None,
     ) -> None:
         self._store, self._contexts, self._web_api, self._worker = store, contexts, slack, worker
-        self._supervisor, self._socket_mode = supervisor, socket_mode
-        self._secrets, self._instance = secrets, instance
+        self._secrets, self._supervisor, self._socket_mode = secrets, supervisor, socket_mode
+        self._instance = instance
         self._check: asyncio.Task[tuple[str, float | None, Mapping[str, str]]] | None = None
         self._written_at = float("-inf")
         self._slack = "not asked yet"
@@ -72,26 +72,22 @@ class ReadinessProbe:
     async def readiness(self) -> tuple[bool, Mapping[str, Any]]:
         """Whether deliveries can be taken and become alerts; and how the rest stands."""
         database, unrouted, channels = await self._database()
-        unverifiable = [
-            name for name in self._api if self._secrets.problem(name) and not self._secrets.known(name)
-        ]
+        await self._secrets.refresh()
         state = {
             "instance": self._instance,
             "database": database,
             "oldest_unrouted_seconds": unrouted,
+            "webhook_secrets": self._secrets.state,
             "slack": self._worker.slack_error or self._slack,
             "channels": channels,
             "tasks": self._supervisor.state,
             "socket_mode": self._socket_mode.state if self._socket_mode else "off",
             "api": "ok" if set(self._api.values()) == {"ok"} else "; ".join(sorted(set(self._api.values()))),
-            "workspaces": {
-                name: {"api": state, "webhook_secrets": self._secrets.problem(name) or "ok"}
-                for name, state in self._api.items()
-            },
+            "workspaces": {name: {"api": state} for name, state in self._api.items()},
         }
         routing = unrouted is not None and unrouted < UNROUTED_SECONDS
-        ready = database == "ok" and routing and not unverifiable and not self._supervisor.failing
-        return ready, state
+        working = not self._supervisor.failing and not self._secrets.missing
+        return database == "ok" and routing and working, state
 
     async def _database(self) -> tuple[str, float | None, Mapping[str, str]]:
         """How the database does, the age of the oldest unrouted delivery, and channels that take no posts.

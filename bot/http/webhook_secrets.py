@@ -61,12 +61,27 @@ class WebhookSecrets:
         """Why there may be secrets of the workspace that cannot be read."""
         return self._stored.problems.get(workspace) or self._general_problem
 
+    @property
+    def state(self) -> str:
+        """`ok`, or why stored secrets cannot be read."""
+        problems = filter(None, map(self.problem, self._settings.workspaces))
+        return "; ".join(dict.fromkeys(problems)) or "ok"
+
+    @property
+    def missing(self) -> bool:
+        """Whether a workspace has no secret because those that were stored cannot be read."""
+        return any(self.problem(name) and not self.known(name) for name in self._settings.workspaces)
+
     async def reload(self, workspace: str) -> Keys:
-        """Those of a workspace, read from now on; one read serves everybody who waits."""
+        """Those of a workspace, read from now on."""
+        await self.refresh()
+        return self.known(workspace)
+
+    async def refresh(self) -> None:
+        """Read the stored secrets; one read serves everybody who waits."""
         if self._next is None:
             self._next = asyncio.create_task(self._load_next(), name="webhook_secrets")
         await asyncio.shield(self._next)
-        return self.known(workspace)
 
     async def _load_next(self) -> None:
         async with self._loading:

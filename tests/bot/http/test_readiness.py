@@ -3,12 +3,80 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
-from tests.bot.harness import BotHarness
+from shared import settings as shared_settings
+from shared.storage.webhook_file import FILE_NAME
+from tests.bot.harness import BotHarness, bot_inside, bot_process, interested, open_harness, signature
+
+STORED = "whsec-stored-by-the-command"
+
+
+def secrets_file(bot: BotHarness) -> Path:
+    return shared_settings.load(environ=bot.environ).state_dir / FILE_NAME
+
+
+def store_secret(bot: BotHarness) -> None:
+    """As an earlier version did, in the file that is imported."""
+    subscription = {"id": "wh_1", "secret": STORED, "url": bot.url, "events": ["reply.interested"]}
+    secrets_file(bot).write_text(json.dumps({"default": [subscription]}))
+
+
+async def ready(bot: BotHarness) -> tuple[int, dict[str, Any]]:
+    status, body = await bot.get("/readyz")
+    return status, json.loads(body)
+
+
+async def deliver(bot: BotHarness, number: int, *, secret: str) -> int:
+    body = interested(number)
+    return await bot.deliver(body, headers={"X-Service-Signature": signature(body, secret)})
+
+
+async def test_a_configured_secret_counts_while_the_stored_ones_are_damaged(tmp_path: Path) -> None:
+    async with open_harness(tmp_path) as bot:
+        store_secret(bot)
+        secrets_file(bot).write_text('{"default": [')
+        async with bot_process(bot):
+            assert await bot.deliver(interested(1)) == 200
+            await bot.until_posted(1)
+            assert await deliver(bot, 2, secret=STORED) == 503, "it may be signed by a secret that is damaged"
+            status, state = await ready(bot)
+            assert status == 200
+            assert "damaged" in state["webhook_secrets"]
+            secrets_file(bot).unlink()
+            store_secret(bot)
+            assert await deliver(bot, 2, secret=STORED) == 200
+            assert await deliver(bot, 3, secret="forged") == 401
+            assert (await ready(bot))[1]["webhook_secrets"] == "ok"
+
+
+async def test_a_bot_that_can_read_no_secret_is_not_ready(tmp_path: Path) -> None:
+    async with open_harness(tmp_path) as bot:
+        del bot.environ["OUTREACH_WEBHOOK_SECRET"]
+        store_secret(bot)
+        intact = secrets_file(bot).read_bytes()
+        secrets_file(bot).write_bytes(b"\xff")
+        async with bot_process(bot):
+            assert (await ready(bot))[0] == 503
+            assert await deliver(bot, 1, secret=STORED) == 503
+            secrets_file(bot).write_bytes(intact)
+            assert (await ready(bot))[0] == 200
+            assert await deliver(bot, 1, secret=STORED) == 200
+
+
+async def test_secrets_that_were_read_are_used_when_their_file_is_damaged_later(tmp_path: Path) -> None:
+    async with open_harness(tmp_path) as bot:
+        store_secret(bot)
+        async with bot_inside(bot):
+            assert await deliver(bot, 1, secret=STORED) == 200
+            secrets_file(bot).write_text("")
+            assert await deliver(bot, 2, secret=STORED) == 200
+            assert "damaged" in (await ready(bot))[1]["webhook_secrets"]
 
 
 @pytest.mark.parametrize("path", ["/readyz"])
