@@ -69,7 +69,13 @@ class SharedBudget(Turns):
         return self
 
     async def aclose(self) -> None:
-        await asyncio.get_running_loop().run_in_executor(self._thread, self._row.close)
+        """Let go of the row; a change that hangs, and whose caller is gone, is cut off."""
+        loop = asyncio.get_running_loop()
+        watchdog = loop.call_later(HANGS_SECONDS, self._row.interrupt)
+        try:
+            await loop.run_in_executor(self._thread, self._row.close)
+        finally:
+            watchdog.cancel()
         self._thread.shutdown(wait=False)
 
     async def __aenter__(self) -> Self:
