@@ -10,6 +10,8 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
+from bot.store.db import migrate
+from bot.store.db.migrate import NewerSchema
 from bot.store.db.schema import timers
 from cli.doctor.finding import Finding, bad, doubtful, good
 from shared.domain.records import AlertsSummary
@@ -48,6 +50,8 @@ async def database(settings: Settings) -> list[Finding]:
     shown = settings.database.render_as_string(hide_password=True)
     try:
         waiting = await asyncio.to_thread(_try_out, settings)
+    except NewerSchema as refusal:
+        return [bad("Database", str(refusal), cure="`outreach database status` shows both versions.")]
     except (SQLAlchemyError, OSError) as fault:
         reason = str(getattr(fault, "orig", None) or fault).strip().partition("\n")[0]
         return [bad("Database", f"{shown}: {reason}", cure=DATABASE_CURE)]
@@ -69,6 +73,7 @@ def _try_out(settings: Settings) -> Mapping[str, int]:
             connection.execute(sa.text("CREATE TABLE outreach_doctor (n INTEGER)"))
             transaction.rollback()
         with engine.connect() as connection:
+            migrate.read_state(connection).check()
             if not sa.inspect(connection).has_table(timers.name):
                 return {}
             query = sa.select(timers.c.workspace, sa.func.count().label("waiting")).group_by(

@@ -105,6 +105,17 @@ def _doctor(parser: ArgumentParser) -> None:
     )
 
 
+def _database(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "action",
+        choices=("status", "backup", "restore", "upgrade"),
+        help="show it, copy it, replace it, upgrade it",
+    )
+    parser.add_argument("file", nargs="?", type=_path, metavar="FILE", help="of backup and restore")
+    parser.add_argument("--yes", action="store_true", help="with backup: overwrite a file that is there")
+    parser.add_argument("--json", action="store_true", help="with status: the answer as JSON")
+
+
 def _webhooks(parser: ArgumentParser) -> None:
     parser.add_argument("action", choices=("create", "list"), help="subscribe an address, or show what was")
     parser.add_argument("events", nargs="*", metavar="EVENT", help="event kinds; none means all")
@@ -188,6 +199,18 @@ _ALL = (
         options=_doctor,
         examples=("doctor", "doctor --json", "doctor --shapes"),
         usage="[--json] [--shapes]",
+    ),
+    Program(
+        name="database",
+        summary="Show, back up, restore and upgrade the bot's database",
+        entry="cli.commands.database:run",
+        options=_database,
+        examples=(
+            "database status",
+            "database backup outreach-backup.db",
+            "database restore outreach-backup.db",
+        ),
+        usage="status | backup FILE | restore FILE | upgrade",
     ),
     Program(
         name="webhooks",

@@ -1,41 +1,94 @@
 """Bring the schema to its newest form at start, safely by several processes at once.
 
-Alembic is imported only when there is something to do: it costs more than the rest of the start together.
+Migrations that were released stay as they are; a change of the schema is a new one. A database that a newer version
+has upgraded is refused. Alembic is imported only when there is something to do: it costs more than the rest of the
+start together.
 """
 
 from __future__ import annotations
 
+import time
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import sqlalchemy as sa
 
+from bot.store.db.schema import releases
+from shared.domain.records import RecordsUnavailable
 from shared.storage import database
 
-HEAD = "0002"
+HEAD = "0003"
 MIGRATION_SECONDS = 3600.0
 SCRIPTS = Path(__file__).parent.parent / "migrations"
 _LOCK = 0x6F757472  # any number that no other program locks in this database
 
 
+class NewerSchema(RecordsUnavailable):
+    """A newer version of the program has upgraded the database."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaState:
+    """Where a database's schema stands; `revision` is empty for an empty database."""
+
+    revision: str = ""
+    made_by: str = ""
+    """The version of the program that brought it there; empty when that was not written down."""
+
+    @property
+    def is_newer(self) -> bool:
+        return self.revision > HEAD
+
+    def check(self) -> None:
+        """Raise `NewerSchema`."""
+        if self.is_newer:
+            made_by = f"version {self.made_by}" if self.made_by else "a newer version"
+            raise NewerSchema(
+                f"The bot's database was made by {made_by}, this is version {program_version()}. "
+                "Install that version or a newer one."
+            )
+
+
+def program_version() -> str:
+    """The installed version of the program."""
+    try:
+        return version("outreach-ops")
+    except PackageNotFoundError:
+        return "unknown"
+
+
 def upgrade(engine: sa.Engine) -> None:
-    """Apply what is missing; returns at once when nothing is."""
+    """Apply what is missing; returns at once when nothing is. Raises `NewerSchema`."""
     with engine.connect().execution_options(read_only=True) as connection, connection.begin():
-        if revision(connection) == HEAD:
+        if current_revision(connection) == HEAD:
             return
     # On SQLite the transaction holds the write lock from its beginning.
     with engine.begin() as connection, database.long_statements(connection, MIGRATION_SECONDS):
         if connection.dialect.name == "postgresql":
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
-        if revision(connection) != HEAD:
+        state = read_state(connection)
+        state.check()
+        if state.revision != HEAD:
             _run_alembic(connection)
+            made = sa.insert(releases).values(revision=HEAD, version=program_version(), at=time.time())
+            connection.execute(made)
 
 
-def revision(connection: sa.Connection) -> str | None:
-    """The revision the database is at, None for an empty one."""
+def current_revision(connection: sa.Connection) -> str:
+    """The revision the database is at, empty for an empty one."""
     if not sa.inspect(connection).has_table("alembic_version"):
-        return None
-    found = connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
-    return None if found is None else str(found)
+        return ""
+    return str(connection.scalar(sa.text("SELECT version_num FROM alembic_version")) or "")
+
+
+def read_state(connection: sa.Connection) -> SchemaState:
+    """Where the schema stands."""
+    revision = current_revision(connection)
+    if not sa.inspect(connection).has_table(releases.name):
+        return SchemaState(revision=revision)
+    query = sa.select(releases.c.version).where(releases.c.revision == revision)
+    return SchemaState(revision=revision, made_by=connection.scalar(query) or "")
 
 
 def _run_alembic(connection: sa.Connection) -> None:

@@ -312,3 +312,11 @@ bot_processes = sa.Table(  # the running bots, by their heartbeat
     _text("host"),
     _moment("seen_at", nullable=False),
 )
+
+releases = sa.Table(  # which version of the program brought the schema to a revision
+    "releases",
+    metadata,
+    _text("revision", primary_key=True),
+    _text("version"),
+    _moment("at", nullable=False),
+)

@@ -13,6 +13,7 @@ from functools import lru_cache
 
 import sqlalchemy as sa
 
+from bot.store.db import migrate
 from bot.store.db.engine import Repository, Transaction, writes
 from bot.store.db.schema import answers
 
@@ -58,7 +59,9 @@ class Arrivals(Repository):
 
     @writes
     def check(self, tx: Transaction) -> None:
-        """Raise `RecordsUnavailable` unless the database can be written to: a full disk shows only then."""
+        """Raise `RecordsUnavailable` unless the database can be written to, and no newer version has upgraded it."""
+        if str(tx.scalar(sa.text("SELECT version_num FROM alembic_version"))) > migrate.HEAD:
+            migrate.read_state(tx.connection).check()
         number = -int(tx.now * 1e6)  # no batch's, and no other process's
         tx.execute(sa.insert(answers), {"batch": number, "at": tx.now})
         tx.execute(sa.delete(answers).where(answers.c.batch == number))

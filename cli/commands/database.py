@@ -1,0 +1,165 @@
+"""`outreach database`: how the bot's database stands, and its backup, restore and upgrade."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from argparse import Namespace
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sqlalchemy.engine import URL
+
+from bot.store.db import migrate
+from bot.store.db.lock import sole_owner
+from cli.console import card_output, exit_codes
+from shared.domain.card import Card, Fact, Tone
+from shared.settings import load
+from shared.storage.database import open_engine
+
+
+def run(options: Namespace) -> int:
+    """`status`, `backup`, `restore` or `upgrade`."""
+    url = load(config=options.config).database
+    if options.action in {"backup", "restore"} and options.file is None:
+        raise exit_codes.WrongUsage(f"name a file: outreach database {options.action} FILE")
+    if options.action == "status":
+        return _status(url, as_json=options.json)
+    if options.action == "upgrade":
+        return _upgrade(url)
+    if url.get_backend_name() != "sqlite":
+        raise exit_codes.Failed(_postgresql_advice(url, options.action, options.file))
+    if options.action == "backup":
+        return _backup(_path(url), options.file, overwrite=options.yes)
+    return _restore(url, options.file)
+
+
+def _status(url: URL, *, as_json: bool) -> int:
+    shown = url.render_as_string(hide_password=True)
+    state = _state(url)
+    if as_json:
+        data = {"database": shown, "schema": state.revision, "newest": migrate.HEAD, "made_by": state.made_by}
+        card_output.print_data([data])
+    else:
+        facts = [
+            Fact(label="Database", value=shown),
+            Fact(label="Schema", value=_standing(state), tone=_tone(state)),
+        ]
+        if state.made_by:
+            facts.append(Fact(label="Made by version", value=state.made_by))
+        card_output.show(Card(title="The bot's database", tone=_tone(state), facts=tuple(facts)))
+    return exit_codes.FAILED if state.is_newer else exit_codes.DONE
+
+
+def _state(url: URL) -> migrate.SchemaState:
+    if url.get_backend_name() == "sqlite" and not _path(url).exists():
+        return migrate.SchemaState()
+    engine = open_engine(url, pool_size=1)
+    try:
+        with engine.connect() as connection:
+            return migrate.read_state(connection)
+    finally:
+        engine.dispose()
+
+
+def _standing(state: migrate.SchemaState) -> str:
+    if not state.revision:
+        return "empty; the bot creates it at its first start"
+    if state.is_newer:
+        return f"{state.revision}: newer than this version, {migrate.program_version()}, knows. Install a newer version"
+    if state.revision != migrate.HEAD:
+        return f"{state.revision}; upgraded to {migrate.HEAD} at the next start, or by `outreach database upgrade`"
+    return f"{state.revision}, the newest"
+
+
+def _tone(state: migrate.SchemaState) -> Tone:
+    return Tone.BAD if state.is_newer else Tone.GOOD if state.revision == migrate.HEAD else Tone.INFO
+
+
+def _upgrade(url: URL) -> int:
+    before = _state(url).revision
+    engine = open_engine(url, pool_size=1)
+    try:
+        migrate.upgrade(engine)
+    finally:
+        engine.dispose()
+    text = "already the newest" if before == migrate.HEAD else f"upgraded from {before or 'empty'}"
+    card_output.show(Card(title=f"The schema is at {migrate.HEAD}: {text}", tone=Tone.GOOD))
+    return exit_codes.DONE
+
+
+def _backup(source: Path, target: Path, *, overwrite: bool) -> int:
+    """Copy the database while the bot goes on; whole, or not at all."""
+    if not source.exists():
+        raise exit_codes.Failed(f"There is no database at {source} yet.")
+    if target.exists() and not overwrite:
+        raise exit_codes.Failed(
+            f"{target} is there already. Name another file, or add --yes to overwrite it."
+        )
+    _copy(source, target)
+    card_output.show(Card(title=f"Backed up to {target}", tone=Tone.GOOD))
+    return exit_codes.DONE
+
+
+def _restore(url: URL, source: Path) -> int:
+    """Replace the database, which is kept beside the new one."""
+    _must_be_usable(source)
+    target = _path(url)
+    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with sole_owner(url) as owned:
+        if not owned:
+            raise exit_codes.Failed("A bot is running on this database. Stop it, then try again.")
+        text: tuple[str, ...] = ()
+        if target.exists():
+            kept = target.with_name(f"{target.name}.replaced-{datetime.now(UTC):%Y%m%d%H%M%S%f}")
+            _copy(target, kept)
+            text = (f"What was there before is kept as {kept}.",)
+        for ending in (
+            "-wal",
+            "-shm",
+        ):  # they belong to the file that is replaced, and would be read into the new one
+            target.with_name(target.name + ending).unlink(missing_ok=True)
+        _copy(source, target)
+    card_output.show(Card(title=f"Restored from {source}", tone=Tone.GOOD, text=text))
+    return exit_codes.DONE
+
+
+def _must_be_usable(source: Path) -> None:
+    if not source.is_file():
+        raise exit_codes.Failed(f"There is no file {source}.")
+    try:
+        with closing(sqlite3.connect(f"file:{source}?mode=ro", uri=True)) as connection:
+            intact = connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    except sqlite3.Error:
+        intact = False
+    state = _state(URL.create("sqlite", database=str(source))) if intact else migrate.SchemaState()
+    if not state.revision:
+        raise exit_codes.Failed(f"{source} is not an intact backup of the bot's database.")
+    state.check()
+
+
+def _copy(source: Path, target: Path) -> None:
+    """By SQLite's online backup, so that a copy of a database in use is whole."""
+    fresh = target.with_name(f".{target.name}.{os.getpid()}")
+    os.close(os.open(fresh, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600))
+    try:
+        with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(fresh)) as new:
+            old.backup(new)
+            new.execute("PRAGMA journal_mode=DELETE")  # one file, nothing beside it
+        fresh.replace(target)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def _path(url: URL) -> Path:
+    return Path(url.database or "").expanduser()
+
+
+def _postgresql_advice(url: URL, action: str, file: Path) -> str:
+    address = url.set(drivername="postgresql", password=None).render_as_string()
+    if action == "backup":
+        tool = f"pg_dump --format=custom --file={file} {address}"
+    else:
+        tool = f"pg_restore --clean --if-exists --single-transaction --dbname={address} {file}"
+    return f"A PostgreSQL database is backed up and restored by its own tools: {tool}"

@@ -1,0 +1,117 @@
+"""`outreach database`: what it shows, and that a backup holds everything and comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import stat
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from bot.store import open_store
+from bot.store.db import migrate
+from bot.store.db.lock import sole_owner
+from shared.domain.records import Timer
+from shared.settings import load
+from tests.cli.conftest import Shell
+
+
+def set_timer(key: str) -> None:
+    async def put() -> None:
+        async with open_store(load().database) as store:
+            timer = Timer(kind="resume", key=key, due_at=datetime(2027, 1, 1, tzinfo=UTC))
+            await store.records.set_timer("default", timer)
+
+    asyncio.run(put())
+
+
+def timers() -> set[str]:
+    async def read() -> set[str]:
+        async with open_store(load().database) as store:
+            return {timer.key for timer in await store.records.timers("default", "resume")}
+
+    return asyncio.run(read())
+
+
+@pytest.fixture
+def file(offline: Shell) -> Path:
+    return offline.home / "state" / "outreach.db"
+
+
+def upgraded_by_a_newer_version(file: Path) -> None:
+    with sqlite3.connect(file) as connection:
+        connection.execute("INSERT INTO releases VALUES ('9999', '7.3.1', 0.0)")
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+
+
+def test_a_backup_is_private_whole_and_can_be_restored(offline: Shell, file: Path) -> None:
+    set_timer("sq_1")
+    backup = offline.home / "backup.db"
+    assert offline.run("database", "backup", str(backup)).code == 0
+    assert stat.S_IMODE(backup.stat().st_mode) == 0o600
+    set_timer("sq_2")
+    again = offline.run("database", "backup", str(backup))
+    assert (again.code, "--yes" in again.err) == (1, True)
+    assert offline.run("database", "restore", str(backup)).code == 0
+    assert timers() == {"sq_1"}
+    (kept,) = file.parent.glob("outreach.db.replaced-*")
+    assert offline.run("database", "restore", str(kept)).code == 0
+    assert timers() == {"sq_1", "sq_2"}
+
+
+def test_nothing_is_restored_while_a_bot_runs(offline: Shell) -> None:
+    set_timer("sq_1")
+    backup = offline.home / "backup.db"
+    assert offline.run("database", "backup", str(backup)).code == 0
+    with sole_owner(load().database):
+        told = offline.run("database", "restore", str(backup))
+    assert (told.code, "Stop it" in told.err) == (1, True)
+
+
+def test_a_file_that_is_no_backup_is_refused(offline: Shell) -> None:
+    set_timer("sq_1")
+    broken = offline.home / "broken.db"
+    broken.write_text("no database")
+    assert offline.run("database", "restore", str(broken)).code == 1
+    assert offline.run("database", "restore", str(offline.home / "missing.db")).code == 1
+    assert offline.run("database", "restore").code == 2
+    assert timers() == {"sq_1"}
+
+
+def test_status_and_upgrade_name_the_schema_and_the_version_that_made_it(offline: Shell) -> None:
+    (empty,) = offline.run("database", "status", "--json").data
+    assert (empty["schema"], empty["newest"]) == ("", migrate.HEAD)
+    assert offline.run("database", "upgrade").code == 0
+    (made,) = offline.run("database", "status", "--json").data
+    assert (made["schema"], made["made_by"]) == (migrate.HEAD, migrate.program_version())
+
+
+def test_a_newer_database_is_refused_by_every_part(offline: Shell, file: Path) -> None:
+    set_timer("sq_1")
+    backup = offline.home / "backup.db"
+    upgraded_by_a_newer_version(file)
+    words = "made by version 7.3.1, this is version"
+    assert offline.run("database", "backup", str(backup)).code == 0
+    assert words in offline.run("database", "restore", str(backup)).err
+    assert words in offline.run("database", "upgrade").err
+    assert words in offline.run("doctor").out
+    for name in (
+        "SLACK_BOT_TOKEN",
+        "SLACK_SIGNING_SECRET",
+        "OUTREACH_ALERT_CHANNEL",
+        "OUTREACH_WEBHOOK_SECRET",
+    ):
+        offline.set(name, "xoxb-C0123456789")
+    offline.set("OUTREACH_PORT", "0")
+    bot = offline.run("bot")
+    assert (bot.code, words in bot.err) == (1, True)
+    assert offline.run("database", "status").code == 1
+
+
+def test_a_postgresql_is_left_to_its_own_tools(offline: Shell) -> None:
+    offline.set("OUTREACH_DATABASE_URL", "postgresql://ann:secret@127.0.0.1:9/bot")
+    told = offline.run("database", "backup", "x.dump")
+    assert (told.code, "pg_dump" in told.err, "secret" in told.err) == (1, True, False)
+    assert "pg_restore" in offline.run("database", "restore", "x.dump").err
