@@ -38,11 +38,11 @@ from bot.delivery.channel_health import ChannelHealth
 from bot.delivery.repainter import Repainter
 from bot.delivery.repainter import draw as draw_posts
 from bot.delivery.worker import DeliveryWorker
-from bot.http.asgi import SLACK, AsgiApp, unavailable
+from bot.http.asgi import SLACK, Application, AsgiApp, RequestGate, unavailable
 from bot.http.bounded_protocol import BoundedProtocol
 from bot.http.readiness import ReadinessProbe
 from bot.http.slack_guard import SlackGuard
-from bot.http.webhook import BodyReader, DeliveryIntake, Receive, Scope, Send, WebhookReceiver
+from bot.http.webhook import BodyReader, DeliveryIntake, WebhookReceiver
 from bot.http.webhook_secrets import WebhookSecrets
 from bot.interactions.listeners import Listeners
 from bot.interactions.modals import Modals
@@ -64,17 +64,18 @@ from bot.store.webhooks import SecretCipher, WebhookSubscriptions
 from bot.telemetry import logs
 from shared.api.errors import OutreachError
 from shared.domain.records import RecordsUnavailable
-from shared.settings import Settings
+from shared.settings import Settings, SettingsError
 from shared.text.parent_watch import wait_for_parent_exit
 
 GRACE = 3.0
 """Seconds that each stage of the shutdown may take."""
 PROBE_SECONDS = 60.0
+RELOAD_SECONDS = 10.0
+"""How long requests under way may hold up a reload of the settings."""
+NOT_RELOADED = ("host", "port", "database", "log_level")
 DATABASE_RETRY_SECONDS = 1.0
 SWITCH_SECONDS = 0.0005
 """How long the event loop may keep a thread waiting that has a commit to begin or to end."""
-
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 log = structlog.get_logger("bot")
 
@@ -301,22 +302,77 @@ class Server(uvicorn.Server):
         yield
 
 
-async def serve(settings: Settings, *, pace: LeaseTimings | None = None) -> None:
-    """Run until SIGTERM, SIGINT or the parent's end. Raises `RecordsUnavailable`, `OSError` for a taken port."""
+async def serve(
+    settings: Settings, *, pace: LeaseTimings | None = None, load: Callable[[], Settings] | None = None
+) -> None:
+    """Run until SIGTERM, SIGINT or the parent's end; SIGHUP has the settings read again by `load`.
+
+    Raises `RecordsUnavailable`, `OSError` for a taken port.
+    """
     logs.set_up(settings.log_level)
     listener = socket.create_server((settings.host, settings.port), backlog=2048)
     async with AsyncExitStack() as stack:
         stack.callback(listener.close)
         if not await _wait_for_database(settings, listener):
             return
-        bot = await stack.enter_async_context(open_bot(settings, pace=pace))
-        server = Server(server_config(bot.web))
+        gate, reload_asked = RequestGate(), asyncio.Event()
+        server = Server(server_config(gate))
         await stack.enter_async_context(_stopping(server))
-        host, port = listener.getsockname()[:2]
-        tune_runtime()
-        log.info("listening", url=f"http://{host}:{port}", workspaces=list(settings.workspaces))
-        await server.serve(sockets=[listener])
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload_asked.set)
+        serving: asyncio.Task[None] | None = None
+        while serving is None or not serving.done():
+            async with open_bot(settings, pace=pace) as bot:
+                gate.open(bot.web)
+                tune_runtime()
+                if serving is None:
+                    serving = asyncio.create_task(server.serve(sockets=[listener]), name="server")
+                    host, port = listener.getsockname()[:2]
+                    log.info("listening", url=f"http://{host}:{port}", workspaces=list(settings.workspaces))
+                if changed := await _changed_settings(settings, load, asked=reload_asked, serving=serving):
+                    await gate.close(RELOAD_SECONDS)
+            if changed and not serving.done():
+                gc.unfreeze()
+                settings = await _when_reachable(changed, gate, serving)
+                log.info("settings reloaded", workspaces=list(settings.workspaces))
+        await serving
     log.info("stopped")
+
+
+async def _changed_settings(
+    settings: Settings,
+    load: Callable[[], Settings] | None,
+    *,
+    asked: asyncio.Event,
+    serving: asyncio.Task[None],
+) -> Settings | None:
+    """Wait for a reload that can be carried out, and return its settings; None: the server has ended."""
+    while True:
+        waiting = asyncio.create_task(asked.wait())
+        await asyncio.wait([serving, waiting], return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+        if serving.done():
+            return None
+        asked.clear()
+        if load is None:
+            continue
+        try:
+            changed = await asyncio.to_thread(load)
+        except SettingsError as error:
+            log.warning("settings not reloaded", error=str(error))
+            continue
+        fixed = [name for name in NOT_RELOADED if getattr(changed, name) != getattr(settings, name)]
+        if not fixed:
+            return changed
+        log.warning("settings not reloaded: a restart is needed", changed=fixed)
+
+
+async def _when_reachable(settings: Settings, gate: RequestGate, serving: asyncio.Task[None]) -> Settings:
+    """The settings, once their database can be opened; meanwhile requests are answered 503."""
+    while not serving.done() and (reason := await asyncio.to_thread(unreachable, settings.database)):
+        gate.open(unavailable)
+        log.warning("waiting for the database", error=reason)
+        await asyncio.wait([serving], timeout=DATABASE_RETRY_SECONDS)
+    return settings
 
 
 async def _wait_for_database(settings: Settings, listener: socket.socket) -> bool:
@@ -377,10 +433,12 @@ async def _stopping(
         yield
 
 
-def run(settings: Settings, *, pace: LeaseTimings | None = None) -> int:
+def run(
+    settings: Settings, *, pace: LeaseTimings | None = None, load: Callable[[], Settings] | None = None
+) -> int:
     """`serve` on uvloop; the process's exit code."""
     import uvloop
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(serve(settings, pace=pace))
+        runner.run(serve(settings, pace=pace, load=load))
     return 0

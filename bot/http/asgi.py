@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -15,6 +17,8 @@ from bot.telemetry import metrics
 
 WEBHOOKS = "/webhooks/outreach"
 SLACK = "/slack/events"
+
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 log = structlog.get_logger("web")
 
@@ -80,3 +84,37 @@ async def unavailable(scope: Scope, receive: Receive, send: Send) -> None:
         await answer(send, 503, body, content_type=b"application/json")
     else:
         await answer(send, 503)
+
+
+class RequestGate:
+    """Hands requests to the application that is running; while it is exchanged, they wait."""
+
+    def __init__(self) -> None:
+        self._application: Application = unavailable
+        self._open, self._idle = asyncio.Event(), asyncio.Event()
+        self._active = 0
+        self._idle.set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        await self._open.wait()
+        self._active += 1
+        self._idle.clear()
+        try:
+            await self._application(scope, receive, send)
+        finally:
+            self._active -= 1
+            if self._active == 0:
+                self._idle.set()
+
+    def open(self, application: Application) -> None:
+        """Let the requests that wait, and those to come, through to an application."""
+        self._application = application
+        self._open.set()
+
+    async def close(self, seconds: float) -> None:
+        """Hold new requests, and let those under way end, within a bound."""
+        self._open.clear()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._idle.wait()

@@ -11,6 +11,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Coroutine
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cli.console import exit_codes
@@ -42,7 +43,8 @@ def bot(options: Namespace) -> int:
     from bot.app import run
     from shared.settings import Need, load
 
-    return run(load(config=options.config, needs=(Need.API, Need.SLACK, Need.ALERTS)))
+    read = partial(load, config=options.config, needs=(Need.API, Need.SLACK, Need.ALERTS))
+    return run(read(), load=read)
 
 
 def dashboard(options: Namespace) -> int:

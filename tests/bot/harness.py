@@ -36,7 +36,7 @@ import sys
 from bot.app import run
 from bot.store import LeaseTimings
 from shared.settings import load
-sys.exit(run(load(), pace={pace!r}))
+sys.exit(run(load(), pace={pace!r}, load=load))
 """
 
 

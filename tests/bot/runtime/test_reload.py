@@ -1,0 +1,73 @@
+"""SIGHUP has the bot read its settings again; no request is dropped over it."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from tests.bot.harness import BotHarness, bot_process, interested, open_harness, signature
+from tests.waiting import until
+
+FIRST, SECOND = "whsec-first", "whsec-second"
+
+
+@pytest.fixture
+async def bot(tmp_path: Path) -> AsyncIterator[BotHarness]:
+    """One that is not started yet, and whose secrets stand in a file."""
+    async with open_harness(tmp_path) as opened:
+        del opened.environ["OUTREACH_WEBHOOK_SECRET"], opened.environ["OUTREACH_LOG_LEVEL"]
+        opened.config(f'webhook_secret = "{FIRST}"\n')
+        await opened.control("settings", messages_per_second=0)
+        yield opened
+
+
+async def deliver(bot: BotHarness, number: int, *, secret: str) -> int:
+    body = interested(number)
+    return await bot.deliver(body, headers={"X-Service-Signature": signature(body, secret)})
+
+
+async def test_a_reload_takes_new_secrets_and_drops_no_delivery(bot: BotHarness) -> None:
+    numbers, statuses = count(), list[int]()
+    ended = False
+
+    async def keep_delivering() -> None:
+        while not ended:
+            statuses.append(await deliver(bot, next(numbers), secret=FIRST))
+
+    async with bot_process(bot) as process:
+        senders = [asyncio.create_task(keep_delivering()) for _ in range(4)]
+        bot.config(f'webhook_secret = "{FIRST},{SECOND}"\n')
+        process.send_signal(signal.SIGHUP)
+
+        async def taken() -> bool:
+            return await deliver(bot, 10_000, secret=SECOND) == 200
+
+        await until(taken)
+        ended = True
+        await asyncio.gather(*senders)
+        assert set(statuses) == {200}
+        bot.config(f'webhook_secret = "{SECOND}"\n')
+        process.send_signal(signal.SIGHUP)
+
+        async def refused() -> bool:
+            return await deliver(bot, 0, secret=FIRST) == 401
+
+        await until(refused)
+        assert set((await bot.until_posted(len(statuses) + 1, seconds=60)).values()) == {1}
+
+
+@pytest.mark.parametrize("config", ["webhook_secret = [", 'colour = "red"\n', 'log_level = "DEBUG"\n'])
+async def test_settings_that_cannot_be_used_leave_the_bot_as_it_is(bot: BotHarness, config: str) -> None:
+    async with bot_process(bot) as process:
+        bot.config(config)
+        process.send_signal(signal.SIGHUP)
+        await asyncio.sleep(1)
+        assert await deliver(bot, 1, secret=FIRST) == 200
+        await bot.until_posted(1)
+        process.send_signal(signal.SIGTERM)
+        assert await process.wait() == 0
