@@ -54,7 +54,7 @@ async def open_contexts(
     """Open every workspace's client; nothing is asked of the service yet."""
     async with AsyncExitStack() as stack:
         clients = {
-            name: await stack.enter_async_context(open_client(settings, workspace))
+            name: await stack.enter_async_context(open_client(settings, workspace, look=False))
             for name, workspace in settings.workspaces.items()
         }
         yield CommandContexts(settings=settings, store=store, clients=clients, problems=problems)

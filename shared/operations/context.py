@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -54,13 +54,20 @@ class CommandContext:
 
 @asynccontextmanager
 async def open_client(
-    settings: Settings, workspace: Workspace, *, transport: httpx.AsyncBaseTransport | None = None
+    settings: Settings,
+    workspace: Workspace,
+    *,
+    transport: httpx.AsyncBaseTransport | None = None,
+    look: bool = True,
 ) -> AsyncIterator[OutreachClient]:
-    """A client that shares its key's budget with every other process; closes both at the end."""
+    """A client that shares its key's budget with every other process; closes both at the end.
+
+    `look`: read how the budget stands at once, and not with the first request.
+    """
     key = workspace.api_key.get_secret_value()
     budget = SharedBudget(settings.budget_database, key=budget_key(key), rate=workspace.rate)
     async with (
-        budget,
+        budget if look else aclosing(budget),
         OutreachClient(
             base_url=workspace.base_url,
             api_key=key,

@@ -37,11 +37,16 @@ log = logging.getLogger(__name__)
 
 ALONE_SECONDS = 5.0
 """After a failure of both rows, so long until they are tried again."""
+IDLE_SECONDS = 0.5
+"""A row that is not used for so long lets go of its connection."""
 HANGS_SECONDS = 5.0
 """A change that takes longer is given up."""
 FALLBACK_SHARE = 2
 ALONE_SHARE = 5
 """Where nothing is shared, a process takes this part of the rate: it may be one of several."""
+
+_THREADS = ThreadPoolExecutor(8, thread_name_prefix="budget")
+"""For the budgets of all keys; each uses one of them at a time."""
 
 
 def budget_key(api_key: str) -> str:
@@ -58,10 +63,13 @@ class SharedBudget(Turns):
     def __init__(self, url: URL, *, key: str, rate: float = DEFAULT_RATE) -> None:
         super().__init__(rate)
         self._row = _row_at(url, key=key, rate=rate)
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="budget")
+        self._turn = asyncio.Lock()
+        self._idle_check: asyncio.TimerHandle | None = None
+        self._closing: asyncio.Task[None] | None = None
         self._alone = LocalBudget(rate / ALONE_SHARE, bursts=False)
         self._alone_until: float | None = None
         self._clock_ahead = 0.0
+        self._used_at = 0.0
 
     async def open(self) -> Self:
         """Look at the row once, so that `state()` tells how things stand."""
@@ -69,14 +77,9 @@ class SharedBudget(Turns):
         return self
 
     async def aclose(self) -> None:
-        """Let go of the row; a change that hangs, and whose caller is gone, is cut off."""
-        loop = asyncio.get_running_loop()
-        watchdog = loop.call_later(HANGS_SECONDS, self._row.interrupt)
-        try:
-            await loop.run_in_executor(self._thread, self._row.close)
-        finally:
-            watchdog.cancel()
-        self._thread.shutdown(wait=False)
+        if self._idle_check is not None:
+            self._idle_check.cancel()
+        await self._close_row()
 
     async def __aenter__(self) -> Self:
         return await self.open()
@@ -91,11 +94,15 @@ class SharedBudget(Turns):
         """In the shared row, or alone while there is none."""
         if self._alone_until is not None and time.monotonic() < self._alone_until:
             return await self._change_alone(act)
+        async with self._turn:
+            return await self._change_row(act)
+
+    async def _change_row(self, act: Act[T]) -> T:
         loop = asyncio.get_running_loop()
         shared_act = act if self._alone_until is None else closed_first(act)
         watchdog = loop.call_later(HANGS_SECONDS, self._row.interrupt)
         try:
-            self._seen, now, result = await loop.run_in_executor(self._thread, self._row.change, shared_act)
+            self._seen, now, result = await loop.run_in_executor(_THREADS, self._row.change, shared_act)
         except (ValueError, RowUnusable) as error:
             log.warning("no request budget can be shared; going on alone at a fifth of the rate: %s", error)
             act = act if self._alone_until else closed_first(act)
@@ -105,7 +112,30 @@ class SharedBudget(Turns):
             watchdog.cancel()
         self._alone_until = None
         self._clock_ahead = now - boot_time()
+        self._used_at = loop.time()
+        if self._idle_check is None:
+            self._close_when_idle()
         return result
+
+    def _close_when_idle(self) -> None:
+        """Close the connection of a budget that rests: a bot may have a thousand keys."""
+        loop = asyncio.get_running_loop()
+        rest = self._used_at + IDLE_SECONDS - loop.time()
+        if rest > 0:
+            self._idle_check = loop.call_later(rest, self._close_when_idle)
+        else:
+            self._idle_check = None
+            self._closing = loop.create_task(self._close_row(), name="budget-idle")
+
+    async def _close_row(self) -> None:
+        """Let go of the row; a change that hangs, and whose caller is gone, is cut off."""
+        loop = asyncio.get_running_loop()
+        async with self._turn:
+            watchdog = loop.call_later(HANGS_SECONDS, self._row.interrupt)
+            try:
+                await loop.run_in_executor(_THREADS, self._row.close)
+            finally:
+                watchdog.cancel()
 
     async def _change_alone(self, act: Act[T]) -> T:
         self._clock_ahead = 0.0
