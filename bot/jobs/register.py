@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from datetime import datetime
 
 import structlog
@@ -71,13 +71,11 @@ async def _prune(store: Store) -> None:
 
 @asynccontextmanager
 async def open_histories(contexts: CommandContexts) -> AsyncIterator[Mapping[str, History]]:
-    """The history that the dashboard shows, by workspace: each judges by its own thresholds."""
-    async with AsyncExitStack() as stack:
-        url = contexts.settings.history_database
-        yield {
-            name: await stack.enter_async_context(History(url, thresholds=workspace.thresholds))
-            for name, workspace in contexts.settings.workspaces.items()
-        }
+    """The history that the dashboard shows, by workspace: one database connection serves them all."""
+    settings = contexts.settings
+    thresholds = settings.workspace().thresholds  # the same for every workspace
+    async with History(settings.history_database, thresholds=thresholds) as history:
+        yield dict.fromkeys(settings.workspaces, history)
 
 
 class Yesterday:
