@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import structlog
 
 from bot.commands.context import CommandContexts
+from bot.runtime.pacing import visit
 from shared.domain.snapshot import SOURCES, Snapshot, refresh
 from shared.history import History, HistoryUnavailable
 
@@ -25,8 +26,7 @@ class HistorySampler:
 
     async def sample(self) -> None:
         """Read every workspace and keep what is new; what does not answer is left for the next time."""
-        for name in self._histories:
-            await self._sample(name)
+        await visit(self._histories, self._sample)
 
     async def _sample(self, name: str) -> None:
         now, client = datetime.now(UTC), self._contexts.clients[name]

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import structlog
 
 from bot.commands.context import CommandContexts
+from bot.runtime.pacing import visit
 from bot.store import Store
 from bot.store.queue.adopt import address
 from shared.api import Priority
@@ -37,17 +38,22 @@ class Reconciler:
 
     async def reconcile(self) -> None:
         """Compare the service's interested leads with what was announced, and look again for what may be late."""
-        if await self._reconcile_all():
+        if candidates := await self._reconcile(self._contexts.clients):
             await asyncio.sleep(self._grace)
-            await self._reconcile_all()
+            await self._reconcile(candidates)
 
-    async def _reconcile_all(self) -> int:
-        candidates = 0
-        for name in self._contexts.clients:
+    async def _reconcile(self, workspaces: Collection[str]) -> Collection[str]:
+        """Compare these workspaces; returns those with leads whose delivery may still come."""
+        candidates: set[str] = set()
+
+        async def compare(name: str) -> None:
             try:
-                candidates += await self._compare(name)
+                if await self._compare(name):
+                    candidates.add(name)
             except OutreachError as error:
                 log.warning("not reconciled", workspace=name, error=type(error).__name__)
+
+        await visit(workspaces, compare)
         return candidates
 
     async def _compare(self, workspace: str) -> int:
