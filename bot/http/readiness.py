@@ -10,10 +10,12 @@ from typing import Any
 from bot.commands.context import CommandContexts
 from bot.delivery.worker import DeliveryWorker
 from bot.http.webhook_secrets import WebhookSecrets
+from bot.runtime.pacing import visit
 from bot.runtime.supervisor import Supervisor
 from bot.slack.socket_mode import SocketMode
 from bot.slack.web_api import SlackError, WebApi
 from bot.store import Store
+from bot.store.alerts.records import Backlog
 from bot.telemetry import metrics
 from shared.api.errors import OutreachError
 from shared.domain.records import RecordsUnavailable
@@ -51,7 +53,7 @@ class ReadinessProbe:
 
     async def probe(self) -> None:
         """Ask Slack who we are, and every workspace for its sequences."""
-        await asyncio.gather(self._ask_slack(), *(self._ask_api(name) for name in self._contexts.clients))
+        await asyncio.gather(self._ask_slack(), visit(self._contexts.clients, self._ask_api))
 
     async def _ask_slack(self) -> None:
         try:
@@ -118,17 +120,14 @@ class ReadinessProbe:
         for name, client in self._contexts.clients.items():
             metrics.API_REQUESTS.labels(name).set(client.counts.requests)
             metrics.API_THROTTLED.labels(name).set(client.counts.throttled)
-            try:
-                summary = await asyncio.wait_for(self._store.records.summary(name), CHECK_TIMEOUT)
-            except (RecordsUnavailable, TimeoutError):
-                continue
-            for state, count in (
-                ("waiting", summary.waiting),
-                ("dead", summary.dead),
-                ("uncertain", summary.uncertain),
-                ("held", summary.held),
-            ):
+        try:
+            backlogs = await asyncio.wait_for(self._store.records.backlogs(), CHECK_TIMEOUT)
+        except (RecordsUnavailable, TimeoutError):
+            return
+        now = self._store.database.clock()
+        for name in self._contexts.clients:
+            backlog = backlogs.get(name, Backlog())
+            for state, count in backlog.counts.items():
                 metrics.ALERTS.labels(name, state).set(count)
-            oldest = summary.oldest_waiting_at
-            age = 0.0 if oldest is None else max(0.0, self._store.database.clock() - oldest.timestamp())
+            age = 0.0 if backlog.oldest_at is None else max(0.0, now - backlog.oldest_at)
             metrics.OLDEST.labels(name).set(age)

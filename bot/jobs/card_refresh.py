@@ -16,6 +16,7 @@ import structlog
 
 from bot.alerts import model, recovery, rendering
 from bot.commands.context import CommandContexts
+from bot.runtime.pacing import visit
 from bot.runtime.wakeup import Wakeup
 from bot.store import Store
 from bot.store.alerts.subjects import NAME, AlertSubject
@@ -52,12 +53,19 @@ class CardRefresher:
         self._soon, self._planned = soon, planned
 
     async def run(self) -> None:
-        """Compare every workspace's cards with the service, again and again."""
+        """Compare the open cards with the service, again and again."""
         while True:
-            for workspace in self._contexts.clients:
-                await self._try(workspace)
+            await self._refresh_all()
             await asyncio.sleep(LEAST)
             await self._soon.wait(EVERY - LEAST)
+
+    async def _refresh_all(self) -> None:
+        try:
+            watched = await self._store.subjects.workspaces()
+        except RecordsUnavailable as error:
+            log.warning("cards not refreshed", error=type(error).__name__)
+            return
+        await visit(set(watched) & self._contexts.clients.keys(), self._try)
 
     async def _try(self, workspace: str) -> None:
         try:

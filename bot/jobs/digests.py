@@ -40,15 +40,18 @@ class Digests:
 
         Raises `RecordsUnavailable`.
         """
-        for name in self._contexts.clients:
-            for one in await self._store.digests.due(name):
-                try:
-                    card, picture = await self._charts.illustrate(await self._card(name, every=one.every))
-                except OutreachError as error:
-                    log.warning("digest postponed", workspace=name, error=type(error).__name__)
-                    continue
-                if await self._store.digests.give(name, one, rendering.write_note(card, picture=picture)):
-                    self._planned()
+        for one in await self._store.digests.due():
+            if one.workspace not in self._contexts.clients:
+                continue
+            try:
+                card, picture = await self._charts.illustrate(
+                    await self._card(one.workspace, every=one.every)
+                )
+            except OutreachError as error:
+                log.warning("digest postponed", workspace=one.workspace, error=type(error).__name__)
+                continue
+            if await self._store.digests.give(one, rendering.write_note(card, picture=picture)):
+                self._planned()
 
     async def _card(self, workspace: str, *, every: str) -> Card:
         """Its buttons mean its workspace, whatever channel it is read in."""

@@ -54,7 +54,10 @@ class SpikeWatch:
 
         Raises `RecordsUnavailable`.
         """
-        for workspace in self._contexts.clients:
+        since = self._store.database.clock() - self._rule.window.total_seconds()
+        for workspace in await self._store.spikes.workspaces(since=since, at_least=self._rule.count):
+            if workspace not in self._contexts.clients:
+                continue
             channel = self._contexts.settings.workspace(workspace).alert_channel or self._routing.fallback
             if channel:
                 try:

@@ -39,6 +39,14 @@ class Recurrence:
         )
         return next(moment.astimezone(UTC) for moment in due if moment <= now)
 
+    def next_after(self, now: datetime) -> datetime:
+        """The first moment after `now` at which it is due; in UTC."""
+        zone = find_zone(self.zone) or UTC
+        today = now.astimezone(zone).date()
+        days = (today + timedelta(days=ahead) for ahead in range(9))
+        due = (datetime.combine(day, self.at, zone) for day in days if self._is_on(day))
+        return next(moment.astimezone(UTC) for moment in due if moment > now)
+
     def _is_on(self, day: date) -> bool:
         return self.weekday is None or day.weekday() == self.weekday
 

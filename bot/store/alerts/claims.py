@@ -99,7 +99,11 @@ class Alerts(Repository):
     @reads
     def claimed_by(self, tx: Transaction, person: str) -> Sequence[ClaimState]:
         """The alerts that a person has claimed and not handled, the newest first."""
-        where = (alerts.c.claimed_by == person) & alerts.c.handled_at.is_(None)
+        where = (
+            (alerts.c.claimed_by == person)
+            & (alerts.c.claimed_by != sa.literal("", literal_execute=True))
+            & alerts.c.handled_at.is_(None)
+        )
         query = _STATES.where(where).order_by(alerts.c.claimed_at.desc()).limit(MOST_CLAIMED)
         return [ClaimState(**row._asdict(), changed=False) for row in tx.execute(query)]
 

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
-from bot.store.alerts.records import recurrence_of
-from bot.store.db.engine import Repository, Transaction, reads, writes
+from bot.store.alerts.records import next_digest, recurrence_of
+from bot.store.db.engine import Repository, Transaction, writes
 from bot.store.db.schema import digests
 from bot.store.queue import outbox
 from bot.store.queue.outbox import PlannedPost
@@ -22,6 +22,7 @@ LATEST = 6 * 3600.0
 class DueDigest:
     """A channel's digest of a day or a week, due at a moment."""
 
+    workspace: str
     channel: str
     every: str
     due_at: float
@@ -30,25 +31,33 @@ class DueDigest:
 class Digests(Repository):
     """The digests of the channels."""
 
-    @reads
-    def due(self, tx: Transaction, workspace: str) -> Sequence[DueDigest]:
+    @writes
+    def due(self, tx: Transaction) -> Sequence[DueDigest]:
         """Those whose time has come since they were given last."""
         found = []
-        for row in tx.execute(sa.select(digests).where(digests.c.workspace == workspace)):
+        for row in tx.execute(sa.select(digests).where(digests.c.due_at <= tx.now)).all():
             at = recurrence_of(row.at).last_before(datetime.fromtimestamp(tx.now, UTC)).timestamp()
+            one = DueDigest(workspace=row.workspace, channel=row.channel, every=row.every, due_at=at)
             if row.done_until < at and tx.now - at < LATEST:
-                found.append(DueDigest(channel=row.channel, every=row.every, due_at=at))
+                found.append(one)
+            else:
+                later = next_digest(row.at, tx.now)
+                tx.execute(sa.update(digests).where(_is(one)).values(due_at=later))
         return found
 
     @writes
-    def give(self, tx: Transaction, workspace: str, one: DueDigest, note: str) -> bool:
+    def give(self, tx: Transaction, one: DueDigest, note: str) -> bool:
         """Mark it as given and plan its message, together; False when another process has."""
-        c = digests.c
-        mine = (c.workspace == workspace) & (c.channel == one.channel) & (c.every == one.every)
-        marked = sa.update(digests).where(mine, c.done_until < one.due_at).values(done_until=one.due_at)
+        mine = _is(one) & (digests.c.done_until < one.due_at)
+        marked = sa.update(digests).where(mine).values(done_until=one.due_at)
         if tx.execute(marked).rowcount != 1:
             return False
-        dedupe = f"digest:{workspace}:{one.channel}:{one.every}:{one.due_at:.0f}"
+        dedupe = f"digest:{one.workspace}:{one.channel}:{one.every}:{one.due_at:.0f}"
         planned = PlannedPost(dedupe=dedupe, channel=one.channel, kind="digest", note=note)
-        outbox.plan(tx, planned, workspace=workspace)
+        outbox.plan(tx, planned, workspace=one.workspace)
         return True
+
+
+def _is(one: DueDigest) -> sa.ColumnElement[bool]:
+    c = digests.c
+    return (c.workspace == one.workspace) & (c.channel == one.channel) & (c.every == one.every)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -16,7 +16,7 @@ from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import alerts, audit, deliveries, digests, posts, subscriptions, timers
 from bot.store.instance import last_seen
 from bot.store.queue.leases import broken_channels
-from bot.store.queue.posts import State
+from bot.store.queue.posts import UNSENT, State
 from shared.api.events import Event, read_event
 from shared.domain.records import (
     TIMER_KINDS,
@@ -37,6 +37,22 @@ MOST_OPEN = 200
 _SUBSCRIPTION = [subscriptions.c[field.name] for field in fields(Subscription)]
 
 
+@dataclass(slots=True)
+class Backlog:
+    """How many messages of a workspace wait, by state, and since when the oldest has waited."""
+
+    counts: Counter[str] = field(
+        default_factory=lambda: Counter(dict.fromkeys(("waiting", "dead", "uncertain", "held"), 0))
+    )
+    oldest_at: float | None = None
+
+    def add(self, state: str, number: int, oldest: float) -> None:
+        """Count the posts of one state, or the deliveries that no one has routed yet (no state)."""
+        self.counts[state if state in {"dead", "uncertain", "held"} else "waiting"] += number
+        if not state or state in _UNDER_WAY:
+            self.oldest_at = oldest if self.oldest_at is None else min(self.oldest_at, oldest)
+
+
 class CommandRecords(Repository):
     """Implements `shared.domain.records.Records`."""
 
@@ -54,7 +70,8 @@ class CommandRecords(Repository):
         under_way = [states[state][1] for state in _UNDER_WAY if state in states]
         recent = tx.execute(_deliveries_since(workspace, tx.now - DAY)).all()
         unread, unread_since = tx.execute(_pending(workspace)).one()
-        last = sa.select(sa.func.max(deliveries.c.last_at)).where(deliveries.c.workspace == workspace)
+        routed = (deliveries.c.workspace == workspace) & sa.not_(deliveries.c.pending)
+        last = sa.select(sa.func.max(deliveries.c.last_at)).where(routed)
         return AlertsSummary(
             waiting=count[State.READY] + count[State.SENDING] + unread,
             oldest_waiting_at=moment(min([*under_way, *filter(None, [unread_since])], default=None)),
@@ -68,6 +85,14 @@ class CommandRecords(Repository):
             unknown_timers=tuple(tx.scalars(_unknown_timers(workspace, tx.now))),
             timers=timers_by_workspace(tx),
         )
+
+    @reads
+    def backlogs(self, tx: Transaction) -> Mapping[str, Backlog]:
+        """What is not posted yet, by workspace; those with nothing are left out."""
+        found: defaultdict[str, Backlog] = defaultdict(Backlog)
+        for row in tx.execute(_BACKLOG):
+            found[row.workspace].add(row.state, row.number, row.oldest)
+        return found
 
     @reads
     def open_replies(self, tx: Transaction, workspace: str) -> Sequence[OpenReply]:
@@ -168,7 +193,7 @@ class CommandRecords(Repository):
         every = recurrence_of(at).every
         tx.execute(sa.delete(digests).where(which, digests.c.every == every))
         values = {"workspace": workspace, "channel": channel, "every": every, "at": at, "done_until": tx.now}
-        tx.execute(sa.insert(digests).values(**values))
+        tx.execute(sa.insert(digests).values(**values, due_at=next_digest(at, tx.now)))
 
     @reads
     def audit(self, tx: Transaction, workspace: str, limit: int = 20) -> Sequence[AuditEntry]:
@@ -218,10 +243,25 @@ class CommandRecords(Repository):
 _UNDER_WAY = (State.READY, State.SENDING, State.UNCERTAIN)
 
 
+_BACKLOG = sa.union_all(
+    sa.select(
+        posts.c.workspace,
+        posts.c.state,
+        sa.func.count().label("number"),
+        sa.func.min(posts.c.created_at).label("oldest"),
+    )
+    .where(UNSENT)
+    .group_by(posts.c.workspace, posts.c.state),
+    sa.select(deliveries.c.workspace, sa.literal(""), sa.func.count(), sa.func.min(deliveries.c.received_at))
+    .where(deliveries.c.pending)
+    .group_by(deliveries.c.workspace),
+)
+
+
 def _by_state(workspace: str) -> sa.Select[Any]:
     return (
         sa.select(posts.c.state, sa.func.count(), sa.func.min(posts.c.created_at))
-        .where(posts.c.workspace == workspace, posts.c.state != State.SENT)
+        .where(posts.c.workspace == workspace, UNSENT)
         .group_by(posts.c.state)
     )
 
@@ -246,7 +286,7 @@ def _pending(workspace: str) -> sa.Select[int, float | None]:
 
 def _broken(tx: Transaction, workspace: str) -> dict[str, str]:
     """Broken channels in which something of the workspace waits."""
-    waits = sa.select(posts.c.channel).where(posts.c.workspace == workspace, posts.c.state != State.SENT)
+    waits = sa.select(posts.c.channel).where(posts.c.workspace == workspace, UNSENT)
     waiting = set(tx.scalars(waits.distinct()))
     return {channel: error for channel, error in broken_channels(tx).items() if channel in waiting}
 
@@ -272,6 +312,11 @@ def recurrence_of(at: str) -> Recurrence:
     """The rhythm of a text that the commands wrote."""
     found = parse_recurrence(at.split())
     return found if isinstance(found, Recurrence) else Recurrence(at=MORNING)
+
+
+def next_digest(at: str, now: float) -> float:
+    """When the rhythm of a digest comes round again."""
+    return recurrence_of(at).next_after(datetime.fromtimestamp(now, UTC)).timestamp()
 
 
 def read_audit_entry(row: sa.Row[Any]) -> AuditEntry:

@@ -49,6 +49,17 @@ class Spikes(Repository):
     """Many bounces or opt-outs at once."""
 
     @reads
+    def workspaces(self, tx: Transaction, *, since: float, at_least: int) -> Sequence[str]:
+        """Those with so many bounces or opt-outs since then, or with a spike that is not over."""
+        many = (
+            sa.select(sightings.c.workspace)
+            .where(sightings.c.at >= since, sightings.c.kind.in_(KINDS))
+            .group_by(sightings.c.workspace)
+            .having(sa.func.count() >= at_least)
+        )
+        return tx.scalars(sa.union(many, sa.select(spikes.c.workspace))).all()
+
+    @reads
     def tallies(
         self, tx: Transaction, workspace: str, *, since: float
     ) -> tuple[Sequence[Tally], Mapping[tuple[str, str, str], int], Sequence[Spike]]:

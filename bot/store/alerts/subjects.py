@@ -44,19 +44,16 @@ class Subjects(Repository):
     """What open alerts are about."""
 
     @reads
+    def workspaces(self, tx: Transaction) -> Sequence[str]:
+        """Those with alerts that are watched."""
+        open_, paused = _watched(tx.now)
+        column = sa.select(alerts.c.workspace)
+        return tx.scalars(sa.union(column.where(open_), column.where(paused))).all()
+
+    @reads
     def watched(self, tx: Transaction, workspace: str) -> Sequence[AlertSubject]:
         """Interested replies that are not handled and paused domains that have not recovered, the newest first."""
-        open_ = (
-            (alerts.c.kind == "reply.interested")
-            & alerts.c.handled_at.is_(None)
-            & (alerts.c.sequence != "")
-            & (alerts.c.received_at > tx.now - INTERESTED_FOR)
-        )
-        paused = (
-            (alerts.c.kind == "domain.paused")
-            & alerts.c.recovered_at.is_(None)
-            & (alerts.c.received_at > tx.now - PAUSED_FOR)
-        )
+        open_, paused = _watched(tx.now)
         query = (
             sa.select(*_SUBJECT)
             .where(alerts.c.workspace == workspace, open_ | paused)
@@ -113,3 +110,23 @@ class Subjects(Repository):
         )
         counts = {kind: int(count) for kind, count in tx.execute(kinds)}
         return {**counts, "hard": int(tx.scalar(hard) or 0)}, tx.scalars(sequences).all()
+
+
+def _watched(now: float) -> tuple[sa.ColumnElement[bool], sa.ColumnElement[bool]]:
+    open_ = (
+        _is_kind("reply.interested")
+        & alerts.c.handled_at.is_(None)
+        & (alerts.c.sequence != "")
+        & (alerts.c.received_at > now - INTERESTED_FOR)
+    )
+    paused = (
+        _is_kind("domain.paused")
+        & alerts.c.recovered_at.is_(None)
+        & (alerts.c.received_at > now - PAUSED_FOR)
+    )
+    return open_, paused
+
+
+def _is_kind(kind: str) -> sa.ColumnElement[bool]:
+    """Written out, as in the indexes over what is watched."""
+    return alerts.c.kind == sa.literal(kind, literal_execute=True)

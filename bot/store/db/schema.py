@@ -71,6 +71,15 @@ sa.Index(
     sqlite_where=sa.not_(deliveries.c.pending),
     postgresql_where=sa.not_(deliveries.c.pending),
 )
+_HAS_BODY = sa.not_(deliveries.c.pending) & deliveries.c.body.is_not(None)
+sa.Index("ix_deliveries_body", deliveries.c.received_at, sqlite_where=_HAS_BODY, postgresql_where=_HAS_BODY)
+sa.Index(
+    "ix_deliveries_last_at",
+    deliveries.c.workspace,
+    deliveries.c.last_at,
+    sqlite_where=sa.not_(deliveries.c.pending),
+    postgresql_where=sa.not_(deliveries.c.pending),
+)
 
 arrivals = sa.Table(  # those after the first, which has the delivery's own row
     "arrivals",
@@ -87,6 +96,7 @@ answers = sa.Table(  # the batches whose every arrival was answered 200
     sa.Column("batch", sa.BigInteger, primary_key=True, autoincrement=False),
     _moment("at", nullable=False),
 )
+sa.Index("ix_answers_at", answers.c.at)
 
 alerts = sa.Table(
     "alerts",
@@ -113,7 +123,8 @@ alerts = sa.Table(
     _moment("recovered_at"),
 )
 sa.Index(
-    "ix_alerts_waiting_since",
+    "ix_alerts_nudges",
+    alerts.c.nudges,
     alerts.c.waiting_since,
     sqlite_where=alerts.c.waiting_since.is_not(None),
     postgresql_where=alerts.c.waiting_since.is_not(None),
@@ -125,6 +136,30 @@ sa.Index(
     postgresql_where=alerts.c.snoozed_until.is_not(None),
 )
 sa.Index("ix_alerts_email", alerts.c.email)
+_CLAIMED = (alerts.c.claimed_by != "") & alerts.c.handled_at.is_(None)
+sa.Index(
+    "ix_alerts_claimed_by",
+    alerts.c.claimed_by,
+    alerts.c.claimed_at,
+    sqlite_where=_CLAIMED,
+    postgresql_where=_CLAIMED,
+)
+_OPEN = (alerts.c.kind == "reply.interested") & alerts.c.handled_at.is_(None)
+sa.Index(
+    "ix_alerts_unhandled",
+    alerts.c.received_at,
+    alerts.c.workspace,
+    sqlite_where=_OPEN,
+    postgresql_where=_OPEN,
+)
+_PAUSED = (alerts.c.kind == "domain.paused") & alerts.c.recovered_at.is_(None)
+sa.Index(
+    "ix_alerts_not_recovered",
+    alerts.c.received_at,
+    alerts.c.workspace,
+    sqlite_where=_PAUSED,
+    postgresql_where=_PAUSED,
+)
 sa.Index("ix_alerts_open", alerts.c.workspace, alerts.c.kind, alerts.c.claimed_by)
 
 posts = sa.Table(
@@ -170,6 +205,18 @@ sa.Index(
     sqlite_where=posts.c.repaint_at.is_not(None),
     postgresql_where=posts.c.repaint_at.is_not(None),
 )
+sa.Index(
+    "ix_posts_held_until",
+    posts.c.held_until,
+    sqlite_where=posts.c.held_until.is_not(None),
+    postgresql_where=posts.c.held_until.is_not(None),
+)
+sa.Index(
+    "ix_posts_dead",
+    posts.c.channel,
+    sqlite_where=posts.c.state == "dead",
+    postgresql_where=posts.c.state == "dead",
+)
 sa.Index("ix_posts_alert_id", posts.c.alert_id)
 sa.Index("ix_posts_ts", posts.c.channel, posts.c.ts)
 sa.Index(
@@ -187,6 +234,18 @@ channel_leases = sa.Table(  # one per channel: who posts there, how fast it may 
     _text("trouble"),
     _moment("trouble_since"),
     _count("storm"),  # the post that heads the storm, 0: calm
+)
+sa.Index(
+    "ix_lanes_due_at",
+    channel_leases.c.due_at,
+    sqlite_where=channel_leases.c.due_at.is_not(None),
+    postgresql_where=channel_leases.c.due_at.is_not(None),
+)
+sa.Index(
+    "ix_lanes_trouble",
+    channel_leases.c.channel,
+    sqlite_where=channel_leases.c.trouble != "",
+    postgresql_where=channel_leases.c.trouble != "",
 )
 
 subscriptions = sa.Table(
@@ -208,7 +267,9 @@ digests = sa.Table(
     _text("every", primary_key=True),  # day or week
     _text("at"),  # a rhythm: `09:00 Europe/Berlin`, `mondays 09:00`
     _moment("done_until", nullable=False),  # the last time it was due and given
+    sa.Column("due_at", sa.Double, nullable=False, server_default="0"),  # when to look at it next
 )
+sa.Index("ix_digests_due_at", digests.c.due_at)
 
 sightings = sa.Table(  # one row per delivery, without its text: for counts, causes and spikes
     "sightings",
@@ -222,6 +283,7 @@ sightings = sa.Table(  # one row per delivery, without its text: for counts, cau
     _moment("at", nullable=False),
 )
 sa.Index("ix_sightings_at", sightings.c.at)
+sa.Index("ix_sightings_workspace", sightings.c.workspace, sightings.c.at)
 
 spikes = sa.Table(  # many events of one kind at once; one card each, until it is over
     "spikes",
@@ -246,6 +308,7 @@ questions = sa.Table(  # confirmations and Undos that can still be answered
     _moment("ends_at", nullable=False),
     _moment("given_at"),
 )
+sa.Index("ix_questions_ends_at", questions.c.ends_at)
 
 timers = sa.Table(
     "timers",

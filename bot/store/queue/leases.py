@@ -19,7 +19,7 @@ import sqlalchemy as sa
 
 from bot.store.db.engine import Database, Repository, Transaction, reads, writes
 from bot.store.db.schema import channel_leases, posts
-from bot.store.queue.posts import Post, State, load
+from bot.store.queue.posts import UNSENT, Post, State, load
 
 BUNDLE = 20
 """Alerts that share one message of a storm's thread."""
@@ -122,7 +122,7 @@ class ChannelLeases(Repository):
 def broken_channels(tx: Transaction) -> dict[str, str]:
     """Channels that take nothing, and what Slack says of each."""
     query = sa.select(channel_leases.c.channel, channel_leases.c.trouble).where(
-        channel_leases.c.trouble != ""
+        channel_leases.c.trouble != sa.literal("", literal_execute=True)
     )
     return {row.channel: row.trouble for row in tx.execute(query.order_by(channel_leases.c.channel))}
 
@@ -147,11 +147,10 @@ def _lease(
 
 def _is_due(now: float) -> sa.ColumnElement[bool]:
     """Also when what it was put off by cannot be true."""
-    waits = channel_leases.c.due_at.is_not(None)
-    return sa.or_(
+    return channel_leases.c.due_at.is_not(None) & sa.or_(
         channel_leases.c.due_at <= now,
         channel_leases.c.due_at > now + FARTHEST,
-        waits & (channel_leases.c.tat > now + SET_BACK),
+        channel_leases.c.tat > now + SET_BACK,
     )
 
 
@@ -190,7 +189,7 @@ def _turn(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> Chan
 
 def _doubt(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> None:
     """What was being sent when its lease ended may be in the channel, or still arrive."""
-    mine = posts.c.channel == lease.channel
+    mine = (posts.c.channel == lease.channel) & UNSENT
     left = mine & (posts.c.state == State.SENDING)
     tx.execute(sa.update(posts).where(left).values(state=State.UNCERTAIN, unsure=True))
     latest = tx.now + timings.longest  # further ahead: the clock was set back, and the waiting begins anew
@@ -259,7 +258,7 @@ def _storm_head(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -
 
 def waits(tx: Transaction, channel: str, *, more_than: int) -> bool:
     """Whether more posts of a channel than this are ready."""
-    ready = (posts.c.channel == channel) & (posts.c.state == State.READY)
+    ready = (posts.c.channel == channel) & UNSENT & (posts.c.state == State.READY)
     query = sa.select(posts.c.id).where(ready).order_by(posts.c.id).offset(more_than).limit(1)
     return tx.execute(query).first() is not None
 

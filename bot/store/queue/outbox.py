@@ -85,7 +85,7 @@ def repaint(tx: Transaction, names: Sequence[str]) -> None:
 
 def release_held(tx: Transaction) -> int:
     """Let go of the posts whose quiet hours are over; returns how many."""
-    due = (posts.c.state == State.HELD) & (posts.c.held_until <= tx.now)
+    due = (posts.c.held_until <= tx.now) & (posts.c.state == State.HELD)
     freed = sa.update(posts).where(due).values(state=State.READY, held_until=None)
     channels = tx.scalars(freed.returning(posts.c.channel)).all()
     wake(tx, channels)

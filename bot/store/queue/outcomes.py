@@ -13,7 +13,7 @@ from bot.store.db.schema import channel_leases, posts
 from bot.store.queue import outbox
 from bot.store.queue.leases import FARTHEST, SET_BACK, ChannelLease, LeaseTimings, release, waits
 from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.posts import State
+from bot.store.queue.posts import UNSENT, State
 
 READS = 2
 """Look-ups that must find nothing before an uncertain post is tried again."""
@@ -104,9 +104,8 @@ class Outcomes(Repository):
     @writes
     def revive(self, tx: Transaction) -> int:
         """Give single dead letters another try, in a broken channel only a look; returns how many."""
-        healthy = posts.c.channel.in_(
-            sa.select(channel_leases.c.channel).where(channel_leases.c.trouble == "")
-        )
+        broken = channel_leases.c.trouble != sa.literal("", literal_execute=True)
+        healthy = posts.c.channel.not_in(sa.select(channel_leases.c.channel).where(broken))
         channels = _raise_dead(tx, sa.or_(healthy, posts.c.unsure))
         for channel in set(channels):
             tx.execute(
@@ -254,12 +253,12 @@ def _storm(tx: Transaction, lease: sa.Row[Any]) -> int:
 
 def _something_waits(tx: Transaction, channel: str) -> bool:
     waits = posts.c.state.in_([State.READY, State.UNCERTAIN])
-    query = sa.select(posts.c.id).where(posts.c.channel == channel, waits).limit(1)
+    query = sa.select(posts.c.id).where(posts.c.channel == channel, UNSENT, waits).limit(1)
     return tx.execute(query).first() is not None
 
 
 def _break(tx: Transaction, turn: ChannelLease, lease: sa.Row[Any], outcome: ChannelRefused) -> Settled:
-    ready = (posts.c.channel == turn.channel) & (posts.c.state == State.READY)
+    ready = (posts.c.channel == turn.channel) & UNSENT & (posts.c.state == State.READY)
     _mark(tx, turn, state=State.UNCERTAIN if turn.lookup else State.READY, error=outcome.error)
     tx.execute(sa.update(posts).where(ready).values(state=State.DEAD, error=outcome.error))
     since = lease.trouble_since if lease.trouble else tx.now
@@ -271,5 +270,6 @@ def _break(tx: Transaction, turn: ChannelLease, lease: sa.Row[Any], outcome: Cha
 
 def _raise_dead(tx: Transaction, which: sa.ColumnElement[bool]) -> Sequence[str]:
     state = sa.case((posts.c.unsure, State.UNCERTAIN.value), else_=State.READY.value)
-    query = sa.update(posts).where(which, posts.c.state == State.DEAD).values(state=state)
+    dead = posts.c.state == sa.literal(State.DEAD.value, literal_execute=True)
+    query = sa.update(posts).where(which, dead).values(state=state)
     return tx.execute(query.returning(posts.c.channel)).scalars().all()

@@ -24,6 +24,8 @@ class State(StrEnum):
     HELD = "held"
 
 
+UNSENT = posts.c.state != sa.literal(State.SENT.value, literal_execute=True)
+"""In the words of the index over what is not sent yet: without it, all that a channel ever had would be read."""
 NUDGES = ("reminder", "escalation", "back")
 """Kinds of message that ask for an alert to be claimed, and show when it was."""
 
@@ -84,8 +86,8 @@ def load(
     sure: bool = False,
     least_tried: bool = False,
 ) -> tuple[Post, ...]:
-    """Posts of a channel in one state, the first planned first."""
-    query = drawable().where(posts.c.channel == channel, posts.c.state == state).limit(limit)
+    """Posts of a channel in one state, which is not `SENT`, the first planned first."""
+    query = drawable().where(posts.c.channel == channel, UNSENT, posts.c.state == state).limit(limit)
     if only:
         query = query.where(posts.c.id == only)
     if bundle:

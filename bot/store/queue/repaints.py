@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import alerts, channel_leases, posts
-from bot.store.queue.posts import Post, State, drawable, read_posts
+from bot.store.queue.posts import UNSENT, Post, State, drawable, read_posts
 
 LEASE = 10.0
 """Seconds after which another process repaints what this one took."""
@@ -81,7 +81,12 @@ class Repaints(Repository):
     def storm_tally(self, tx: Transaction, head: Post) -> StormTally:
         """Count a storm's alerts."""
         storm = tx.scalar(sa.select(channel_leases.c.storm).where(channel_leases.c.channel == head.channel))
-        ready = (posts.c.channel == head.channel) & (posts.c.state == State.READY) & (posts.c.kind != "storm")
+        ready = (
+            (posts.c.channel == head.channel)
+            & UNSENT
+            & (posts.c.state == State.READY)
+            & (posts.c.kind != "storm")
+        )
         return StormTally(
             posted=_by_kind(tx, (posts.c.storm == head.id) & (posts.c.state == State.SENT)),
             waiting=_by_kind(tx, ready),

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from bot.store.db.engine import Repository, Transaction, writes
 from bot.store.db.schema import alerts, answers, arrivals, audit, deliveries, posts, sightings
+from bot.store.queue.posts import UNSENT
 from shared.storage.database import long_statements
 
 BODIES = 30 * 86_400.0
@@ -41,16 +42,24 @@ class Retention(Repository):
             gone = _forget_deliveries(tx, before=tx.now - hashes_after)
             for table, at in _LOGS:
                 key = next(iter(table.primary_key.columns))
-                old = sa.select(key).where(at < tx.now - hashes_after).limit(AT_ONCE)
+                first = (
+                    sa.select(key, at.label("at"))
+                    .order_by(at if table in _BY_TIME else key)
+                    .limit(AT_ONCE)
+                    .subquery()
+                )
+                old = sa.select(first.c[key.name]).where(first.c.at < tx.now - hashes_after)
                 tx.execute(sa.delete(table).where(key.in_(old)))
         return Pruned(bodies=bodies, deliveries=gone, more=AT_ONCE in {bodies, gone})
 
 
-_UNSENT = sa.select(posts.c.alert_id).where(posts.c.state != "sent", posts.c.alert_id != "")
+_UNSENT = sa.select(posts.c.alert_id).where(UNSENT, posts.c.alert_id != "")
 _DONE = sa.not_(deliveries.c.pending) & deliveries.c.id.not_in(
     sa.select(alerts.c.delivery_id).where(alerts.c.id.in_(_UNSENT))
 )
 """Deliveries that are routed, and whose messages are all sent: a channel may be broken for longer than words are kept."""
+_BY_TIME = (answers, sightings)
+"""Those with an index over their time; the others are numbered as they come."""
 _LOGS = ((arrivals, arrivals.c.at), (answers, answers.c.at), (audit, audit.c.at), (sightings, sightings.c.at))
 
 
@@ -64,7 +73,9 @@ def _forget_words(tx: Transaction, *, before: float) -> int:
 
 def _forget_deliveries(tx: Transaction, *, before: float) -> int:
     """With their alerts and posts."""
-    old = sa.select(deliveries.c.id).where(deliveries.c.last_at < before, _DONE)
+    old = sa.select(deliveries.c.id).where(
+        deliveries.c.received_at < before, deliveries.c.last_at < before, _DONE
+    )
     ids = tx.execute(old.limit(AT_ONCE)).scalars().all()
     names = sa.select(alerts.c.id).where(alerts.c.delivery_id.in_(ids))
     tx.execute(sa.delete(posts).where(posts.c.alert_id.in_(names)))

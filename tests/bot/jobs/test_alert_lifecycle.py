@@ -284,6 +284,7 @@ def test_a_rhythm_is_due_by_the_clock_of_its_zone_on_its_day() -> None:
     before = recurrence.last_before(datetime(2026, 11, 23, 7, 59, tzinfo=UTC))
     assert before == datetime(2026, 11, 16, 8, tzinfo=UTC)
     assert recurrence.last_before(datetime(2026, 7, 6, 7, tzinfo=UTC)) == datetime(2026, 7, 6, 7, tzinfo=UTC)
+    assert recurrence.next_after(datetime(2026, 7, 6, 7, tzinfo=UTC)) == datetime(2026, 7, 13, 7, tzinfo=UTC)
 
 
 async def test_a_digest_is_given_once_at_its_time_and_not_for_what_is_long_past(
@@ -292,14 +293,14 @@ async def test_a_digest_is_given_once_at_its_time_and_not_for_what_is_long_past(
     await store.records.set_digest("default", CHANNEL, "10:00")
     await store.records.set_digest("default", CHANNEL, "mondays 08:00")
     assert await store.records.digest_at("default", CHANNEL) == "10:00 and mondays 08:00"
-    assert await store.digests.due("default") == []
+    assert await store.digests.due() == []
     hands.now += HOUR
-    (due,) = await store.digests.due("default")
+    (due,) = await store.digests.due()
     note = rendering.write_note(Card(title="Digest"))
-    assert [await store.digests.give("default", due, note) for _ in range(2)] == [True, False]
+    assert [await store.digests.give(due, note) for _ in range(2)] == [True, False]
     assert [post.kind for post in await post_all(store, hands)] == ["digest"]
     hands.now += 47 * HOUR
-    assert await store.digests.due("default") == []
+    assert await store.digests.due() == []
     assert digests.EVERY < HOUR
 
 

@@ -36,7 +36,7 @@ async def due(bot: BotHarness, at: datetime) -> None:
     async with open_store(load(environ=bot.environ).database) as store:
         for recurrence in (f"{at:%H:%M}", f"{at:%A}s {at:%H:%M}".lower()):
             await store.records.set_digest("default", seed.SALES, recurrence)
-        never = sa.update(digests).values(done_until=0.0)
+        never = sa.update(digests).values(done_until=0.0, due_at=0.0)
         await store.database.write(lambda connection: connection.execute(never))
 
 

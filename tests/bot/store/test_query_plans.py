@@ -1,0 +1,218 @@
+"""No statement of the bot reads what is not due, however much the database holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from bot.alerts.routing import Routes
+from bot.store import Store, open_store
+from bot.store.alerts.confirmations import Question
+from bot.store.db.schema import metadata
+from bot.store.queue import retention
+from bot.store.queue.insert import Arrival
+from bot.store.queue.outbox import PlannedPost
+from bot.store.queue.outcomes import ChannelRefused, NotSent, Sent
+from shared.domain.records import Actor
+from tests.bot.harness import interested
+
+WORKSPACES, CHANNELS, PAST = 500, 5_000, 20_000
+"""Of an agency at rest: each channel with a subscription, a digest and a lease that is not due, and alerts long posted."""
+MOST_READ = 500
+"""Rows that one statement may look at: what is due in these tests is below fifty."""
+DAY = 86_400.0
+SMALL = {"alembic_version", "spikes", "questions", "sqlite_master"}
+"""Tables that hold only what is under way."""
+
+
+def _filled(dialect: str) -> Iterator[str]:
+    """Statements that make up the past; `n` counts from 1."""
+
+    def rows(count: int) -> str:
+        if dialect == "postgresql":
+            return f"generate_series(1, {count}) AS s(n)"
+        return f"(WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < {count}) SELECT n FROM s) AS s"
+
+    no = "false" if dialect == "postgresql" else "0"
+    key = "decode(md5(n::text), 'hex')" if dialect == "postgresql" else "CAST('k' || n AS BLOB)"
+    body = "'{}'::bytea" if dialect == "postgresql" else "CAST('{}' AS BLOB)"
+    workspace, channel = f"'w' || (n % {WORKSPACES})", f"'C' || (n % {CHANNELS})"
+    at = f"CAST(:now - 1000.0 - n * {80 * DAY / PAST} AS DOUBLE PRECISION)"
+    old_body = f"CASE WHEN n * {80 * DAY / PAST} < {29 * DAY} THEN {body} END"
+    yield (
+        "INSERT INTO deliveries (id, dkey, workspace, kind, body, found, received_at, last_at, before_at, seen, pending)"
+        f" SELECT n, {key}, {workspace}, 'reply.interested', {old_body}, {no}, {at}, {at}, {at}, 1, {no} FROM {rows(PAST)}"
+    )
+    yield (
+        "INSERT INTO alerts (id, delivery_id, workspace, kind, email, received_at, sequence, waiting_since, nudges, handled_at)"
+        f" SELECT 'al_old' || n, n, {workspace}, 'reply.interested', 'lead' || n, {at}, 'Q3',"
+        f" CASE WHEN n % 10 = 0 THEN {at} END, 2, CASE WHEN n % 10 > 0 THEN {at} END FROM {rows(PAST)}"
+    )
+    yield (
+        "INSERT INTO posts (id, dedupe, workspace, channel, kind, alert_id, state, ts, created_at)"
+        f" SELECT n, 'old' || n, {workspace}, {channel}, 'alert', 'al_old' || n, 'sent', '1.' || n, {at} FROM {rows(PAST)}"
+    )
+    yield (
+        "INSERT INTO sightings (delivery_id, workspace, kind, domain, sequence, at)"
+        f" SELECT n, {workspace}, 'lead.bounced', 'd' || (n % 900), 'Q3', {at} FROM {rows(PAST)}"
+    )
+    yield f"INSERT INTO lanes (channel, tat) SELECT 'C' || n, {at} FROM {rows(CHANNELS)}"
+    yield (
+        "INSERT INTO subscriptions (workspace, channel, event)"
+        f" SELECT {workspace}, 'C' || n, 'reply.interested' FROM {rows(CHANNELS)}"
+    )
+    yield (
+        "INSERT INTO digests (workspace, channel, every, at, done_until, due_at)"
+        f" SELECT {workspace}, 'C' || n, 'day', '09:00', :now, :now + 1000 FROM {rows(CHANNELS)}"
+    )
+    yield (
+        "INSERT INTO timers (id, workspace, kind, key, due_at)"
+        f" SELECT n, {workspace}, 'resume', 'sq' || n, :now + 1000 + n FROM {rows(CHANNELS)}"
+    )
+    yield f"INSERT INTO audit (id, at, workspace) SELECT n, {at}, {workspace} FROM {rows(PAST)}".replace(
+        "- n", f"- ({PAST} - n)"
+    )
+    yield f"INSERT INTO arrivals (id, dkey, at) SELECT n, {key}, {at} FROM {rows(PAST)}".replace(
+        "- n", f"- ({PAST} - n)"
+    )
+    yield f"INSERT INTO answers (batch, at) SELECT n, {at} FROM {rows(PAST)}"
+    yield f"INSERT INTO known_leads (workspace, lead) SELECT {workspace}, 'lead' || n FROM {rows(PAST)}"
+    yield (
+        "INSERT INTO questions (id, ends_at)"
+        f" SELECT 'q' || n, CAST(:now - n * {6 * DAY / PAST} AS DOUBLE PRECISION) FROM {rows(PAST)}"
+    )
+
+
+@pytest.fixture
+async def agency(url: sa.URL) -> AsyncIterator[Store]:
+    async with open_store(url) as store:
+        with store.database.engine.begin() as connection:
+            for statement in _filled(connection.dialect.name):
+                connection.execute(sa.text(statement), {"now": store.database.clock()})
+            if connection.dialect.name == "postgresql":
+                for table in ("deliveries", "posts", "timers", "audit", "arrivals"):
+                    move = f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), {10 * PAST})"
+                    connection.exec_driver_sql(move)
+        with store.database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            if connection.dialect.name == "postgresql":
+                connection.exec_driver_sql("VACUUM ANALYZE")
+            else:
+                connection.exec_driver_sql("ANALYZE")
+        yield store
+
+
+@contextmanager
+def plans(engine: sa.Engine) -> Iterator[list[str]]:
+    """What is wrong with the plans of all statements that are run meanwhile, each planned before it is run."""
+    wrong: list[str] = []
+    inside = False
+
+    def explain(
+        connection: sa.Connection, cursor: Any, statement: str, values: Any, _context: Any, many: object
+    ) -> None:
+        nonlocal inside
+        if inside or not statement.lstrip().upper().startswith(("SELECT", "UPDATE", "DELETE", "WITH")):
+            return
+        inside = True
+        try:
+            example = values[0] if many else values
+            found = _problems(connection, statement, example)
+            wrong.extend(f"{problem}: {statement} {example!r}" for problem in found)
+        finally:
+            inside = False
+
+    sa.event.listen(engine, "before_cursor_execute", explain)
+    try:
+        yield wrong
+    finally:
+        sa.event.remove(engine, "before_cursor_execute", explain)
+
+
+def _problems(connection: sa.Connection, statement: str, values: Any) -> list[str]:
+    cursor = connection.connection.cursor()
+    if connection.dialect.name == "sqlite":
+        cursor.execute(f"EXPLAIN QUERY PLAN {statement}", values)
+        return [
+            row[3]
+            for row in cursor.fetchall()
+            if row[3].startswith("SCAN") and " INDEX " not in row[3] and _is_large(row[3].split()[1])
+        ]
+    cursor.execute("SAVEPOINT plan")
+    cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", values)
+    ((found,),) = cursor.fetchall()
+    cursor.execute("ROLLBACK TO SAVEPOINT plan")
+    plan = found if isinstance(found, list) else json.loads(found)
+    return [problem for node in _nodes(plan[0]["Plan"]) if (problem := _problem(node))]
+
+
+def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for child in plan.get("Plans", ()):
+        yield from _nodes(child)
+
+
+def _problem(node: dict[str, Any]) -> str:
+    rows = node["Actual Rows"] + node.get("Rows Removed by Filter", 0)
+    read = rows * node["Actual Loops"]
+    return (
+        f"{node['Node Type']} of {node['Relation Name']} reads {read:.0f} rows"
+        if ("Relation Name" in node and read > MOST_READ)
+        else ""
+    )
+
+
+def _is_large(name: str) -> bool:
+    return name in set(metadata.tables) - SMALL
+
+
+async def test_no_statement_reads_what_is_not_due(agency: Store) -> None:
+    store, actor = agency, Actor(name="ann", id="U1", face="slack")
+    routes = Routes(alert_channels={"w1": "C1", "w2": "C2"})
+    with plans(store.database.engine) as wrong:
+        for number in range(3):
+            at = store.database.clock()
+            batch = [Arrival(workspace=f"w{number}", body=interested(number), at=at)]
+            await store.arrivals.append(batch, number=10**9 + number, answered=[10**8 + number])
+            await store.deliveries.route(routes.decide)
+        await store.deliveries.oldest_unrouted_age()
+        for outcome in (Sent(ts="9.1"), NotSent(after=0.0), ChannelRefused(error="is_archived")):
+            for turn in (await store.leases.claim(limit=2)).turns:
+                await store.outcomes.settle(turn, outcome)
+        await store.leases.broken()
+        await store.outcomes.revive()
+        for message in await store.repaints.claim(limit=5):
+            await store.repaints.done(message)
+        await store.repaints.next_in()
+        held = PlannedPost(dedupe="held", channel="C3", kind="note", held_until=1.0)
+        await store.outbox.plan("w1", held)
+        await store.reminders.sweep(lambda _due, _now: [], remind_after=600.0, escalate_after=1800.0)
+        await store.timers.claim({"resume"}, ["w1", "w2"])
+        await store.timers.unknown_kinds({"resume"})
+        await store.digests.due()
+        await store.spikes.workspaces(since=store.database.clock() - 3600, at_least=20)
+        await store.spikes.tallies("w1", since=store.database.clock() - 3600)
+        await store.subjects.watched("w1")
+        await store.subjects.workspaces()
+        await store.subjects.domain_events("w1", "d1", since=store.database.clock() - 7 * DAY)
+        await store.found_leads.compare("w1", {"lead1": b"{}"}, grace=120.0)
+        await store.records.backlogs()
+        await store.records.summary("w1")
+        await store.records.open_replies("w1")
+        await store.confirmations.ask(Question(line="pause x", person=actor.id, workspace="w1"), seconds=60)
+        await store.alerts.claimed_by(actor.id)
+    everything = "FROM timers GROUP BY"  # `status` counts all timers: each is work to come
+    assert [one for one in wrong if everything not in " ".join(one.split())] == []
+
+
+async def test_retention_reads_one_portion_at_a_time(agency: Store) -> None:
+    with plans(agency.database.engine) as wrong:
+        await agency.retention.prune(bodies_after=retention.BODIES, hashes_after=retention.HASHES)
+    portion = (
+        f"reads {retention.AT_ONCE} rows"  # of PostgreSQL; SQLite reads so many in the table's own order
+    )
+    assert [one for one in wrong if portion not in one and "FROM (SELECT" not in one] == []
