@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
@@ -32,10 +33,12 @@ class JobScheduler:
     def __init__(self, supervisor: Supervisor) -> None:
         self._supervisor = supervisor
         self._running: set[asyncio.Task[None] | None] = set()
+        # A job that takes longer than its interval is usual: visits to many workspaces are spread over time.
+        logging.getLogger("apscheduler.scheduler").setLevel(logging.ERROR)
         self._scheduler = AsyncIOScheduler(timezone=UTC, executors={"default": AsyncIOExecutor()})
 
     def every(self, seconds: float, job: Job, *, name: str, at_once: bool = False) -> None:
-        """Ring a job; never twice at the same time."""
+        """Run a job at intervals, late rather than never, and never twice at the same time."""
 
         async def run_job() -> None:
             task = asyncio.current_task()
@@ -50,7 +53,14 @@ class JobScheduler:
 
         first = {"next_run_time": datetime.now(UTC)} if at_once else {}
         self._scheduler.add_job(
-            run_job, "interval", seconds=seconds, id=name, coalesce=True, max_instances=1, **first
+            run_job,
+            "interval",
+            seconds=seconds,
+            id=name,
+            coalesce=True,
+            max_instances=1,
+            misfire_grace_time=None,
+            **first,
         )
 
     def start(self) -> None:

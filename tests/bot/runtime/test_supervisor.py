@@ -13,10 +13,10 @@ from tests.bot.harness import BotHarness, bot_process, interested, open_harness
 from tests.waiting import until
 
 REFRESH_FAILS = """
-from bot.jobs.card_refresh import CardRefresher
-async def refresh(self, workspace):
+from bot.store.alerts.subjects import Subjects
+async def workspaces(self):
     raise OverflowError("date value out of range")
-CardRefresher.refresh = refresh
+Subjects.workspaces = workspaces
 """
 
 
