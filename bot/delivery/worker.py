@@ -24,6 +24,7 @@ from bot.store.queue.deliveries import Decide, Decision
 from bot.store.queue.leases import ChannelLease
 from bot.store.queue.outcomes import ChannelRefused, NotSent, Outcome, Report, Sent, Unknown, Unpostable
 from bot.telemetry import metrics
+from shared.api.http.rate_wait import boot_time
 from shared.domain.records import RecordsUnavailable
 
 POLL = 1.0
@@ -122,7 +123,7 @@ class DeliveryWorker:
         free = MAX_LEASES - len(self._posting)
         if free <= 0:
             return POLL
-        deadline = time.monotonic() + self._store.leases.timings.patience
+        deadline = boot_time() + self._store.leases.timings.patience
         claimed = await self._store.leases.claim(limit=free, besides=tuple(self._posting))
         for lease in claimed.turns:
             task = asyncio.create_task(self._serve(lease, deadline=deadline), name=f"post-{lease.channel}")

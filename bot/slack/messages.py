@@ -6,13 +6,13 @@ was sent, a refusal and a 429 say no; a timeout, a cut connection, a 5xx and `in
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
 from bot.blockkit.card_blocks import Message
 from bot.slack.web_api import SlackError, WebApi
 from bot.store.queue.outcomes import Absent, ChannelRefused, NotSent, Outcome, Sent, Unknown, Unpostable
+from shared.api.http.rate_wait import boot_time
 
 EVENT_TYPE = "outreach_alert"
 PAGES = 20
@@ -76,7 +76,7 @@ class MessageSender:
         thread_ts: str = "",
         broadcast: bool = False,
     ) -> Outcome:
-        """Post once, and not after `ends` on the monotonic clock: somebody else may have the channel then.
+        """Post once, and not after `deadline` (see `boot_time`): another process may have the channel then.
 
         Where Slack refuses the form, the plain text goes instead; where the thread is gone, the channel is told.
         """
@@ -97,7 +97,7 @@ class MessageSender:
         return outcome
 
     async def _post(self, call: Mapping[str, Any], *, deadline: float) -> Outcome:
-        remaining = deadline - time.monotonic()
+        remaining = deadline - boot_time()
         if remaining < self._timeout / 2:  # begun now, it would be cut off while Slack works on it
             return NotSent(after=0.0)
         try:

@@ -17,11 +17,12 @@ from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot.telemetry import metrics
+from shared.api.http.rate_wait import boot_time
 
 SECONDS = 10.0
 """How long a call may take where nothing else is said."""
 DATE_SECONDS = 30.0
-"""How long the Date of an answer counts: a monotonic clock stands still while the machine sleeps."""
+"""How long the Date of an answer counts."""
 LONGEST_RETRY_WAIT = 10.0
 """Seconds that a call waits at most before it is repeated after a 429."""
 RESPONSE_TRIES = 3
@@ -85,11 +86,11 @@ class WebApi:
 
     async def server_time(self) -> float:
         """The time by Slack's clock, Unix seconds: what its answers say, at most half a minute old or asked anew."""
-        if self._date is None or time.monotonic() - self._date_read > DATE_SECONDS:
+        if self._date is None or boot_time() - self._date_read > DATE_SECONDS:
             await self.call("auth.test")
         if self._date is None:
             return time.time()
-        return self._date + time.monotonic() - self._date_read
+        return self._date + boot_time() - self._date_read
 
     async def _bounded(self, method: str, call: Awaitable[T], seconds: float) -> T:
         metrics.SLACK_CALLS.labels(method).inc()
@@ -105,7 +106,7 @@ class WebApi:
             date = parsedate_to_datetime(headers.get("Date") or headers.get("date") or "").timestamp()
         except (ValueError, OverflowError):
             return
-        self._date, self._date_read = date, time.monotonic()
+        self._date, self._date_read = date, boot_time()
 
 
 @asynccontextmanager

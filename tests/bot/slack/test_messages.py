@@ -14,6 +14,7 @@ from bot.slack.messages import EVENT_TYPE, PAGE, PAGES, MessageSender
 from bot.slack.web_api import open_web_api
 from bot.store.queue.outcomes import Absent, NotSent, Sent, Unknown, Unpostable
 from sandbox.slack.state import seed
+from shared.api.http.rate_wait import boot_time
 from tests.bot.harness import CHANNEL, BotHarness, open_harness
 
 WORDS = Message(text="Ada is interested", blocks=[])
@@ -34,7 +35,7 @@ async def messenger(bot: BotHarness) -> AsyncIterator[MessageSender]:
 
 
 async def say(messenger: MessageSender, key: str, *, seconds: float = 5.0, thread_ts: str = "") -> Any:
-    deadline = time.monotonic() + seconds
+    deadline = boot_time() + seconds
     return await messenger.post(CHANNEL, WORDS, payload={"key": key}, deadline=deadline, thread_ts=thread_ts)
 
 
@@ -136,3 +137,15 @@ async def test_what_belongs_into_a_thread_that_is_gone_is_said_in_the_channel_an
     (message,) = await bot.messages()
     assert "thread_ts" not in message or message["thread_ts"] is None
     assert await messenger.find(CHANNEL, "orphan", since=time.time(), thread_ts=gone) == sent
+
+
+async def test_a_machine_that_was_suspended_after_the_claim_posts_nothing(
+    bot: BotHarness, messenger: MessageSender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deadline, read = boot_time() + 8, time.clock_gettime
+    monkeypatch.setattr(
+        time, "clock_gettime", lambda clock: read(clock) + 3600.0
+    )  # the monotonic clock stood still
+    outcome = await messenger.post(CHANNEL, WORDS, payload={"key": "late"}, deadline=deadline)
+    assert isinstance(outcome, NotSent)
+    assert await bot.messages() == []
