@@ -10,7 +10,6 @@ import json
 import logging
 import math
 import os
-import socket
 import sqlite3
 import stat
 import tempfile
@@ -27,6 +26,8 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 BUSY_SECONDS = 2.0
+HANGS_SECONDS = 3.0
+"""A database that gives no answer for so long is unusable."""
 FALLBACK_SECONDS = 10.0
 """After the row was last found unusable, so long all processes of the machine use the fallback."""
 RETRY_SECONDS = 5.0
@@ -45,16 +46,13 @@ class RowUnusable(Exception):
 
 
 class Row(Protocol):
-    """Keeps the row. Synchronous; used by one thread alone, but for `interrupt`."""
+    """Keeps the row. Synchronous; used by one thread alone."""
 
     def change(self, act: Act[T]) -> tuple[Pace, float, T]:
         """One atomic change: the row after it, the row's clock, the result. Connects when it must.
 
         Raises `RowUnusable`.
         """
-
-    def interrupt(self) -> None:
-        """Make a change that hangs fail; called from another thread."""
 
     def close(self) -> None:
         """Let go of the database."""
@@ -99,10 +97,6 @@ class RowWithFallback:
             except RowUnusable as error:
                 self._leave_mark(error)
         return self._change(self._fallback, act)
-
-    def interrupt(self) -> None:
-        """See `Row`."""
-        self._row.interrupt()
 
     def close(self) -> None:
         """See `Row`."""
@@ -193,9 +187,6 @@ class SQLiteRow:
             self.close()
             raise RowUnusable(str(error)) from error
 
-    def interrupt(self) -> None:
-        """See `Row`; no change of a file takes longer than `BUSY_SECONDS`."""
-
     def close(self) -> None:
         """See `Row`."""
         if self._connection is not None:
@@ -259,13 +250,6 @@ class PostgreSQLRow:
             self.close()
             raise RowUnusable(type(error).__name__) from error
 
-    def interrupt(self) -> None:
-        """See `Row`: a server that hangs keeps its connections, so this end is shut."""
-        connection = self._connection
-        if connection is not None:
-            with contextlib.suppress(Exception), socket.socket(fileno=os.dup(connection.fileno())) as end:
-                end.shutdown(socket.SHUT_RDWR)
-
     def close(self) -> None:
         """See `Row`."""
         if self._connection is not None:
@@ -287,9 +271,12 @@ class PostgreSQLRow:
         return pace, now, result
 
     def _connect(self) -> None:
-        import psycopg
+        from shared.storage.postgresql import BoundedConnection
 
-        self._connection = psycopg.connect(self._address, autocommit=True, connect_timeout=int(BUSY_SECONDS))
+        self._connection = BoundedConnection.connect(
+            self._address, autocommit=True, connect_timeout=int(BUSY_SECONDS)
+        )
+        self._connection.limit = HANGS_SECONDS
         self._connection.execute(f"SET lock_timeout = '{BUSY_SECONDS:.0f}s'")
         with self._connection.transaction():
             # Two processes that create the table at once would hinder each other, IF NOT EXISTS or not.

@@ -39,8 +39,6 @@ ALONE_SECONDS = 5.0
 """After a failure of both rows, so long until they are tried again."""
 IDLE_SECONDS = 0.5
 """A row that is not used for so long lets go of its connection."""
-HANGS_SECONDS = 5.0
-"""A change that takes longer is given up."""
 FALLBACK_SHARE = 2
 ALONE_SHARE = 5
 """Where nothing is shared, a process takes this part of the rate: it may be one of several."""
@@ -100,7 +98,6 @@ class SharedBudget(Turns):
     async def _change_row(self, act: Act[T]) -> T:
         loop = asyncio.get_running_loop()
         shared_act = act if self._alone_until is None else closed_first(act)
-        watchdog = loop.call_later(HANGS_SECONDS, self._row.interrupt)
         try:
             self._seen, now, result = await loop.run_in_executor(_THREADS, self._row.change, shared_act)
         except (ValueError, RowUnusable) as error:
@@ -108,8 +105,6 @@ class SharedBudget(Turns):
             act = act if self._alone_until else closed_first(act)
             self._alone_until = time.monotonic() + ALONE_SECONDS
             return await self._change_alone(act)
-        finally:
-            watchdog.cancel()
         self._alone_until = None
         self._clock_ahead = now - boot_time()
         self._used_at = loop.time()
@@ -128,14 +123,8 @@ class SharedBudget(Turns):
             self._closing = loop.create_task(self._close_row(), name="budget-idle")
 
     async def _close_row(self) -> None:
-        """Let go of the row; a change that hangs, and whose caller is gone, is cut off."""
-        loop = asyncio.get_running_loop()
         async with self._turn:
-            watchdog = loop.call_later(HANGS_SECONDS, self._row.interrupt)
-            try:
-                await loop.run_in_executor(_THREADS, self._row.close)
-            finally:
-                watchdog.cancel()
+            await asyncio.get_running_loop().run_in_executor(_THREADS, self._row.close)
 
     async def _change_alone(self, act: Act[T]) -> T:
         self._clock_ahead = 0.0
