@@ -263,7 +263,6 @@ def _slack_guard(settings: Settings, bolt: AsyncApp, bodies: BodyReader) -> Slac
 def _socket_mode(
     settings: Settings, bolt: AsyncApp, slack: WebApi, *, timeouts: SocketTimeouts | None
 ) -> SocketMode | None:
-    """The same listeners over a socket, where there is an app token."""
     token = settings.slack.app_token
     return SocketMode(bolt, token.get_secret_value(), slack, timeouts=timeouts) if token else None
 
@@ -287,7 +286,6 @@ class Server(uvicorn.Server):
         self._stopped = asyncio.Event()
 
     def stop(self) -> None:
-        """Take no more requests, and end when those under way are answered."""
         self.should_exit = True
         self._stopped.set()
 
@@ -395,7 +393,6 @@ async def _wait_for_database(settings: Settings, listener: socket.socket) -> boo
 
 
 def tune_runtime() -> None:
-    """What stays until the end is no business of the garbage collector's, and commits get the interpreter soon."""
     gc.collect()
     gc.freeze()
     sys.setswitchinterval(SWITCH_SECONDS)

@@ -46,12 +46,10 @@ def _matches(wanted: str, given: str | None) -> bool:
 
 
 def card(alert: Alert) -> Card:
-    """What to say about an alert, as it stands."""
     return kind_of(alert.event.kind).card(alert)
 
 
 def title(kind: str) -> str:
-    """What alerts of a kind are called where they are counted."""
     return kind_of(kind).title
 
 
@@ -69,7 +67,6 @@ def condensed(alert: Alert) -> Card:
 
 
 def kind_of(kind: str) -> AlertKind:
-    """The table's entry; an unknown kind has one too."""
     return KINDS.get(kind, _OTHER)
 
 

@@ -45,10 +45,8 @@ class Alert:
 
     @property
     def sequence_paused(self) -> bool:
-        """Whether its sequence was paused when that was last asked."""
         return self.standing.get("sequence") == "paused"
 
 
 def domain_of(event: Event) -> str | None:
-    """The sending domain an event is about, as far as it tells."""
     return event.domain or (event.inbox or "").rpartition("@")[2] or None

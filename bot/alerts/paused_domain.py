@@ -63,7 +63,6 @@ def headline(alert: Alert) -> tuple[str, Tone]:
 
 
 def name_of(alert: Alert) -> str:
-    """The domain, as far as the delivery tells."""
     return clip(domain_of(alert.event) or "A domain")
 
 

@@ -58,7 +58,6 @@ def card_of(post: Post, *, several: bool, tally: StormTally | None = None) -> Ca
 
 
 def is_settled(post: Post) -> bool:
-    """Whether a message called for somebody, and nobody is called for any more."""
     return post.kind in NUDGES and post.waiting_since is None
 
 
@@ -95,7 +94,6 @@ def with_mention(drawn: card_blocks.Message, mention: str) -> card_blocks.Messag
 
 
 def broadcasts(posts: Sequence[Post]) -> bool:
-    """Whether a message of a thread is shown in the channel too: what is new there for everybody."""
     return posts[0].kind in {"again", "escalation", "back", "recovered"}
 
 
@@ -113,7 +111,6 @@ def payload(posts: Sequence[Post]) -> dict[str, Any]:
 
 
 def key(posts: Sequence[Post]) -> str:
-    """What tells this message from every other."""
     return posts[0].bundle or f"p{posts[0].mark}"
 
 
@@ -139,7 +136,6 @@ def storm(tally: StormTally | None) -> Card:
 
 
 def picture_of(note: str) -> Block | None:
-    """The picture that a note was given."""
     return json.loads(note).get("picture") if note else None
 
 

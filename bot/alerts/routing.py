@@ -66,7 +66,6 @@ class Routes:
         return tuple(self._target(channel, rules, event) for channel, rules in by_channel.items())
 
     def _rules(self, workspace: str, subscriptions: Sequence[Subscription]) -> list[Rule]:
-        """What was subscribed by command, and what the settings hold."""
         typed = [Rule(subscription=one) for one in subscriptions]
         return [*typed, *(rule for rule in self.routing.rules if rule.workspace in {"", workspace})]
 

@@ -24,17 +24,14 @@ def campaign_of(event: Event) -> str | None:
 
 
 def facts_of(*pairs: tuple[str, str | None]) -> tuple[Fact, ...]:
-    """A fact for each value that is known."""
     return tuple(Fact(label=label, value=value) for label, value in pairs if value)
 
 
 def when(label: str, at: datetime) -> Fact:
-    """A moment, which Slack shows in the zone of whoever reads it."""
     return Fact(label=label, value=show_time(at), at=at)
 
 
 def show_time(at: datetime) -> str:
-    """A moment where nobody knows the reader's zone."""
     return f"{at:%-d %b, %H:%M} UTC"
 
 
@@ -47,13 +44,11 @@ def show_day(text: str) -> str:
 
 
 def footer(alert: Alert) -> str:
-    """What is odd about an alert: another workspace, found late, came more than once."""
     repeated = f"received {alert.seen}×" if alert.seen > 1 else ""
     late = "found late: its delivery never came" if alert.found else ""
     return " · ".join(filter(None, (alert.workspace, late, repeated)))
 
 
 def line_of(alert: Alert, verb: str, *arguments: str) -> str:
-    """A command line whose arguments, whatever they hold, stay one word each."""
     line = join(verb, *arguments)
     return f"{line} @{alert.workspace}" if alert.workspace else line

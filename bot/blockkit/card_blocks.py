@@ -79,12 +79,10 @@ def _fewer(table: Table, rows: int) -> Table:
 
 
 def size(blocks: Sequence[Block]) -> int:
-    """Characters over all blocks, as they travel."""
     return len(json.dumps(blocks))
 
 
 def fallback(card: Card) -> str:
-    """What notifications and screen readers say; Slack parses it, so it is escaped."""
     quoted = cut(" ".join(visible(card.quote).split()), EXCERPT)
     text = cut(visible(elements.without_marks(card.summary)), FALLBACK)
     return escape(" ".join(filter(None, (text, quoted and f"“{quoted}”")))) or "Outreach"
@@ -122,7 +120,6 @@ def _paragraph(text: str) -> Block | None:
 
 
 def rich(*elements: dict[str, Any]) -> Block:
-    """A block of text whose styles are said, not parsed."""
     return RichTextBlock(elements=elements).to_dict()
 
 
@@ -201,12 +198,10 @@ def actions(buttons: Sequence[Button]) -> Block | None:
 
 
 def _in_menu(button: Button) -> bool:
-    """A menu's entry can neither hold a long command nor ask a question of its own."""
     return button.menu and button.confirm is None and len(button.command) <= OPTION_VALUE
 
 
 def row_of(drawn: Sequence[dict[str, Any]]) -> Block:
-    """Elements beside each other."""
     return ActionsBlock(elements=drawn).to_dict()
 
 

@@ -72,7 +72,6 @@ def render_small(card: Card) -> Message:
 
 
 def render_line(card: Card) -> Message:
-    """A Card in one line, with its first button beside it."""
     return Message(text=fallback(card), blocks=_item(card, 0, sizes=(120, 400, 0)))
 
 

@@ -108,11 +108,9 @@ class Pen:
             self._draw.ellipse((x - dot, y - dot, x + dot, y + dot), fill=colour)
 
     def rule(self, x: float, y: float, *, to: float) -> None:
-        """A faint horizontal line."""
         self._draw.line((x * SCALE, y * SCALE, to * SCALE, y * SCALE), fill=GRID, width=SCALE)
 
     def bar(self, x: float, y: float, *, length: float, thickness: float, colour: str) -> None:
-        """A horizontal bar."""
         box = (x * SCALE, y * SCALE, (x + max(length, 1)) * SCALE, (y + thickness) * SCALE)
         self._draw.rounded_rectangle(box, radius=2 * SCALE, fill=colour)
 

@@ -50,7 +50,6 @@ def plain(text: str) -> dict[str, Any]:
 
 
 def cut(text: str, most: int) -> str:
-    """The text, or its beginning with an ellipsis."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
@@ -79,13 +78,11 @@ def _confirm(confirm: Confirm) -> ConfirmObject:
 
 
 def overflow(buttons: Sequence[Button]) -> dict[str, Any]:
-    """A menu of buttons."""
     options = [Option(text=plain(cut(visible(b.label), LABEL) or "…"), value=b.command) for b in buttons]
     return OverflowMenuElement(action_id=f"{RUN}_menu", options=options).to_dict()
 
 
 def text_element(text: str, **style: bool) -> dict[str, Any]:
-    """Words that Slack does not parse."""
     return {"type": "text", "text": text} | ({"style": style} if style else {})
 
 
@@ -98,5 +95,4 @@ def rich_elements(text: str) -> list[dict[str, Any]]:
 
 
 def without_marks(text: str) -> str:
-    """The sentence without the marks, for places that show no styles."""
     return _CODE.sub(r"\1", text)

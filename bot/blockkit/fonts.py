@@ -91,14 +91,12 @@ _TYPED = str.maketrans({"–": "-", "—": "-", "’": "'", "‘": "'", "“": '
 
 
 def covers(font: FreeTypeFont, text: str) -> bool:
-    """Whether the font has a shape for every letter, and the machine can set them in their order."""
     if not features.check("raqm") and any(_is_set_specially(letter) for letter in text):
         return False
     return all(letter.isspace() or _has(font, letter) for letter in text)
 
 
 def _is_set_specially(letter: str) -> bool:
-    """Written from the right, or in shapes that depend on the neighbours."""
     return unicodedata.bidirectional(letter) in _WRITTEN_LEFT or unicodedata.category(letter) in {"Mn", "Mc"}
 
 

@@ -283,17 +283,14 @@ class CommandDispatcher:
 
 
 def settles(line: str) -> bool:
-    """Whether a line answers a question that was asked before, which then may go."""
     return line.partition(" ")[0] in {*_ANSWERS, "no"}
 
 
 def role_is_less(person: Person) -> bool:
-    """Whether the settings let somebody claim whose role alone would not."""
     return permissions.role_of(person) is Role.READER
 
 
 def _unconfirmed(invocation: Invocation) -> Invocation:
-    """In Slack only the button confirms: it knows who was asked, and when."""
     if not invocation.confirmed:
         return invocation
     return replace(invocation, values={**invocation.values, "yes": False})
@@ -365,7 +362,6 @@ def _signed(card: Card, person: Person) -> Card:
 
 
 def failure(error: Exception) -> Card:
-    """What went wrong, what to do, and a reference that is in the log too."""
     reference = f"ref-{secrets.token_hex(4)}"
     log.warning("act failed", reference=reference, error=type(error).__name__, exc_info=error)
     return operations.error_card(error, reference)

@@ -133,7 +133,6 @@ class SelfTest:
 
 
 def without(missing: Iterable[str]) -> str:
-    """What is so without these scopes, each of which can be spared."""
     return "; ".join(f"without {scope} {SPARE[scope]}" for scope in missing)
 
 

@@ -45,7 +45,6 @@ class WorkspaceCache:
         return await self._cached_call("domains", workspace, read)
 
     def forget(self, workspace: Workspace) -> None:
-        """Somebody wants to see how things stand now."""
         self._cached.pop(("sequences", workspace.name), None)
         self._cached.pop(("domains", workspace.name), None)
 

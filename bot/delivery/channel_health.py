@@ -40,7 +40,6 @@ class ChannelHealth:
         return PlannedPost(dedupe=dedupe, channel=fallback, kind="note", note=rendering.write_note(card))
 
     def _fallback(self, broken: str) -> str | None:
-        """The configured fallback channel, else another workspace's alert channel."""
         others = [workspace.alert_channel for workspace in self._settings.workspaces.values()]
         candidates = [self._settings.routes.fallback, *others]
         return next((channel for channel in candidates if channel and channel != broken), None)

@@ -108,7 +108,6 @@ class RequestGate:
                 self._idle.set()
 
     def open(self, application: Application) -> None:
-        """Let the requests that wait, and those to come, through to an application."""
         self._application = application
         self._open.set()
 

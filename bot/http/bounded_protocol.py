@@ -48,24 +48,20 @@ class BoundedProtocol(HttpToolsProtocol):
             self._evict_one()
 
     def _evict_one(self) -> None:
-        """Close the connection that has kept the bot waiting longest, heads before bodies."""
         others = [other for other in self.connections if isinstance(other, BoundedProtocol)]
         waiting = [other for other in others if other.waits_for_sender]
         min(waiting, key=lambda other: other.patience_order, default=self).cut_off()
 
     @property
     def waits_for_sender(self) -> bool:
-        """Whether there is no request that the bot works on."""
         return self._deadline is not None or self._idle
 
     @property
     def patience_order(self) -> tuple[bool, float]:
-        """Unfinished heads and idle connections go before unfinished bodies, the oldest first."""
         in_body = self._deadline is not None and self._header_bytes is None
         return in_body, self._began
 
     def cut_off(self) -> None:
-        """End a connection whose sender is too slow, too many or too long."""
         metrics.CUT_OFF.inc()
         self.connections.discard(self)
         self.transport.abort()

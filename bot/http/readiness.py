@@ -52,7 +52,6 @@ class ReadinessProbe:
         self._api = dict.fromkeys(contexts.clients, "not asked yet")
 
     async def probe(self) -> None:
-        """Ask Slack who we are, and every workspace for its sequences."""
         await asyncio.gather(self._ask_slack(), visit(self._contexts.clients, self._ask_api))
 
     async def _ask_slack(self) -> None:

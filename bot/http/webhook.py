@@ -110,7 +110,6 @@ class DeliveryIntake:
             self._answered.append(group.number)
 
     def _note_answered(self) -> None:
-        """With the next commit the store learns of all that were answered meanwhile."""
         self._newly_answered, self._answered = [*self._newly_answered, *self._answered], []
         self._arrived.set()
 

@@ -52,13 +52,11 @@ class WebhookSecrets:
             return None
 
     def known(self, workspace: str) -> Keys:
-        """Those of a workspace, as last read."""
         configured = self._settings.workspaces[workspace].webhook_secrets
         own = (secret.get_secret_value() for secret in configured)
         return (*own, *self._stored.secrets.get(workspace, ()))
 
     def problem(self, workspace: str) -> str | None:
-        """Why there may be secrets of the workspace that cannot be read."""
         return self._stored.problems.get(workspace) or self._general_problem
 
     @property
@@ -69,16 +67,13 @@ class WebhookSecrets:
 
     @property
     def missing(self) -> bool:
-        """Whether a workspace has no secret because those that were stored cannot be read."""
         return any(self.problem(name) and not self.known(name) for name in self._settings.workspaces)
 
     async def reload(self, workspace: str) -> Keys:
-        """Those of a workspace, read from now on."""
         await self.refresh()
         return self.known(workspace)
 
     async def refresh(self) -> None:
-        """Read the stored secrets; one read serves everybody who waits."""
         if self._next is None:
             self._next = asyncio.create_task(self._load_next(), name="webhook_secrets")
         await asyncio.shield(self._next)

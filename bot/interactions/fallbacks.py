@@ -37,7 +37,6 @@ class Fallbacks:
         app.error(self.on_error)
 
     async def no_choices(self, ack: AsyncAck) -> None:
-        """A menu of an older version."""
         await ack(options=[])
 
     async def unknown(self, ack: AsyncAck, respond: AsyncRespond, body: Mapping[str, Any]) -> None:
@@ -62,11 +61,9 @@ class Fallbacks:
         return None
 
     async def outdated_view(self, ack: AsyncAck) -> None:
-        """A modal of an older version."""
         await ack(response_action="update", view=forms.answer_view(UNKNOWN))
 
     async def acknowledge(self, ack: AsyncAck) -> None:
-        """What needs no answer."""
         await ack()
 
     async def on_error(self, error: Exception, respond: AsyncRespond, body: Mapping[str, Any]) -> None:

@@ -64,7 +64,6 @@ def form_view(verb: str, request: FormRequest) -> View:
 
 
 def verb_of(view: Mapping[str, Any]) -> str:
-    """The command whose form a view is; empty where it is none."""
     verb = str(view.get("callback_id") or "").removeprefix(f"{FORM}:")
     return verb if verb in _TITLES else ""
 
@@ -101,12 +100,10 @@ def answer_view(
 
 
 def channel_of(view: Mapping[str, Any]) -> str:
-    """Where a view was asked for; empty where it does not say."""
     return _metadata(view, "channel")
 
 
 def workspace_of(view: Mapping[str, Any]) -> str:
-    """The workspace that a form is about; empty for the channel's own."""
     return _metadata(view, WORKSPACE)
 
 

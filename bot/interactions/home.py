@@ -73,7 +73,6 @@ class HomeTab:
             log.warning("home not shown", error=str(error)[:200])
 
     async def refresh(self, user: str) -> None:
-        """Publish it anew for somebody who has looked at it since the start."""
         if user in self._chosen:
             await self.show(user)
 
@@ -124,7 +123,6 @@ class HomeTab:
         ask: Callable[[Workspace], Awaitable[T]],
         problem: list[BaseException],
     ) -> dict[str, T]:
-        """The answers by workspace; one that is not there could not be asked."""
         answers = await asyncio.gather(*(_attempt(ask(workspace), problem) for workspace in workspaces))
         pairs = zip(workspaces, answers, strict=True)
         return {workspace.name: answer for workspace, answer in pairs if answer is not None}
@@ -161,7 +159,6 @@ class HomeTab:
         return sorted(found.values(), key=lambda one: one.since)
 
     async def _claims(self, person: Person) -> Sequence[Waiting]:
-        """What this person has, in whatever workspace."""
         held = await self._store.alerts.claimed_by(person.id)
         links = await self._links([one.alert_id for one in held[: home_view.CLAIMS]])
         return [_claimed(one, link=links.get(one.alert_id, "")) for one in held]

@@ -55,16 +55,13 @@ class HomeState:
 
     @property
     def several(self) -> bool:
-        """Whether a workspace has to be named."""
         return len(self.workspaces) > 1
 
     def line(self, command: str, workspace: str) -> str:
-        """The command, for this workspace."""
         return f"{command} @{workspace}" if self.several and workspace else command
 
 
 def chosen_workspace(line: str, *, seen: str) -> str:
-    """What a click on Home chooses: a workspace, empty for all, or what was looked at before."""
     choice = line.partition(" ")[2]
     return seen if not choice else "" if choice == ALL else choice.removeprefix("@")
 

@@ -47,7 +47,6 @@ def view(standing: HomeState) -> dict[str, Any]:
 
 
 def closed(card: Card) -> dict[str, Any]:
-    """The tab of somebody who may read nothing."""
     return {"type": "home", "callback_id": "home", "blocks": card_blocks.render(card).blocks}
 
 
@@ -261,7 +260,6 @@ def _context(text: str) -> Block:
 
 
 def _moment(text: str, now: datetime) -> Block:
-    """Slack shows the time in the reader's zone; what is ours alone may be parsed."""
     at = f"<!date^{int(now.timestamp())}^as of {{time}}|as of {now:%H:%M} UTC>"
     return {"type": "context", "elements": [{"type": "mrkdwn", "text": f"{card_blocks.escape(text)} · {at}"}]}
 

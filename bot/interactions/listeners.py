@@ -48,7 +48,6 @@ class Listeners:
         self._busy: set[asyncio.Task[Any]] = set()
 
     async def drain(self, seconds: float) -> None:
-        """Let the answers under way be given, within a bound."""
         if self._busy:
             await asyncio.wait(self._busy, timeout=seconds)
 

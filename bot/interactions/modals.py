@@ -79,7 +79,6 @@ class SilentResponder:
         """Home is painted anew in any case."""
 
     async def reply(self, answer: Answer) -> None:
-        """What Home does not show."""
         if not answer.on_card:
             await Thread(self._slack, channel=self._person).reply(answer)
 
@@ -101,7 +100,6 @@ class Modals:
         self.home = HomeTab(contexts, directory, slack, cache=self._cache, links=self.links)
 
     def channel_for(self, channel: str, workspace: str = "") -> str:
-        """Where it is told what changed: where it was asked for, else the workspace's alert channel."""
         private = not channel or channel.startswith("D")
         return (self._workspace(workspace).alert_channel or "") if private else channel
 
@@ -113,7 +111,6 @@ class Modals:
             return self._contexts.workspace(None, channel=channel)
 
     async def announce(self, answer: Answer, channel: str) -> None:
-        """What somebody changed in a conversation with the bot alone is told to the others, too."""
         shared = self.channel_for(channel, answer.workspace)
         if answer.public and shared and shared != channel:
             await Thread(self._slack, channel=shared).reply(answer)
@@ -125,7 +122,6 @@ class Modals:
         await self._slack.call("views.open", trigger_id=trigger, view=view)
 
     async def change_workspace(self, view: Mapping[str, Any], name: str) -> None:
-        """The same form for another workspace; what does not depend on it stays filled in."""
         if verb := forms.verb_of(view):
             changed = forms.form_view(verb, self._form_request(forms.channel_of(view), name))
             await self._slack.call("views.update", view_id=view["id"], hash=view["hash"], view=changed)
@@ -138,7 +134,6 @@ class Modals:
         return forms.FormRequest(channel=channel, workspace=chosen, workspaces=names)
 
     async def open_answer(self, trigger: str, *, person: str, channel: str) -> ModalResponder:
-        """A modal that says that the answer is on its way."""
         view = forms.answer_view(ON_ITS_WAY, channel=channel)
         opened = await self._slack.call("views.open", trigger_id=trigger, view=view)
         return self.modal(str(opened["view"]["id"]), person=person, channel=channel)
@@ -155,11 +150,9 @@ class Modals:
         )
 
     def clicked(self, message: Mapping[str, Any], *, channel: str, name: str) -> ClickedCard:
-        """The message of a click that everybody there sees."""
         return ClickedCard(message, channel=channel, name=name, store=self._store, changed=self._changed)
 
     async def refuse(self, card: Card, trigger: str, *, channel: str) -> None:
-        """In the place of a form that the person may not fill in."""
         await self._slack.call(
             "views.open", trigger_id=trigger, view=forms.answer_view(card, channel=channel)
         )
@@ -197,7 +190,6 @@ class Modals:
         return forms.options(known, typed)
 
     async def links(self, alerts: Sequence[str]) -> dict[str, str]:
-        """The addresses of alerts' messages, as far as they were posted."""
         places = await self._store.alerts.messages(alerts)
         found = await asyncio.gather(*(self._directory.permalink(*place) for place in places.values()))
         return dict(zip(places, found, strict=True))

@@ -86,7 +86,6 @@ class ClickedCard:
         )  # without another click's line
 
     def in_progress(self) -> Message:
-        """The card, and whose click it works on."""
         return card_blocks.with_note(self._original, f"⏳ Working on it for @{self._name} …")
 
     async def is_stored(self) -> bool:
@@ -183,11 +182,9 @@ class Thread:
         self._ts = ""
 
     async def show_progress(self) -> None:
-        """A message that the answer replaces."""
         self._ts = await self._post("chat.postMessage", _WORKING)
 
     async def reply(self, answer: Answer) -> None:
-        """As a message that everybody there sees."""
         await self._post("chat.update" if self._ts else "chat.postMessage", render_answer(answer))
 
     async def _post(self, method: str, message: Message) -> str:

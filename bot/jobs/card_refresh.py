@@ -112,7 +112,6 @@ class CardRefresher:
 
 
 def yesterday_of(one: AlertSubject) -> datetime:
-    """A day before the alert came."""
     return rendering.moment(one.received_at) - timedelta(days=1)
 
 

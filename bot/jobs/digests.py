@@ -54,7 +54,6 @@ class Digests:
                 self._planned()
 
     async def _card(self, workspace: str, *, every: str) -> Card:
-        """Its buttons mean its workspace, whatever channel it is read in."""
         context = self._contexts.at(self._contexts.settings.workspace(workspace), BOT)
         card = await digest_card(context, every=every)
         return with_workspace(card, workspace=workspace) if len(self._contexts.clients) > 1 else card

@@ -25,7 +25,6 @@ class HistorySampler:
         self._contexts, self._histories = contexts, histories
 
     async def sample(self) -> None:
-        """Read every workspace and keep what is new; what does not answer is left for the next time."""
         await visit(self._histories, self._sample)
 
     async def _sample(self, name: str) -> None:

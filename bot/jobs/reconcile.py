@@ -37,7 +37,6 @@ class Reconciler:
         self._store, self._contexts, self._found, self._grace = store, contexts, found, grace
 
     async def reconcile(self) -> None:
-        """Compare the service's interested leads with what was announced, and look again for what may be late."""
         if candidates := await self._reconcile(self._contexts.clients):
             await asyncio.sleep(self._grace)
             await self._reconcile(candidates)

@@ -64,11 +64,9 @@ class JobScheduler:
         )
 
     def start(self) -> None:
-        """Begin; needs the running loop."""
         self._scheduler.start()
 
     async def aclose(self) -> None:
-        """Ring no more; jobs under way are cancelled and waited for."""
         running = [task for task in self._running if task]
         self._scheduler.shutdown(wait=False)
         await asyncio.gather(*running, return_exceptions=True)

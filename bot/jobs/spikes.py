@@ -148,7 +148,6 @@ def _key(tally: Tally) -> tuple[str, str, str]:
 
 
 def is_spike(tally: Tally, *, share: float | None, rule: SpikeRule) -> bool:
-    """So many, and so large a share of the sends; where the share cannot be told, the number decides."""
     return tally.count >= rule.count and (share is None or share >= rule.share)
 
 

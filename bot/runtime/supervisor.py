@@ -46,7 +46,6 @@ class Supervisor:
 
     @property
     def failing(self) -> Mapping[str, str]:
-        """The tasks that keep failing, with their last error."""
         return {name: task.error for name, task in self._tasks.items() if task.failures >= FAILING}
 
     def problems(self) -> Sequence[str]:

@@ -36,11 +36,9 @@ class DeliverySignals:
         """Deliveries may wait for routing."""
 
     def stored(self) -> None:
-        """A delivery was stored."""
         self.unrouted = True
         self.posts.set()
 
     def changed(self) -> None:
-        """A post was planned, or an alert has changed."""
         self.posts.set()
         self.repaints.set()

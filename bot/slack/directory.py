@@ -79,7 +79,6 @@ class UserDirectory:
         return cast("T | None", known)
 
     async def own_id(self) -> str:
-        """The bot's own user; empty where Slack does not tell."""
         return await self._cached_call("self", "", self._self) or ""
 
     async def _self(self) -> str:
@@ -127,7 +126,6 @@ class UserDirectory:
         return str(info.get("name") or "")
 
     async def permalink(self, channel: str, ts: str) -> str:
-        """The address of a message; empty where Slack does not tell."""
         return await self._cached_call("link", f"{channel} {ts}", lambda: self._permalink(channel, ts)) or ""
 
     async def _permalink(self, channel: str, ts: str) -> str:

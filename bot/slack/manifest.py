@@ -102,7 +102,6 @@ _ABOUT = (
 
 
 def usage_hint() -> str:
-    """The verbs, as far as they fit."""
     verbs = [command.name for command in COMMANDS.values() if Face.SLACK in command.faces]
     return " | ".join(verbs)[:HINT]
 

@@ -91,7 +91,6 @@ class Person:
 
     @property
     def is_member(self) -> bool:
-        """Whether this is a full member of the Slack workspace."""
         return self.is_known and not (self.is_guest or self.is_outsider or self.is_bot)
 
 
@@ -115,7 +114,6 @@ def _reach(person: Person, rules: Roles, channel: str) -> Reach:
 
 
 def reach_of(person: Person) -> Reach:
-    """The most that a person may read."""
     return _reach(person, EVERYBODY, "") if person.reach is None else person.reach
 
 
@@ -137,7 +135,6 @@ def _named(person: Person, who: frozenset[str]) -> bool:
 
 
 def role_of(person: Person) -> Role:
-    """The most that a person may do."""
     return _granted(person, EVERYBODY) if person.role is None else person.role
 
 
@@ -159,7 +156,6 @@ def may(person: Person, name: str, *, needed: Role, rules: Roles = EVERYBODY, ch
 
 
 def is_named(person: Person, name: str, rules: Roles) -> bool:
-    """Whether the settings name the person for this very command, wherever it is given."""
     return _named(person, rules.commands.get(name, frozenset()))
 
 

@@ -65,7 +65,6 @@ class Connection(SocketModeClient):
         self.ended.set()
 
     def _is_silent(self) -> bool:
-        """Whether the SDK's pings stayed unanswered, or those of the socket itself."""
         session = self.current_session
         return self.stale or (session is not None and isinstance(session.exception(), TimeoutError))
 

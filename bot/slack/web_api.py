@@ -72,7 +72,6 @@ class WebApi:
         return await self.call(method, seconds=seconds, **body)
 
     async def read(self, method: str, *, seconds: float = SECONDS, **query: Any) -> AsyncSlackResponse:
-        """Call a method that takes query parameters."""
         return await self._bounded(
             method, self.client.api_call(method, http_verb="GET", params=query), seconds
         )

@@ -45,7 +45,6 @@ class QueuedStderr:
         """Nothing: the thread writes each line at once."""
 
     def close(self) -> None:
-        """Wait for the last lines, within a bound."""
         ends = time.monotonic() + FLUSH_SECONDS
         while self._lines.unfinished_tasks and time.monotonic() < ends:
             time.sleep(0.01)

@@ -47,7 +47,6 @@ class Backlog:
     oldest_at: float | None = None
 
     def add(self, state: str, number: int, oldest: float) -> None:
-        """Count the posts of one state, or the deliveries that no one has routed yet (no state)."""
         self.counts[state if state in {"dead", "uncertain", "held"} else "waiting"] += number
         if not state or state in _UNDER_WAY:
             self.oldest_at = oldest if self.oldest_at is None else min(self.oldest_at, oldest)
@@ -285,14 +284,12 @@ def _pending(workspace: str) -> sa.Select[int, float | None]:
 
 
 def _broken(tx: Transaction, workspace: str) -> dict[str, str]:
-    """Broken channels in which something of the workspace waits."""
     waits = sa.select(posts.c.channel).where(posts.c.workspace == workspace, UNSENT)
     waiting = set(tx.scalars(waits.distinct()))
     return {channel: error for channel, error in broken_channels(tx).items() if channel in waiting}
 
 
 def timers_by_workspace(tx: Transaction) -> dict[str, int]:
-    """How many timers each workspace has, also one that is no longer in the settings."""
     query = sa.select(timers.c.workspace, sa.func.count().label("waiting")).group_by(timers.c.workspace)
     return {row.workspace: row.waiting for row in tx.execute(query.order_by(timers.c.workspace))}
 
@@ -309,13 +306,11 @@ def moment(at: float | None) -> datetime | None:
 
 
 def recurrence_of(at: str) -> Recurrence:
-    """The rhythm of a text that the commands wrote."""
     found = parse_recurrence(at.split())
     return found if isinstance(found, Recurrence) else Recurrence(at=MORNING)
 
 
 def next_digest(at: str, now: float) -> float:
-    """When the rhythm of a digest comes round again."""
     return recurrence_of(at).next_after(datetime.fromtimestamp(now, UTC)).timestamp()
 
 

@@ -38,7 +38,6 @@ class Spike:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What it is of."""
         return self.kind, self.scope, self.name
 
 

@@ -128,5 +128,4 @@ def _watched(now: float) -> tuple[sa.ColumnElement[bool], sa.ColumnElement[bool]
 
 
 def _is_kind(kind: str) -> sa.ColumnElement[bool]:
-    """Written out, as in the indexes over what is watched."""
     return alerts.c.kind == sa.literal(kind, literal_execute=True)

@@ -70,15 +70,12 @@ class Transaction:
 
     @cached_property
     def now(self) -> float:
-        """The time by which leases are judged, the same for the whole transaction."""
         return self._clock(self.connection)
 
     def insert(self, table: sa.Table) -> Any:
-        """The dialect's INSERT, which knows ON CONFLICT."""
         return (postgresql if self.is_postgresql else sqlite).insert(table)
 
     def insert_once(self, table: sa.Table) -> Any:
-        """An INSERT that leaves the rows that are there as they are."""
         return _insert_once(postgresql if self.is_postgresql else sqlite, table)
 
 
@@ -137,7 +134,6 @@ class Database:
             return work(Transaction(connection, self._now))
 
     def _now(self, connection: sa.Connection) -> float:
-        """This process's clock, or the one that all processes share."""
         if not self._ask_database:
             return self.clock()
         return float(connection.scalar(sa.text("SELECT extract(epoch FROM clock_timestamp())")))
@@ -158,7 +154,6 @@ class Database:
         await self._run(self._writers, lambda: migrate.upgrade(self.engine))
 
     async def aclose(self) -> None:
-        """Let the work under way finish, then close every connection."""
         for pool in (self._writers, self._readers):
             await asyncio.to_thread(pool.shutdown)
         self.engine.dispose()

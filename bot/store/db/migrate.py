@@ -76,7 +76,6 @@ def upgrade(engine: sa.Engine) -> None:
 
 
 def current_revision(connection: sa.Connection) -> str:
-    """The revision the database is at, empty for an empty one."""
     if not sa.inspect(connection).has_table("alembic_version"):
         return ""
     return str(connection.scalar(sa.text("SELECT version_num FROM alembic_version")) or "")

@@ -56,7 +56,6 @@ class _Same:
 
     @property
     def moments(self) -> Sequence[tuple[float, int]]:
-        """When it came, and in which commit: the newest last, at least two."""
         row = self.first
         known = [(row.before_at, row.batch_before), (row.last_at, row.batch)]
         return [*known, *((one.received_at, one.batch) for one in self.later)]
@@ -108,7 +107,6 @@ def there(keys: Collection[bytes]) -> sa.Select[Any]:
 
 
 def _same(rows: Sequence[sa.Row[Any]], known: sa.Row[Any] | None) -> _Same:
-    """What was found through the API, and not delivered, is no repeat."""
     first, rest = (rows[0], rows[1:]) if known is None else (known, rows)
     return _Same(first=first, later=[row for row in rest if not row.found], there=known is not None)
 

@@ -34,12 +34,10 @@ class Arrival:
 
     @property
     def dkey(self) -> bytes:
-        """What makes two arrivals the same delivery: the workspace and every byte of the body."""
         return hashlib.sha256(b"%b\0%b" % (self.workspace.encode(), self.body)).digest()
 
 
 def alert_id(dkey: bytes) -> str:
-    """The name of a delivery's alert, the same in every process and after every crash."""
     return f"al_{dkey.hex()[:20]}"
 
 

@@ -48,12 +48,10 @@ class LeaseTimings:
 
     @property
     def patience(self) -> float:
-        """Within which a post is over, as seen from here, and its outcome written down before the lease ends."""
         return 0.8 * self.lease
 
     @property
     def longest(self) -> float:
-        """From the claim of a post to the moment when what was tried then can no longer turn up."""
         return self.lease + self.doubt
 
     def opens_at(self, tat: float) -> float:
@@ -257,7 +255,6 @@ def _storm_head(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -
 
 
 def waits(tx: Transaction, channel: str, *, more_than: int) -> bool:
-    """Whether more posts of a channel than this are ready."""
     ready = (posts.c.channel == channel) & UNSENT & (posts.c.state == State.READY)
     query = sa.select(posts.c.id).where(ready).order_by(posts.c.id).offset(more_than).limit(1)
     return tx.execute(query).first() is not None

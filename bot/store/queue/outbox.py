@@ -31,7 +31,6 @@ class PlannedPost:
 
 
 def plan(tx: Transaction, planned: PlannedPost, *, workspace: str) -> None:
-    """Put a message of the bot's own in line for its channel; what was planned before stays as it is."""
     plan_rows(tx, [post_row(planned, workspace=workspace, alert=planned.alert_id, now=tx.now)])
 
 
@@ -61,7 +60,6 @@ def plan_rows(tx: Transaction, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def wake(tx: Transaction, channels: Iterable[str]) -> None:
-    """Give channels a turn; one that is pacing itself or in trouble keeps its time."""
     due = [{"channel": channel, "due_at": tx.now} for channel in sorted(set(channels))]
     if due:
         tx.execute(_wake(tx), due)

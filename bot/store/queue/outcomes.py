@@ -138,7 +138,6 @@ def _settle(tx: Transaction, turn: ChannelLease, outcome: Outcome, *, timings: L
 
 
 def _works(turn: ChannelLease, outcome: Outcome, lease: sa.Row[Any]) -> bool:
-    """Whether the channel has taken a message since it broke: one found there may be older."""
     newer = not turn.lookup or lease.trouble_since is None or turn.since >= lease.trouble_since
     return isinstance(outcome, Sent) and newer
 
@@ -234,7 +233,6 @@ def _go_on(
 
 
 def _pause(lease: sa.Row[Any], *, now: float) -> float:
-    """As long again as the channel has been broken: one that broke just now is tried soon."""
     since = now if lease.trouble_since is None else lease.trouble_since
     return min(LONGEST_TRIAL, max(FIRST_TRIAL, now - since))
 

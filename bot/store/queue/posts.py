@@ -70,7 +70,6 @@ class Post:
 
     @property
     def mark(self) -> str:
-        """A hash that identifies this post, across databases too."""
         return hashlib.sha256(self.dedupe.encode()).hexdigest()[:20]
 
 
@@ -102,7 +101,6 @@ def load(
 
 
 def drawable() -> sa.Select[Any]:
-    """Posts joined with all that their drawing needs."""
     source = posts.outerjoin(alerts, alerts.c.id == posts.c.alert_id)
     source = source.outerjoin(deliveries, deliveries.c.id == alerts.c.delivery_id)
     return sa.select(*_COLUMNS).select_from(source)
