@@ -1,4 +1,4 @@
-"""The bot's HTTP: one raw ASGI application that hands each path to its part (contract, section 4)."""
+"""The bot's HTTP: one raw ASGI application that hands each path to its part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shell: what `outreach --help` costs (targets, row 10), and a million-row CSV tried out (issue 4, speed and memory)."""
+"""The shell: what `outreach --help` costs, and a million-row CSV tried out."""
 
 from __future__ import annotations
 

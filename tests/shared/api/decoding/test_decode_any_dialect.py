@@ -1,4 +1,4 @@
-"""Meaning survives every shape in which a service might say it (contract, section 6)."""
+"""Meaning survives every shape in which a service might say it."""
 
 from __future__ import annotations
 
