@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -15,6 +14,9 @@ from bot.telemetry import metrics
 
 FAILING = 3
 """Failures in a row after which a task counts as failing."""
+
+CANCEL_SECONDS = 3.0
+"""How long a task may take to end before it is cancelled once more."""
 
 log = structlog.get_logger("supervisor")
 
@@ -67,16 +69,20 @@ class Supervisor:
     @asynccontextmanager
     async def running(self, name: str, run: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
         """Run a task meanwhile; it is cancelled and waited for in the end."""
-        task = asyncio.create_task(self._keep_running(name, run), name=name)
+        stopping = asyncio.Event()
+        task = asyncio.create_task(self._keep_running(name, run, stopping=stopping), name=name)
         try:
             yield
         finally:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+            stopping.set()
+            while not task.done():  # a cancellation that meets a failure of the database may get lost
+                task.cancel()
+                await asyncio.wait([task], timeout=CANCEL_SECONDS)
 
-    async def _keep_running(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
-        while True:
+    async def _keep_running(
+        self, name: str, run: Callable[[], Awaitable[None]], *, stopping: asyncio.Event
+    ) -> None:
+        while not stopping.is_set():
             finished = False
             healthy = asyncio.get_running_loop().call_later(self._longest_pause, self._succeeded, name)
             try:
@@ -85,7 +91,7 @@ class Supervisor:
                     finished = True  # it was asked to end
             finally:
                 healthy.cancel()
-            if finished:
+            if finished or stopping.is_set():
                 return
             doublings = max(0, self._tasks[name].failures - 1)
             await asyncio.sleep(min(self._longest_pause, self._first_pause * 2.0 ** min(doublings, 10)))
