@@ -89,14 +89,14 @@ class ClickedCard:
         return card_blocks.with_note(self._original, f"⏳ Working on it for @{self._name} …")
 
     async def is_stored(self) -> bool:
-        """Whether the store has it, so that the courier paints it."""
+        """Whether the store has it, so that the delivery worker repaints it."""
         try:
             return await self._store.repaints.covers(*self._message_key)
         except RecordsUnavailable:
             return False
 
     async def restore(self) -> Message | None:
-        """Have the courier paint it; the message as it was where nobody else does."""
+        """Have the delivery worker repaint it; the message as it was where nobody else does."""
         try:
             stored = await self._store.repaints.request(*self._message_key)
         except RecordsUnavailable:

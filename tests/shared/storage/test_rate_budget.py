@@ -174,6 +174,8 @@ async def test_a_row_that_another_version_wrote_begins_afresh(tmp_path: Path, ke
         with sqlite3.connect(tmp_path / "budget.db") as connection:
             connection.execute("UPDATE request_budget SET pace = ?", (kept,)).close()
         await budget.reserve(priority=Priority.NORMAL, deadline=time.monotonic() + 1.0)
+        with sqlite3.connect(tmp_path / "budget.db") as connection:
+            assert connection.execute("SELECT pace FROM request_budget").fetchone() != (kept,)
 
 
 async def test_bulk_keeps_the_line_short() -> None:
