@@ -22,6 +22,8 @@ def as_text(value: Any) -> str | None:
     """A non-empty string; finite numbers become text. Lone surrogates and NUL, which no database takes, go."""
     if type(value) is str:
         return (value if value.isascii() and "\0" not in value else _storable(value)) or None
+    if value is None:
+        return None
     if isinstance(value, (int, float)) and not isinstance(value, bool) and _finite(value) is not None:
         return str(value)
     return None

@@ -29,8 +29,8 @@ Outline = tuple[Any, ...]
 
 Path = tuple[str, ...]
 
-Plan = tuple[tuple[str, Callable[[Any], Any], tuple[Path, ...]], ...]
-"""For each value: its name, how it is read, and the paths to try until one holds a readable value."""
+Plan = tuple[tuple[str, Callable[[Any], Any], str | tuple[Path, ...]], ...]
+"""For each value: its name, how it is read, and its only key, or the paths to try until one holds a readable value."""
 
 Leaf = tuple[str, Path, Any]
 """The folded name of a value, its path of keys, and the value."""
@@ -49,9 +49,12 @@ class Reader:
         outline = _outline(item)
         plan = self._plans.get(outline) or self._plan(outline, item)
         found: dict[str, Any] = {}
-        for name, convert, paths in plan:
+        for name, convert, places in plan:
+            if type(places) is str:
+                found[name] = convert(item[places])
+                continue
             value: Any = None
-            for path in paths:
+            for path in places:
                 value = item
                 for key in path:
                     value = value[key]
@@ -71,7 +74,7 @@ class Reader:
     def _plan(self, outline: Outline, item: Mapping[str, Any]) -> Plan:
         every = list(leaves(item))
         terms = self.vocabulary.terms.items()
-        plan = tuple((name, term.read, tuple(self._paths(name, item, every))) for name, term in terms)
+        plan = tuple((name, term.read, _places(self._paths(name, item, every))) for name, term in terms)
         if len(self._plans) >= PLANS:
             self._plans.clear()
         self._plans[outline] = plan
@@ -106,6 +109,11 @@ class Reader:
 
 
 ABSENT = object()
+
+
+def _places(paths: list[Path]) -> str | tuple[Path, ...]:
+    """The key itself where it is the only place: most values, and faster to read."""
+    return paths[0][0] if len(paths) == 1 and len(paths[0]) == 1 else tuple(paths)
 
 
 def _at(item: Mapping[str, Any], path: tuple[str, ...]) -> Any:
@@ -148,9 +156,9 @@ def by_precedence(leaf: Leaf) -> tuple[int, tuple[tuple[int, str], ...]]:
 
 def _outline(item: Mapping[str, Any], depth: int = DEPTH) -> Outline:
     # `type is` for speed: this is done for every object.
-    inner = [
-        (key, _outline(value, depth - 1)) for key, value in item.items() if depth and type(value) is dict
-    ]
+    if not depth or dict not in map(type, item.values()):
+        return tuple(item)
+    inner = [(key, _outline(value, depth - 1)) for key, value in item.items() if type(value) is dict]
     return (*item, *inner)
 
 
