@@ -40,7 +40,7 @@ def demo(options: Namespace) -> int:
 
 def bot(options: Namespace) -> int:
     """The Slack bot and webhook receiver, until it is told to end."""
-    from bot.app import run
+    from bot.server import run
     from shared.settings import Need, load
 
     read = partial(load, config=options.config, needs=(Need.API, Need.SLACK, Need.ALERTS))

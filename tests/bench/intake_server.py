@@ -17,9 +17,10 @@ from typing import Any
 import sqlalchemy as sa
 import uvloop
 
-from bot.app import Server, open_bot, server_config, tune_runtime
+from bot.app import open_bot
 from bot.http import webhook
 from bot.http.webhook import BodyReader, Receive, Scope, Send, answer, signature_of
+from bot.server import Server, server_config, tune_runtime
 from bot.telemetry import logs
 from shared import settings
 from shared.api.events import signature_matches

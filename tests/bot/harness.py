@@ -19,7 +19,8 @@ from typing import Any
 import aiohttp
 import sqlalchemy as sa
 
-from bot.app import Bot, Server, open_bot, server_config
+from bot.app import Bot, open_bot
+from bot.server import Server, server_config
 from bot.slack.socket_mode import SocketTimeouts
 from bot.store import LeaseTimings
 from bot.store.db.schema import channel_leases
@@ -33,7 +34,7 @@ CHANNEL = seed.ALERTS
 HASTE = LeaseTimings(period=0.05, burst=1, lease=1.5, storm_at=60, read_pause=0.2, doubt=1.2)
 RUN = """
 import sys
-from bot.app import run
+from bot.server import run
 from bot.store import LeaseTimings
 from shared.settings import load
 sys.exit(run(load(), pace={pace!r}, load=load))

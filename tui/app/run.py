@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shared.text.systemd_notify import systemd_notified
 from tui.app.dashboard import DashboardApp, utc_now
 from tui.app.own_errors import ErrorLog
 from tui.feed.pending_changes import PendingChanges
@@ -18,7 +19,7 @@ from tui.feed.startup import OpenRecords, ServiceFeed
 from tui.feed.workspace_state import WorkspaceState
 from tui.system.alarm_command import AlarmCommand
 from tui.system.fast_start import StartSettings, read_start_settings
-from tui.system.process import logging_to, systemd_notified, tuned_gc
+from tui.system.process import logging_to, tuned_gc
 from tui.system.self_restart import RestartState, parse_time, restart
 from tui.system.terminal import HandoverDriver, exit_when_terminal_gone, restored_terminal
 from tui.theme.palette import glyphs_for

@@ -6,7 +6,6 @@ import asyncio
 import os
 import pty
 import select
-import socket
 import subprocess
 import sys
 import time as time_module
@@ -25,7 +24,6 @@ from tests.waiting import until
 from tui.app.dashboard import DashboardApp
 from tui.system import self_restart
 from tui.system.alarm_command import AlarmCommand
-from tui.system.process import interval, systemd_notified
 from tui.system.self_restart import RestartState, is_due, parse_time
 from tui.system.terminal import ENTER, LEAVE
 
@@ -33,40 +31,6 @@ from tui.system.terminal import ENTER, LEAVE
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
-
-
-# -- systemd -------------------------------------------------------------------------------------------
-
-
-async def test_systemd_is_told_of_the_beginning_the_life_and_the_end(tmp_path: Path) -> None:
-    address = str(tmp_path / "notify")
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
-        systemd.bind(address)
-        systemd.settimeout(5)
-        async with systemd_notified({"NOTIFY_SOCKET": address, "WATCHDOG_USEC": "40000"}):
-            told = [await asyncio.to_thread(systemd.recv, 100) for _ in range(4)]
-        assert told == [b"READY=1", b"WATCHDOG=1", b"WATCHDOG=1", b"WATCHDOG=1"]
-        last = b""
-        while last != b"STOPPING=1":
-            last = systemd.recv(100)
-
-
-async def test_a_systemd_that_does_not_listen_ends_nothing(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    async with systemd_notified({"NOTIFY_SOCKET": str(tmp_path / "gone"), "WATCHDOG_USEC": "20000"}):
-        await until(lambda: caplog.text.count("systemd was not told WATCHDOG=1") > 2)
-    assert "systemd was not told STOPPING=1" in caplog.text
-
-
-@pytest.mark.parametrize("given", ["", "0", "x", "²", "-5"])
-def test_what_is_no_interval_is_none(given: str) -> None:
-    assert interval({"WATCHDOG_USEC": given}, process=7) is None
-
-
-def test_a_watchdog_for_another_process_is_left_alone() -> None:
-    assert interval({"WATCHDOG_USEC": "10000000", "WATCHDOG_PID": "8"}, process=7) is None
-    assert interval({"WATCHDOG_USEC": "10000000", "WATCHDOG_PID": "7"}, process=7) == 5
 
 
 # -- the alarm command ---------------------------------------------------------------------------------
