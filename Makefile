@@ -12,10 +12,10 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-inp
 # Where it is set (many containers do), every process of the tests would compile the whole program anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo run test test-e2e soak lint format bench lock docs clean
+.PHONY: help demo run test test-e2e soak lint check-deploy format bench lock docs clean
 
 help:  ## what there is
-	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(RUN): requirements.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "outreach-ops needs Python 3.11 or newer: install it, or name it with 'make PYTHON=/path/to/python3'." >&2; exit 2; }
@@ -60,6 +60,9 @@ lint: $(DEV)  ## ruff, mypy --strict, import contracts, fresh generated pages
 	@fresh=$$(mktemp -d) && trap 'rm -rf "$$fresh"' EXIT && cp -r docs "$$fresh" && \
 		$(MAKE) --no-print-directory docs INTO="$$fresh" && diff -ru docs "$$fresh/docs" && \
 		diff -u manifest.yml "$$fresh/manifest.yml" || { echo "Generated pages are out of date: run 'make docs'." >&2; exit 1; }
+
+check-deploy: $(DEV)  ## each file of deploy/ by the tool it is made for
+	@deploy/check ../$(BIN)
 
 format: $(DEV)  ## let ruff put the code in order
 	@$(BIN)/ruff check --fix-only --quiet .

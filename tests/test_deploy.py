@@ -1,0 +1,65 @@
+"""What deploy/ names exists: metrics, paths, commands. `make check-deploy` checks each file with its own tool."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+import yaml
+
+from bot.http.asgi import SLACK
+from bot.telemetry.metrics import REGISTRY
+from tests.test_docs import ROOT
+
+DEPLOY = ROOT / "deploy"
+METRIC = re.compile(r"\boutreach_[a-z_]+\b")
+
+
+def exported() -> set[str]:
+    """Every name that a query may use."""
+    suffixes = {"counter": ("_total",), "gauge": ("",), "histogram": ("_bucket", "_sum", "_count")}
+    return {family.name + suffix for family in REGISTRY.collect() for suffix in suffixes[family.type]}
+
+
+def queries() -> list[str]:
+    rules = yaml.safe_load((DEPLOY / "monitoring/rules.yml").read_text())
+    dashboard = json.loads((DEPLOY / "monitoring/grafana.json").read_text())
+    found = [rule["expr"] for group in rules["groups"] for rule in group["rules"]]
+    return found + [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+
+
+@pytest.mark.parametrize("query", queries())
+def test_every_query_asks_for_metrics_that_the_bot_exports(query: str) -> None:
+    assert set(METRIC.findall(query)) <= exported()
+
+
+def test_every_alert_says_what_to_do() -> None:
+    rules = yaml.safe_load((DEPLOY / "monitoring/rules.yml").read_text())
+    for group in rules["groups"]:
+        for rule in group["rules"]:
+            assert rule["labels"]["severity"] in {"page", "ticket"}
+            assert rule["annotations"]["summary"]
+            assert rule["annotations"]["action"]
+
+
+@pytest.mark.parametrize("path", ["proxy/Caddyfile", "proxy/nginx.conf", "kubernetes/outreach.yaml"])
+def test_a_proxy_forwards_what_slack_and_the_service_call_and_nothing_else(path: str) -> None:
+    lines = (DEPLOY / path).read_text().splitlines()
+    text = "\n".join(line for line in lines if not line.lstrip().startswith("#"))
+    assert SLACK.split("/")[1] in text
+    assert "webhooks/outreach" in text
+    if not path.startswith("kubernetes"):  # its probes are asked inside
+        assert not re.search(r"metrics|readyz|healthz", text)
+
+
+def test_the_image_has_the_users_and_paths_that_the_manifests_expect() -> None:
+    image = (DEPLOY / "container/Containerfile").read_text()
+    documents = list(yaml.safe_load_all((DEPLOY / "kubernetes/outreach.yaml").read_text()))
+    (deployment,) = [one for one in documents if one["kind"] == "Deployment"]
+    pod = deployment["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert f"USER {pod['securityContext']['runAsUser']}:{pod['securityContext']['runAsGroup']}" in image
+    assert f"EXPOSE {container['ports'][0]['containerPort']}" in image
+    mounts = {mount["mountPath"] for mount in container["volumeMounts"]}
+    assert f"OUTREACH_STATE_DIR={min(mounts - {'/tmp'})}" in image
