@@ -45,8 +45,12 @@ SHORTCUTS = {
 }
 
 
-def manifest() -> dict[str, Any]:
-    """The app as Slack is to know it."""
+def manifest(address: str = ADDRESS, *, socket_mode: bool = False) -> dict[str, Any]:
+    """The app as Slack is to know it; over Socket Mode it has no address."""
+
+    def at(key: str) -> dict[str, str]:
+        return {} if socket_mode else {key: address}
+
     return {
         "_metadata": {"major_version": 2, "minor_version": 1},
         "display_information": {
@@ -65,7 +69,7 @@ def manifest() -> dict[str, Any]:
             "slash_commands": [
                 {
                     "command": "/outreach",
-                    "url": ADDRESS,
+                    **at("url"),
                     "description": "Sequences, inboxes, stats and alerts",
                     "usage_hint": usage_hint(),
                     "should_escape": True,
@@ -78,16 +82,16 @@ def manifest() -> dict[str, Any]:
         },
         "oauth_config": {"scopes": {"bot": list(SCOPES)}},
         "settings": {
-            "event_subscriptions": {"request_url": ADDRESS, "bot_events": list(EVENTS)},
+            "event_subscriptions": {**at("request_url"), "bot_events": list(EVENTS)},
             "interactivity": {
                 "is_enabled": True,
-                "request_url": ADDRESS,
+                **at("request_url"),
                 # External selects ask here for their options; without it their menus stay empty over HTTP.
                 # https://docs.slack.dev/reference/app-manifest
-                "message_menu_options_url": ADDRESS,
+                **at("message_menu_options_url"),
             },
             "org_deploy_enabled": False,
-            "socket_mode_enabled": False,
+            "socket_mode_enabled": socket_mode,
             "token_rotation_enabled": False,
         },
     }
@@ -106,28 +110,30 @@ def usage_hint() -> str:
     return " | ".join(verbs)[:HINT]
 
 
-def render() -> str:
-    """The file's text."""
-    body = yaml.safe_dump(manifest(), sort_keys=False, allow_unicode=True, width=110)
+def render(address: str = ADDRESS, *, socket_mode: bool = False) -> str:
+    """The manifest as YAML, with a reason beside each scope."""
+    body = yaml.safe_dump(
+        manifest(address, socket_mode=socket_mode), sort_keys=False, allow_unicode=True, width=110
+    )
     for scope, why in SCOPES.items():
         body = body.replace(f"    - {scope}\n", f"    - {scope}  # {why}\n")
-    return _HEAD + body
+    return body
 
 
 _HEAD = """\
 # Made by `make docs` from the table of commands; a test keeps it fresh.
-# Put the bot's public address in the four places that say YOUR-BOT.example.
-# For Socket Mode set socket_mode_enabled: true, leave the addresses out, and make an app token with
-# connections:write for SLACK_APP_TOKEN.
+# Put the bot's public address in the four places that say YOUR-BOT.example, or have it done:
+#   outreach manifest --url https://bot.example.com
+#   outreach manifest --socket-mode
 """
 
 
 def main(arguments: list[str]) -> int:
     """Write the file, or print it."""
     if arguments:
-        Path(arguments[0]).write_text(render(), encoding="utf-8")
+        Path(arguments[0]).write_text(_HEAD + render(), encoding="utf-8")
     else:
-        sys.stdout.write(render())
+        sys.stdout.write(_HEAD + render())
     return 0
 
 

@@ -1,4 +1,4 @@
-"""`outreach init`: a commented outreach.toml to fill in, readable for its owner alone."""
+"""`outreach init`: an outreach.toml to fill in, or filled in by questions, readable for its owner alone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cli.console import exit_codes
 from cli.console.resources import write_private
-from shared.settings.template import commented_template
+from shared.settings.template import NOTHING, commented_template
 
 
 def init(options: Namespace) -> int:
@@ -16,7 +16,14 @@ def init(options: Namespace) -> int:
     path: Path = options.file
     if path.exists() and not options.yes:
         raise exit_codes.Failed(f"{path} is there already; add --yes to overwrite it")
+    if options.interactive:
+        from cli.commands.interactive_init import ask_settings, next_steps
+
+        values, public = ask_settings()
+        steps = next_steps(public)
+    else:
+        values, steps = NOTHING, ("Fill in the base URL and the key, then try: outreach doctor",)
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    write_private(path, commented_template())
-    print(f"Wrote {path}. Fill in the base URL and the key, then try: outreach doctor", file=sys.stderr)
+    write_private(path, commented_template(values))
+    print("\n".join([f"Wrote {path}.", *steps]), file=sys.stderr)
     return exit_codes.DONE

@@ -84,9 +84,10 @@ async def _list(workspace: Workspace, settings: Settings, options: Namespace) ->
 async def _create(workspace: Workspace, settings: Settings, options: Namespace) -> int:
     url, events = _address(options.url), _kinds(options.events)
     expected = PATH if workspace.name == settings.default_workspace else f"{PATH}/{workspace.name}"
-    if not urlsplit(url).path.rstrip("/").endswith(expected):
-        exit_codes.print_error(
-            f"note: the bot takes these deliveries at …{expected}, and the address ends otherwise"
+    if not urlsplit(url).path.rstrip("/").endswith(expected) and not options.yes:
+        raise exit_codes.Failed(
+            f"the bot takes deliveries of workspace {workspace.name} at …{expected}, and {url} doesn't end so; "
+            "add --yes if a proxy maps one to the other"
         )
     async with _open_subscriptions(settings) as subscriptions:
         _must_be_new(await subscriptions.list(workspace.name), url, insisted=options.yes)

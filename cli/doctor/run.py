@@ -39,26 +39,26 @@ async def _all(options: Namespace) -> list[Finding]:
     named = options.workspace
     workspaces = (settings.workspace(named),) if named else tuple(settings.workspaces.values())
     checked = await asyncio.gather(
-        *(_service(settings, workspace) for workspace in workspaces),
-        _listed(slack.examine(settings)),
+        *(service_findings(settings, workspace) for workspace in workspaces),
+        listed(slack.examine(settings)),
         installation.database(settings),
-        _listed(service.deliveries(settings)),
+        listed(service.deliveries(settings)),
     )
     return [*findings, *(finding for found in checked for finding in found)]
 
 
-async def _service(settings: Settings, workspace: Workspace) -> list[Finding]:
+async def service_findings(settings: Settings, workspace: Workspace) -> list[Finding]:
     if not workspace.base_url or not workspace.api_key.get_secret_value():
         return []  # said under Configuration
     try:
         async with asyncio.timeout(PATIENCE), open_client(settings, workspace) as client:
-            return await _listed(service.key(client, workspace))
+            return await listed(service.key(client, workspace))
     except TimeoutError:
         cure = f"Is {workspace.base_url} the right address, and reachable from here?"
         return [bad(f"API key of {workspace.name}", f"no answer in {PATIENCE} s", cure=cure)]
 
 
-async def _listed(findings: AsyncIterator[Finding]) -> list[Finding]:
+async def listed(findings: AsyncIterator[Finding]) -> list[Finding]:
     return [finding async for finding in findings]
 
 

@@ -121,7 +121,11 @@ def _webhooks(parser: ArgumentParser) -> None:
     parser.add_argument("events", nargs="*", metavar="EVENT", help="event kinds; none means all")
     parser.add_argument("--url", metavar="URL", help="the bot's public https address, …/webhooks/outreach")
     parser.add_argument("--show-secret", action="store_true", help="print the secret too")
-    parser.add_argument("--yes", action="store_true", help="subscribe an address a second time")
+    parser.add_argument(
+        "--yes",
+        action="store_true",
+        help="subscribe an address a second time, or one that the bot does not serve",
+    )
     parser.add_argument("--json", action="store_true", help="the answer as JSON")
 
 
@@ -153,7 +157,17 @@ def _export(parser: ArgumentParser) -> None:
 
 def _init(parser: ArgumentParser) -> None:
     parser.add_argument("file", nargs="?", type=_path, default="outreach.toml", metavar="FILE")
+    parser.add_argument(
+        "--interactive",
+        action="store_true",
+        help="ask for each value, and check it with the service and Slack",
+    )
     parser.add_argument("--yes", action="store_true", help="overwrite a file that is there")
+
+
+def _manifest(parser: ArgumentParser) -> None:
+    parser.add_argument("--url", metavar="URL", help="the bot's public https address")
+    parser.add_argument("--socket-mode", action="store_true", help="for Socket Mode, which needs no address")
 
 
 def _completion(parser: ArgumentParser) -> None:
@@ -248,8 +262,16 @@ _ALL = (
         summary="Write a commented outreach.toml to fill in",
         entry="cli.commands.init:init",
         options=_init,
-        examples=("init", "init ~/.config/outreach/outreach.toml"),
-        usage="[FILE]",
+        examples=("init", "init --interactive", "init ~/.config/outreach/outreach.toml"),
+        usage="[FILE] [--interactive]",
+    ),
+    Program(
+        name="manifest",
+        summary="Print the Slack app manifest, ready to paste",
+        entry="cli.commands.manifest:run",
+        options=_manifest,
+        examples=("manifest --url https://bot.example.com", "manifest --socket-mode"),
+        usage="--url URL | --socket-mode",
     ),
     Program(
         name="completion",

@@ -14,19 +14,26 @@ from pydantic.fields import FieldInfo
 from shared.settings.declarations import VARIABLES, SettingPath, keys_of, table_model
 from shared.settings.model import Settings
 
+NOTHING: Mapping[SettingPath, str] = {}
 HEAD = """\
 # Settings of outreach-ops. A variable of the environment wins over its line here.
 # Keep this file private (chmod 600) when it holds keys.
 """
 
 
-def commented_template() -> str:
-    """An `outreach.toml` with every setting, its meaning and its default, all commented out."""
-    lines = "\n".join([HEAD, *_table(Settings, ())])
+def commented_template(values: Mapping[SettingPath, str] = NOTHING) -> str:
+    """An `outreach.toml` with every setting, its meaning and its default, commented out but for `values`."""
+    lines = "\n".join([HEAD, *_table(Settings, (), values=values)])
     return re.sub(r"\n{3,}", "\n\n", lines).rstrip() + "\n"
 
 
-def _table(model: type[BaseModel], path: SettingPath, *, brief: bool = False) -> Iterator[str]:
+def _table(
+    model: type[BaseModel],
+    path: SettingPath,
+    *,
+    values: Mapping[SettingPath, str] = NOTHING,
+    brief: bool = False,
+) -> Iterator[str]:
     """The keys of a table, then the tables in it; `brief`: the keys alone, which were explained before."""
     tables = {}
     for key, field in keys_of(model).items():
@@ -35,13 +42,14 @@ def _table(model: type[BaseModel], path: SettingPath, *, brief: bool = False) ->
             tables[key] = field
         elif example is not None:
             yield from () if brief else _meaning(field, (*path, key))
-            yield f"# {_assignment(key, example)}"
+            given = values.get((*path, key))
+            yield f"# {_assignment(key, example)}" if given is None else _assignment(key, given)
             yield from [""] if field.description and not brief else []
     for key, field in {} if brief else tables.items():
-        yield from ("", *_comment(field.description or ""), *_inner(field, (*path, key)))
+        yield from ("", *_comment(field.description or ""), *_inner(field, (*path, key), values))
 
 
-def _inner(field: FieldInfo, path: SettingPath) -> Iterator[str]:
+def _inner(field: FieldInfo, path: SettingPath, values: Mapping[SettingPath, str]) -> Iterator[str]:
     model, example = table_model(field.annotation), (field.examples or [None])[0]
     if model is None:
         yield from _example_table(example or {}, path)
@@ -55,7 +63,7 @@ def _inner(field: FieldInfo, path: SettingPath) -> Iterator[str]:
         # Left as it is where every key has a variable: an empty table changes nothing.
         live = all((*path, key) in VARIABLES for key in keys_of(model))
         yield f"[{'.'.join(path)}]\n" if live else f"# [{'.'.join(path)}]"
-        yield from _table(model, path)
+        yield from _table(model, path, values=values)
 
 
 def _example_table(example: Mapping[str, Any], path: SettingPath) -> Iterator[str]:

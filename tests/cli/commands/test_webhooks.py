@@ -35,6 +35,14 @@ def test_the_secret_is_in_the_private_database_and_not_on_the_screen(shell: Shel
     assert made["secret"] not in listed.out
 
 
+def test_an_address_that_the_bot_does_not_serve_is_refused_unless_insisted_on(shell: Shell) -> None:
+    refused = shell.run("webhooks", "create", "--url", "https://ops.example.com/hook")
+    assert refused.code == 1
+    assert "…/webhooks/outreach" in refused.err
+    assert kept(shell) == []
+    assert shell.run("webhooks", "create", "--url", "https://ops.example.com/hook", "--yes").code == 0
+
+
 def test_with_a_key_the_database_holds_no_secret_in_clear(shell: Shell) -> None:
     assert shell.run("webhooks", "create", "--url", URL).code == 0
     shell.set("OUTREACH_SECRET_KEY", "first-key-of-the-tests")

@@ -1,0 +1,142 @@
+"""The questions of `outreach init --interactive`; each answer is checked with the peer it is for.
+
+Answers that fail their check are asked again, or kept where the person says so: Slack may be down, or the database
+not made yet.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import getpass
+import os
+import secrets
+import sys
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from cli.commands.manifest import slack_address
+from cli.commands.webhooks import PATH
+from cli.console import exit_codes
+from cli.console.interactive import attended
+from cli.doctor import installation, run, slack
+from cli.doctor.finding import Finding
+from shared.domain.card import Tone
+from shared.settings import DEFAULT, Settings, SettingsError, load
+from shared.settings.declarations import VARIABLES, SettingPath
+
+Answers = dict[str, str]
+"""What was answered, by the variable of the setting."""
+Check = Callable[[Settings], Coroutine[Any, Any, list[Finding]]]
+
+
+def ask_settings() -> tuple[Mapping[SettingPath, str], str]:
+    """Every answer by its place in the file, and the bot's public address."""
+    answers: Answers = {}
+    _say("The outreach service")
+    _until_good(
+        answers, _ask_service, lambda settings: run.service_findings(settings, settings.workspaces[DEFAULT])
+    )
+    _say("The database")
+    _until_good(answers, _ask_database, installation.database)
+    _say("Slack")
+    public = _ask_address()
+    socket_mode = not _yes("Can Slack reach that address too? (n: Socket Mode, which needs none)")
+    how = "--socket-mode" if socket_mode else f"--url {public}"
+    _say(
+        f"On api.slack.com/apps create an app from a manifest, and paste the output of: outreach manifest {how}"
+    )
+    _until_good(
+        answers,
+        partial(_ask_slack, socket_mode=socket_mode),
+        lambda settings: run.listed(slack.examine(settings)),
+    )
+    answers["OUTREACH_SECRET_KEY"] = base64.b64encode(secrets.token_bytes(32)).decode()
+    return {path: answers[name] for path, name in VARIABLES.items() if answers.get(name)}, public
+
+
+def next_steps(public: str) -> Sequence[str]:
+    return (
+        "It holds keys. Keep it private, and keep a copy: the secrets in the database can't be read without it.",
+        "Next:",
+        "  outreach bot",
+        f"  outreach webhooks create --url {public}{PATH}",
+        "  outreach doctor",
+    )
+
+
+def _ask_service(answers: Answers) -> None:
+    _ask(answers, "OUTREACH_BASE_URL", "Address of the service, ends in /v1")
+    _ask(answers, "OUTREACH_API_KEY", "API key, from the account settings", secret=True)
+
+
+def _ask_database(answers: Answers) -> None:
+    _ask(answers, "OUTREACH_DATABASE_URL", "Database URL (Enter: SQLite in your state folder)", optional=True)
+
+
+def _ask_slack(answers: Answers, *, socket_mode: bool) -> None:
+    _ask(answers, "SLACK_BOT_TOKEN", "Bot token (xoxb-…), from OAuth & Permissions", secret=True)
+    if socket_mode:
+        _ask(answers, "SLACK_APP_TOKEN", "App-level token (xapp-…) with connections:write", secret=True)
+    else:
+        _ask(answers, "SLACK_SIGNING_SECRET", "Signing secret, from Basic Information", secret=True)
+    _ask(answers, "OUTREACH_ALERT_CHANNEL", "Id of the alert channel (C…), at the end of its details")
+
+
+def _ask_address() -> str:
+    while True:
+        try:
+            return slack_address(_read("Public https address of the bot")).partition("/slack/")[0]
+        except exit_codes.WrongUsage as refusal:
+            _say(f"  {refusal}")
+
+
+def _until_good(answers: Answers, ask: Callable[[Answers], None], check: Check) -> None:
+    """Ask, check and show what was found, until nothing is wrong or the person keeps it."""
+    while True:
+        ask(answers)
+        try:
+            settings = load(config=Path(os.devnull), environ={**os.environ, **answers})
+        except SettingsError as refusal:
+            _say(str(refusal))
+            continue
+        findings = asyncio.run(check(settings))
+        for finding in findings:
+            cure = f" {finding.cure}" if finding.cure else ""
+            _say(f"  {run.WORDS[finding.tone]}: {finding.check}: {finding.found}.{cure}")
+        if not any(finding.tone is Tone.BAD for finding in findings) or not _yes(
+            "Answer again? (n: keep these)"
+        ):
+            return
+
+
+def _ask(answers: Answers, name: str, question: str, *, secret: bool = False, optional: bool = False) -> None:
+    """One answer; Enter takes the one that was given before."""
+    before = answers.get(name, "")
+    hint = " (Enter: as before)" if before else ""
+    while not (answer := _read(question + hint, secret=secret) or before) and not optional:
+        _say("  It can't be left out.")
+    answers[name] = answer
+
+
+def _yes(question: str) -> bool:
+    return not _read(f"{question} [Y/n]").lower().startswith("n")
+
+
+def _read(question: str, *, secret: bool = False) -> str:
+    """A line; a secret is not shown while it is typed. Raises `Interrupted` at the end of the input."""
+    prompt = f"{question}: "
+    try:
+        if secret and attended():
+            return getpass.getpass(prompt).strip()
+        sys.stderr.write(prompt)
+        sys.stderr.flush()
+        return input().strip()
+    except EOFError:
+        raise exit_codes.Failed("the answers ended early; nothing was written") from None
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)

@@ -1,0 +1,32 @@
+"""`outreach manifest`: the Slack app manifest, ready to paste."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from urllib.parse import urlsplit
+
+from bot.http.asgi import SLACK
+from bot.slack.manifest import render
+from cli.console import exit_codes
+
+
+def run(options: Namespace) -> int:
+    """Print it for the bot's public address, or for Socket Mode."""
+    if options.socket_mode == bool(options.url):
+        raise exit_codes.WrongUsage(
+            "name the bot's public address with --url, or --socket-mode, which needs none"
+        )
+    address = "" if options.socket_mode else slack_address(options.url)
+    sys.stdout.write(render(address, socket_mode=options.socket_mode))
+    return exit_codes.DONE
+
+
+def slack_address(url: str) -> str:
+    """Where Slack sends requests to a bot at `url`; raises `WrongUsage` unless that is an https address."""
+    parts = urlsplit(url.strip())
+    if parts.scheme != "https" or not parts.hostname or parts.query or parts.fragment:
+        raise exit_codes.WrongUsage(
+            f"“{url}” isn't an address Slack can use; it looks like https://bot.example.com"
+        )
+    return url.strip().rstrip("/").removesuffix(SLACK) + SLACK

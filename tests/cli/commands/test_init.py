@@ -1,0 +1,118 @@
+"""`outreach init`: the file, the questions, and what is checked while they are answered."""
+
+from __future__ import annotations
+
+import io
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.slack.state import seed
+from shared.settings import Need, load
+from tests.cli.conftest import Shell
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> Any:
+    def give(*lines: str) -> None:
+        monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(lines) + "\n"))
+
+    return give
+
+
+@pytest.fixture
+def empty(offline: Shell) -> Shell:
+    """A shell without a setting."""
+    for name in ("OUTREACH_BASE_URL", "OUTREACH_API_KEY", "OUTREACH_DATABASE_URL"):
+        offline.unset(name)
+    return offline
+
+
+def test_the_answers_are_checked_and_make_a_private_file_that_works(
+    empty: Shell, sandbox: dict[str, Any], answers: Any, tmp_path: Path
+) -> None:
+    empty.set("SLACK_API_URL", sandbox["slack_api_url"])
+    file = tmp_path / "outreach.toml"
+    answers(
+        sandbox["base_url"],
+        sandbox["api_keys"]["acme"],
+        f"sqlite:///{tmp_path}/bot.db",
+        "https://bot.example.com",
+        "y",
+        sandbox["slack_bot_token"],
+        sandbox["slack_signing_secret"],
+        seed.ALERTS,
+    )
+    done = empty.run("init", "--interactive", str(file))
+    assert done.code == 0, done.err
+    assert "ok: API key of default: accepted" in done.err
+    assert "ok: Slack token" in done.err
+    assert "outreach manifest --url https://bot.example.com" in done.err
+    assert "webhooks create --url https://bot.example.com/webhooks/outreach" in done.err
+    assert sandbox["api_keys"]["acme"] not in done.err + done.out
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    settings = load(config=file, needs=tuple(Need), environ={})
+    assert settings.workspaces["default"].alert_channel == seed.ALERTS
+    assert settings.secret_keys
+    empty.unset("SLACK_API_URL")
+    assert empty.run("--config", str(file), "sequences", "--json").code == 0
+
+
+def test_a_wrong_key_is_named_and_asked_again(
+    empty: Shell, sandbox: dict[str, Any], answers: Any, tmp_path: Path
+) -> None:
+    answers(sandbox["base_url"], "wrong", "y", "", sandbox["api_keys"]["acme"])
+    done = empty.run("init", "--interactive", str(tmp_path / "outreach.toml"))
+    assert "fail: API key of default: refused" in done.err
+    assert "ok: API key of default: accepted" in done.err
+    assert done.code == 1, "the answers end there"
+    assert "nothing was written" in done.err
+    assert not (tmp_path / "outreach.toml").exists()
+
+
+def test_an_address_that_is_none_is_asked_again(empty: Shell, answers: Any, tmp_path: Path) -> None:
+    answers("no address", "key", "http://127.0.0.1:9/v1", "key", "n")
+    done = empty.run("init", "--interactive", str(tmp_path / "outreach.toml"))
+    assert "OUTREACH_BASE_URL" in done.err
+    assert "fail: API key of default" in done.err
+
+
+def test_a_file_that_is_there_is_kept(offline: Shell, tmp_path: Path) -> None:
+    file = tmp_path / "outreach.toml"
+    assert offline.run("init", str(file)).code == 0
+    written = file.read_text()
+    assert offline.run("init", str(file)).code == 1
+    assert file.read_text() == written
+    assert offline.run("init", str(file), "--yes").code == 0
+
+
+@pytest.mark.parametrize(
+    "words", [("--url", "https://bot.example.com/"), ("--url", "https://bot.example.com/slack/events")]
+)
+def test_the_manifest_has_the_bots_address(offline: Shell, words: tuple[str, ...]) -> None:
+    printed = offline.run("manifest", *words)
+    assert printed.code == 0
+    assert printed.out.count("https://bot.example.com/slack/events\n") == 4
+    assert "YOUR-BOT" not in printed.out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("--url", "http://bot.example.com"),
+        ("--url", "bot"),
+        ("--socket-mode", "--url", "https://bot.example.com"),
+    ],
+)
+def test_a_manifest_without_a_way_in_is_wrong_usage(offline: Shell, words: tuple[str, ...]) -> None:
+    assert offline.run("manifest", *words).code == 2
+
+
+def test_the_manifest_for_socket_mode_needs_no_address(offline: Shell) -> None:
+    printed = offline.run("manifest", "--socket-mode")
+    assert printed.code == 0
+    assert "socket_mode_enabled: true" in printed.out
+    assert "url:" not in printed.out
