@@ -19,6 +19,8 @@ from cli.console.interactive import attended, stopping
 from shared.text import parent_watch
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from shared.domain.records import Records
     from shared.settings import Settings
 
@@ -71,6 +73,11 @@ def dashboard(options: Namespace) -> int:
 
 def sandbox(options: Namespace) -> int:
     return _serving(_serve_sandbox(options))
+
+
+def slack_standin(options: Namespace) -> int:
+    """The Slack stand-in alone, for any bot."""
+    return _serving(_serve_slack_standin(options))
 
 
 def _serving(work: Coroutine[Any, Any, None]) -> int:
@@ -147,6 +154,44 @@ async def _serve_sandbox(options: Namespace) -> None:
                 raise exit_codes.WrongUsage(str(fault)) from None
             print(json.dumps(sandbox.announcement), flush=True)
             await _stopped_or_orphaned(stop)
+
+
+async def _serve_slack_standin(options: Namespace) -> None:
+    """The first line on stdout tells scripts where it is and what the app holds."""
+    from sandbox.slack.control import administration
+    from sandbox.slack.server import SlackStandIn
+    from sandbox.slack.state.errors import InvalidActionError
+    from sandbox.slack.state.settings import Settings
+
+    manifest = _read_manifest(options.manifest) if options.manifest else None
+    with stopping() as stop:
+        async with SlackStandIn(options.port, settings=Settings(request_url=None)) as slack:
+            try:
+                if options.request_url:
+                    await administration.request_url(slack.workspace, {"url": options.request_url})
+                if manifest is not None:
+                    await administration.manifest(slack.workspace, manifest)
+            except InvalidActionError as fault:
+                raise exit_codes.WrongUsage(str(fault)) from None
+            print(json.dumps(slack.announcement), flush=True)
+            await _stopped_or_orphaned(stop)
+
+
+def _read_manifest(file: Path) -> dict[str, Any]:
+    """An app manifest in YAML or JSON, which YAML holds; raises `WrongUsage`."""
+    import yaml
+
+    try:
+        manifest = yaml.safe_load(file.read_bytes())
+    except OSError as fault:
+        raise exit_codes.WrongUsage(f"{file} can't be read: {exit_codes.os_error_text(fault)}") from None
+    except yaml.YAMLError as fault:
+        where = getattr(fault, "problem_mark", None)
+        line = f" near line {where.line + 1}" if where else ""
+        raise exit_codes.WrongUsage(f"{file} isn't YAML or JSON{line}") from None
+    if not isinstance(manifest, dict) or "settings" not in manifest:
+        raise exit_codes.WrongUsage(f"{file} isn't an app manifest: it has no settings")
+    return manifest
 
 
 async def _stopped_or_orphaned(stop: asyncio.Event) -> None:

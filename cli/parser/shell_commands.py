@@ -72,6 +72,18 @@ def _sandbox(parser: ArgumentParser) -> None:
     parser.add_argument("--scenario", choices=SCENARIOS, default=SCENARIOS[0], help="what kind of account")
 
 
+def _slack_standin(parser: ArgumentParser) -> None:
+    parser.add_argument("--port", type=_port, default=0, metavar="N", help="0 takes a free one")
+    parser.add_argument(
+        "--manifest", type=_path, metavar="FILE", help="the app's manifest: its commands, events and scopes"
+    )
+    parser.add_argument(
+        "--request-url",
+        metavar="URL",
+        help="where the bot takes Slack's requests; without it, Socket Mode only",
+    )
+
+
 def _path(text: str) -> Path:
     from pathlib import Path
 
@@ -205,6 +217,17 @@ _ALL = (
         options=_sandbox,
         examples=("sandbox", "sandbox --port 8080 --scenario reply-storm --speed 60"),
         usage="[--port N] [--slack-port N] [--database URL] [--seed N] [--speed X] [--scenario NAME]",
+    ),
+    Program(
+        name="slack-standin",
+        summary="The Slack stand-in alone, for any bot",
+        entry="cli.commands.launch:slack_standin",
+        options=_slack_standin,
+        examples=(
+            "slack-standin",
+            "slack-standin --manifest manifest.yml --request-url http://127.0.0.1:3000/slack/events",
+        ),
+        usage="[--port N] [--manifest FILE] [--request-url URL]",
     ),
     Program(
         name="doctor",

@@ -1,0 +1,71 @@
+"""`outreach slack-standin`: Slack alone, for a bot that is not ours."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from tests.cli.conftest import Shell
+
+MANIFEST = """
+display_information: {name: Deployer}
+features:
+  slash_commands:
+    - {command: /deploy, description: Deploys, url: "https://bot.example.com/slack/events"}
+oauth_config: {scopes: {bot: [commands, chat:write]}}
+settings: {socket_mode_enabled: false}
+"""
+
+
+async def test_a_bot_of_ones_own_gets_its_command(offline: Shell, tmp_path: Path) -> None:
+    texts = []
+
+    async def bot(request: web.Request) -> web.Response:
+        texts.append((await request.post())["text"])
+        return web.Response(text="Deploying.")
+
+    app = web.Application()
+    app.router.add_post("/slack/events", bot)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await (site := web.TCPSite(runner, "127.0.0.1", 0)).start()
+    file = tmp_path / "manifest.yml"
+    file.write_text(MANIFEST)
+    process = offline.start(
+        "slack-standin", "--manifest", str(file), "--request-url", f"{site.name}/slack/events"
+    )
+    try:
+        assert process.stdout
+        told = json.loads(process.stdout.readline())
+        async with aiohttp.ClientSession() as http:
+            command = {"text": "/deploy now", "wait": 5}
+            async with http.post(f"{told['slack_control_url']}/command", json=command) as answer:
+                done = await answer.json()
+        assert texts == ["now"]
+        assert done["ack"]["ok"], done
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0
+    finally:
+        process.kill()
+        process.communicate()
+        await runner.cleanup()
+
+
+@pytest.mark.parametrize("content", ["- a\n- b", "settings: [", "name: x"])
+def test_what_is_no_manifest_is_wrong_usage(offline: Shell, tmp_path: Path, content: str) -> None:
+    file = tmp_path / "manifest.yml"
+    file.write_text(content)
+    refused = offline.run("slack-standin", "--manifest", str(file))
+    assert refused.code == 2
+    assert str(file) in refused.err
+
+
+def test_a_request_url_elsewhere_is_refused(offline: Shell) -> None:
+    refused = offline.run("slack-standin", "--request-url", "https://bot.example.com/slack/events")
+    assert refused.code == 2
+    assert "this machine" in refused.err
