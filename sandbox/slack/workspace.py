@@ -42,7 +42,7 @@ class Workspace:
         self._create_contents()
 
     def _create_contents(self) -> None:
-        self.world = World(clock=self.clock, feed=self.feed)
+        self.world = World(clock=self.clock, feed=self.feed, settings=self.settings)
         self.faults = Faults()
         self.rate_limiter = RateLimiter()
         self.response_urls = ResponseUrls(self.world, origin=self.origin)

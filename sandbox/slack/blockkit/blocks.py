@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, Literal
 
+from sandbox.slack.blockkit.data_blocks import (
+    CELL,
+    CHART_BLOCK,
+    COLUMN,
+    DATA_TABLE,
+    DATA_TABLE_OPTIONS,
+    message_problems,
+)
 from sandbox.slack.blockkit.elements import (
     IN_ACTIONS,
     IN_CONTEXT,
@@ -15,6 +23,7 @@ from sandbox.slack.blockkit.elements import (
     text,
     url,
 )
+from sandbox.slack.blockkit.rich_text import ELEMENTS as RICH_ELEMENTS
 from sandbox.slack.blockkit.rules import (
     Rule,
     anything,
@@ -40,36 +49,7 @@ def _block(required: dict[str, Rule], /, **optional: Rule) -> Rule:
     return shape(required, block_id=string(255), **optional)
 
 
-_RICH_PARTS = array(anything, 1000, 0)
-_RICH_TEXT = _block(
-    {
-        "elements": array(
-            by_type(
-                {
-                    "rich_text_section": shape({"elements": _RICH_PARTS}),
-                    "rich_text_list": shape(
-                        {"elements": array(anything, 1000), "style": anything},
-                        indent=number(0, 8),
-                        offset=number(0, 1000),
-                        border=anything,
-                    ),
-                    "rich_text_preformatted": shape(
-                        {"elements": _RICH_PARTS}, border=anything, language=anything
-                    ),
-                    "rich_text_quote": shape({"elements": _RICH_PARTS}, border=anything),
-                }
-            ),
-            1000,
-        )
-    }
-)
-_CELL = by_type(
-    {
-        "raw_text": shape({"text": string(3000, 1)}),
-        "raw_number": shape({"value": number(-1e15, 1e15)}, text=string(3000)),
-        "rich_text": _RICH_TEXT,
-    }
-)
+_RICH_TEXT = _block({"elements": RICH_ELEMENTS})
 
 BLOCKS: dict[str, Rule] = {
     "section": at_least_one(
@@ -103,10 +83,9 @@ BLOCKS: dict[str, Rule] = {
     ),
 }
 MESSAGE_BLOCKS: dict[str, Rule] = {
-    "table": _block(
-        {"rows": array(array(_CELL, 20), 100)},
-        column_settings=array(anything, 20, 0),
-    ),
+    "table": _block({"rows": array(array(CELL, 20), 100)}, column_settings=array(COLUMN, 20, 0)),
+    "data_table": _block(DATA_TABLE, **DATA_TABLE_OPTIONS),
+    "data_visualization": _block(CHART_BLOCK),
     "markdown": _block({"text": string(12_000, 1)}),
     "file": _block({"external_id": string(255), "source": string(16)}),
 }
@@ -114,8 +93,13 @@ MESSAGE_BLOCKS: dict[str, Rule] = {
 _ON_MESSAGES, _ON_VIEWS = by_type(BLOCKS | MESSAGE_BLOCKS), by_type(BLOCKS)
 
 
-def problems(blocks: Any, *, surface: Surface = "message", at: str = "/blocks") -> list[str]:
-    """Everything that Slack would refuse in `blocks` on `surface`, each with its JSON pointer."""
+def problems(
+    blocks: Any, *, surface: Surface = "message", at: str = "/blocks", refused: Collection[str] = ()
+) -> list[str]:
+    """Everything that Slack would refuse in `blocks` on `surface`, each with its JSON pointer.
+
+    `refused`: types of blocks that this workspace does not know, as those of a feature that is still rolled out.
+    """
     allowed = _ON_MESSAGES if surface == "message" else _ON_VIEWS
     found = list(array(allowed, MAX_BLOCKS[surface], 0)(blocks, at))
     if not isinstance(blocks, list):
@@ -129,8 +113,13 @@ def problems(blocks: Any, *, surface: Surface = "message", at: str = "/blocks") 
             elements = block["elements"]
             names = sorted({elements[place]["action_id"] for place in _repeated(elements, "action_id")})
             found += [problem(f"action_id is not unique: {n}", f"{at}/{index}/elements") for n in names]
-    if surface == "message" and sum(_is(block, "table") for block in blocks) > 1:
-        found.append(problem("only_one_table_allowed", at))
+    if surface == "message":
+        found += message_problems(blocks, at)
+    found += [
+        problem(f"unsupported type: {block['type']}", f"{at}/{index}/type")
+        for index, block in enumerate(blocks)
+        if any(_is(block, kind) for kind in refused)
+    ]
     return found
 
 

@@ -38,7 +38,7 @@ _SETTINGS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("burst", "answers_burst"), int),
     **dict.fromkeys(("commands", "shortcuts"), tuple),
     "retry_seconds": lambda value: tuple(float(one) for one in value),
-    "events": lambda value: frozenset(map(str, value)),
+    **dict.fromkeys(("events", "refused_blocks"), lambda value: frozenset(map(str, value))),
 }
 
 

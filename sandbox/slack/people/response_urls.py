@@ -8,7 +8,7 @@ from sandbox.slack.state import seed
 from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.model import Channel, Json, Message
 from sandbox.slack.state.triggers import ResponseUrl
-from sandbox.slack.world.message_checks import checked_blocks, checked_metadata, content
+from sandbox.slack.world.message_checks import checked_metadata, content
 from sandbox.slack.world.world import World
 
 
@@ -64,15 +64,15 @@ class ResponseUrls:
         return channel.find(url.answers[-1]) if asked and url.answers else None
 
     def _change(self, source: Message, body: Json) -> None:
-        checked = content(body)
+        checked = content(body, check=self._world.block_problems)
         fields: dict[str, Any] = {"text": checked.text, "attachments": checked.attachments}
-        fields["blocks"] = checked_blocks(body.get("blocks"))
+        fields["blocks"] = checked.blocks
         if "metadata" in body:
             fields["metadata"] = checked_metadata(body["metadata"])
         self._world.change(source, **fields)
 
     def _post(self, url: ResponseUrl, channel: Channel, body: Json) -> None:
-        checked = content(body)
+        checked = content(body, check=self._world.block_problems)
         if channel.is_archived:
             raise SlackError("is_archived")
         public = body.get("response_type") == "in_channel"

@@ -34,6 +34,7 @@ class Credentials:
 
     bot_token: str = field(default_factory=lambda: f"xoxb-{secrets.token_hex(16)}")
     app_token: str = field(default_factory=lambda: f"xapp-1-{secrets.token_hex(16)}")
+    config_token: str = field(default_factory=lambda: f"xoxe.xoxp-1-{secrets.token_hex(16)}")
     signing_secret: str = field(default_factory=lambda: secrets.token_hex(16))
     verification_token: str = field(default_factory=lambda: secrets.token_hex(12))
 
@@ -60,6 +61,12 @@ class Settings:
     events: frozenset[str] = seed.EVENTS
     commands: tuple[dict[str, Any], ...] = seed.COMMANDS
     shortcuts: tuple[dict[str, Any], ...] = ()
+    refused_blocks: frozenset[str] = frozenset()
+    """Types of blocks that this workspace does not know yet: Slack rolls new ones out in phases."""
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self) | {"scopes": sorted(self.scopes), "events": sorted(self.events)}
+        return (
+            asdict(self)
+            | {"scopes": sorted(self.scopes), "events": sorted(self.events)}
+            | {"refused_blocks": sorted(self.refused_blocks)}
+        )

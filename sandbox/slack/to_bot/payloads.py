@@ -46,7 +46,15 @@ def _channel(channel: Channel) -> Json:
 
 
 def escaped(text: str, *, users: dict[str, str], channels: dict[str, str]) -> str:
-    """`#name` and `@name` as the ids that a command with `should_escape` receives."""
+    """What a command with `should_escape` receives: ids for `#name` and `@name`, links for addresses, entities.
+
+    Slack's own parsing of messages is what escapes: docs.slack.dev/messaging/formatting-message-text.
+    """
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    text = re.sub(r"(?<![\w<|/@])(https?://[^\s<>|]+)", lambda m: f"<{m[1]}>", text)
+    text = re.sub(
+        r"(?<![\w<|/:@.+-])([\w.+-]+@[\w-]+(?:\.[\w-]+)+)", lambda m: f"<mailto:{m[1]}|{m[1]}>", text
+    )
     text = re.sub(
         r"(?<!\S)#([\w-]+)", lambda m: f"<#{channels[m[1]]}|{m[1]}>" if m[1] in channels else m[0], text
     )

@@ -31,6 +31,8 @@ class Method:
     channel_scope: str | None = None
     tier: int | None = None
     app_level: bool = False
+    config_token: bool = False
+    """Takes an app configuration token (xoxe.xoxp-…), and no other."""
 
 
 METHODS: dict[str, Method] = {}
@@ -89,11 +91,11 @@ class Call:
         return value is True or str(value) in _TRUE
 
     def limit(self, default: int, *, max_limit: int) -> int:
-        """The page size; raises `SlackError` (invalid_limit)."""
+        """The page size; raises `SlackError` (invalid_limit), also over `max_limit`."""
         value = self.args.get("limit") or default
-        if not str(value).isdecimal() or int(value) < 1:
+        if not str(value).isdecimal() or not 1 <= int(value) <= max_limit:
             raise SlackError("invalid_limit")
-        return min(int(value), max_limit)
+        return int(value)
 
     def channel(self) -> Channel:
         """The conversation of the argument `channel`, as the bot may see it."""

@@ -45,7 +45,7 @@ def post_message(call: Call) -> Json:
         now=call.workspace.clock.now(),
     )
     channel = _writable(call)
-    checked = content(call.args)
+    checked = content(call.args, check=call.world.block_problems)
     thread = _thread(call, channel)
     broadcast = thread is not None and call.flag("reply_broadcast")
     message = call.world.post(
@@ -72,7 +72,7 @@ def post_ephemeral(call: Call) -> Json:
     user = call.world.users.get(str(call.require("user")))
     if user is None or user.id not in channel.members:
         raise SlackError("user_not_in_channel")
-    checked = content(call.args)
+    checked = content(call.args, check=call.world.block_problems)
     message = call.world.post(
         channel,
         user=seed.BOT.id,
@@ -87,9 +87,10 @@ def post_ephemeral(call: Call) -> Json:
 
 
 def _own(call: Call, *, error: str) -> Message:
+    """One of the bot's messages; in an archived channel Slack says is_inactive (reference/methods/chat.update)."""
     channel = call.channel()
     if channel.is_archived:
-        raise SlackError("is_archived")
+        raise SlackError("is_inactive")
     # An ephemeral message has no ts that chat.update or chat.delete would know.
     message = call.world.message(channel, call.require("ts"))
     if not message.by_app:
@@ -116,7 +117,8 @@ def _changes(call: Call, message: Message) -> dict[str, Any]:
     fields: dict[str, Any] = {"text": message.text if text is None else str(text)}
     # Blocks that are not sent stay, unless new text is; then the text is all that is left.
     if call.args.get("blocks") is not None or text is not None:
-        fields["blocks"] = checked_blocks(call.args.get("blocks"))
+        blocks = call.args.get("blocks")
+        fields["blocks"] = checked_blocks(blocks, check=call.world.block_problems)
     if not fields["text"] and not fields.get("blocks"):
         raise SlackError("no_text")
     if "metadata" in call.args:

@@ -42,7 +42,7 @@ def _visible(channel: Channel) -> bool:
 def _channels(call: Call, found: list[Channel]) -> Json:
     for channel in found:
         call.require_channel_scope(channel)
-    page, cursor = page_of(found, call, default=100, max_limit=1000)
+    page, cursor = page_of(found, call, default=100, max_limit=999)
     shown = [channel.to_slack(viewer=seed.BOT.id) for channel in page]
     return {"channels": shown, "response_metadata": {"next_cursor": cursor}}
 
@@ -63,7 +63,7 @@ def of_user(call: Call) -> Json:
 def members(call: Call) -> Json:
     """Who is in a conversation."""
     channel = call.channel()
-    page, cursor = page_of(channel.members, call, default=100, max_limit=1000)
+    page, cursor = page_of(channel.members, call, default=100, max_limit=999)
     return {"members": page, "response_metadata": {"next_cursor": cursor}}
 
 

@@ -13,11 +13,11 @@ from aiohttp import web
 from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.faults import Fault
 from sandbox.slack.state.model import Json
-from sandbox.slack.web_api import chat, conversations, directory, files, surfaces
+from sandbox.slack.web_api import chat, conversations, directory, files, surfaces, validation
 from sandbox.slack.web_api.calls import METHODS, Call, Method
 from sandbox.slack.workspace import Workspace
 
-FAMILIES = (chat, conversations, directory, files, surfaces)
+FAMILIES = (chat, conversations, directory, files, surfaces, validation)
 """The modules of methods; importing them fills the table."""
 _NESTED = {"blocks", "attachments", "view", "metadata", "files"}
 
@@ -104,6 +104,9 @@ class Endpoint:
         if not token:
             raise SlackError("not_authed")
         credentials = self._workspace.credentials
+        if method is not None and method.config_token:
+            self._check_config_token(token)
+            return
         app_level = method is not None and method.app_level
         right = credentials.app_token if app_level else credentials.bot_token
         if app_level and token == credentials.bot_token:
@@ -112,6 +115,13 @@ class Endpoint:
             raise SlackError("invalid_auth")
         if self._workspace.settings.revoked and not app_level:
             raise SlackError("token_revoked")
+
+    def _check_config_token(self, token: str) -> None:
+        credentials = self._workspace.credentials
+        if token in (credentials.bot_token, credentials.app_token):
+            raise SlackError("not_allowed_token_type")
+        if not hmac.compare_digest(token.encode(), credentials.config_token.encode()):
+            raise SlackError("invalid_auth")
 
     def _record(
         self, name: str, args: Json, body: Json | web.Response, *, status: int | None, started: float

@@ -13,6 +13,8 @@ from sandbox.slack.web_api.calls import Call, method
 from sandbox.slack.world.world import World
 
 MAX_BYTES = 50 * 1024 * 1024
+USABLE_AFTER = 3.0
+"""Seconds from the end of an upload until a block may show it; how long Slack takes is nowhere promised."""
 
 
 @method("files.getUploadURLExternal", scope="files:write", tier=4)
@@ -55,7 +57,9 @@ def _finished(call: Call, entry: Json) -> Json:
     known = call.world.files.get(str(entry.get("id")))
     if known is None or known["id"] not in call.world.contents:
         raise SlackError("file_not_found")
-    return file_object(known, origin=call.workspace.origin, title=entry.get("title"))
+    described = file_object(known, origin=call.workspace.origin, title=entry.get("title"))
+    known |= {"usable_at": call.workspace.clock.now() + USABLE_AFTER, "address": described["url_private"]}
+    return described
 
 
 def file_object(known: Json, *, origin: str, title: str | None = None) -> Json:

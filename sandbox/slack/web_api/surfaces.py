@@ -23,7 +23,7 @@ def _trigger(call: Call) -> Trigger:
 def views_open(call: Call) -> Json:
     """Open a modal for whoever acted."""
     # A view that Slack would not show leaves the trigger to be used again.
-    checked(call.require("view"), kind="modal")
+    checked(call.require("view"), kind="modal", check=call.world.block_problems)
     trigger = _trigger(call)
     view = call.workspace.people.views.open(trigger.user, call.args["view"])
     trigger.opened = view["id"]
@@ -33,7 +33,7 @@ def views_open(call: Call) -> Json:
 @method("views.push", tier=4)
 def views_push(call: Call) -> Json:
     """Put a modal over the one in front."""
-    checked(call.require("view"), kind="modal")
+    checked(call.require("view"), kind="modal", check=call.world.block_problems)
     trigger = _trigger(call)
     view = call.workspace.people.views.push(trigger.user, call.args["view"])
     trigger.opened = view["id"]

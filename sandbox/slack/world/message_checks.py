@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,12 +26,15 @@ class Content:
     metadata: Json | None
 
 
-def content(args: dict[str, Any]) -> Content:
-    """Read text, blocks, attachments and metadata; raises `SlackError` as Slack would."""
+def content(args: dict[str, Any], *, check: Callable[[Any], list[str]] = problems) -> Content:
+    """Read text, blocks, attachments and metadata; `check` finds what is wrong with blocks.
+
+    Raises `SlackError` as Slack would.
+    """
     text = args.get("text")
     if text is not None and not isinstance(text, str):
         raise SlackError("invalid_arguments", messages=["text must be a string [json-pointer:/text]"])
-    blocks = checked_blocks(args.get("blocks")) or _markdown(args)
+    blocks = checked_blocks(args.get("blocks"), check=check) or _markdown(args)
     attachments = _attachments(args.get("attachments"))
     if not text and not blocks and not attachments:
         raise SlackError("no_text")
@@ -53,13 +57,13 @@ def _markdown(args: dict[str, Any]) -> list[Json]:
     return checked_blocks([{"type": "markdown", "text": source}])
 
 
-def checked_blocks(blocks: Any) -> list[Json]:
+def checked_blocks(blocks: Any, *, check: Callable[[Any], list[str]] = problems) -> list[Json]:
     """The blocks of a message; raises `SlackError` (invalid_blocks_format, invalid_blocks, msg_blocks_too_long)."""
     if blocks is None or blocks == "":
         return []
     if not isinstance(blocks, list):
         raise SlackError("invalid_blocks_format")
-    errors = problems(blocks)
+    errors = check(blocks)
     if errors:
         raise SlackError("invalid_blocks", messages=errors, extra={"errors": errors})
     if total_size(blocks) > MAX_CHARACTERS:

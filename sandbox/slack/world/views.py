@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from typing import Any
 
-from sandbox.slack.blockkit.blocks import problems
+from sandbox.slack.blockkit.blocks import Surface, problems
 from sandbox.slack.blockkit.elements import plain
 from sandbox.slack.blockkit.rules import Rule, anything, boolean, problem, shape, string
 from sandbox.slack.state import seed
@@ -33,11 +34,11 @@ _MODAL = _view({"title": plain(24)}, clear_on_close=boolean, notify_on_close=boo
 _HOME = _view({}, title=plain(24))
 
 
-def checked(view: Any, *, kind: str) -> Json:
+def checked(view: Any, *, kind: str, check: Callable[..., list[str]] = problems) -> Json:
     """`view` if Slack would take it; raises `SlackError` (invalid_arguments, view_too_large)."""
     if not isinstance(view, dict):
         raise SlackError("invalid_arguments", messages=["must be an object [json-pointer:/view]"])
-    found = _problems(view, kind=kind)
+    found = view_problems(view, kind=kind, check=check)
     if found:
         raise SlackError("invalid_arguments", messages=found, extra={"errors": found})
     if len(str(view)) > MAX_VIEW_BYTES:
@@ -45,13 +46,17 @@ def checked(view: Any, *, kind: str) -> Json:
     return view
 
 
-def _problems(view: Json, *, kind: str) -> list[str]:
+def view_problems(
+    view: Json, *, kind: str, at: str = "/view", check: Callable[..., list[str]] = problems
+) -> list[str]:
+    """What Slack would refuse in a view."""
     if view.get("type") != kind:
-        return [problem(f"must be {kind}", "/view/type")]
-    found = list((_MODAL if kind == "modal" else _HOME)(view, "/view"))
-    found += problems(view.get("blocks"), surface="modal" if kind == "modal" else "home", at="/view/blocks")
+        return [problem(f"must be {kind}", f"{at}/type")]
+    found = list((_MODAL if kind == "modal" else _HOME)(view, at))
+    surface: Surface = "modal" if kind == "modal" else "home"
+    found += check(view.get("blocks"), surface=surface, at=f"{at}/blocks")
     if kind == "modal" and not view.get("submit") and _has_inputs(view.get("blocks")):
-        found.append(problem("missing required field: submit", "/view/submit"))
+        found.append(problem("missing required field: submit", f"{at}/submit"))
     return found
 
 
@@ -91,6 +96,9 @@ class Views:
     def __init__(self, world: World) -> None:
         self._world = world
 
+    def _checked(self, view: Any, *, kind: str) -> Json:
+        return checked(view, kind=kind, check=self._world.block_problems)
+
     def top(self, user: str) -> Json | None:
         """The modal in front of `user`."""
         stack = self._world.stacks.get(user) or []
@@ -98,7 +106,7 @@ class Views:
 
     def open(self, user: str, view: Any) -> Json:
         """Show a new modal instead of any that is open."""
-        fresh = stored(checked(view, kind="modal"))
+        fresh = stored(self._checked(view, kind="modal"))
         self._require_new_external_id(fresh)
         self._drop(user)
         return self._show(user, fresh)
@@ -110,7 +118,7 @@ class Views:
             raise SlackError("not_found")
         if len(stack) >= MAX_DEPTH:
             raise SlackError("push_limit_reached")
-        fresh = stored(checked(view, kind="modal"))
+        fresh = stored(self._checked(view, kind="modal"))
         self._require_new_external_id(fresh)
         fresh |= {"root_view_id": stack[0], "previous_view_id": stack[-1]}
         return self._show(user, fresh)
@@ -136,7 +144,7 @@ class Views:
     def update(self, old: Json, view: Any) -> Json:
         """Exchange a view in its place, keeping its id and what was typed into the blocks that stay."""
         kind = old["type"]
-        fresh = stored(checked(view, kind=kind), name=old["id"])
+        fresh = stored(self._checked(view, kind=kind), name=old["id"])
         fresh |= {"root_view_id": old["root_view_id"], "previous_view_id": old["previous_view_id"]}
         self._world.views[old["id"]] = fresh
         if kind == "home":
@@ -151,7 +159,7 @@ class Views:
 
     def publish(self, user: str, view: Any) -> Json:
         """Set the Home tab of `user`."""
-        fresh = stored(checked(view, kind="home"), name=self._world.homes.get(user))
+        fresh = stored(self._checked(view, kind="home"), name=self._world.homes.get(user))
         self._world.views[fresh["id"]] = fresh
         self._world.homes[user] = fresh["id"]
         self._world.feed.publish("home", fresh, only_for=user)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import secrets
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from sandbox.slack.blockkit.blocks import Surface, problems
+from sandbox.slack.blockkit.rules import problem
 from sandbox.slack.state import seed
 from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.feed import Feed
 from sandbox.slack.state.model import Channel, Group, Json, Message, User
-from sandbox.slack.state.settings import Clock
+from sandbox.slack.state.settings import Clock, Settings
 from sandbox.slack.state.triggers import Triggers
 
 
@@ -41,6 +44,8 @@ class World:
 
     clock: Clock
     feed: Feed
+    settings: Settings
+    """These stay over a reset."""
     channels: dict[str, Channel] = field(default_factory=lambda: {c.id: c for c in seed.channels()})
     users: dict[str, User] = field(default_factory=lambda: {u.id: u for u in seed.USERS})
     groups: dict[str, Group] = field(default_factory=lambda: {g.id: g for g in seed.GROUPS})
@@ -53,6 +58,30 @@ class World:
     read_until: dict[tuple[str, str], str] = field(default_factory=dict)
     alerts: Counter[str] = field(default_factory=Counter)
     last_micro: int = 0
+
+    def block_problems(self, blocks: Any, *, surface: Surface = "message", at: str = "/blocks") -> list[str]:
+        """What this workspace refuses in blocks: what Block Kit forbids, and files that are not ready."""
+        found = problems(blocks, surface=surface, at=at, refused=self.settings.refused_blocks)
+        return [*found, *(problem("invalid slack file", place) for place in self._unready_files(blocks, at))]
+
+    def _unready_files(self, value: Any, at: str) -> Iterator[str]:
+        """An upload can be shown some time after it is complete, not at once (slackapi/python-slack-sdk#1521)."""
+        if isinstance(value, list):
+            for index, one in enumerate(value):
+                yield from self._unready_files(one, f"{at}/{index}")
+        elif isinstance(value, dict):
+            for name, one in value.items():
+                if name == "slack_file" and not self._is_ready(one):
+                    yield f"{at}/{name}"
+                yield from self._unready_files(one, f"{at}/{name}")
+
+    def _is_ready(self, wanted: Any) -> bool:
+        asked = (wanted.get("id"), wanted.get("url")) if isinstance(wanted, dict) else ()
+        return any(
+            self.clock.now() >= known["usable_at"]
+            for known in self.files.values()
+            if "usable_at" in known and (known["id"] in asked or known["address"] in asked)
+        )
 
     def stamp(self) -> str:
         self.last_micro = max(self.last_micro + 1, round(self.clock.now() * 1e6))

@@ -1,8 +1,10 @@
 // Block Kit as Slack draws it.
 
+import { chart } from "./charts.js";
 import { el, icon } from "./dom.js";
 import { element } from "./elements.js";
 import { link, markdown, richText, text } from "./mrkdwn.js";
+import { dataTable, table } from "./tables.js";
 
 export function blocks(list, ctx) {
   return list.map((block) => {
@@ -23,19 +25,6 @@ function picture(one, { small = false } = {}) {
 }
 
 const inContext = (one, ctx) => (one.type === "image" ? picture(one, { small: true }) : el("span", { class: "said" }, text(one, ctx.names)));
-
-function cell(one, ctx, tag, setting) {
-  const align = ["center", "right"].includes(setting?.align) ? setting.align : "";
-  const inner = one.type === "rich_text" ? richText(one, ctx.names) : one.type === "raw_number" ? (one.text ?? String(one.value)) : one.text;
-  return el(tag, { class: `${align}${setting?.is_wrapped ? " wraps" : ""}` }, inner ?? "");
-}
-
-function table(block, ctx) {
-  const [head, ...rows] = block.rows;
-  const settings = block.column_settings || [];
-  const line = (row, tag) => el("tr", {}, row.map((one, index) => cell(one, ctx, tag, settings[index])));
-  return el("div", { class: "scroll", tabindex: "0" }, el("table", {}, el("thead", {}, line(head, "th")), el("tbody", {}, rows.map((row) => line(row, "td")))));
-}
 
 function input(block, ctx) {
   const error = ctx.errors?.[block.block_id];
@@ -72,6 +61,8 @@ const BUILDERS = {
   rich_text: (block, ctx) => el("div", { class: "said" }, richText(block, ctx.names)),
   markdown: (block, ctx) => el("div", { class: "said prose" }, markdown(block.text, ctx.names)),
   table,
+  data_table: dataTable,
+  data_visualization: chart,
   video,
   file: (block) => el("div", { class: "file" }, icon("file"), el("span", {}, block.external_id, el("small", {}, `Remote file (${block.source})`))),
 };

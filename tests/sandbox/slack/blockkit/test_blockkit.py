@@ -156,3 +156,108 @@ def test_no_json_breaks_the_check(anything: Any) -> None:
 @given(st.text(min_size=1, max_size=3000))
 def test_any_text_within_the_limit_is_taken(text: str) -> None:
     assert problems([section(text)]) == []
+
+
+def cell(value: Any) -> Json:
+    if isinstance(value, str):
+        return {"type": "raw_text", "text": value}
+    return {"type": "raw_number", "value": value, "text": str(value)}
+
+
+def data_table(rows: int = 1, columns: int = 1, **more: Any) -> Json:
+    grid = [[cell("x")] * columns] * (rows + 1)
+    return {"type": "data_table", "caption": "Inboxes", "rows": grid, **more}
+
+
+def chart(kind: str = "line", *, series: int = 1, categories: int = 1, **more: Any) -> Json:
+    names = [f"c{n}" for n in range(categories)]
+    data = [{"label": name, "value": n} for n, name in enumerate(names)]
+    plotted = [{"name": f"s{n}", "data": data} for n in range(series)]
+    drawn = {"type": kind, "series": plotted, "axis_config": {"categories": names}}
+    return {"type": "data_visualization", "title": "Replies", "chart": drawn, **more}
+
+
+def pie(segments: int = 1, *, label: str = "x", value: Any = 1) -> Json:
+    parts = [{"label": label, "value": value}] * segments
+    return {"type": "data_visualization", "title": "t", "chart": {"type": "pie", "segments": parts}}
+
+
+DATA_LIMITS: dict[str, tuple[int, Any]] = {
+    "data_table rows": (100, lambda n: [data_table(rows=n)]),
+    "data_table columns": (20, lambda n: [data_table(columns=n)]),
+    "page_size": (100, lambda n: [data_table(page_size=n)]),
+    "cells of a message": (
+        10_000,
+        lambda n: [data_table(), {**data_table(), "rows": [[cell("x")], [cell("x" * (n - 3))]]}],
+    ),
+    "chart title": (50, lambda n: [chart() | {"title": "x" * n}]),
+    "series": (6, lambda n: [chart("area", series=n)]),
+    "categories": (20, lambda n: [chart("bar", categories=n, series=1)]),
+    "segments": (6, lambda n: [pie(n)]),
+    "segment label": (20, lambda n: [pie(label="x" * n)]),
+    "charts of a message": (2, lambda n: [chart()] * n),
+}
+
+
+@pytest.mark.parametrize("what", DATA_LIMITS)
+def test_a_limit_of_tables_and_charts_holds_to_the_last_one(what: str) -> None:
+    most, build = DATA_LIMITS[what]
+    assert problems(build(most)) == []
+    assert problems(build(most + 1))
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        pytest.param({"type": "data_table", "rows": data_table()["rows"]}, id="no caption"),
+        pytest.param(
+            data_table() | {"rows": [[cell("a"), cell("b")], [cell("a")]]}, id="rows of unlike length"
+        ),
+        pytest.param(data_table(rows=0), id="only a header"),
+        pytest.param(
+            data_table() | {"rows": [[{"type": "rich_text", "elements": []}], [cell(1)]]},
+            id="rich text in the header",
+        ),
+        pytest.param(
+            data_table() | {"rows": [[cell("a")], [{"type": "raw_number", "value": 1}]]}, id="no text"
+        ),
+        pytest.param(data_table() | {"rows": [[cell("a")], [cell("")]]}, id="an empty cell"),
+        pytest.param(pie(value=0), id="an empty segment"),
+        pytest.param(pie(label=""), id="no label"),
+        pytest.param(chart("scatter"), id="an unknown chart"),
+        pytest.param(chart() | {"chart": {"type": "line", "series": []}}, id="no axis"),
+    ],
+)
+def test_a_table_or_chart_that_slack_cannot_draw_is_refused(block: Json) -> None:
+    assert problems([block])
+
+
+def test_every_category_needs_a_value_and_every_series_its_own_name() -> None:
+    short = chart(categories=2)
+    short["chart"]["series"][0]["data"] = short["chart"]["series"][0]["data"][:1]
+    assert "labels must match" in problems([short])[0]
+    twins = chart(series=2)
+    twins["chart"]["series"][1]["name"] = "s0"
+    assert "not unique" in problems([twins])[0]
+
+
+def test_a_block_that_the_workspace_does_not_know_is_named_with_its_place() -> None:
+    found = problems([section("x"), chart()], refused={"data_visualization"})
+    assert found == ["unsupported type: data_visualization [json-pointer:/blocks/1/type]"]
+
+
+@pytest.mark.parametrize(
+    "leaf",
+    [
+        {"type": "text", "text": ""},
+        {"type": "text", "text": "x", "style": {"loud": True}},
+        {"type": "link"},
+        {"type": "broadcast", "range": "all"},
+        {"type": "date", "timestamp": 1, "format": ""},
+        {"type": "mrkdwn", "text": "x"},
+        "x",
+    ],
+)
+def test_the_insides_of_rich_text_are_checked(leaf: Any) -> None:
+    for part in ("rich_text_section", "rich_text_quote", "rich_text_preformatted"):
+        assert problems([{"type": "rich_text", "elements": [{"type": part, "elements": [leaf]}]}])

@@ -45,3 +45,18 @@ async def test_a_click_carries_the_button_and_changes_the_card(
     assert done["answers"][0]["text"] == f"al_1 is claimed by <@{seed.ANN.id}>"
     assert done["answers"][0]["edited"]
     assert done["answers"][0]["revisions"][0]["text"] == "Interested"
+
+
+async def test_an_escaped_command_carries_links_ids_and_entities(running: AsyncApp, person: Person) -> None:
+    seen: list[str] = []
+
+    @running.command("/outreach")
+    async def command(ack: Any, command: dict[str, Any]) -> None:
+        seen.append(command["text"])
+        await ack()
+
+    await person.do("settings", commands=[{"command": "/outreach", "should_escape": True}])
+    await person.do("command", text="/outreach add ada@acme.example #sales @ben https://x.example/a?b=1 R&D")
+    escaped_url = "<https://x.example/a?b=1>"
+    ids = f"<#{seed.SALES}|sales> <@{seed.BEN.id}|ben>"
+    assert seen == [f"add <mailto:ada@acme.example|ada@acme.example> {ids} {escaped_url} R&amp;D"]

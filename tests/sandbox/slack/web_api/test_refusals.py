@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -83,6 +84,22 @@ CALLS: dict[str, tuple[str, Callable[[AsyncWebClient], Awaitable[Any]]]] = {
     "a bad reaction": (
         "invalid_name",
         lambda c: c.reactions_add(channel=seed.ALERTS, timestamp="1.0", name="no spaces please"),
+    ),
+    "a page over the limit": (
+        "invalid_limit",
+        lambda c: c.conversations_history(channel=seed.ALERTS, limit=1000),
+    ),
+    "a change in an archived channel": (
+        "is_inactive",
+        lambda c: c.chat_update(channel=seed.ARCHIVED, ts="1.000001", text="x"),
+    ),
+    "two things to validate": (
+        "invalid_arguments",
+        lambda c: c.api_call("blocks.validate", json={"blocks": [section("x")], "view": modal()}),
+    ),
+    "the bot's token for a manifest": (
+        "not_allowed_token_type",
+        lambda c: c.api_call("apps.manifest.validate", json={"manifest": "{}"}),
     ),
     "the wrong token for sockets": ("invalid_auth", lambda c: c.apps_connections_open(app_token="xapp-no")),
 }
@@ -204,3 +221,70 @@ async def test_other_names_and_other_pages_stay_outside(
     ):
         async with session.post(f"{slack.origin}/control/reset", headers=headers) as response:
             assert response.status == status
+
+
+async def test_an_upload_is_no_picture_until_slack_has_worked_on_it(
+    client: AsyncWebClient, person: Person
+) -> None:
+    done = await client.files_upload_v2(content=b"png", filename="trend.png", title="Trend")
+    image = {"type": "image", "slack_file": {"id": done["files"][0]["id"]}, "alt_text": "Trend"}
+    answer = await refused(client.chat_postMessage(channel=seed.ALERTS, text="x", blocks=[image]))
+    assert "invalid slack file" in answer["response_metadata"]["messages"][0]
+    await person.do("clock", advance=5)
+    assert (await client.chat_postMessage(channel=seed.ALERTS, text="x", blocks=[image]))["ok"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "pointer"),
+    [
+        ("blocks", [section("x"), {"type": "nonsense"}], "/1/type"),
+        ("message", {"blocks": [section("")]}, "/blocks/0/text/text"),
+        ("view", modal(title={"type": "plain_text", "text": "x" * 25}), "/title/text"),
+    ],
+)
+async def test_validation_points_at_what_slack_would_refuse(
+    kind: str, value: Any, pointer: str, client: AsyncWebClient
+) -> None:
+    answer = await refused(client.api_call("blocks.validate", params={kind: json.dumps(value)}))
+    assert answer["error"] == f"invalid_{kind}"
+    assert [error["pointer"] for error in answer["errors"]] == [pointer]
+    good = {"blocks": [section("x")], "message": {"blocks": [section("x")]}, "view": modal()}
+    assert (await client.api_call("blocks.validate", json={kind: good[kind]}))["ok"]
+
+
+async def test_a_manifest_is_validated_with_a_configuration_token(
+    client: AsyncWebClient, slack: SlackStandIn
+) -> None:
+    manifest = {
+        "display_information": {"name": "Outreach"},
+        "settings": {"interactivity": {"is_enabled": True}},
+    }
+    answer = await refused(
+        client.api_call(
+            "apps.manifest.validate",
+            headers={"Authorization": f"Bearer {slack.credentials.config_token}"},
+            params={"manifest": json.dumps(manifest)},
+        )
+    )
+    assert answer["errors"][0]["pointer"] == "/settings/interactivity"
+
+
+BLOCKS = [section("x")]
+DRAWN: dict[str, Callable[[AsyncWebClient, str], Awaitable[Any]]] = {
+    "a message": lambda c, _: c.chat_postMessage(channel=seed.ALERTS, text="x", blocks=BLOCKS),
+    "a change": lambda c, ts: c.chat_update(channel=seed.ALERTS, ts=ts, text="x", blocks=BLOCKS),
+    "an ephemeral": lambda c, _: c.chat_postEphemeral(
+        channel=seed.ALERTS, user=seed.ANN.id, text="x", blocks=BLOCKS
+    ),
+    "a Home tab": lambda c, _: c.views_publish(user_id=seed.ANN.id, view={"type": "home", "blocks": BLOCKS}),
+}
+
+
+@pytest.mark.parametrize("what", DRAWN)
+async def test_a_workspace_that_does_not_know_a_block_refuses_it_everywhere(
+    what: str, client: AsyncWebClient, person: Person
+) -> None:
+    ts = (await client.chat_postMessage(channel=seed.ALERTS, text="x"))["ts"]
+    await person.do("settings", refused_blocks=["section"])
+    answer = await refused(DRAWN[what](client, ts))
+    assert "unsupported type: section" in answer["response_metadata"]["messages"][0]
