@@ -44,7 +44,6 @@ from bot.jobs.card_refresh import CardRefresher
 from bot.jobs.scheduler import JobScheduler
 from bot.runtime.supervisor import Supervisor
 from bot.runtime.wakeup import DeliverySignals, Wakeup
-from bot.slack.chart_uploads import ChartUploads
 from bot.slack.directory import UserDirectory
 from bot.slack.messages import MessageSender
 from bot.slack.socket_mode import SocketMode, SocketTimeouts
@@ -119,11 +118,9 @@ async def open_bot(
         )
         bolt = bolt_app(settings, slack)
         socket_mode = _socket_mode(settings, bolt, slack, timeouts=timeouts)
-        charts = ChartUploads(slack)
         listeners = _listeners(
             contexts,
             slack,
-            charts,
             socket_mode,
             alert_changed=signals.changed,
             account_changed=account_changed.set,
@@ -155,7 +152,7 @@ async def open_bot(
             update_gauges=readiness.update_gauges,
         )
         scheduler = JobScheduler(supervisor)
-        register.add_jobs(scheduler, store, contexts, charts, histories=histories, signals=signals)
+        register.add_jobs(scheduler, store, contexts, histories=histories, signals=signals)
         scheduler.every(BEAT_SECONDS, beat, name="heartbeat")
         scheduler.every(PROBE_SECONDS, readiness.probe, name="readiness", at_once=True)
         await stack.enter_async_context(supervisor.running("intake", intake.run))
@@ -199,7 +196,6 @@ def _open_slack(settings: Settings) -> AbstractAsyncContextManager[WebApi]:
 def _listeners(
     contexts: CommandContexts,
     slack: WebApi,
-    charts: ChartUploads,
     socket_mode: SocketMode | None,
     *,
     alert_changed: Callable[[], None],
@@ -210,7 +206,6 @@ def _listeners(
     dispatcher = CommandDispatcher(
         contexts,
         directory,
-        charts=charts,
         bot_commands={
             "help": command_help.overview,
             "open": OpenReplies(links=modals.links),

@@ -10,11 +10,10 @@ from typing import Any
 from bot.alerts import kinds
 from bot.alerts.model import Alert, Mark
 from bot.blockkit import card_blocks, card_list
-from bot.blockkit.elements import Block
 from bot.store.queue.posts import NUDGES, Post
 from bot.store.queue.repaints import StormTally
 from shared.api.events import Event, read_event
-from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone
+from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table, Tone
 
 
 def alert_of(post: Post, *, several: bool) -> Alert:
@@ -77,7 +76,6 @@ def message(posts: Sequence[Post], *, several: bool, tally: StormTally | None = 
     if len(posts) == 1 and not posts[0].bundle:
         card = card_of(posts[0], several=several, tally=tally)
         drawn = card_list.render_line(card) if posts[0].condensed else card_blocks.render(card)
-        drawn = card_blocks.with_picture(drawn, picture_of(posts[0].note))
         calls = posts[0].kind not in {"alert", *NUDGES} or posts[0].waiting_since is not None
         return with_mention(drawn, posts[0].mention if calls else "")
     cards = [card_of(post, several=several) for post in posts]
@@ -135,20 +133,22 @@ def storm(tally: StormTally | None) -> Card:
     )
 
 
-def picture_of(note: str) -> Block | None:
-    return json.loads(note).get("picture") if note else None
-
-
-def write_note(card: Card, *, picture: Block | None = None) -> str:
+def write_note(card: Card) -> str:
     """A Card of the bot's own, for the store."""
     table = card.table and {
         "columns": [[column.title, column.numeric, column.bar] for column in card.table.columns],
         "rows": [[row.tone, *row.cells] for row in card.table.rows],
     }
+    chart = card.chart and {
+        "title": card.chart.title,
+        "labels": card.chart.labels,
+        "series": card.chart.series,
+        "bars": card.chart.bars,
+    }
     facts = [[fact.label, fact.value, fact.tone, fact.at and fact.at.timestamp()] for fact in card.facts]
     buttons = [[button.label, button.command, button.tone] for button in card.buttons]
     words = {"title": card.title, "tone": card.tone, "text": card.text, "footer": card.footer}
-    return json.dumps({**words, "facts": facts, "buttons": buttons, "table": table, "picture": picture})
+    return json.dumps({**words, "facts": facts, "buttons": buttons, "table": table, "chart": chart})
 
 
 def read_note(note: str) -> Card:
@@ -164,6 +164,7 @@ def read_note(note: str) -> Card:
             for label, value, tone, at in facts
         ),
         table=_table(given.get("table")),
+        chart=_chart(given.get("chart")),
         buttons=tuple(
             Button(label=label, command=command, tone=Tone(tone))
             for label, command, tone in given.get("buttons", ())
@@ -178,4 +179,15 @@ def _table(given: dict[str, Any] | None) -> Table | None:
     return Table(
         columns=tuple(Column(title=t, numeric=n, bar=b) for t, n, b in given["columns"]),
         rows=tuple(Row(cells=tuple(cells), tone=Tone(tone)) for tone, *cells in given["rows"]),
+    )
+
+
+def _chart(given: dict[str, Any] | None) -> Chart | None:
+    if not given:
+        return None
+    return Chart(
+        title=given["title"],
+        labels=tuple(given["labels"]),
+        series=tuple((name, tuple(values)) for name, values in given["series"]),
+        bars=given["bars"],
     )

@@ -16,20 +16,22 @@ from slack_sdk.models.blocks import (
     ActionsBlock,
     ContextBlock,
     HeaderBlock,
+    RawNumberObject,
     RawTextObject,
     RichTextBlock,
-    TableBlock,
 )
 
-from bot.blockkit import elements
+from bot.blockkit import charts, elements
 from bot.blockkit.elements import LABEL, MENU, OPTION_VALUE, VALUE, Block, cut, draw_button, overflow, plain
-from shared.domain.card import Button, Card, Fact, Table, Tone
+from shared.domain.card import Button, Card, Column, Fact, Table, Tone
 from shared.text.sanitize import visible, visible_lines
 
 TOTAL = 13_000
 """Characters over all blocks, under the 13,200 at which Slack refuses the message."""
 HEADER, SECTION, QUOTE, CONTEXT, FALLBACK, EXCERPT = 150, 2_800, 1_500, 1_000, 2_000, 140
-CELL = 80
+CELL, CAPTION, PAGE = 80, 150, 15
+CHARTLESS = 5
+"""Rows below which a card that is too long has no chart."""
 ROW_OF_BUTTONS, TABLE_ROWS, FACTS, PARAGRAPHS = 10, 60, 20, 10
 MOST_BLOCKS = 50
 
@@ -55,7 +57,7 @@ def render(card: Card) -> Message:
 
 
 def _shrunk(card: Card) -> list[Block]:
-    for rows, letters in ((20, 600), (10, 300), (5, 120), (0, 60)):
+    for rows, letters in ((40, 600), (20, 600), (10, 300), (5, 120), (0, 60)):
         blocks = _draw(_trimmed(card, rows=rows, letters=letters))
         if size(blocks) <= TOTAL:
             return blocks
@@ -69,6 +71,7 @@ def _trimmed(card: Card, *, rows: int, letters: int) -> Card:
         facts=tuple(replace(fact, value=cut(fact.value, letters)) for fact in card.facts[:rows]),
         quote=cut(card.quote, letters),
         table=card.table and _fewer(card.table, rows),
+        chart=card.chart if rows > CHARTLESS else None,
         buttons=card.buttons[:rows],
         footer=cut(card.footer, letters),
     )
@@ -99,8 +102,9 @@ def _draw(card: Card) -> list[Block]:
         *(_paragraph(text) for text in card.text[:PARAGRAPHS]),
         _facts(card.facts[:FACTS]),
         _quote(card.quote),
-        _table(card.table),
+        _table(card),
         context(_rest(card.table)),
+        *charts.draw(card.chart),
         actions(card.buttons),
         context(card.footer),
     ]
@@ -148,19 +152,40 @@ def _quote(quote: str) -> Block | None:
     return rich({"type": "rich_text_quote", "elements": [elements.text_element(shown)]}) if shown else None
 
 
-def _table(table: Table | None) -> Block | None:
+def _table(card: Card) -> Block | None:
+    """The table as a data_table, which people sort and turn page by page.
+
+    Source: docs.slack.dev/reference/block-kit/blocks/data-table-block. A Slack that does not know it gets a `table`
+    instead (`bot.blockkit.plainer`).
+    """
+    table = card.table
     if table is None or not table.rows:
         return None
     titles = [_cell(column.title or "\u00a0") for column in table.columns]
     rows = [
         [
-            _cell(shown(cell, bar=column.bar), mark=MARKS[row.tone] if n == 0 else "")
+            _figure(cell, column)
+            or _cell(shown(cell, bar=column.bar), mark=MARKS[row.tone] if n == 0 else "")
             for n, (cell, column) in enumerate(zip(row.cells, table.columns, strict=False))
         ]
         for row in table.rows[:TABLE_ROWS]
     ]
-    settings = [{"align": "right" if c.numeric or c.bar else "left"} for c in table.columns]
-    return TableBlock(rows=[titles, *rows], column_settings=settings).to_dict()
+    caption = cut(visible(elements.without_marks(card.title)).strip(), CAPTION) or "Table"
+    return {
+        "type": "data_table",
+        "caption": caption,
+        "rows": [titles, *rows],
+        "page_size": min(len(rows), PAGE),
+    }
+
+
+def _figure(cell: str | float | None, column: Column) -> dict[str, Any] | None:
+    """A cell that is sorted by its value; None where it is none, or not shown as one."""
+    if column.bar or not column.numeric or cell is None or isinstance(cell, str):
+        return None
+    if abs(cell) > charts.LARGEST:
+        return None
+    return RawNumberObject(value=cell, text=shown(cell, bar=False)).to_dict()
 
 
 def _rest(table: Table | None) -> str:
@@ -223,11 +248,11 @@ def with_note(message: Message, text: str) -> Message:
     return Message(text=message.text, blocks=[*message.blocks, note])
 
 
-def with_picture(message: Message, picture: Block | None) -> Message:
-    """The message with a picture above its buttons, where that leaves it short enough."""
-    if picture is None or size([*message.blocks, picture]) > TOTAL:
+def with_block(message: Message, block: Block | None) -> Message:
+    """The message with a block above its buttons, where that leaves it short enough."""
+    if block is None or size([*message.blocks, block]) > TOTAL:
         return message
     at = next(
-        (n for n, block in enumerate(message.blocks) if block["type"] == "actions"), len(message.blocks)
+        (n for n, drawn in enumerate(message.blocks) if drawn["type"] == "actions"), len(message.blocks)
     )
-    return Message(text=message.text, blocks=[*message.blocks[:at], picture, *message.blocks[at:]])
+    return Message(text=message.text, blocks=[*message.blocks[:at], block, *message.blocks[at:]])

@@ -1,4 +1,4 @@
-"""An answer as a modal shows it: Slack takes tables in messages alone, so their rows become lines. Pure."""
+"""An answer as a modal shows it: tables and charts stand in messages alone, so they become lines. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from bot.blockkit import card_blocks, card_list, elements
+from bot.blockkit import card_blocks, card_list, charts, elements, plainer
 from bot.blockkit.elements import Block, cut
 from shared.domain.card import Card, Row, Table
 from shared.text.sanitize import visible
@@ -16,16 +16,18 @@ ROWS = (40, 20, 10, 5)
 NAME, DETAILS = 100, 300
 
 
-def render(card: Card, *, items: Sequence[Card] = (), picture: Block | None = None) -> list[Block]:
+def render(card: Card, *, items: Sequence[Card] = ()) -> list[Block]:
     """The blocks of a view; everything that a message would show."""
-    bare = replace(card, table=None)
+    bare = replace(card, table=None, chart=None)
     message = card_list.render_with(bare, items) if items else card_blocks.render(bare)
     for rows in ROWS if card.table and card.table.rows else ():
-        with_rows = card_blocks.with_picture(message, _rows(card.table, rows=rows))
+        with_rows = card_blocks.with_block(message, _rows(card.table, rows=rows))
         if with_rows is not message:
             message = with_rows
             break
-    return card_blocks.with_picture(message, picture).blocks
+    for chart in plainer.older_blocks(charts.draw(card.chart)):
+        message = card_blocks.with_block(message, chart)
+    return message.blocks
 
 
 def _rows(table: Table | None, *, rows: int) -> Block:

@@ -13,13 +13,11 @@ from functools import partial
 
 import structlog
 
-from bot.blockkit.elements import Block
 from bot.commands import bulk_pause
 from bot.commands.alert_actions import ALERT, VERBS, AlertActions
 from bot.commands.bulk_pause import UNDO_SECONDS, BulkPause
 from bot.commands.context import CommandContexts
 from bot.slack import permissions
-from bot.slack.chart_uploads import ChartUploads
 from bot.slack.directory import UserDirectory
 from bot.slack.permissions import Person, Reach
 from bot.store.alerts.confirmations import Answered, Question, Verdict
@@ -49,8 +47,6 @@ class Answer:
 
     card: Card
     public: bool = False
-    picture: Block | None = None
-    """Of the card's chart, where the token may upload files."""
     items: tuple[Card, ...] = ()
     """Listed under the card, each with buttons of its own."""
     settles: bool = False
@@ -72,13 +68,12 @@ class CommandDispatcher:
         contexts: CommandContexts,
         directory: UserDirectory,
         *,
-        charts: ChartUploads,
         bot_commands: Mapping[str, BotCommand],
         alert_changed: Callable[[], None],
         account_changed: Callable[[], None],
     ) -> None:
         self._contexts, self._directory, self._account_changed = contexts, directory, account_changed
-        self._charts, self._bot_commands = charts, bot_commands
+        self._bot_commands = bot_commands
         self._rules = contexts.settings.roles
         self._store = contexts.store
         self._bulk = BulkPause(contexts.store)
@@ -169,9 +164,7 @@ class CommandDispatcher:
             card = _with_form(card, about)
         done = invocation.command.changes and not (card.refused or card.unchanged)
         card = await self._with_undo(card, context) if done else card
-        card, picture = await self._charts.illustrate(card)
-        answer = self._changed_answer(card, person, context=context) if done else Answer(card=card)
-        return replace(answer, picture=picture)
+        return self._changed_answer(card, person, context=context) if done else Answer(card=card)
 
     async def _with_undo(self, card: Card, context: CommandContext) -> Card:
         """The card, its Undo bound to what was just done: a later change is left as it is."""

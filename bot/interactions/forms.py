@@ -85,9 +85,7 @@ def _workspaces(request: FormRequest) -> list[Block]:
     return [_input(WORKSPACE, "Workspace", element) | {"dispatch_action": True}]
 
 
-def answer_view(
-    card: Card, *, items: Sequence[Card] = (), picture: Block | None = None, channel: str = ""
-) -> View:
+def answer_view(card: Card, *, items: Sequence[Card] = (), channel: str = "") -> View:
     """A modal that shows an answer; its buttons run as they do in a message."""
     return {
         "type": "modal",
@@ -95,7 +93,7 @@ def answer_view(
         "title": plain("Outreach"),
         "close": plain("Close"),
         "private_metadata": json.dumps({"channel": channel}),
-        "blocks": modal_blocks.render(card, items=items, picture=picture),
+        "blocks": modal_blocks.render(card, items=items),
     }
 
 

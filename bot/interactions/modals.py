@@ -59,9 +59,7 @@ class ModalResponder:
             await Thread(self._slack, channel=channel_for).reply(answer)
         await asyncio.sleep(self._delay)
         try:
-            view = forms.answer_view(
-                answer.card, items=answer.items, picture=answer.picture, channel=self._channel
-            )
+            view = forms.answer_view(answer.card, items=answer.items, channel=self._channel)
             await self._slack.call("views.update", view_id=self._view, view=view)
         except SlackError as error:
             log.info("the modal is gone", error=str(error)[:100])

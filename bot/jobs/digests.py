@@ -9,7 +9,6 @@ import structlog
 from bot.alerts import rendering
 from bot.commands.context import CommandContexts
 from bot.jobs.scheduler import BOT
-from bot.slack.chart_uploads import ChartUploads
 from bot.store import Store
 from shared.api.errors import OutreachError
 from shared.domain.card import Card
@@ -29,11 +28,10 @@ class Digests:
         self,
         store: Store,
         contexts: CommandContexts,
-        charts: ChartUploads,
         *,
         planned: Callable[[], None],
     ) -> None:
-        self._store, self._contexts, self._charts, self._planned = store, contexts, charts, planned
+        self._store, self._contexts, self._planned = store, contexts, planned
 
     async def send_due(self) -> None:
         """Draw each that is due, then plan it; one that cannot be drawn now is left for the next time.
@@ -44,13 +42,11 @@ class Digests:
             if one.workspace not in self._contexts.clients:
                 continue
             try:
-                card, picture = await self._charts.illustrate(
-                    await self._card(one.workspace, every=one.every)
-                )
+                card = await self._card(one.workspace, every=one.every)
             except OutreachError as error:
                 log.warning("digest postponed", workspace=one.workspace, error=type(error).__name__)
                 continue
-            if await self._store.digests.give(one, rendering.write_note(card, picture=picture)):
+            if await self._store.digests.give(one, rendering.write_note(card)):
                 self._planned()
 
     async def _card(self, workspace: str, *, every: str) -> Card:

@@ -19,7 +19,6 @@ from bot.jobs.reminders import Reminders
 from bot.jobs.scheduler import TIMER_SECONDS, JobScheduler, Timers
 from bot.jobs.spikes import SpikeWatch
 from bot.runtime.wakeup import DeliverySignals
-from bot.slack.chart_uploads import ChartUploads
 from bot.store import Store
 from bot.store.queue import retention
 from shared.history import History, HistoryUnavailable
@@ -35,7 +34,6 @@ def add_jobs(
     scheduler: JobScheduler,
     store: Store,
     contexts: CommandContexts,
-    charts: ChartUploads,
     *,
     histories: Mapping[str, History],
     signals: DeliverySignals,
@@ -50,7 +48,7 @@ def add_jobs(
     scheduler.every(reminders.EVERY, reminding.sweep, name="reminders")
     watch = SpikeWatch(store, contexts, settings.alert_policy.spike, settings.routes, planned=planned)
     scheduler.every(spikes.EVERY, watch.check, name="spikes")
-    sending = Digests(store, contexts, charts, planned=planned)
+    sending = Digests(store, contexts, planned=planned)
     scheduler.every(digests.EVERY, sending.send_due, name="digests", at_once=True)
     reconciler = Reconciler(store, contexts, found=signals.stored)
     scheduler.every(reconcile.EVERY, reconciler.reconcile, name="reconcile", at_once=True)

@@ -27,12 +27,10 @@ SCOPES = {
     "users:read": "tell members from guests before anything is changed, and name who did it",
     "usergroups:read": "let user groups be named in the settings of who may do what",
     "im:history": "answer what is written to the bot directly",
-    "files:write": "show charts as pictures; without it they are lines of text",
     "app_mentions:read": "understand commands in threads, where slash commands do not work",
 }
 SPARE = {
     "chat:write.public": "it posts only where it was invited",
-    "files:write": "charts are lines of text",
 }
 """Scopes without which less is convenient and nothing fails, and what is so without them."""
 EVENTS = ("app_home_opened", "app_mention", "member_joined_channel", "message.im")

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from bot.blockkit.card_blocks import Message
-from bot.slack.web_api import SlackError, WebApi
+from bot.blockkit.plainer import key_of
+from bot.slack.web_api import SlackError, WebApi, plainer_body
 from bot.store.queue.outcomes import Absent, ChannelRefused, NotSent, Outcome, Sent, Unknown, Unpostable
 from shared.api.http.rate_wait import boot_time
 
@@ -30,6 +31,7 @@ _CHANNEL = {
     "channel_not_found",
     "not_in_channel",
     "is_archived",
+    "is_inactive",
     "restricted_action",
     "restricted_action_read_only_channel",
     "restricted_action_thread_only_channel",
@@ -49,13 +51,6 @@ _TOKEN = {
     "no_permission",
 }
 _THREAD = {"thread_not_found", "cannot_reply_to_message", "restricted_action_thread_locked"}
-_FORM = {
-    "invalid_blocks",
-    "invalid_blocks_format",
-    "msg_blocks_too_long",
-    "metadata_too_large",
-    "invalid_metadata_format",
-}
 
 
 class MessageSender:
@@ -78,7 +73,7 @@ class MessageSender:
     ) -> Outcome:
         """Post once, and not after `deadline` (see `boot_time`): another process may have the channel then.
 
-        Where Slack refuses the form, the plain text goes instead; where the thread is gone, the channel is told.
+        Where Slack refuses the form, a plainer one goes instead; where the thread is gone, the channel is told.
         """
         call: dict[str, Any] = {
             "channel": channel,
@@ -92,8 +87,6 @@ class MessageSender:
         if isinstance(outcome, Unpostable) and outcome.error in _THREAD and thread:
             thread = {}
             outcome = await self._post({**call, **content}, deadline=deadline)
-        if isinstance(outcome, Unpostable) and outcome.error in _FORM:
-            return await self._post({**call, **thread, "text": message.text}, deadline=deadline)
         return outcome
 
     async def _post(self, call: Mapping[str, Any], *, deadline: float) -> Outcome:
@@ -101,9 +94,14 @@ class MessageSender:
         if remaining < self._timeout / 2:  # begun now, it would be cut off while Slack works on it
             return NotSent(after=0.0)
         try:
-            answer = await self._slack.call("chat.postMessage", seconds=remaining, **call)
+            answer = await self._slack.call_once("chat.postMessage", seconds=remaining, **call)
         except SlackError as error:
-            return outcome_of(error)
+            if (simpler := plainer_body("chat.postMessage", call, error)) is not None:
+                return await self._post(simpler, deadline=deadline)
+            outcome = outcome_of(error)
+            if isinstance(outcome, Unknown) and not _can_be_found(call):
+                return Unpostable(error=outcome.error, unsure=True)
+            return outcome
         return Sent(ts=str(answer["ts"]))
 
     async def repaint(
@@ -169,7 +167,12 @@ class MessageSender:
 def _key(message: Mapping[str, Any]) -> object:
     metadata = message.get("metadata") or {}
     payload = metadata.get("event_payload") or {}
-    return payload.get("key") if metadata.get("event_type") == EVENT_TYPE else None
+    return payload.get("key") if metadata.get("event_type") == EVENT_TYPE else key_of(message)
+
+
+def _can_be_found(call: Mapping[str, Any]) -> bool:
+    """Whether the message carries its key: else nothing tells whether it is there, and it must not be sent again."""
+    return bool(call.get("metadata") or key_of(call))
 
 
 def outcome_of(error: SlackError) -> Outcome:

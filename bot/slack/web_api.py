@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
@@ -15,7 +16,9 @@ from slack_bolt.async_app import AsyncRespond
 from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
+from slack_sdk.webhook import WebhookResponse
 
+from bot.blockkit.plainer import plainer
 from bot.telemetry import metrics
 from shared.api.http.rate_wait import boot_time
 
@@ -27,6 +30,8 @@ LONGEST_RETRY_WAIT = 10.0
 """Seconds that a call waits at most before it is repeated after a 429."""
 RESPONSE_TRIES = 3
 """How often a message is sent to a response address that is busy."""
+MOST_DETAILS = 5
+"""Sentences of Slack's that are kept of a refusal."""
 _FAILURES = (SlackApiError, SlackClientError, aiohttp.ClientError, TimeoutError, OSError)
 
 log = structlog.get_logger("slack")
@@ -38,16 +43,23 @@ class SlackError(Exception):
 
     `code` is Slack's word for it, or the name of the network's error; `status` is the HTTP status, 0 where Slack
     did not answer; `retry_after` is set for a 429; `sent` is false where no connection could be opened, so that
-    nothing can have happened.
+    nothing can have happened; `details` are Slack's own sentences on what is wrong with the call.
     """
 
     def __init__(
-        self, code: str, *, status: int = 0, retry_after: float | None = None, sent: bool = True
+        self,
+        code: str,
+        *,
+        status: int = 0,
+        retry_after: float | None = None,
+        sent: bool = True,
+        details: Sequence[str] = (),
     ) -> None:
         super().__init__(
             f"Slack says {code or f'HTTP {status}'}" if status else f"Slack cannot be reached ({code})"
         )
         self.code, self.status, self.retry_after, self.sent = code, status, retry_after, sent
+        self.details = tuple(details)
 
 
 class WebApi:
@@ -62,26 +74,29 @@ class WebApi:
     async def call(
         self, method: str, *, seconds: float = SECONDS, retry: bool = False, **body: Any
     ) -> AsyncSlackResponse:
-        """Call a method that takes JSON; `retry`: once more after a 429, when Slack allows it."""
-        try:
-            return await self._bounded(method, self.client.api_call(method, json=body), seconds)
-        except SlackError as error:
-            if not retry or error.retry_after is None:
-                raise
-            await asyncio.sleep(min(LONGEST_RETRY_WAIT, error.retry_after))
-        return await self.call(method, seconds=seconds, **body)
+        """Call a method that takes JSON; `retry`: once more after a 429, when Slack allows it.
+
+        Blocks, views and metadata that Slack refuses go out again in a plainer form, `seconds` for each.
+        """
+        while True:
+            try:
+                return await self.call_once(method, seconds=seconds, **body)
+            except SlackError as error:
+                if (simpler := plainer_body(method, body, error)) is not None:
+                    body = simpler
+                    continue
+                if not retry or error.retry_after is None:
+                    raise
+                retry = False
+                await asyncio.sleep(min(LONGEST_RETRY_WAIT, error.retry_after))
+
+    async def call_once(self, method: str, *, seconds: float = SECONDS, **body: Any) -> AsyncSlackResponse:
+        return await self._bounded(method, self.client.api_call(method, json=body), seconds)
 
     async def read(self, method: str, *, seconds: float = SECONDS, **query: Any) -> AsyncSlackResponse:
         return await self._bounded(
             method, self.client.api_call(method, http_verb="GET", params=query), seconds
         )
-
-    async def upload(self, filename: str, content: bytes, *, title: str) -> str:
-        """Upload a file; its private address, or empty where the answer names none."""
-        uploading = self.client.files_upload_v2(filename=filename, content=content, title=title)
-        answer = await self._bounded("files.completeUploadExternal", uploading, SECONDS)
-        files = answer.get("files") or [{}]
-        return str(files[0].get("url_private") or "")
 
     async def server_time(self) -> float:
         """The time by Slack's clock, Unix seconds: what its answers say, at most half a minute old or asked anew."""
@@ -120,21 +135,59 @@ async def open_web_api(token: str, *, base_url: str = "") -> AsyncIterator[WebAp
         )
 
 
+def plainer_body(method: str, body: Mapping[str, Any], error: SlackError) -> dict[str, Any] | None:
+    """What to send instead of what Slack refused; the refusal is logged in Slack's own words, and counted."""
+    simpler = plainer(body, error.code)
+    if simpler is not None:
+        metrics.SLACK_REFUSED.labels(method, error.code).inc()
+        log.warning("sent in a plainer form", method=method, error=error.code, details=list(error.details))
+    return simpler
+
+
 async def respond_to(respond: AsyncRespond, body: Mapping[str, Any]) -> bool:
-    """Send a message to a response address; False where it takes none any more."""
-    for attempt in range(RESPONSE_TRIES):
+    """Send a message to a response address, plainer where Slack refuses it; False where it takes none any more."""
+    busy = 0
+    while busy < RESPONSE_TRIES:
         try:
             answer = await respond(**body)
         except _FAILURES as error:
             log.warning("response address unreachable", error=type(error).__name__)
             return False
-        if answer.status_code == 200:
+        refusal = _refusal(answer)
+        if refusal is None:
             return True
+        simpler = plainer_body("response_url", body, refusal)
+        if simpler is not None:
+            body = simpler
+            continue
         if answer.status_code not in {429, 500, 502, 503}:
             log.warning("response address refused", status=answer.status_code, body=answer.body[:100])
             return False
-        await asyncio.sleep(min(LONGEST_RETRY_WAIT, _retry_after(answer.headers, default=2.0**attempt)))
+        await asyncio.sleep(min(LONGEST_RETRY_WAIT, _retry_after(answer.headers, default=2.0**busy)))
+        busy += 1
     return False
+
+
+def _refusal(answer: WebhookResponse) -> SlackError | None:
+    """What a response address says against a message, as JSON or as a bare word; None: it took it."""
+    told = answer.body.strip()
+    try:
+        data = json.loads(told)
+    except ValueError:
+        data = {"error": told[:100]}
+    known = data if isinstance(data, dict) else {}
+    if answer.status_code == 200 and known.get("ok") is not False:
+        return None
+    return SlackError(str(known.get("error") or ""), status=answer.status_code, details=_details(known))
+
+
+def _details(data: Mapping[str, Any]) -> list[str]:
+    """Slack's sentences: `response_metadata.messages`, or `errors` with their JSON pointers."""
+    messages = (data.get("response_metadata") or {}).get("messages") or data.get("errors") or ()
+    return [
+        f"{one.get('message')} [json-pointer:{one.get('pointer')}]" if isinstance(one, dict) else str(one)
+        for one in messages[:MOST_DETAILS]
+    ]
 
 
 def _slack_error(error: BaseException) -> SlackError:
@@ -148,7 +201,7 @@ def _slack_error(error: BaseException) -> SlackError:
         metrics.SLACK_THROTTLED.inc()
         wait = _retry_after(getattr(response, "headers", None) or {}, default=1.0)
         return SlackError("ratelimited", status=status, retry_after=wait)
-    return SlackError(code, status=status)
+    return SlackError(code, status=status, details=_details(data) if isinstance(data, dict) else ())
 
 
 def _retry_after(headers: Mapping[str, str], *, default: float) -> float:

@@ -38,6 +38,12 @@ OLDEST = Gauge(
     "outreach_oldest_waiting_seconds", "Age of the oldest waiting alert", ["workspace"], registry=REGISTRY
 )
 SLACK_CALLS = Counter("outreach_slack_calls", "Calls of Slack's Web API", ["method"], registry=REGISTRY)
+SLACK_REFUSED = Counter(
+    "outreach_slack_refused",
+    "Messages and views that Slack refused as they were drawn, sent again in a plainer form",
+    ["method", "error"],
+    registry=REGISTRY,
+)
 SLACK_THROTTLED = Counter("outreach_slack_throttled", "429 answers of Slack", registry=REGISTRY)
 API_REQUESTS = Gauge(
     "outreach_api_requests", "Requests to the outreach service", ["workspace"], registry=REGISTRY

@@ -103,8 +103,6 @@ class Chart:
     series: tuple[tuple[str, tuple[float | None, ...]], ...]
     bars: bool = False
     """By group; else over time, as lines."""
-    fallback_labels: tuple[str, ...] = ()
-    """Other words for each label, for a face that has no letters for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -151,16 +151,15 @@ def _table(rows: tuple[StatsRow, ...], total: StatsRow, names: Mapping[str, str]
 def _chart(rows: tuple[StatsRow, ...], names: Mapping[str, str], *, by: str) -> Chart | None:
     """The reply and positive rates by group, of the groups with most sends, in the order of the table."""
     sent = sorted((row for row in rows if row.sends), key=lambda row: -(row.sends or 0))[:MOST_CHARTED]
-    shown = [(place, row) for place, row in enumerate(rows, 1) if row in sent]
+    shown = [row for row in rows if row in sent]
     if not shown:
         return None
     return Chart(
         title=f"Rates by {by}, in per cent",
-        labels=tuple(names.get(row.group) or _label(row.group, by) for _, row in shown),
-        fallback_labels=tuple(f"Row {place} of the table" for place, _ in shown),
+        labels=tuple(names.get(row.group) or _label(row.group, by) for row in shown),
         series=(
-            ("Replies", tuple(_percent(row.replies, row.sends) for _, row in shown)),
-            ("Positive", tuple(_percent(row.positive_replies, row.sends) for _, row in shown)),
+            ("Replies", tuple(_percent(row.replies, row.sends) for row in shown)),
+            ("Positive", tuple(_percent(row.positive_replies, row.sends) for row in shown)),
         ),
         bars=True,
     )

@@ -115,7 +115,7 @@ async def test_the_card_shows_yesterday_and_follows_the_domain_until_it_is_well(
             return (await bot.messages())[0] if all(word in found for word in words) else None
 
         card = await until(lambda: shown("getacme.example is paused", "91.5"))
-        table = next(block for block in card["blocks"] if block["type"] == "table")
+        table = next(block for block in card["blocks"] if block["type"] == "data_table")
         cells = [cell["text"] for cell in table["rows"][1]]
         assert cells[1:] == ["62", "91.5", "60", "60", "resting"]
         remote.inboxes = [told(62, 12, "warming")]
@@ -188,7 +188,7 @@ async def test_the_sandboxs_own_domain_is_followed_from_its_pause_to_its_recover
                 await until(there)
 
             (listed,) = await bot.say("sequences active", channel=seed.SALES)
-            name = next(block for block in listed["blocks"] if block["type"] == "table")["rows"][1][-1][
+            name = next(block for block in listed["blocks"] if block["type"] == "data_table")["rows"][1][-1][
                 "text"
             ]
             await control("POST", "/events", kind="domain.paused", domain="getacme.example")

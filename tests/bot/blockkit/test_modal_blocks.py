@@ -1,8 +1,6 @@
-"""What a message shows, a modal shows too, though Slack takes no tables in one."""
+"""What a message shows, a modal shows too, though tables and charts are for messages only."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -10,26 +8,26 @@ from hypothesis import strategies as st
 from bot.blockkit import modal_blocks
 from bot.interactions import forms
 from sandbox.slack.blockkit import blocks as blockkit
-from shared.domain.card import Button, Card, Column, Row, Table, Tone
+from shared.domain.card import Button, Card, Chart, Column, Row, Table, Tone
 from tests.bot.blockkit.test_card_blocks import cards
-
-PICTURE = {"type": "image", "slack_file": {"url": "https://files.example/F1"}, "alt_text": "a chart"}
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(card=cards, items=st.lists(cards, max_size=3), picture=st.sampled_from([None, PICTURE]))
-def test_any_answer_is_a_view_that_slack_takes(card: Card, items: list[Card], picture: Any) -> None:
-    view = forms.answer_view(card, items=items, picture=picture)
+@given(card=cards, items=st.lists(cards, max_size=3))
+def test_any_answer_is_a_view_that_slack_takes(card: Card, items: list[Card]) -> None:
+    view = forms.answer_view(card, items=items)
     assert blockkit.problems(view["blocks"], surface="modal") == []
 
 
 def test_a_tables_rows_are_lines_that_say_what_each_figure_is() -> None:
     columns = (Column(title="Group"), Column(title="Sends", numeric=True), Column(title="", bar=True))
     table = Table(columns=columns, rows=(Row(cells=("Spring", 1200, 0.5), tone=Tone.BAD),), total=3)
-    card = Card(title="Stats", table=table, buttons=(Button(label="More", command="stats"),))
-    kinds = [block["type"] for block in modal_blocks.render(card, picture=PICTURE)]
-    assert kinds == ["header", "rich_text", "image", "actions"]
+    chart = Chart(title="Rates", labels=("Spring",), series=(("Replies", (7.1,)),), bars=True)
+    card = Card(title="Stats", table=table, chart=chart, buttons=(Button(label="More", command="stats"),))
+    kinds = [block["type"] for block in modal_blocks.render(card)]
+    assert kinds == ["header", "rich_text", "rich_text", "actions"]
     words = [
         piece["text"] for section in modal_blocks.render(card)[1]["elements"] for piece in section["elements"]
     ]
     assert words == ["🔴 Spring", "  Sends 1,200\n", "and 2 more"]
+    assert "Spring  Replies 7.1" in str(modal_blocks.render(card)[2])

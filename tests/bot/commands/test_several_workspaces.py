@@ -188,4 +188,4 @@ async def test_what_is_a_table_in_a_message_is_lines_in_the_modal_of_a_shortcut(
 
     told = await until(shown_there)
     assert "Lowest health" in told
-    assert '"table"' not in told
+    assert '"data_table"' not in told

@@ -332,11 +332,10 @@ async def test_doctor_is_for_admins_and_names_what_fails(floor: Floor) -> None:
 
 
 async def test_doctor_says_what_a_missing_scope_is_for(floor: Floor) -> None:
-    await floor.bot.control("scopes", remove=["files:write"])
+    await floor.bot.control("scopes", remove=["chat:write.public"])
     (told,) = await floor.bot.say("doctor")
     shown = json.dumps(told)
-    assert "without files:write charts are lines of text" in shown
-    assert "invite" not in shown
+    assert "without chat:write.public it posts only where it was invited" in shown
     await floor.bot.control("scopes", remove=["usergroups:read"])
     (told,) = await floor.bot.say("doctor")
     assert "usergroups:read (let user groups be named" in json.dumps(told)

@@ -1,4 +1,4 @@
-"""The digest that comes by itself: once, at its time, with changes, a picture, or lines of text where no picture may be."""
+"""The digest that comes by itself: once, at its time, with changes and charts, or lines of text where the workspace knows no charts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from bot.slack.manifest import SCOPES, manifest
+from bot.slack.manifest import manifest
 from bot.store import open_store
 from bot.store.db.schema import digests
 from sandbox.service import Service
@@ -54,7 +54,7 @@ def said(message: dict[str, Any]) -> str:
     return json.dumps(message["blocks"], ensure_ascii=False)
 
 
-async def test_the_day_and_the_week_come_at_their_time_with_changes_and_a_picture(bot: BotHarness) -> None:
+async def test_the_day_and_the_week_come_at_their_time_with_changes_and_charts(bot: BotHarness) -> None:
     async with bot_inside(bot, pace=HASTE):
         day, week = sorted(await given(bot), key=lambda one: " to " in one["text"].partition(":")[0])
     yesterday = datetime.now(UTC).date() - timedelta(days=1)
@@ -62,21 +62,21 @@ async def test_the_day_and_the_week_come_at_their_time_with_changes_and_a_pictur
     assert f"to {yesterday:%-d %B}" in week["text"]
     for message in (day, week):
         assert "Changes are against" in said(message)
-        assert "slack_file" in said(message)
+        assert [block["title"].partition(":")[0] for block in message["blocks"] if "chart" in block] == [
+            "Sends",
+            "Replies, Positive",
+        ]
         assert any(mark in said(message) for mark in "▲▼")
         assert '"value": "inboxes unhealthy"' in said(message)
 
 
-@pytest.mark.e2e
-async def test_where_files_may_not_be_uploaded_the_course_of_the_days_is_a_line_of_text(
-    bot: BotHarness,
-) -> None:
-    await bot.control("scopes", set=sorted(set(SCOPES) - {"files:write"}))
+async def test_a_workspace_without_charts_gets_the_course_of_the_days_as_text(bot: BotHarness) -> None:
+    await bot.control("settings", refused_blocks=["data_table", "data_visualization"])
     async with bot_inside(bot, pace=HASTE):
         for message in await given(bot):
-            assert "slack_file" not in said(message)
             assert "Sends, 14 days" in said(message)
             assert any(mark in said(message) for mark in "▁▂▃▄▅▆▇█")
+            assert "header" in {block["type"] for block in message["blocks"]}, "all but the charts stays"
 
 
 @pytest.mark.e2e

@@ -9,15 +9,18 @@ from typing import Any
 
 import pytest
 
+from bot.blockkit import card_blocks
 from bot.blockkit.card_blocks import Message
 from bot.slack.messages import EVENT_TYPE, PAGE, PAGES, MessageSender
 from bot.slack.web_api import open_web_api
-from bot.store.queue.outcomes import Absent, NotSent, Sent, Unknown, Unpostable
+from bot.store.queue.outcomes import Absent, ChannelRefused, NotSent, Sent, Unknown, Unpostable
 from sandbox.slack.state import seed
 from shared.api.http.rate_wait import boot_time
+from shared.domain.card import Card
 from tests.bot.harness import CHANNEL, BotHarness, open_harness
 
 WORDS = Message(text="Ada is interested", blocks=[])
+CARD = card_blocks.render(Card(title="Ada is interested"))
 
 
 @pytest.fixture
@@ -34,9 +37,18 @@ async def messenger(bot: BotHarness) -> AsyncIterator[MessageSender]:
         yield MessageSender(slack, timeout=5.0)
 
 
-async def say(messenger: MessageSender, key: str, *, seconds: float = 5.0, thread_ts: str = "") -> Any:
+async def say(
+    messenger: MessageSender,
+    key: str,
+    *,
+    message: Message = WORDS,
+    seconds: float = 5.0,
+    thread_ts: str = "",
+) -> Any:
     deadline = boot_time() + seconds
-    return await messenger.post(CHANNEL, WORDS, payload={"key": key}, deadline=deadline, thread_ts=thread_ts)
+    return await messenger.post(
+        CHANNEL, message, payload={"key": key}, deadline=deadline, thread_ts=thread_ts
+    )
 
 
 def chatter(bot: BotHarness, count: int, *, thread_ts: str | None = None) -> None:
@@ -63,7 +75,7 @@ async def test_the_second_try_without_blocks_ends_with_the_same_lease(
 ) -> None:
     fault = {"method": "chat.postMessage", "kind": "error", "error": "invalid_blocks", "seconds": 2.0}
     await bot.control("faults", **fault)
-    assert isinstance(await say(messenger, "slow", seconds=3.0), NotSent)
+    assert isinstance(await say(messenger, "slow", message=CARD, seconds=3.0), NotSent)
     assert len(await calls(bot, "chat.postMessage")) == 1
 
 
@@ -149,3 +161,60 @@ async def test_a_machine_that_was_suspended_after_the_claim_posts_nothing(
     outcome = await messenger.post(CHANNEL, WORDS, payload={"key": "late"}, deadline=deadline)
     assert isinstance(outcome, NotSent)
     assert await bot.messages() == []
+
+
+METADATA = ["invalid_metadata_format", "invalid_metadata_schema", "metadata_must_be_sent_from_app"]
+
+
+@pytest.mark.parametrize("code", [*METADATA, "metadata_too_large"])
+async def test_a_post_without_its_metadata_is_still_found(
+    bot: BotHarness, messenger: MessageSender, code: str
+) -> None:
+    began = time.time()
+    await bot.control("faults", method="chat.postMessage", kind="error", error=code)
+    await bot.control("faults", method="chat.postMessage", kind="accept_then_cut")
+    assert isinstance(await say(messenger, "bare", message=CARD), Unknown)
+    (posted,) = await bot.messages()
+    assert "metadata" not in posted
+    assert await messenger.find(CHANNEL, "bare", since=began) == Sent(ts=posted["ts"])
+    assert await messenger.find(CHANNEL, "other", since=began) == Absent()
+
+
+async def test_what_could_not_be_found_again_is_never_sent_again(
+    bot: BotHarness, messenger: MessageSender
+) -> None:
+    for error in ("invalid_metadata_schema", "invalid_blocks"):
+        await bot.control("faults", method="chat.postMessage", kind="error", error=error)
+    await bot.control("faults", method="chat.postMessage", kind="accept_then_cut")
+    outcome = await say(messenger, "bare", message=CARD)
+    assert isinstance(outcome, Unpostable)
+    assert outcome.unsure
+    assert len(await bot.messages()) == 1
+
+
+async def test_a_repaint_that_slack_refuses_is_plain_text(bot: BotHarness, messenger: MessageSender) -> None:
+    posted = await say(messenger, "k", message=CARD)
+    await bot.control("settings", refused_blocks=["header"])
+    claimed = card_blocks.render(Card(title="Ada is interested", text=("Claimed by @ann.",)))
+    assert await messenger.repaint(CHANNEL, posted.ts, claimed, payload={"key": "k"}) == posted
+    (shown,) = await bot.messages()
+    assert "blocks" not in shown
+    assert shown["text"] == "*Ada is interested*\nClaimed by @ann."
+
+
+async def test_a_repaint_in_an_archived_channel_is_put_off(bot: BotHarness, messenger: MessageSender) -> None:
+    posted = await say(messenger, "k", message=CARD)
+    await bot.control("channel", channel=CHANNEL, archived=True)
+    outcome = await messenger.repaint(CHANNEL, posted.ts, CARD, payload={"key": "k"})
+    assert outcome == ChannelRefused(error="is_inactive")
+
+
+async def test_a_text_that_is_too_long_for_an_update_is_cut(
+    bot: BotHarness, messenger: MessageSender
+) -> None:
+    posted = await say(messenger, "k", message=CARD)
+    long = Message(text="x" * 5_000, blocks=CARD.blocks)
+    assert await messenger.repaint(CHANNEL, posted.ts, long, payload={"key": "k"}) == posted
+    (shown,) = await bot.messages()
+    assert 0 < len(shown["text"]) <= 4_000
+    assert shown["blocks"], "the card itself was never too long"

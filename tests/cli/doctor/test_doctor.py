@@ -201,7 +201,6 @@ def test_missing_scopes_are_named() -> None:
 @pytest.mark.parametrize(
     ("missing", "says", "cure"),
     [
-        ("files:write", "without files:write charts are lines of text", "install it again."),
         (
             "chat:write.public",
             "without chat:write.public it posts only where it was invited",

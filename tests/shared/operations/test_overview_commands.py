@@ -177,7 +177,6 @@ async def test_sequences_of_one_name_are_told_apart(office: Office) -> None:
     assert card.table is not None
     assert [row.cells[0] for row in card.table.rows] == ["Webinar (sq_3)", "Webinar (sq_1)", "All"]
     assert card.chart is not None
-    assert card.chart.fallback_labels == ("Row 1 of the table", "Row 2 of the table")
 
 
 async def test_a_count_that_one_group_does_not_know_is_unknown_in_the_total(office: Office) -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import io
 import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -8,61 +7,29 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from PIL import Image
 
 from bot.alerts import interested, kinds, rendering
 from bot.alerts.model import Alert, Mark
-from bot.blockkit import card_blocks, card_list, charts
+from bot.blockkit import card_blocks, card_list
 from sandbox.slack.blockkit import blocks as blockkit
 from shared.api.events import Event, EventLead
 from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table, Tone
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
-names = st.text(max_size=40)
-values = st.none() | st.integers(0, 10**9) | st.floats(0, 1e6)
 
 
-@st.composite
-def any_chart(draw: st.DrawFn) -> Chart:
-    labels = tuple(draw(st.lists(names, min_size=1, max_size=12)))
-    course = st.tuples(*(values for _ in labels))
-    series = draw(st.lists(st.tuples(names, course), min_size=1, max_size=2))
-    return Chart(title=draw(names), labels=labels, series=tuple(series), bars=draw(st.booleans()))
-
-
-@settings(max_examples=20, deadline=None)
-@given(any_chart())
-def test_any_chart_becomes_a_png_that_is_wide_enough_for_a_phone_held_close(chart: Chart) -> None:
-    picture = Image.open(io.BytesIO(charts.picture(chart)))
-    assert (picture.format, picture.width) == ("PNG", charts.WIDTH * charts.SCALE)
-    assert len(charts.alt_text(chart)[:2000]) <= 2000
-
-
-def test_what_is_unknown_is_a_gap_and_not_a_zero() -> None:
-    runs = charts._runs([1, None, 2, 2], x=0, width=3, floor=10, ceiling=0, top=2)  # the geometry
-    assert list(runs) == [[(0, 5)], [(2, 0), (3, 0)]]
-
-
-def test_without_files_a_chart_over_time_is_a_line_of_text_per_series() -> None:
-    chart = Chart(title="t", labels=("a", "b"), series=(("Sends", (10, 1200)), ("Nothing", (None, None))))
-    (fact,) = charts.as_text(chart)
-    assert (fact.label, fact.value) == ("Sends, 2 days", "▁█  10–1,200")
-
-
-def test_a_note_is_read_back_as_the_card_it_was_with_its_picture() -> None:
+def test_a_note_is_read_back_as_the_card_it_was() -> None:
     card = Card(
         title="Digest",
         tone=Tone.WARN,
         text=("a", "b"),
         facts=(Fact(label="L", value="v", tone=Tone.BAD, at=NOON),),
         table=Table(columns=(Column(title="C", numeric=True),), rows=(Row(cells=(1.5,), tone=Tone.GOOD),)),
+        chart=Chart(title="14 days", labels=("a", "b"), series=(("Sends", (1, None)),), bars=True),
         buttons=(Button(label="open", command="open"),),
         footer="f",
     )
-    picture = {"type": "image", "slack_file": {"url": "https://x"}, "alt_text": "a"}
-    note = rendering.write_note(card, picture=picture)
-    assert rendering.read_note(note) == card
-    assert rendering.picture_of(note) == picture
+    assert rendering.read_note(rendering.write_note(card)) == card
 
 
 def in_state(**state: Any) -> Alert:

@@ -1,0 +1,111 @@
+"""Whatever Slack refuses, a plainer form follows, until it is text alone; and every one obeys Slack's limits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bot.blockkit import card_blocks, card_list, plainer
+from bot.blockkit.elements import plain
+from bot.interactions import forms
+from bot.interactions.forms import FormRequest
+from sandbox.slack.blockkit import blocks as blockkit
+from sandbox.slack.world.views import view_problems
+from shared.domain.card import Button, Card, Chart, Column, Row, Table
+from tests.bot.blockkit.test_card_blocks import cards, thorough
+
+CARD = Card(
+    title="Stats of <Q3>",
+    text=("Rates are per send.",),
+    quote="Call me <!channel>",
+    table=Table(
+        columns=(Column(title="Group"), Column(title="Sends", numeric=True)),
+        rows=(Row(cells=("Spring", 1200)),),
+    ),
+    chart=Chart(title="Rates", labels=("Spring",), series=(("Replies", (7.1,)),), bars=True),
+    buttons=(
+        Button(label="Claim", command="claim al_1"),
+        Button(label="Open", command="", url="https://x.example/1"),
+    ),
+)
+
+
+def forms_of(body: dict[str, Any], code: str) -> list[dict[str, Any]]:
+    """Every form that follows, one refusal after the other."""
+    found: list[dict[str, Any]] = []
+    while (body := plainer.plainer(body, code) or {}) and len(found) < 9:
+        found.append(body)
+    return found
+
+
+def drawn(card: Card) -> dict[str, Any]:
+    message = card_blocks.render(card)
+    metadata = {"event_type": "outreach_alert", "event_payload": {"key": "p7"}}
+    return {"channel": "C1", "text": message.text, "blocks": message.blocks, "metadata": metadata}
+
+
+def test_first_the_data_blocks_go_then_all_blocks() -> None:
+    older, bare = forms_of(drawn(CARD), "invalid_blocks")[:2]
+    kinds = [block["type"] for block in older["blocks"]]
+    assert kinds == ["header", "rich_text", "rich_text", "table", "rich_text", "actions"]
+    assert bare["blocks"] == []
+    assert bare["metadata"] == drawn(CARD)["metadata"]
+    assert bare["text"].splitlines() == [
+        "*Stats of &lt;Q3&gt;*",
+        "Rates are per send.",
+        "> Call me &lt;!channel&gt;",
+        "Group · Sends",
+        "Spring · 1,200",
+        "Rates",
+        "Spring  Replies 7.1",
+        "Claim: `/outreach claim al_1`",
+        "Open: https://x.example/1",
+    ]
+
+
+@thorough
+@given(card=cards, items=st.lists(cards, max_size=3))
+def test_every_plainer_form_of_any_card_is_one_that_slack_takes(card: Card, items: list[Card]) -> None:
+    message = card_list.render_with(card, items)
+    for body in forms_of({"text": message.text, "blocks": message.blocks}, "invalid_blocks"):
+        assert blockkit.problems(body["blocks"]) == []
+        assert len(body["text"]) <= 4_000
+        assert body["text"] or body["blocks"]
+        assert "<!channel>" not in body["text"]
+
+
+@settings(max_examples=40, deadline=None)
+@given(card=cards)
+def test_a_plain_view_of_any_card_is_one_that_slack_takes(card: Card) -> None:
+    view = plainer.plain_view(forms.answer_view(card))
+    assert view_problems(view, kind="modal") == []
+    assert plainer.plain_view(view) == view, "plainer than that it does not get"
+
+
+def test_a_form_that_cannot_be_shown_says_what_to_type() -> None:
+    view = plainer.plain_view(forms.form_view("pause", FormRequest(channel="C1")))
+    assert view_problems(view, kind="modal") == []
+    assert "/outreach help" in view["blocks"][0]["text"]["text"]
+
+
+@pytest.mark.parametrize("code", sorted(plainer.METADATA_REFUSED))
+def test_refused_metadata_leaves_its_key_in_the_message(code: str) -> None:
+    (bare,) = forms_of(drawn(CARD), code)
+    assert "metadata" not in bare
+    assert plainer.key_of(bare) == "p7"
+    assert plainer.key_of(forms_of(bare, "invalid_blocks")[0]) == "p7", "also with older tables"
+
+
+def test_a_text_that_is_too_long_is_cut_once() -> None:
+    long = {"text": "x" * 5_000}
+    (body,) = forms_of(long, "msg_too_long")
+    assert len(body["text"]) == plainer.LEAST_TEXT
+
+
+@pytest.mark.parametrize("code", ["channel_not_found", "ratelimited", "internal_error", ""])
+def test_other_refusals_change_nothing(code: str) -> None:
+    assert plainer.plainer(drawn(CARD), code) is None
+    assert plainer.plainer({"view": {"type": "modal", "title": plain("x"), "blocks": []}}, code) is None
