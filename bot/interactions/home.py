@@ -54,6 +54,8 @@ class HomeTab:
 
     async def show(self, user: str, *, view: Mapping[str, Any] | None = None, line: str = "home") -> None:
         """Publish it; `view` is what the person sees now, `line` chooses: `home`, `home @acme`, `home all`."""
+        if view is None and user not in self._chosen:
+            await self._publish(user, home_view.loading())
         choice = chosen_workspace(line, seen=self._chosen.get(user, viewed_workspace(view)))
         if len(self._chosen) >= MOST_VISITORS:
             self._chosen.clear()
@@ -67,8 +69,11 @@ class HomeTab:
             )
         else:
             shown = home_view.closed(OUTSIDE if person.is_known else UNKNOWN_PERSON)
+        await self._publish(user, shown)
+
+    async def _publish(self, user: str, view: Mapping[str, Any]) -> None:
         try:
-            await self._slack.call("views.publish", user_id=user, view=shown)
+            await self._slack.call("views.publish", user_id=user, view=view)
         except SlackError as error:
             log.warning("home not shown", error=str(error)[:200])
 

@@ -46,6 +46,11 @@ def view(standing: HomeState) -> dict[str, Any]:
     }
 
 
+def loading() -> dict[str, Any]:
+    """What stands there until everything is read, the first time: an empty tab looks broken."""
+    return {"type": "home", "callback_id": "home", "blocks": [_header("Outreach"), _context("Loading …")]}
+
+
 def closed(card: Card) -> dict[str, Any]:
     return {"type": "home", "callback_id": "home", "blocks": card_blocks.render(card).blocks}
 

@@ -14,7 +14,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -56,6 +56,7 @@ class Connection(SocketModeClient):
         super().__init__(app_token, logger=_silent, web_client=web_client, ping_interval=ping)
         self.ended, self.idle = asyncio.Event(), asyncio.Event()
         self.idle.set()
+        self._unanswered = 0
         self.end = ""
         """Why it is of no use any more."""
 
@@ -67,6 +68,18 @@ class Connection(SocketModeClient):
     def _is_silent(self) -> bool:
         session = self.current_session
         return self.stale or (session is not None and isinstance(session.exception(), TimeoutError))
+
+    @contextlib.contextmanager
+    def answering(self) -> Iterator[None]:
+        """Count an envelope until it is acknowledged: the SDK hands in several beside each other."""
+        self._unanswered += 1
+        self.idle.clear()
+        try:
+            yield
+        finally:
+            self._unanswered -= 1
+            if not self._unanswered:
+                self.idle.set()
 
     async def finish(self, seconds: float) -> None:
         """Let acknowledgements under way go out, then end every task that the SDK started."""
@@ -197,12 +210,9 @@ class SocketMode:
     async def _answer(self, client: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
         """An envelope through Bolt, and its acknowledgement back on the connection that it came by."""
         assert isinstance(client, Connection)
-        client.idle.clear()  # the SDK hands in one envelope after the other
-        try:
+        with client.answering():
             response = await run_async_bolt_app(self._app, request)
             await send_async_response(client, request, response, self._clock())
-        finally:
-            client.idle.set()
 
 
 def _reason(error: BaseException) -> str:

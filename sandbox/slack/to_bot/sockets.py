@@ -35,6 +35,7 @@ class Connection:
     socket: web.WebSocketResponse
     request: web.Request
     leaving: bool = False
+    unanswered: int = 0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -100,9 +101,13 @@ class Sockets:
                 "connection_info": {"app_id": seed.TEAM.app_id},
             }
         )
-        for other in self.connections:
-            if other.leaving:
-                await other.socket.close()
+        for other in list(self.connections):
+            await self._close_if_done(other)
+
+    async def _close_if_done(self, connection: Connection) -> None:
+        """Close a connection that has to go, when another is there and it owes no acknowledgement any more."""
+        if connection.leaving and not connection.unanswered and self.ready:
+            await connection.socket.close()
 
     def _receive(self, data: str) -> None:
         try:
@@ -136,6 +141,7 @@ class Sockets:
     async def _exchange(self, connection: Connection, envelope: dict[str, Any], *, seconds: float) -> Any:
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting[envelope["envelope_id"]] = future
+        connection.unanswered += 1
         try:
             if not self.silent:
                 await connection.socket.send_json(envelope)
@@ -144,6 +150,8 @@ class Sockets:
             raise NoConnectionError from error
         finally:
             del self._waiting[envelope["envelope_id"]]
+            connection.unanswered -= 1
+            await self._close_if_done(connection)
 
     async def _send_disconnect(self, connection: Connection, reason: str) -> None:
         await connection.socket.send_json(

@@ -50,9 +50,8 @@ class Agency:
         await asyncio.sleep(0.2)
         return any(one["id"] == name and one["status"] == "paused" for one in await self.sequences(self.acme))
 
-    async def home(self, **more: Any) -> dict[str, Any]:
-        view = (await self.bot.control("home/open", wait=5, **{**BEN, **more}))["view"]
-        return dict(view)
+    async def home(self) -> dict[str, Any]:
+        return await self.bot.home(BEN["user"])
 
 
 @pytest.fixture

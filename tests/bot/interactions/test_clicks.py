@@ -285,7 +285,7 @@ async def test_a_refused_key_is_told_in_a_form_and_at_home(bot: BotHarness, remo
         return "refuses the API key" in said and "ref-" in said
 
     await until(refused)
-    view = (await bot.control("home/open", **person, wait=10))["view"]
+    view = await bot.home(person["user"])
     assert "API key" in json.dumps(view, ensure_ascii=False)
     assert remote.patched == []
 

@@ -197,7 +197,7 @@ async def test_home_shows_how_things_stand_and_its_buttons_change_them(floor: Fl
     paused = {"event": "domain.paused", "domain": "mail.example", "inbox": "sam@mail.example"}
     assert await floor.bot.deliver(json.dumps(paused).encode()) == 200
     await floor.bot.until_posted(2)
-    view = (await floor.bot.control("home/open", user=seed.BEN.id, wait=5))["view"]
+    view = await floor.bot.home(seed.BEN.id)
     shown = json.dumps(view, ensure_ascii=False)
     assert "Ada 1 at Acme" in shown
     assert "Inbox health" in shown
@@ -206,7 +206,7 @@ async def test_home_shows_how_things_stand_and_its_buttons_change_them(floor: Fl
     await floor.bot.control("click", home=True, text="Claim", user=seed.BEN.id, wait=5)
 
     async def mine() -> bool:
-        view = (await floor.bot.control("home/open", user=seed.BEN.id, wait=5))["view"]
+        view = await floor.bot.home(seed.BEN.id)
         return "Yours · 1" in json.dumps(view, ensure_ascii=False)
 
     await until(mine)

@@ -308,7 +308,7 @@ async def test_people_of_other_organizations_read_nothing_in_a_direct_message(
 
 @IN_SALES
 async def test_home_and_forms_show_people_of_other_organizations_nothing(agency: BotHarness) -> None:
-    view = (await agency.control("home/open", user=seed.EVA.id, wait=5))["view"]
+    view = await agency.home(seed.EVA.id)
     assert "another organization" in words(view)
     assert not any(name in words(view) for name in (NAME, "acme", "globex"))
     done = await agency.control(

@@ -1,12 +1,18 @@
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from bot.slack.socket_mode import SocketTimeouts
+from slack_bolt.async_app import AsyncApp
+from slack_bolt.authorization import AuthorizeResult
+from slack_bolt.context.ack.async_ack import AsyncAck
+
+from bot.slack.socket_mode import SocketMode, SocketTimeouts
+from bot.slack.web_api import open_web_api
 from cli.doctor import slack as doctor
 from cli.doctor.finding import Finding
 from shared.domain.card import Tone
@@ -156,3 +162,36 @@ async def test_socket_mode_refused_at_the_start_is_said_and_stops_no_delivery(tm
         await bot.control("sockets", act="enable")
         await connected(bot, times=1)
         assert await answers(bot)
+
+
+async def test_a_refresh_waits_for_every_acknowledgement_that_is_due(tmp_path: Path) -> None:
+    async with open_harness(tmp_path) as bot:
+        bot.slack.settings.request_url = None
+        await bot.control("settings", commands=[{"command": "/slow"}, {"command": "/quick"}])
+        token, base = bot.environ["SLACK_BOT_TOKEN"], bot.environ["SLACK_API_URL"]
+        async with open_web_api(token, base_url=base) as slack:
+            app = AsyncApp(client=slack.client, signing_secret="", authorize=authorized)
+
+            @app.command("/slow")
+            async def slow(ack: AsyncAck) -> None:
+                await asyncio.sleep(0.4)
+                await ack()
+
+            @app.command("/quick")
+            async def quick(ack: AsyncAck) -> None:
+                await ack()
+
+            mode = SocketMode(app, bot.slack.announcement["slack_app_token"], slack, timeouts=HASTE)
+            running = asyncio.create_task(mode.run())
+            await until(lambda: bool(mode.state["connected"]))
+            typed = asyncio.create_task(bot.control("command", text="/slow"))
+            await asyncio.sleep(0.1)
+            assert (await bot.control("command", text="/quick"))["ack"]["ok"]
+            await bot.control("sockets", act="refresh")
+            assert (await typed)["ack"]["ok"], "the quick one's acknowledgement was not the last one due"
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+
+
+async def authorized(enterprise_id: str | None, team_id: str | None) -> AuthorizeResult:
+    return AuthorizeResult(enterprise_id=enterprise_id, team_id=team_id, bot_token="xoxb")

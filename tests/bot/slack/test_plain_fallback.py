@@ -1,0 +1,129 @@
+"""An answer is never lost over its looks: where Slack refuses the blocks, the same words come as text. Both transports."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.slack.manifest import manifest
+from sandbox.service import Service
+from sandbox.slack.state import seed
+from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness
+from tests.bot.slack.test_socket_mode import HASTE as SOCKET_HASTE
+from tests.bot.slack.test_socket_mode import connected
+from tests.waiting import until
+
+NEW = ["data_table", "data_visualization"]
+EVERYTHING = ["header", "rich_text", "context", "actions", "table", *NEW]
+
+
+@pytest.fixture(params=["http", "socket"])
+async def bot(request: pytest.FixtureRequest, tmp_path: Path, account: str) -> AsyncIterator[BotHarness]:
+    """A bot with a service, reached over HTTP or by Socket Mode, in a workspace that knows few blocks."""
+    async with Service(speed=0, database=account) as service, open_harness(tmp_path) as opened:
+        key = next(iter(service.api_keys.values()))
+        opened.environ |= {"OUTREACH_BASE_URL": service.base_url, "OUTREACH_API_KEY": key}
+        await opened.control("manifest", **manifest())
+        if request.param == "socket":
+            opened.slack.settings.request_url = None
+            opened.environ["SLACK_APP_TOKEN"] = opened.slack.announcement["slack_app_token"]
+            del opened.environ["SLACK_SIGNING_SECRET"]
+        async with bot_inside(opened, pace=HASTE, timeouts=SOCKET_HASTE):
+            if request.param == "socket":
+                await connected(opened, times=1)
+            yield opened
+
+
+def kinds(message: dict[str, Any]) -> list[str]:
+    return [block["type"] for block in message.get("blocks", ())]
+
+
+async def said(bot: BotHarness, words: str) -> dict[str, Any]:
+    """The message with these words, for one person or for all."""
+
+    async def there() -> dict[str, Any] | None:
+        return next((one for one in await bot.messages() if words in one["text"]), None)
+
+    return dict(await until(there))
+
+
+async def test_stats_and_digest_show_charts_and_tables(bot: BotHarness) -> None:
+    (stats,) = await bot.say("stats")
+    assert {"data_table", "data_visualization"} <= set(kinds(stats))
+    await bot.say("digest now")
+    assert kinds(await said(bot, "Digest")).count("data_visualization") == 2
+    assert not any("upload" in one["name"] for one in await traffic(bot))
+
+
+async def test_an_older_workspace_gets_a_table_and_lines(bot: BotHarness) -> None:
+    await bot.control("settings", refused_blocks=NEW)
+    (stats,) = await bot.say("stats")
+    assert kinds(stats)[0] == "header"
+    assert "table" in kinds(stats)
+    assert not set(NEW) & set(kinds(stats))
+
+
+async def test_an_answer_whose_blocks_are_refused_comes_as_text(bot: BotHarness) -> None:
+    (drawn,) = await bot.say("stats")
+    await bot.control("settings", refused_blocks=EVERYTHING)
+    (stats,) = await bot.say("stats")
+    assert "blocks" not in stats
+    group = drawn["blocks"][[k == "data_table" for k in kinds(drawn)].index(True)]["rows"][1][0]["text"]
+    assert group in stats["text"]
+    refusals = (await bot.get("/metrics"))[1]
+    assert 'outreach_slack_refused_total{error="invalid_blocks",method="response_url"}' in refusals
+
+
+async def test_an_alert_whose_blocks_are_refused_is_posted_once_as_text(bot: BotHarness) -> None:
+    await bot.control("settings", refused_blocks=EVERYTHING)
+    assert await bot.deliver(interested(1)) == 200
+    assert list((await bot.until_posted(1)).values()) == [1]
+    (card,) = await bot.messages()
+    assert "Ada 1" in card["text"]
+    assert "Yes, call me." in card["text"]
+    assert "Claim: `/outreach claim al_" in card["text"]
+    line = card["text"].partition("Claim: `/outreach ")[2].partition("`")[0]
+    await bot.say(line, user=seed.BEN.id)
+
+    async def claimed() -> bool:
+        return "Claimed by @ben" in (await bot.messages())[0]["text"]
+
+    await until(claimed)
+    assert list((await bot.posted()).values()) == [1]
+
+
+async def test_a_mention_is_answered_as_text(bot: BotHarness) -> None:
+    await bot.control("settings", refused_blocks=EVERYTHING)
+    told = await bot.control("message", text=f"<@{seed.BOT.id}> whoami", channel=CHANNEL, wait=10)
+    assert "ann" in json.dumps(told["answers"])
+    assert all("blocks" not in one for one in told["answers"])
+
+
+async def test_home_and_modals_are_plain_where_their_blocks_are_refused(bot: BotHarness) -> None:
+    await bot.control("settings", refused_blocks=EVERYTHING)
+    assert kinds(await bot.home(seed.ANN.id)) == ["section"]
+    modal = (await bot.control("shortcut", callback_id="status", wait=10))["view"]
+    assert set(kinds(modal)) == {"section"}
+
+
+async def test_home_shows_a_placeholder_the_first_time_and_then_itself(bot: BotHarness) -> None:
+    await bot.control("home/open")
+
+    async def published(count: int) -> list[dict[str, Any]] | None:
+        found = [one["request"]["view"] for one in await traffic(bot) if one["name"] == "views.publish"]
+        return found if len(found) >= count else None
+
+    first, whole = await until(lambda: published(2))
+    assert "Loading" in json.dumps(first)
+    assert "Loading" not in json.dumps(whole)
+    await bot.control("home/open")
+    assert "Loading" not in json.dumps((await until(lambda: published(3)))[2])
+
+
+async def traffic(bot: BotHarness) -> list[dict[str, Any]]:
+    async with bot.http.get(f"{bot.slack.origin}/control/traffic") as answer:
+        return list((await answer.json())["exchanges"])
