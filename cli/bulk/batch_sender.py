@@ -106,7 +106,7 @@ class Run:
         """Send what is left; False when it was stopped. Raises what `add` raises."""
         before = self._journal.progress
         if before.done:
-            exit_codes.print_error(f"going on after row {before.done:,}, where it was interrupted")
+            exit_codes.print_error(f"continuing after row {before.done:,}, where it was interrupted")
         return await send_all(
             self._reader.batches(after=before.done),
             add=add,

@@ -21,10 +21,11 @@ from pathlib import Path
 from typing import Self
 
 from cli.bulk.columns import Assignment
-from cli.bulk.csv_format import Survey, guarded
+from cli.bulk.csv_format import Survey
 from cli.bulk.row_reader import Candidate, Outcome
 from cli.console.resources import write_private
 from shared.api.models import AddResult, Skipped
+from shared.text.csv_cells import guarded
 
 HEADING = ("row", "email", "outcome", "reason")
 

@@ -1,4 +1,4 @@
-"""CSV files: what kind one is, found by reading it once, and cells that no spreadsheet takes for a formula.
+"""CSV files: what kind one is, found by reading it once.
 
 One pass over all bytes in constant memory, because the encoding of a file is known only at its end, and because
 an interrupted import may go on only with the very same bytes.
@@ -31,8 +31,6 @@ ENCODINGS = [
     "cp932", "euc_jp", "gb18030", "big5", "cp949",
 ]  # fmt: skip
 """Those that spreadsheets and CRMs write beside UTF-8 and UTF-16."""
-DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # full-width forms count, too
-"""What begins a formula in a spreadsheet."""
 _ESCAPED = re.compile("[\udc80-\udcff]")
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 
@@ -74,6 +72,8 @@ def survey(path: Path, *, encoding: str | None = None) -> Survey:
     scan.feed(b"", final=True)
     if not start:
         raise Unusable(f"{path} is empty")
+    if start.startswith(b"PK\x03\x04"):
+        raise Unusable(f"{path} is a spreadsheet or an archive; save the sheet as CSV and import that")
     found = encoding or _marked(start) or scan.encoding()
     text, delimiter, before = _beginning(_decoded(start, found, path=path, whole=size == len(start)))
     quote = _quote(text, delimiter)
@@ -197,23 +197,3 @@ def _rows(text: str, *, delimiter: str, quote: str) -> tuple[tuple[str, ...], ..
             if len(rows) > SAMPLE_ROWS:
                 break
     return tuple(rows)
-
-
-def guarded(text: str) -> str:
-    """The cell, in a form that no spreadsheet takes for a formula."""
-    return f"'{text}" if _calculates(text) else text
-
-
-def unguarded(text: str) -> str:
-    """The inverse of `guarded`, for every text."""
-    return text[1:] if text[:1] == "'" and _calculates(text[1:]) else text
-
-
-def _calculates(text: str) -> bool:
-    bare = text.lstrip("'")
-    return bare.startswith(DANGEROUS) and not _is_number(bare)
-
-
-def _is_number(text: str) -> bool:
-    digits = text[1:].replace(".", "", 1)
-    return text[0] in "+-" and digits.isascii() and digits.isdecimal()

@@ -1,4 +1,4 @@
-"""`outreach export FILE`: every lead, or those of a sequence or status, to a CSV or JSON lines file.
+"""`outreach export FILE`: every lead, or those of a sequence or status, to a CSV or JSON lines file, or to stdout.
 
 The file appears whole or not at all: leads are gathered beside it, and it takes its place at the end. A CSV file
 needs its titles first and the custom fields are known last, so it is written from the gathered lines.
@@ -11,13 +11,14 @@ import contextlib
 import csv
 import json
 import os
+import shutil
 import sys
+import tempfile
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from cli.bulk.csv_format import guarded
 from cli.console import exit_codes
 from cli.console.interactive import stopping
 from cli.console.progress import ProgressUpdate, progress_bar
@@ -25,7 +26,9 @@ from shared.api.client import OutreachClient
 from shared.api.decoding.field_names import LEAD, fold
 from shared.api.http.rate_limit import Priority
 from shared.api.models import Lead
+from shared.text.csv_cells import csv_cell
 
+STDOUT = "-"
 STANDARD = ("id", "email", "status", "first_name", "last_name", "company")
 _KNOWN = {name for ranks in LEAD.ranks.values() for name in ranks}
 SUFFIXES = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
@@ -38,8 +41,17 @@ def run(options: Namespace) -> int:
         raise exit_codes.WrongUsage(
             f"is {options.file} to be CSV or JSON lines? Say --format csv or --format jsonl"
         )
+    if str(options.file) == STDOUT:
+        with tempfile.TemporaryDirectory(prefix="outreach-export-") as folder:
+            options.file = Path(folder) / f"leads.{form}"
+            asyncio.run(_export(options, as_csv=form == "csv"))
+            with options.file.open(encoding="utf-8") as written:
+                shutil.copyfileobj(written, sys.stdout)
+        return exit_codes.DONE
     if not options.file.absolute().parent.is_dir():
         raise exit_codes.Failed(f"there is no folder {options.file.absolute().parent}")
+    if options.file.exists() and not options.force:
+        raise exit_codes.Failed(f"{options.file} is there already; add --force to overwrite it")
     count = asyncio.run(_export(options, as_csv=form == "csv"))
     print(f"Wrote {count:,} leads to {options.file}.", file=sys.stderr)
     return exit_codes.DONE
@@ -96,17 +108,11 @@ async def _gather(
 
 def _tabulate(gathered: IO[str], table: IO[str], titles: Sequence[str]) -> None:
     rows = csv.writer(table)
-    rows.writerow(map(_cell, titles))
+    rows.writerow(map(csv_cell, titles))
     gathered.seek(0)
     for line in gathered:
         record = json.loads(line)
-        rows.writerow(_cell(record.get(title)) for title in titles)
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    return guarded(value if isinstance(value, str) else json.dumps(value))
+        rows.writerow(csv_cell(record.get(title)) for title in titles)
 
 
 @contextlib.contextmanager

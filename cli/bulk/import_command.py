@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
+import shutil
 import sys
+import tempfile
 from argparse import Namespace
 from collections.abc import Awaitable, Sequence
 from dataclasses import asdict
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.bulk import checkpoint
+from cli.bulk.audit import record
 from cli.bulk.checkpoint import Tally
 from cli.bulk.columns import Assignment, Unclear, assign
 from cli.bulk.csv_format import Survey, Unusable, survey
@@ -19,7 +24,9 @@ from cli.bulk.row_reader import Outcome, Reader
 from cli.console import card_output, exit_codes
 from cli.console.progress import ProgressUpdate, progress_bar
 from shared.domain.card import Card, Fact, Row, Table, Tone, columns, number
+from shared.text.formats import show_number
 
+STDIN = "-"
 DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar"}
 
 if TYPE_CHECKING:
@@ -28,6 +35,21 @@ if TYPE_CHECKING:
 
 def run(options: Namespace) -> int:
     """Import the file, or with `--dry-run` only say what would be sent."""
+    if options.undo:
+        from cli.bulk import undo_import
+
+        return undo_import.run(options)
+    if str(options.file) == STDIN:
+        with tempfile.TemporaryDirectory(prefix="outreach-import-") as folder:
+            options.file = Path(folder) / "stdin.csv"
+            options.report = options.report or Path("stdin.report.csv")
+            with options.file.open("wb") as copy:
+                shutil.copyfileobj(sys.stdin.buffer, copy)
+            return _run(options)
+    return _run(options)
+
+
+def _run(options: Namespace) -> int:
     try:
         found = survey(options.file, encoding=options.encoding)
         assignments = assign(found.header, found.sample, pairs=options.pairs)
@@ -43,21 +65,26 @@ def run(options: Namespace) -> int:
 
 def _try_out(found: Survey, assignments: Sequence[Assignment], *, as_json: bool) -> int:
     """Read every row as an import would; the service is not asked."""
-    reader, sendable, refused = Reader(found, assignments), 0, 0
+    reader, sendable, refused, repeated = Reader(found, assignments), 0, 0, 0
     shown: list[Outcome] = []
+    seen: set[bytes] = set()
     with progress_bar() as show:
         for batch in reader.batches():
             sendable += len(batch.leads)
             refused += len(batch.refusals)
             shown += batch.refusals[: 10 - len(shown)]
+            for lead in batch.leads:
+                digest = hashlib.blake2b(lead.email.casefold().encode(), digest_size=8).digest()
+                repeated += digest in seen
+                seen.add(digest)
             show(ProgressUpdate(count=sendable + refused, what="rows", part=batch.position / found.size))
-    _show_trial(sendable, refused, shown, as_json=as_json)
+    _show_trial(sendable, refused, shown, repeated=repeated, as_json=as_json)
     return exit_codes.DONE
 
 
 async def _import(options: Namespace, found: Survey, assignments: Sequence[Assignment]) -> int:
     from cli.bulk.batch_sender import Run, open_report
-    from cli.console.interactive import stopping
+    from cli.console.interactive import attended, confirm, stopping
     from cli.console.resources import named_sequence
     from shared.api.http.rate_limit import Priority
     from shared.operations.context import open_client
@@ -71,6 +98,12 @@ async def _import(options: Namespace, found: Survey, assignments: Sequence[Assig
         name = checkpoint.key(found, assignments, workspace=target, sequence=sequence.id)
         with checkpoint.opened(settings.state_dir / "imports", name) as journal, stopping() as stop:
             report = open_report(journal, survey=found, wanted=options.report)
+            if attended() and not journal.progress.sent:
+                count = sum(len(batch.leads) for batch in Reader(found, assignments).batches())
+                confirm(
+                    f"Add {show_number(count, 'lead')} to {sequence.label} in {workspace.name}?",
+                    yes=options.yes,
+                )
             with contextlib.closing(report), progress_bar() as show:
                 run = Run(journal, report, Reader(found, assignments), size=found.size, show=show)
                 add = partial(client.add_leads, sequence.id, priority=Priority.BULK)
@@ -78,6 +111,8 @@ async def _import(options: Namespace, found: Survey, assignments: Sequence[Assig
             if not complete:
                 raise exit_codes.Interrupted(_resumable(run.tally))
             journal.close()
+        result = f"added {run.tally.added:,} of {run.tally.rows:,} rows"
+        await record(settings, workspace, f"import {options.file.name} --to {sequence.label}", result)
     _show_result(run.tally, sequence=sequence.label, report=str(report.path), as_json=options.json)
     return exit_codes.DONE
 
@@ -93,7 +128,7 @@ async def _with_resume_hint(run: Run, sending: Awaitable[bool]) -> bool:
 
 
 def _resumable(tally: Tally) -> str:
-    return f"{tally.rows:,} rows are settled; the same command goes on from there."
+    return f"{show_number(tally.rows, 'row')} done; the same command continues after them."
 
 
 def _show_columns(survey: Survey, assignments: Sequence[Assignment]) -> None:
@@ -113,15 +148,18 @@ def _show_columns(survey: Survey, assignments: Sequence[Assignment]) -> None:
     card_output.show(card, stream=sys.stderr)
 
 
-def _show_trial(sendable: int, refused: int, shown: Sequence[Outcome], *, as_json: bool) -> None:
+def _show_trial(
+    sendable: int, refused: int, shown: Sequence[Outcome], *, repeated: int, as_json: bool
+) -> None:
     """What `--dry-run` found, to stdout."""
     if as_json:
-        card_output.print_data([{"sendable": sendable, "refused": refused}])
+        card_output.print_data([{"sendable": sendable, "refused": refused, "repeated": repeated}])
         return
+    twice = f"{show_number(repeated, 'row')} repeat an address that came before; the service skips these."
     card = Card(
         title=f"{sendable:,} leads can be sent, {refused:,} rows cannot",
         tone=Tone.WARN if refused else Tone.GOOD,
-        text=("Nothing was sent.",),
+        text=("Nothing was sent.", *((twice,) if repeated else ())),
         table=_refusals(shown, total=refused),
     )
     card_output.show(card)

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import BinaryIO, Literal, NamedTuple
 
 from cli.bulk.columns import Assignment
-from cli.bulk.csv_format import Survey, Unusable, lenient, unguarded
+from cli.bulk.csv_format import Survey, Unusable, lenient
+from shared.text.csv_cells import unguarded
 
 OutcomeKind = Literal["added", "skipped", "refused", "unknown"]
 

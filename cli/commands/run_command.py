@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import getpass
+import io
 import re
 import sys
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from cli.console import card_output, exit_codes
-from cli.console.interactive import attended
+from cli.console.interactive import attended, confirm
+from cli.console.resources import write_private
 from shared.commands import Command, Invocation, parse
 from shared.domain.card import Card
 from shared.text.tokenize import quote
@@ -31,7 +33,17 @@ def run(command: Command, options: Namespace) -> int:
     if command.confirm and not options.yes and not attended():
         raise exit_codes.Failed(f"“{command.name}” asks first, and nobody can be asked here: add --yes")
     card = asyncio.run(_answer(invocation, options))
-    return _show(card, as_json=getattr(options, "json", False))
+    if command.changes:
+        return _show(card, quiet=options.quiet)
+    form = card_output.print_data if options.json else card_output.print_csv if options.csv else None
+    if options.output is None:
+        return _show(card, form=form)
+    text = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="")
+    with contextlib.redirect_stdout(text):
+        code = _show(card, form=form)
+    text.seek(0)
+    write_private(options.output, text.read())
+    return code
 
 
 def line(name: str, words: Sequence[str]) -> str:
@@ -88,18 +100,19 @@ def _unseen(_mark: object) -> None:
 
 
 def _ask(card: Card) -> None:
-    """ProgressCallback what would be done, and go on only after a yes."""
+    """Show what would be done, and go on only after a yes."""
     card_output.show(replace(card, buttons=()), stream=sys.stderr)
-    print("Go on? [y/N] ", end="", file=sys.stderr, flush=True)
-    if not attended() or sys.stdin.readline().strip().lower() not in {"y", "yes"}:
-        raise exit_codes.Failed("nothing was changed")
+    confirm("Go on?", yes=False)
 
 
-def _show(card: Card, *, as_json: bool) -> int:
-    if as_json:
-        card_output.print_data(card.data or ())
+def _show(
+    card: Card, *, form: Callable[[Sequence[Mapping[str, object]]], None] | None = None, quiet: bool = False
+) -> int:
+    """Print the answer as a card, or its data in a `form`; a refusal has data, too."""
+    if form:
+        form(card.data or ())
     if card.refused:
         raise exit_codes.Refused(card)
-    if not as_json:
+    if not form and not quiet:
         card_output.show(card)
     return exit_codes.DONE

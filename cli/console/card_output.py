@@ -5,6 +5,7 @@ Everything that came from outside goes through `shared.text.sanitize`; Rich is t
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import re
@@ -18,6 +19,7 @@ from rich.text import Text
 
 from cli.console.table_layout import Look, lay_out, shortened
 from shared.domain.card import Button, Card, Fact, Tone
+from shared.text.csv_cells import csv_cell
 from shared.text.sanitize import visible, visible_lines
 
 STYLES = {Tone.GOOD: "green", Tone.WARN: "yellow", Tone.BAD: "red", Tone.UNKNOWN: "magenta", Tone.INFO: ""}
@@ -44,6 +46,14 @@ def show(card: Card, *, stream: TextIO | None = None) -> None:
 def print_data(data: Sequence[Mapping[str, object]]) -> None:
     """`--json`: one array of objects on stdout; what a terminal cannot encode is escaped."""
     print(json.dumps(list(data), ensure_ascii=not _speaks_unicode(sys.stdout), indent=2, default=str))
+
+
+def print_csv(data: Sequence[Mapping[str, object]]) -> None:
+    """`--csv`: a row for each object under the keys of all; no cell is a formula to a spreadsheet."""
+    rows = csv.writer(sys.stdout)
+    keys = list(dict.fromkeys(key for one in data for key in one))
+    rows.writerow(keys)
+    rows.writerows([csv_cell(one.get(key)) for key in keys] for one in data)
 
 
 def look_of(stream: TextIO, console: Console) -> Look:

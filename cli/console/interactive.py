@@ -8,6 +8,8 @@ import signal
 import sys
 from collections.abc import Iterator
 
+from cli.console.exit_codes import Failed
+
 ENDING = (signal.SIGINT, signal.SIGTERM)
 REPEAT_SECONDS = 0.5
 """A signal within so many seconds is the same one again: `timeout` and terminals signal a process and its group."""
@@ -16,6 +18,17 @@ REPEAT_SECONDS = 0.5
 def attended() -> bool:
     """Whether somebody can be asked or shown a screen."""
     return bool(sys.stdin and sys.stdin.isatty() and sys.stderr and sys.stderr.isatty())
+
+
+def confirm(question: str, *, yes: bool) -> None:
+    """Go on only after a yes; raises `Failed` after anything else, and where nobody can be asked."""
+    if yes:
+        return
+    if not attended():
+        raise Failed("this asks first, and nobody can be asked here: add --yes")
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+        raise Failed("nothing was changed")
 
 
 @contextlib.contextmanager

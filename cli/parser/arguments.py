@@ -36,8 +36,13 @@ def command_parser(command: Command) -> ArgumentParser:
     """The options of a command; its words are read by `shared.commands`, as everywhere."""
     parser = _parser(command.name, usage=command.usage, summary=command.summary, examples=command.examples)
     parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
-    if not command.changes:
-        parser.add_argument("--json", action="store_true", help="the data as JSON, on stdout")
+    if command.changes:
+        parser.add_argument("--quiet", action="store_true", help="print nothing unless it fails")
+    else:
+        form = parser.add_mutually_exclusive_group()
+        form.add_argument("--json", action="store_true", help="the data as JSON")
+        form.add_argument("--csv", action="store_true", help="the data as CSV")
+        parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="into a file instead of stdout")
     if command.confirm:
         parser.add_argument("--yes", action="store_true", help="do not ask")
     return parser

@@ -142,7 +142,9 @@ def _webhooks(parser: ArgumentParser) -> None:
 
 
 def _import(parser: ArgumentParser) -> None:
-    parser.add_argument("file", type=_path, metavar="FILE", help="CSV of any delimiter and encoding")
+    parser.add_argument(
+        "file", type=_path, metavar="FILE", help="CSV of any delimiter and encoding; - for stdin"
+    )
     parser.add_argument("--to", required=True, metavar="SEQUENCE", help="id, name, or a unique beginning")
     parser.add_argument(
         "--map",
@@ -155,13 +157,18 @@ def _import(parser: ArgumentParser) -> None:
     parser.add_argument("--encoding", metavar="NAME", help="when the guess is wrong: shift_jis, cp1250 …")
     parser.add_argument("--dry-run", action="store_true", help="read and check everything, send nothing")
     parser.add_argument("--report", type=_path, metavar="FILE", help="where the outcome of each row goes")
+    parser.add_argument(
+        "--undo", action="store_true", help="remove what an import added; FILE is the import's report"
+    )
+    parser.add_argument("--yes", action="store_true", help="do not ask")
     parser.add_argument("--json", action="store_true", help="the totals as JSON")
 
 
 def _export(parser: ArgumentParser) -> None:
     from shared.api.models import LEAD_STATUSES
 
-    parser.add_argument("file", type=_path, metavar="FILE", help="ends in .csv or .jsonl")
+    parser.add_argument("file", type=_path, metavar="FILE", help="ends in .csv or .jsonl; - for stdout")
+    parser.add_argument("--force", action="store_true", help="overwrite a file that is there")
     parser.add_argument("--sequence", metavar="SEQUENCE", help="id, name, or a unique beginning")
     parser.add_argument("--status", choices=LEAD_STATUSES, help="only leads of this status")
     parser.add_argument("--format", choices=("csv", "jsonl"), help="when the file's ending does not tell")
@@ -268,9 +275,10 @@ _ALL = (
         options=_import,
         examples=(
             'import leads.csv --to "Q3 CTO" --dry-run',
+            'import leads.report.csv --to "Q3 CTO" --undo',
             'import leads.csv --to sq_8f2 --map "Work mail=email" --map Notes=-',
         ),
-        usage="FILE.csv --to SEQUENCE [--map COLUMN=FIELD …] [--encoding NAME] [--dry-run] [--report FILE]",
+        usage="FILE.csv --to SEQUENCE [--map COLUMN=FIELD …] [--encoding NAME] [--dry-run] [--report FILE] [--undo]",
     ),
     Program(
         name="export",
@@ -278,7 +286,7 @@ _ALL = (
         entry="cli.bulk.export_command:run",
         options=_export,
         examples=("export leads.csv", 'export interested.jsonl --sequence "Q3 CTO" --status interested'),
-        usage="FILE [--sequence SEQUENCE] [--status STATUS] [--format csv|jsonl]",
+        usage="FILE [--sequence SEQUENCE] [--status STATUS] [--format csv|jsonl] [--force]",
     ),
     Program(
         name="init",

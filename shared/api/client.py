@@ -140,9 +140,9 @@ class OutreachClient:
         answer = await self._request(requests.add_leads(sequence_id, leads=leads), priority=priority)
         return decode.added(answer.value, repeated=answer.repeated)
 
-    async def remove_lead(self, lead_id: str) -> None:
+    async def remove_lead(self, lead_id: str, *, priority: Priority = Priority.INTERACTIVE) -> None:
         """Remove a lead from all sequences (DELETE /leads/{id}); its reply history stays."""
-        await self._request(requests.remove_lead(lead_id), priority=Priority.INTERACTIVE)
+        await self._request(requests.remove_lead(lead_id), priority=priority)
 
     async def list_sequences(self, *, priority: Priority = Priority.NORMAL) -> tuple[models.Sequence, ...]:
         """All sequences (GET /sequences)."""

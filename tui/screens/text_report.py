@@ -12,6 +12,7 @@ from pathlib import Path
 from rich.text import Text
 
 from shared.api.models import GROUPINGS
+from shared.text.csv_cells import guarded
 from shared.text.formats import show_change, show_count, show_rate
 from shared.text.sanitize import visible
 from tui.model.board import Board
@@ -100,7 +101,7 @@ def as_csv(shown: Sequence[Line], columns: Sequence[Column], *, glyphs: Glyphs) 
     writer.writerow(column.title for column in named)
     for line in shown:
         said = ("".join(t for t, _ in column.render(line, 0, glyphs)).strip() for column in named)
-        writer.writerow(f"'{cell}" if cell[:1] in {"=", "+", "-", "@", "\t"} else cell for cell in said)
+        writer.writerow(map(guarded, said))
     return out.getvalue()
 
 

@@ -47,11 +47,28 @@ def test_formulas_are_guarded_and_come_back_by_an_import(shell: Shell) -> None:
     assert "0 rows cannot" in trial.out
 
 
+def test_a_file_that_is_there_stays_unless_forced(shell: Shell) -> None:
+    path = shell.home / "out.csv"
+    path.write_text("precious")
+    refused = shell.run("export", str(path), "--status", "interested")
+    assert (refused.code, path.read_text()) == (1, "precious")
+    assert "--force" in refused.err
+    assert shell.run("export", str(path), "--status", "interested", "--force").code == 0
+    assert path.read_text().startswith("id,email")
+
+
+def test_an_export_to_stdout_is_the_file_and_nothing_else(shell: Shell) -> None:
+    told = shell.run("export", "-", "--status", "interested", "--format", "jsonl")
+    assert told.code == 0
+    assert {json.loads(line)["status"] for line in told.out.splitlines()} == {"interested"}
+    assert shell.run("export", "-").code == 2, "nothing says which form"
+
+
 def test_a_file_that_is_there_stays_when_the_export_fails(shell: Shell) -> None:
     path = shell.home / "out.csv"
     path.write_text("precious")
     shell.set("OUTREACH_API_KEY", "live_wrong")
-    assert shell.run("export", str(path)).code == 1
+    assert shell.run("export", str(path), "--force").code == 1
     assert path.read_text() == "precious"
     assert [p.name for p in shell.home.iterdir() if p.is_file()] == ["out.csv"]
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import csv
+import io
 import json
 import re
 import signal
 import urllib.request
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -58,7 +60,7 @@ def reported(path: Path) -> list[dict[str, str]]:
 def added(shell: Shell, mark: str) -> list[str]:
     """The addresses of one test that are in the target sequence now, newest first."""
     path = shell.home / "now.jsonl"
-    assert shell.run("export", str(path), "--sequence", TARGET).code == 0
+    assert shell.run("export", str(path), "--sequence", TARGET, "--force").code == 0
     emails = [json.loads(line)["email"] for line in path.read_text().splitlines()]
     return [email for email in emails if email.startswith(mark)]
 
@@ -83,6 +85,49 @@ def test_every_row_is_added_or_reported(shell: Shell) -> None:
     assert Counter(row["outcome"] for row in reported(report)) == {"added": 20, "refused": 2}
     assert oct(report.stat().st_mode & 0o777) == "0o600"
     assert "CTO" in shell.run("lead", "all7@import.example.com").out
+
+
+def test_what_an_import_added_is_removed_again_by_its_report_and_both_are_in_the_audit(shell: Shell) -> None:
+    assert shell.run("add", "undo1@import.example.com", "to", TARGET).code == 0
+    path = file_of(shell.home, 4, mark="undo")
+    assert shell.run("import", str(path), "--to", TARGET).code == 0
+    report = shell.home / "leads.report.csv"
+    asked = shell.run("import", str(report), "--to", TARGET, "--undo")
+    assert (asked.code, "--yes" in asked.err) == (1, True)
+    done = shell.run("import", str(report), "--to", TARGET, "--undo", "--yes", "--json")
+    assert done.data == [{"removed": 3, "missing": 0}]
+    assert added(shell, "undo") == ["undo1@import.example.com"], "it was there before the import"
+    again = shell.run("import", str(report), "--to", TARGET, "--undo", "--yes", "--json")
+    assert again.data == [{"removed": 0, "missing": 3}]
+    acts = [entry["command"] for entry in shell.run("audit", "--json").data]
+    assert f"import leads.csv --to {TARGET}" in acts
+    assert "import --undo leads.report.csv" in acts
+    assert shell.run("import", str(path), "--to", TARGET, "--undo", "--yes").code == 2, "no report"
+
+
+def test_an_import_reads_stdin(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = file_of(shell.home, 3, mark="pipe").read_bytes()
+    monkeypatch.chdir(shell.home)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+    told = shell.run("import", "-", "--to", TARGET, "--json")
+    assert told.data[0]["added"] == 3
+    assert len(reported(shell.home / "stdin.report.csv")) == 3
+
+
+def test_a_dry_run_counts_addresses_that_come_twice(offline: Shell) -> None:
+    path = file_of(offline.home, 3, mark="same")
+    path.write_text(path.read_text() + "SAME1@import.example.com,Ann,CTO\n")
+    told = offline.run("import", str(path), "--to", "x", "--dry-run", "--json")
+    assert told.data == [{"sendable": 4, "refused": 0, "repeated": 1}]
+
+
+def test_a_spreadsheet_is_named_as_one(offline: Shell) -> None:
+    path = offline.home / "leads.xlsx"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("xl/workbook.xml", "<workbook/>")
+    told = offline.run("import", str(path), "--to", "x", "--dry-run")
+    assert told.code == 1
+    assert "save the sheet as CSV" in told.err
 
 
 def test_what_is_there_is_skipped_with_its_reason(shell: Shell) -> None:
@@ -126,12 +171,12 @@ def test_an_interrupt_settles_what_is_under_way_and_says_how_to_go_on(shell: She
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=20)
     assert (process.returncode, out) == (130, "")
-    assert "the same command goes on from there" in err
+    assert "the same command continues after them" in err
     journal = _journal(shell)
     assert journal["done"] == journal["sent"] < 10_000
     control("DELETE", "/faults")
     told = shell.run(*words, "--json")
-    assert f"going on after row {journal['done']:,}" in told.err
+    assert f"continuing after row {journal['done']:,}" in told.err
     assert (told.data[0]["added"], told.data[0]["skipped"]) == (10_000, 0)
 
 

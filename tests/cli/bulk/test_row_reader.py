@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.bulk import columns, csv_format
+from cli.bulk import columns
 from cli.bulk.columns import Unclear, assign
 from cli.bulk.csv_format import Survey, Unusable, survey
 from cli.bulk.row_reader import Batch, Reader, address_fault
+from shared.text.csv_cells import guarded, unguarded
 
 TEXT = 'Vorname;Nachname;E-Mail;Firma\r\nZoë;"Müller; Söhne";zoe@acme.example;Café GmbH\r\n'
 
@@ -204,19 +205,19 @@ def test_a_map_that_makes_no_sense_is_refused(pairs: list[str]) -> None:
 
 @given(st.text())
 def test_a_guarded_cell_is_no_formula_and_comes_back_as_it_was(text: str) -> None:
-    guarded = csv_format.guarded(text)
-    assert csv_format.unguarded(guarded) == text
-    assert not guarded.startswith(("=", "@", "\t", "\r"))
+    cell = guarded(text)
+    assert unguarded(cell) == text
+    assert not cell.startswith(("=", "@", "\t", "\r"))
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+cmd|x", "-2+3", "@SUM(A1)", "＝1", "'=1"])
 def test_what_a_spreadsheet_would_calculate_is_guarded(text: str) -> None:
-    assert csv_format.guarded(text) == f"'{text}"
+    assert guarded(text) == f"'{text}"
 
 
 @pytest.mark.parametrize("text", ["-5", "+49", "-0.5", "plain", "it's"])
 def test_numbers_and_words_stay_as_they_are(text: str) -> None:
-    assert csv_format.guarded(text) == text
+    assert guarded(text) == text
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import time
 from typing import Any
@@ -43,6 +44,27 @@ def test_json_is_an_array_with_the_documents_words(shell: Shell, typed: str, key
     assert told.code == 0
     assert told.data
     assert keys <= set(told.data[0])
+
+
+def test_the_data_is_csv_too_and_goes_into_a_private_file(shell: Shell) -> None:
+    known = shell.run("sequences", "--json").data
+    path = shell.home / "sequences.csv"
+    told = shell.run("sequences", "--csv", "-o", str(path))
+    assert (told.code, told.out) == (0, "")
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["id"], row["name"], row["status"]) for row in rows] == [
+        (one["id"], one["name"], one["status"]) for one in known
+    ]
+    assert oct(path.stat().st_mode & 0o777) == "0o600"
+    assert shell.run("sequences", "--csv", "--json").code == 2
+
+
+def test_a_quiet_change_says_nothing_unless_it_fails(shell: Shell) -> None:
+    assert shell.run("pause", "Win-back", "--quiet").code == 0
+    told = shell.run("resume", "Win-back", "--quiet")
+    assert (told.code, told.out, told.err) == (0, "", "")
+    assert shell.run("pause", "no such sequence", "--quiet").err
 
 
 def test_a_sequence_is_paused_and_resumed_and_the_audit_knows(shell: Shell) -> None:

@@ -1,0 +1,35 @@
+"""Cells of a CSV file that no spreadsheet takes for a formula. Pure."""
+
+from __future__ import annotations
+
+import json
+
+DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # full-width forms count, too
+"""What begins a formula in a spreadsheet."""
+
+
+def csv_cell(value: object) -> str:
+    """Text as it is, nothing for what is unknown, everything else as JSON; guarded."""
+    if value is None:
+        return ""
+    return guarded(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
+
+
+def guarded(text: str) -> str:
+    """The cell, in a form that no spreadsheet takes for a formula."""
+    return f"'{text}" if _calculates(text) else text
+
+
+def unguarded(text: str) -> str:
+    """The inverse of `guarded`, for every text."""
+    return text[1:] if text[:1] == "'" and _calculates(text[1:]) else text
+
+
+def _calculates(text: str) -> bool:
+    bare = text.lstrip("'")
+    return bare.startswith(DANGEROUS) and not _is_number(bare)
+
+
+def _is_number(text: str) -> bool:
+    digits = text[1:].replace(".", "", 1)
+    return text[0] in "+-" and digits.isascii() and digits.isdecimal()
