@@ -9,7 +9,7 @@ from typing import Any
 from sandbox.slack.state import seed
 from sandbox.slack.state.errors import InvalidActionError
 from sandbox.slack.state.faults import Fault
-from sandbox.slack.state.model import Json, User
+from sandbox.slack.state.model import Channel, Json, User
 from sandbox.slack.workspace import Workspace
 
 Body = dict[str, Any]
@@ -31,8 +31,15 @@ async def request_url(workspace: Workspace, body: Body) -> Json:
     return {"request_url": url}
 
 
+_NUMBERS = (
+    "messages_per_second",
+    "workspace_messages_per_minute",
+    "answers_per_second",
+    "tier_factor",
+    "ack_seconds",
+)
 _SETTINGS: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(("messages_per_second", "answers_per_second", "tier_factor", "ack_seconds"), float),
+    **dict.fromkeys(_NUMBERS, float),
     "enterprise_id": str,
     "loads_options": bool,
     **dict.fromkeys(("burst", "answers_burst"), int),
@@ -106,10 +113,10 @@ async def sockets(workspace: Workspace, body: Body) -> Json:
 
 
 async def token(workspace: Workspace, body: Body) -> Json:
-    """`{revoked}`: take the token back (the bot hears of it), or give it again."""
+    """`{revoked, uninstalled}`: take the token back (the bot hears of it), or give it again."""
     revoked = bool(body.get("revoked", True))
     if revoked and not workspace.settings.revoked:
-        workspace.events.fire("tokens_revoked", tokens={"oauth": [], "bot": [seed.BOT.id]})
+        workspace.events.token_revoked(uninstalled=bool(body.get("uninstalled")))
     workspace.settings.revoked = revoked
     return {"revoked": revoked}
 
@@ -124,14 +131,27 @@ async def scopes(workspace: Workspace, body: Body) -> Json:
 
 
 async def channel(workspace: Workspace, body: Body) -> Json:
-    """`{channel, archived}`: archive it or bring it back."""
+    """`{channel, archived}`, `{channel, name}` or `{channel, id}`: archive it or bring it back, or call it anew."""
     found = workspace.world.channel(str(body["channel"]))
+    if "name" in body or "id" in body:
+        return _call_channel(workspace, found, body)
     archived = bool(body.get("archived", True))
     if found.is_archived != archived:
         found.is_archived = archived
         workspace.events.channel_archived(found, by=str(body.get("user") or seed.ANN.id))
         workspace.feed.publish("channels", {})
     return {"channel": found.to_slack(viewer=seed.BOT.id)}
+
+
+def _call_channel(workspace: Workspace, channel: Channel, body: Body) -> Json:
+    if "name" in body:
+        channel.name = str(body["name"])
+        workspace.events.channel_renamed(channel)
+    else:
+        old = workspace.world.change_id(channel, str(body["id"]))
+        workspace.events.channel_id_changed(old, channel=channel)
+    workspace.feed.publish("channels", {})
+    return {"channel": channel.to_slack(viewer=seed.BOT.id)}
 
 
 async def members(workspace: Workspace, body: Body) -> Json:
@@ -166,8 +186,8 @@ async def user(workspace: Workspace, body: Body) -> Json:
 
 
 async def event(workspace: Workspace, body: Body) -> Json:
-    """`{event: {type, ...}}`: send any event, subscribed to or not."""
+    """`{event: {type, ...}, event_id}`: send any event, subscribed to or not, or one again that was sent before."""
     wanted = dict(body["event"])
     kind = str(wanted.pop("type"))
-    workspace.events.fire(kind, subscribed_only=False, **wanted)
+    workspace.events.fire(kind, subscribed_only=False, event_id=str(body.get("event_id") or ""), **wanted)
     return {}

@@ -71,13 +71,13 @@ class People:
         issued = ResponseUrl(user=user.id, channel=channel.id, made_at=self.world.clock.now())
         if message is not None:
             issued.message_ts = message.ts
-            issued.thread_ts = message.thread_ts if message.is_reply else None
         self.world.triggers.issue_response_url(issued)
         return issued, self._response_urls.address(issued)
 
     async def interact(self, kind: str, *, user: User, name: str, **fields: Any) -> Ack:
         """Send an interaction to the app."""
-        payload = payloads.interaction(kind, user=user, token=self._token, **fields)
+        enterprise = self._settings.enterprise_id
+        payload = payloads.interaction(kind, user=user, token=self._token, enterprise=enterprise, **fields)
         return await self._delivery.send("interactive", payload, name=name)
 
     @property
@@ -105,6 +105,7 @@ class People:
             token=self._token,
             trigger_id=trigger.id,
             response_url=response_url,
+            enterprise=self._settings.enterprise_id,
         )
         ack = await self._delivery.send("slash_commands", form, name=typed.strip())
         error = ack.error

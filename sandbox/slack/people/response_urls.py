@@ -45,9 +45,13 @@ class ResponseUrls:
         self.post(url, body)
 
     def post(self, url: ResponseUrl, body: Json) -> None:
-        """Answer, change or delete as `body` asks; does not count as a use."""
+        """Answer, change or delete as `body` asks; does not count as a use.
+
+        A slash command has no original: what asks to replace or delete one is posted as a new message
+        (https://github.com/slackapi/bolt-python/issues/1268).
+        """
         channel = self._world.channels[url.channel]
-        source = self._source(url, channel, body)
+        source = channel.find(url.message_ts) if url.message_ts else None
         if source is not None and _yes(body.get("delete_original")):
             self._world.delete(source)
         # Without a word about it, an answer to a click takes the place of the message that was clicked.
@@ -55,13 +59,6 @@ class ResponseUrls:
             self._change(source, body)
         else:
             self._post(url, channel, body)
-
-    def _source(self, url: ResponseUrl, channel: Channel, body: Json) -> Message | None:
-        """The message that was clicked; after a slash command, when it is asked for, the answer before this one."""
-        if url.message_ts:
-            return channel.find(url.message_ts)
-        asked = _yes(body.get("replace_original")) or _yes(body.get("delete_original"))
-        return channel.find(url.answers[-1]) if asked and url.answers else None
 
     def _change(self, source: Message, body: Json) -> None:
         checked = content(body, check=self._world.block_problems)
@@ -76,7 +73,7 @@ class ResponseUrls:
         if channel.is_archived:
             raise SlackError("is_archived")
         public = body.get("response_type") == "in_channel"
-        message = self._world.post(
+        self._world.post(
             channel,
             user=seed.BOT.id,
             text=checked.text,
@@ -85,6 +82,7 @@ class ResponseUrls:
             metadata=checked.metadata,
             by_app=True,
             seen_by=None if public else url.user,
-            thread_ts=body.get("thread_ts") or url.thread_ts,
+            # A click in a thread is not answered there by itself: https://github.com/slackapi/bolt-js/issues/963,
+            # https://docs.slack.dev/interactivity/handling-user-interaction#publishing_in_thread
+            thread_ts=body.get("thread_ts"),
         )
-        url.answers.append(message.ts)

@@ -37,8 +37,8 @@ class User:
     is_stranger: bool = False
     tz: str = "Europe/Berlin"
 
-    def to_slack(self) -> Json:
-        """A user object as users.info returns it.
+    def to_slack(self, *, with_email: bool = True) -> Json:
+        """A user object as users.info returns it; `email` needs the scope `users:read.email`.
 
         `enterprise_user` is there for everybody in an Enterprise organization, also another one
         (https://docs.slack.dev/reference/objects/user-object, https://docs.slack.dev/apis/slack-connect).
@@ -47,7 +47,7 @@ class User:
             "real_name": self.real_name,
             "display_name": self.name,
             "title": self.title,
-            "email": f"{self.name}@example.com",
+            **({"email": f"{self.name}@example.com"} if with_email else {}),
         }
         member = {
             "id": self.id.replace("U", "W", 1),

@@ -52,10 +52,14 @@ class Settings:
     scopes: frozenset[str] = seed.SCOPES
     revoked: bool = False
     messages_per_second: float = 1.0
+    """Messages in one channel; 0 takes away this limit and that of the workspace."""
     burst: int = 3
+    workspace_messages_per_minute: float = 300.0
+    """Messages over all channels; 0: any number."""
     answers_per_second: float = 1.0
     answers_burst: int = 10
-    tier_factor: float = 4.0
+    tier_factor: float = 1.0
+    """How many times more calls than its tier promises a method takes; 0: any number."""
     ack_seconds: float = 3.0
     retry_seconds: tuple[float, ...] = (0.0, 60.0, 300.0)
     events: frozenset[str] = seed.EVENTS

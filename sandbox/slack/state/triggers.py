@@ -47,9 +47,7 @@ class ResponseUrl:
     channel: str
     made_at: float
     message_ts: str | None = None
-    thread_ts: str | None = None
     uses: int = 0
-    answers: list[str] = field(default_factory=list)
 
     def use(self, *, now: float) -> None:
         """Use it once; raises `SlackError` when it is used up or too old."""

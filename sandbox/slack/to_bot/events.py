@@ -28,17 +28,30 @@ class Events:
         self._token = credentials.verification_token
         self._delivery = delivery
 
-    def fire(self, kind: str, /, *, subscribed_only: bool = True, **fields: Any) -> bool:
-        """Send one event; false when the app did not subscribe to it."""
+    def fire(self, kind: str, /, *, subscribed_only: bool = True, event_id: str = "", **fields: Any) -> bool:
+        """Send one event; false when the app did not subscribe to it.
+
+        `event_id` is that of an earlier event, which is sent again.
+        """
         if subscribed_only and kind not in self._settings.events:
             return False
         event = {"type": kind, **fields, "event_ts": fields.get("event_ts") or self._world.stamp()}
-        payload = payloads.event_callback(event, token=self._token, now=self._world.clock.now())
+        payload = payloads.event_callback(
+            event,
+            token=self._token,
+            now=self._world.clock.now(),
+            enterprise=self._settings.enterprise_id,
+            event_id=event_id,
+        )
         self._delivery.event(payload)
         return True
 
     def message_posted(self, message: Message, *, channel: Channel) -> None:
-        """A person posted a message: a mention, or a message where the app listens."""
+        """A person or the bot itself posted a message: a mention, or a message where the app listens.
+
+        The bot's own messages are sent to it too, under its `bot_id`
+        (https://docs.slack.dev/reference/events/message#bot_messages).
+        """
         fields: dict[str, Any] = {
             "user": message.user,
             "text": message.text,
@@ -50,11 +63,14 @@ class Events:
         speaker = self._world.users[message.user]
         if speaker.is_bot:
             fields |= {"bot_id": f"B{message.user[1:]}", "team": speaker.team_id}
+        if speaker.id == seed.BOT.id:
+            fields |= {"bot_id": seed.TEAM.bot_id, "app_id": seed.TEAM.app_id}
         if message.is_reply:
             fields["thread_ts"] = str(message.thread_ts)
         if seed.BOT.id not in channel.members:
             return
-        if f"<@{seed.BOT.id}>" in message.text and channel.direct is None:
+        by_itself = message.user == seed.BOT.id
+        if f"<@{seed.BOT.id}>" in message.text and channel.direct is None and not by_itself:
             self.fire("app_mention", **fields)
         channel_type, subscription = _MESSAGE_EVENTS[channel.kind]
         if subscription in self._settings.events:
@@ -85,6 +101,26 @@ class Events:
         kind = "group" if channel.is_private else "channel"
         verb = "archive" if channel.is_archived else "unarchive"
         self.fire(f"{kind}_{verb}", channel=channel.id, user=by)
+
+    def channel_renamed(self, channel: Channel) -> None:
+        """https://docs.slack.dev/reference/events/channel_rename."""
+        kind = "group" if channel.is_private else "channel"
+        shown = {"id": channel.id, "name": channel.name, "created": channel.created}
+        self.fire(f"{kind}_rename", channel=shown)
+
+    def channel_id_changed(self, old: str, *, channel: Channel) -> None:
+        """https://docs.slack.dev/reference/events/channel_id_changed."""
+        self.fire("channel_id_changed", old_channel_id=old, new_channel_id=channel.id)
+
+    def token_revoked(self, *, uninstalled: bool) -> None:
+        """The bot's token was taken back, perhaps with the whole app.
+
+        https://docs.slack.dev/reference/events/app_uninstalled,
+        https://docs.slack.dev/reference/events/tokens_revoked
+        """
+        if uninstalled:
+            self.fire("app_uninstalled")
+        self.fire("tokens_revoked", tokens={"oauth": [], "bot": [seed.BOT.id]})
 
     def reaction_changed(self, message: Message, *, name: str, by: str, added: bool) -> None:
         item = {"type": "message", "channel": message.channel, "ts": message.ts}

@@ -10,6 +10,7 @@ from sandbox.slack.state import seed
 from sandbox.slack.state.model import Channel, Json, Message, User
 
 TEAM = seed.TEAM
+ENTERPRISE = "Outbound Holding"
 
 
 def interaction(
@@ -17,18 +18,22 @@ def interaction(
     *,
     user: User,
     token: str,
+    enterprise: str = "",
     trigger_id: str | None = None,
     channel: Channel | None = None,
     **fields: Any,
 ) -> Json:
-    """An interaction of a kind, with the fields that the kind has beside the common ones."""
+    """An interaction of a kind, with the fields that the kind has beside the common ones.
+
+    `enterprise` is the Enterprise organization of the workspace, if it belongs to one.
+    """
     payload: Json = {
         "type": kind,
         "user": {"id": user.id, "username": user.name, "name": user.name, "team_id": user.team_id},
         "api_app_id": TEAM.app_id,
         "token": token,
-        "team": {"id": TEAM.id, "domain": TEAM.domain},
-        "enterprise": None,
+        "team": {"id": TEAM.id, "domain": TEAM.domain, **_of_enterprise(enterprise)},
+        "enterprise": {"id": enterprise, "name": ENTERPRISE} if enterprise else None,
         "is_enterprise_install": False,
     }
     if trigger_id is not None:
@@ -38,6 +43,10 @@ def interaction(
     if kind in ("shortcut", "message_action"):
         payload["action_ts"] = f"{secrets.randbelow(10**10)}.000000"
     return payload | fields
+
+
+def _of_enterprise(enterprise: str) -> Json:
+    return {"enterprise_id": enterprise, "enterprise_name": ENTERPRISE} if enterprise else {}
 
 
 def _channel(channel: Channel) -> Json:
@@ -70,12 +79,14 @@ def slash_command(
     token: str,
     trigger_id: str,
     response_url: str,
+    enterprise: str = "",
 ) -> Json:
     """The form of a slash command; every value is a string."""
     return {
         "token": token,
         "team_id": TEAM.id,
         "team_domain": TEAM.domain,
+        **_of_enterprise(enterprise),
         "channel_id": channel.id,
         "channel_name": _channel(channel)["name"],
         "user_id": user.id,
@@ -99,19 +110,20 @@ def message_container(message: Message) -> Json:
     return container | ({"thread_ts": message.thread_ts} if message.is_reply else {})
 
 
-def event_callback(event: Json, *, token: str, now: float) -> Json:
+def event_callback(event: Json, *, token: str, now: float, enterprise: str = "", event_id: str = "") -> Json:
     """The envelope of the Events API; `event_id` stays the same over redeliveries."""
     return {
         "token": token,
         "team_id": TEAM.id,
+        **({"enterprise_id": enterprise} if enterprise else {}),
         "api_app_id": TEAM.app_id,
         "event": event,
         "type": "event_callback",
-        "event_id": f"Ev{secrets.token_hex(5).upper()}",
+        "event_id": event_id or f"Ev{secrets.token_hex(5).upper()}",
         "event_time": int(now),
         "authorizations": [
             {
-                "enterprise_id": None,
+                "enterprise_id": enterprise or None,
                 "team_id": TEAM.id,
                 "user_id": TEAM.bot_user,
                 "is_bot": True,

@@ -37,12 +37,8 @@ def _thread(call: Call, channel: Channel) -> str | None:
 @method("chat.postMessage", scope="chat:write")
 def post_message(call: Call) -> Json:
     """Post a message in a channel, a thread or a direct message."""
-    settings = call.workspace.settings
-    call.workspace.rate_limiter.take(
-        f"messages in {call.args.get('channel')}",
-        rate=settings.messages_per_second,
-        burst=settings.burst,
-        now=call.workspace.clock.now(),
+    call.workspace.rate_limiter.take_post(
+        str(call.args.get("channel")), call.workspace.settings, now=call.workspace.clock.now()
     )
     channel = _writable(call)
     checked = content(call.args, check=call.world.block_problems)
@@ -60,6 +56,7 @@ def post_message(call: Call) -> Json:
         subtype="thread_broadcast" if broadcast else None,
         by_app=True,
     )
+    call.workspace.events.message_posted(message, channel=channel)
     shown = message.to_slack(with_metadata=True)
     note = {} if call.args.get("text") else warning("missing_text_in_message")
     return {"channel": channel.id, "ts": message.ts, "message": shown, **note}
@@ -87,7 +84,11 @@ def post_ephemeral(call: Call) -> Json:
 
 
 def _own(call: Call, *, error: str) -> Message:
-    """One of the bot's messages; in an archived channel Slack says is_inactive (reference/methods/chat.update)."""
+    """The message to change or delete.
+
+    In an archived channel these answer `is_inactive`, where posting answers `is_archived`
+    (https://docs.slack.dev/reference/methods/chat.update).
+    """
     channel = call.channel()
     if channel.is_archived:
         raise SlackError("is_inactive")

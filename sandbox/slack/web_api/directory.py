@@ -7,6 +7,9 @@ from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.model import Json
 from sandbox.slack.web_api.calls import Call, method, page_of
 
+_EMAIL = "users:read.email"
+"""Without this scope a profile has no address (https://docs.slack.dev/reference/scopes/users.read.email)."""
+
 
 @method("auth.test")
 def auth_test(call: Call) -> Json:
@@ -39,11 +42,11 @@ def connections_open(call: Call) -> Json:
 
 @method("users.info", scope="users:read", tier=4)
 def users_info(call: Call) -> Json:
-    """One user."""
+    """One user (https://docs.slack.dev/reference/methods/users.info)."""
     user = call.world.users.get(str(call.require("user")))
     if user is None:
         raise SlackError("user_not_found")
-    return {"user": user.to_slack()}
+    return {"user": user.to_slack(with_email=_EMAIL in call.workspace.settings.scopes)}
 
 
 @method("users.list", scope="users:read", tier=2)
@@ -51,7 +54,7 @@ def users_list(call: Call) -> Json:
     """All users."""
     page, cursor = page_of(list(call.world.users.values()), call, default=100, max_limit=1000)
     return {
-        "members": [user.to_slack() for user in page],
+        "members": [user.to_slack(with_email=_EMAIL in call.workspace.settings.scopes) for user in page],
         "cache_ts": int(call.workspace.clock.now()),
         "response_metadata": {"next_cursor": cursor},
     }

@@ -127,6 +127,15 @@ class World:
             self.feed.publish("channels", {}, only_for=person.id)
         return self.channels[name]
 
+    def change_id(self, channel: Channel, new: str) -> str:
+        """Give a channel another id, as Slack does when a private one is shared; returns the one before."""
+        old = channel.id
+        self.channels = {(new if key == old else key): one for key, one in self.channels.items()}
+        channel.id = new
+        for message in (*channel.messages.values(), *channel.ephemerals.values()):
+            message.channel = new
+        return old
+
     def message(self, channel: Channel, ts: Any) -> Message:
         """A message that is there for everybody; raises `SlackError` (message_not_found)."""
         found = channel.messages.get(str(ts))

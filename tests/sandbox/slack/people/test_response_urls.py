@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import aiohttp
 import pytest
+from slack_sdk.web.async_client import AsyncWebClient
 
 from sandbox.slack.state import seed
-from tests.sandbox.slack.driver import Json, Person, section
+from tests.sandbox.slack.driver import Json, Person, actions, button, section
 
 
 @pytest.fixture
@@ -92,3 +93,26 @@ async def test_limits_hold_there_too(session: aiohttp.ClientSession, url: str) -
         assert response.status == 400
     async with session.post(url + "x", json={"text": "x"}) as response:
         assert response.status == 404
+
+
+async def test_after_a_command_nothing_is_replaced_or_deleted(
+    session: aiohttp.ClientSession, person: Person, url: str
+) -> None:
+    await post(session, url, text="first")
+    assert await post(session, url, text="second", replace_original=True) == (200, "ok")
+    assert await post(session, url, text="third", delete_original=True) == (200, "ok")
+    assert (await post(session, url, delete_original=True))[0] == 400
+    found = (await person.see("messages", channel=seed.ALERTS))["messages"]
+    assert [one["text"] for one in found if one["by_app"]] == ["first", "second", "third"]
+
+
+async def test_a_click_in_a_thread_is_answered_there_only_when_the_thread_is_named(
+    session: aiohttp.ClientSession, client: AsyncWebClient, person: Person
+) -> None:
+    root = (await client.chat_postMessage(channel=seed.ALERTS, text="root"))["ts"]
+    card = [actions(button("a", "A"))]
+    reply = await client.chat_postMessage(channel=seed.ALERTS, text="reply", thread_ts=root, blocks=card)
+    clicked = await person.do("click", ts=reply["ts"], text="A")
+    for thread in ({}, {"thread_ts": root}):
+        await post(session, clicked["response_url"], text="answer", replace_original=False, **thread)
+        assert (await latest(person)).get("thread_ts") == thread.get("thread_ts")

@@ -154,6 +154,45 @@ async def test_what_the_platform_does_is_told(running: AsyncApp, slack: SlackSta
     assert await asyncio.wait_for(heard.get(), 3) == "tokens_revoked"
 
 
+async def test_a_channel_that_is_renamed_or_moved_is_told(running: AsyncApp, person: Person) -> None:
+    heard: asyncio.Queue[Json] = asyncio.Queue()
+    for kind in ("channel_rename", "channel_id_changed", "app_uninstalled"):
+
+        @running.event(kind)
+        async def happened(event: Json) -> None:
+            heard.put_nowait(event)
+
+    await person.do("channel", channel=seed.SALES, name="sales-emea")
+    assert (await asyncio.wait_for(heard.get(), 3))["channel"]["name"] == "sales-emea"
+    await person.do("channel", channel=seed.SALES, id="C0SHARED07")
+    moved = await asyncio.wait_for(heard.get(), 3)
+    assert (moved["old_channel_id"], moved["new_channel_id"]) == (seed.SALES, "C0SHARED07")
+    await person.do("message", channel="C0SHARED07", text="still there")
+    await person.do("token", uninstalled=True)
+    assert (await asyncio.wait_for(heard.get(), 3))["type"] == "app_uninstalled"
+
+
+async def test_a_workspace_of_an_enterprise_names_it(
+    running: AsyncApp, person: Person, slack: SlackStandIn
+) -> None:
+    await person.do("settings", enterprise_id="E0HOLDING1")
+    bodies: list[Json] = []
+
+    @running.command("/outreach")
+    async def commanded(ack: Any, body: Json) -> None:
+        bodies.append(body)
+        await ack()
+
+    @running.event("app_mention")
+    async def mentioned(body: Json) -> None:
+        bodies.append(body)
+
+    await person.do("command", text="/outreach status")
+    await person.do("message", text=f"<@{seed.BOT.id}> hello")
+    assert await slack.feed.until(lambda: len(bodies) == 2, timeout=3)
+    assert [body["enterprise_id"] for body in bodies] == ["E0HOLDING1"] * 2
+
+
 async def test_an_action_nobody_handles_is_a_failure_on_the_page(
     running: AsyncApp, slack: SlackStandIn, person: Person, client: AsyncWebClient
 ) -> None:

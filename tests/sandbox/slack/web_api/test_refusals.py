@@ -158,7 +158,6 @@ async def test_only_the_public_scope_opens_channels_without_the_bot(
 
 
 async def test_each_method_has_its_tier(client: AsyncWebClient, person: Person) -> None:
-    await person.do("settings", tier_factor=1)
     for _ in range(20):
         await client.users_list()
     with pytest.raises(SlackApiError) as caught:
@@ -288,3 +287,36 @@ async def test_a_workspace_that_does_not_know_a_block_refuses_it_everywhere(
     await person.do("settings", refused_blocks=["section"])
     answer = await refused(DRAWN[what](client, ts))
     assert "unsupported type: section" in answer["response_metadata"]["messages"][0]
+
+
+async def test_all_channels_share_the_limit_of_the_workspace(client: AsyncWebClient, person: Person) -> None:
+    await person.do("settings", workspace_messages_per_minute=2)
+    await client.chat_postMessage(channel=seed.ALERTS, text="x")
+    await client.chat_postMessage(channel=seed.SALES, text="x")
+    with pytest.raises(SlackApiError) as caught:
+        await client.chat_postMessage(channel=seed.GENERAL, text="x")
+    assert caught.value.response.headers["Retry-After"] == "30"
+    await person.do("clock", advance=30)
+    await client.chat_postMessage(channel=seed.GENERAL, text="x")
+
+
+async def test_messages_of_an_archived_channel_cannot_be_changed(
+    client: AsyncWebClient, person: Person
+) -> None:
+    ts = (await client.chat_postMessage(channel=seed.SALES, text="x"))["ts"]
+    await person.do("channel", channel=seed.SALES, archived=True)
+    for change in (
+        client.chat_update(channel=seed.SALES, ts=ts, text="y"),
+        client.chat_delete(channel=seed.SALES, ts=ts),
+    ):
+        assert (await refused(change))["error"] == "is_inactive"
+    post = client.chat_postMessage(channel=seed.SALES, text="y")
+    assert (await refused(post))["error"] == "is_archived"
+
+
+async def test_addresses_need_their_own_scope(client: AsyncWebClient, person: Person) -> None:
+    known = (await client.users_info(user=seed.ANN.id))["user"]
+    assert "email" not in known["profile"]
+    await person.do("scopes", add=["users:read.email"])
+    known = (await client.users_info(user=seed.ANN.id))["user"]
+    assert known["profile"]["email"] == "ann@example.com"
