@@ -13,7 +13,7 @@ from bot.commands.canned_replies import UNKNOWN
 from bot.commands.dispatch import Answer
 from bot.interactions import forms
 from bot.interactions.modals import Modals
-from bot.interactions.responders import Address, Thread
+from bot.interactions.responders import Address, Thread, thread_of
 from bot.slack.web_api import WebApi
 
 _ANYTHING = re.compile(".*", re.DOTALL)
@@ -52,9 +52,8 @@ class Fallbacks:
         await ack()
         user, channel = (body.get("user") or {}).get("id", ""), (body.get("channel") or {}).get("id", "")
         if body.get("response_url"):
-            return await Address(respond, self._slack, person=user, channel=channel).reply(
-                Answer(card=UNKNOWN)
-            )
+            responder = Address(respond, self._slack, person=user, channel=channel, thread_ts=thread_of(body))
+            return await responder.reply(Answer(card=UNKNOWN))
         await self._modals.reply_in_modal(
             Answer(card=UNKNOWN), str(body.get("trigger_id") or ""), person=user
         )
@@ -73,6 +72,9 @@ class Fallbacks:
         person = body.get("user_id") or (user.get("id", "") if isinstance(user, dict) else "")
         channel = body.get("channel_id") or (body.get("channel") or {}).get("id", "")
         if body.get("response_url"):
-            await Address(respond, self._slack, person=person, channel=channel).reply(answer)
+            responder = Address(
+                respond, self._slack, person=person, channel=channel, thread_ts=thread_of(body)
+            )
+            await responder.reply(answer)
         elif person:
             await Thread(self._slack, channel=person).reply(answer)

@@ -24,7 +24,7 @@ from bot.interactions import forms
 from bot.interactions.fallbacks import Fallbacks
 from bot.interactions.form_input import read_form
 from bot.interactions.modals import UPDATE_DELAY, Modals, SilentResponder
-from bot.interactions.responders import Address, Responder, Thread, run_and_reply
+from bot.interactions.responders import Address, Responder, Thread, run_and_reply, thread_of
 from bot.slack.directory import UserDirectory
 from bot.slack.manifest import SHORTCUTS
 from bot.slack.permissions import Person
@@ -175,7 +175,7 @@ class Listeners:
         ephemeral = bool((body.get("container") or {}).get("is_ephemeral"))
         shown, name = body.get("message"), body["user"].get("username", user)
         return Address(
-            respond, self._slack, person=user, channel=channel, ephemeral=ephemeral,
+            respond, self._slack, person=user, channel=channel, thread_ts=thread_of(body), ephemeral=ephemeral,
             settling=dispatch.settles(line),
             clicked=self._modals.clicked(shown, channel=channel, name=name) if shown and not ephemeral else None,
         )  # fmt: skip

@@ -21,7 +21,7 @@ from bot.store import Store
 from shared.domain.card import Card
 from shared.domain.records import RecordsUnavailable
 
-PROGRESS_AFTER = 1.5
+PROGRESS_AFTER = 2.0
 """Seconds after which somebody is told that the answer takes longer."""
 NO_UNFURL = {"unfurl_links": False, "unfurl_media": False}
 
@@ -63,6 +63,8 @@ def render_answer(answer: Answer) -> Message:
 
 
 _WORKING = card_blocks.render(Card(title="Working …", text=("The answer follows here.",)))
+_SLOW = card_list.render_small(Card(title="This takes longer than usual. The answer will be a new message."))
+"""Of a command: Slack lets nobody replace or delete an answer to it, so this stays."""
 
 
 class ClickedCard:
@@ -104,10 +106,19 @@ class ClickedCard:
         return None if stored else self._original
 
 
+def thread_of(body: Mapping[str, Any]) -> str:
+    """The thread in which somebody clicked; empty outside of threads."""
+    return str((body.get("container") or {}).get("thread_ts") or "")
+
+
 class Address:
     """A response address: of a slash command, of a click on an ephemeral message, or on a card.
 
-    `settling`: the click answers the question of an ephemeral message, which then may go.
+    `settling`: the click answers the question of an ephemeral message, which then may go. `thread_ts`: the thread
+    in which the click was; an answer goes there only when it is named
+    (https://docs.slack.dev/interactivity/handling-user-interaction#publishing_in_thread).
+    A slash command's address can replace and delete nothing
+    (https://github.com/slackapi/bolt-python/issues/1268).
     """
 
     def __init__(
@@ -117,53 +128,61 @@ class Address:
         *,
         person: str,
         channel: str,
+        thread_ts: str = "",
         ephemeral: bool = False,
         settling: bool = False,
         clicked: ClickedCard | None = None,
     ) -> None:
         self._respond, self._slack = respond, slack
-        self._person, self._channel = person, channel
+        self._person, self._channel, self._thread = person, channel, thread_ts
         self._ephemeral, self._settling, self._clicked = ephemeral, settling, clicked
         self._announced = self._shows_progress = False
 
     async def show_progress(self) -> None:
-        """On the card that was clicked, in the place of the question, or in a line that the answer replaces."""
+        """On the card that was clicked, in the place of the question, or in a line of its own after a command."""
         if self._clicked:
-            self._shows_progress = await self._put(self._clicked.in_progress(), over=True)
-        elif self._settling or not self._ephemeral:
-            self._announced = await self._put(_WORKING, over=self._ephemeral)
+            self._shows_progress = await self._replace(self._clicked.in_progress())
+        elif not self._ephemeral:
+            await respond_to(self._respond, self._beside(_SLOW, "ephemeral"))
+        elif self._settling:
+            self._announced = await self._replace(_WORKING)
 
-    async def _put(self, message: Message, *, over: bool) -> bool:
-        how: dict[str, Any] = {"replace_original": over} | ({} if over else {"response_type": "ephemeral"})
-        return await respond_to(
-            self._respond, {"text": message.text, "blocks": message.blocks, **NO_UNFURL, **how}
-        )
+    async def _replace(self, message: Message) -> bool:
+        body = {"text": message.text, "blocks": message.blocks, **NO_UNFURL, "replace_original": True}
+        return await respond_to(self._respond, body)
+
+    def _beside(self, message: Message, response_type: str) -> dict[str, Any]:
+        body: dict[str, Any] = {"text": message.text, "blocks": message.blocks, **NO_UNFURL}
+        body |= {"response_type": response_type, "replace_original": False}
+        return body | ({"thread_ts": self._thread} if self._thread else {})
 
     async def reply(self, answer: Answer) -> None:
         """A question that was clicked goes with its answer; the card that was clicked stays."""
         if self._clicked and self._shows_progress and (before := await self._clicked.restore()):
-            await self._put(before, over=True)
+            await self._replace(before)
         own = self._announced or (self._ephemeral and answer.settles)
         silent = answer.on_card and (own or bool(self._clicked and await self._clicked.is_stored()))
         if own and (silent or answer.public):
             await respond_to(self._respond, {"delete_original": True})
         if silent:
             return
-        if answer.public:
-            await self._send(render_answer(answer), response_type="in_channel", replace_original=False)
-        else:
-            await self._send(render_answer(answer), response_type="ephemeral", replace_original=own)
+        await self._send(render_answer(answer), public=answer.public, over=own and not answer.public)
 
-    async def _send(self, message: Message, **how: Any) -> None:
-        taken = await respond_to(
-            self._respond, {"text": message.text, "blocks": message.blocks, **NO_UNFURL, **how}
+    async def _send(self, message: Message, *, public: bool, over: bool) -> None:
+        taken = (
+            await self._replace(message)
+            if over
+            else await respond_to(
+                self._respond, self._beside(message, "in_channel" if public else "ephemeral")
+            )
         )
         if not taken:
-            await self._directly(message, public=how["response_type"] == "in_channel")
+            await self._directly(message, public=public)
 
     async def _directly(self, message: Message, *, public: bool) -> None:
         """Where the address takes nothing any more."""
         body: dict[str, Any] = {"channel": self._channel, "text": message.text, "blocks": message.blocks}
+        body |= {"thread_ts": self._thread} if self._thread else {}
         method = "chat.postMessage" if public else "chat.postEphemeral"
         if not public:
             body["user"] = self._person
@@ -184,7 +203,9 @@ class Thread:
         self._ts = await self._post("chat.postMessage", _WORKING)
 
     async def reply(self, answer: Answer) -> None:
-        await self._post("chat.update" if self._ts else "chat.postMessage", render_answer(answer))
+        message = render_answer(answer)
+        if not (self._ts and await self._post("chat.update", message)):
+            await self._post("chat.postMessage", message)
 
     async def _post(self, method: str, message: Message) -> str:
         body: dict[str, Any] = {"channel": self._channel, "text": message.text, "blocks": message.blocks}

@@ -12,8 +12,9 @@ import structlog
 from bot.store import Store, open_store
 from sandbox.service import Service
 from shared.storage.database import parse_url
-from tests.bot.harness import BotHarness, bot_inside, interested, open_harness
+from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
 from tests.bot.held_clock import Hands, arrive, post_all
+from tests.waiting import until
 
 # Its own colourful traceback takes a second of the event loop that the bot under test runs in.
 structlog.configure(
@@ -29,6 +30,23 @@ async def bot(tmp_path: Path) -> AsyncIterator[BotHarness]:
     """Slack and a bot in this process."""
     async with open_harness(tmp_path) as opened, bot_inside(opened):
         yield opened
+
+
+@pytest.fixture(params=["http", "socket"])
+async def either(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[BotHarness]:
+    """Slack and a bot in this process that posts twenty messages a second, over each transport."""
+    async with open_harness(tmp_path) as opened:
+        await opened.control("settings", messages_per_second=0)
+        if request.param == "socket":
+            opened.use_socket_mode()
+        async with bot_inside(opened, pace=HASTE):
+            if request.param == "socket":
+                await until(lambda: _is_connected(opened))
+            yield opened
+
+
+async def _is_connected(bot: BotHarness) -> bool:
+    return bool(bot.slack.sockets.ready)
 
 
 @pytest.fixture(scope="session")

@@ -84,6 +84,12 @@ class BotHarness:
         file.write_text(text)
         self.environ["OUTREACH_CONFIG"] = str(file)
 
+    def use_socket_mode(self) -> None:
+        """Have Slack reach a bot that is not started yet by Socket Mode alone."""
+        self.slack.settings.request_url = None
+        self.environ["SLACK_APP_TOKEN"] = self.slack.announcement["slack_app_token"]
+        del self.environ["SLACK_SIGNING_SECRET"]
+
     async def try_again(self, channel: str) -> None:
         """Have a broken channel tried now, and not in half a minute."""
         assert self.running is not None

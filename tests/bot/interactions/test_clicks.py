@@ -65,7 +65,7 @@ async def until_shown(bot: BotHarness, message: dict[str, Any], words: str) -> N
 
 async def test_a_slow_click_is_told_on_the_card_and_leaves_nothing_behind(bot: BotHarness) -> None:
     message = await card(bot)
-    await bot.control("faults", method="users.info", kind="delay", seconds=2.5)
+    await bot.control("faults", method="users.info", kind="delay", seconds=3.5)
     clicking = asyncio.ensure_future(click(bot, message, "Claim", user=seed.CLEO.id, wait=0))
     await until_shown(bot, message, "Working on it for @cleo")
     await clicking
@@ -79,7 +79,7 @@ async def test_a_slow_undo_leaves_the_line_that_was_clicked_as_it_was(
 ) -> None:
     (line,) = await bot.say(f"pause {NAME}", user=seed.BEN.id)
     before = await shown(bot, line)
-    remote.seconds = 2.5
+    remote.seconds = 3.5
     clicking = asyncio.ensure_future(click(bot, line, "Undo", user=seed.BEN.id, wait=0))
     await until_shown(bot, line, "Working on it for @ben")
     await clicking
@@ -95,7 +95,7 @@ async def test_a_slow_undo_leaves_the_line_that_was_clicked_as_it_was(
 async def test_two_slow_clicks_on_one_line_leave_neither_ones_line(bot: BotHarness, remote: Remote) -> None:
     (line,) = await bot.say(f"pause {NAME}", user=seed.BEN.id)
     before = await shown(bot, line)
-    remote.seconds = 3.5
+    remote.seconds = 4.0
     first = asyncio.ensure_future(click(bot, line, "Undo", user=seed.BEN.id, wait=0))
     await until_shown(bot, line, "Working on it for @ben")
     second = asyncio.ensure_future(click(bot, line, "Undo", user=seed.CLEO.id, wait=0))
@@ -115,7 +115,7 @@ async def test_a_slow_yes_takes_the_place_of_its_question_and_goes_with_the_answ
     bot: BotHarness, remote: Remote
 ) -> None:
     (question,) = await bot.say("pause all", user=seed.BEN.id)
-    remote.seconds = 2.5
+    remote.seconds = 3.5
     clicking = asyncio.ensure_future(click(bot, question, "Pause it", user=seed.BEN.id, wait=0))
     await until_shown(bot, question, "Working …")
     await clicking

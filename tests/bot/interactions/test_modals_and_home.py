@@ -270,17 +270,19 @@ async def test_a_shortcut_on_an_alert_pauses_its_sequence_and_on_other_messages_
     assert await until(told)
 
 
-async def test_what_takes_long_is_announced_and_replaced(floor: Floor) -> None:
-    slow = {"method": "users.info", "kind": "delay", "seconds": 2.0}
+async def test_a_slow_command_is_announced_by_a_line_that_stays_true(floor: Floor) -> None:
+    slow = {"method": "users.info", "kind": "delay", "seconds": 3.0}
     await floor.bot.control("faults", **slow)
-    (working,) = await floor.bot.say("whoami", user=seed.CLEO.id)
-    assert working["text"].startswith("Working")
+    (slow_line,) = await floor.bot.say("whoami", user=seed.CLEO.id)
+    assert slow_line["text"].startswith("This takes longer than usual. The answer will be a new message.")
 
-    async def replaced() -> dict[str, Any] | None:
-        known = await floor.bot.messages()
-        return next((m for m in known if m["ts"] == working["ts"] and "You are cleo" in m["text"]), None)
+    async def answered() -> list[dict[str, Any]] | None:
+        known = [m for m in await floor.bot.messages() if m["seen_by"] == seed.CLEO.id]
+        return known if len(known) > 1 else None
 
-    assert (await until(replaced))["seen_by"] == seed.CLEO.id
+    first, second = await until(answered)
+    assert (first["ts"], first["text"]) == (slow_line["ts"], slow_line["text"])
+    assert "You are cleo" in second["text"]
 
 
 async def test_buttons_and_modals_of_older_versions_are_answered(floor: Floor) -> None:

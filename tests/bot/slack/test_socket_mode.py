@@ -27,9 +27,7 @@ HASTE = SocketTimeouts(ping=0.2, connect=1.0, first_wait=0.05, longest_wait=0.2,
 async def socket_harness(folder: Path, *, disabled: bool = False) -> AsyncIterator[BotHarness]:
     """A bot that Slack reaches by Socket Mode alone."""
     async with open_harness(folder) as bot:
-        bot.slack.settings.request_url = None
-        bot.environ["SLACK_APP_TOKEN"] = bot.slack.announcement["slack_app_token"]
-        del bot.environ["SLACK_SIGNING_SECRET"]
+        bot.use_socket_mode()
         if disabled:
             await bot.control("sockets", act="disable")
         async with bot_inside(bot, timeouts=HASTE):
