@@ -37,6 +37,7 @@ from bot.http.readiness import ReadinessProbe
 from bot.http.slack_guard import SlackGuard
 from bot.http.webhook import BodyReader, DeliveryIntake, WebhookReceiver
 from bot.http.webhook_secrets import WebhookSecrets
+from bot.interactions.lifecycle import Lifecycle
 from bot.interactions.listeners import Listeners
 from bot.interactions.modals import Modals
 from bot.jobs import register
@@ -60,6 +61,8 @@ from shared.settings import Settings
 GRACE = 3.0
 """Seconds that each stage of the shutdown may take."""
 PROBE_SECONDS = 60.0
+IDENTIFIED_WITHIN = 1.0
+"""Seconds that the first request may wait for Slack to say who the bot is; acknowledgements have three."""
 
 log = structlog.get_logger("bot")
 
@@ -95,6 +98,8 @@ async def open_bot(
         signals, account_changed = DeliverySignals(), Wakeup()
         intake = DeliveryIntake(store, stored=signals.stored)
         messages = MessageSender(slack, timeout=store.leases.timings.patience)
+        directory = UserDirectory(slack, groups=settings.roles.groups)
+        report = ChannelHealth(settings, name=directory.known_name)
         draw = partial(draw_posts, store, several=len(settings.workspaces) > 1)
         repainter = Repainter(store, messages, draw=draw, wakeup=signals.repaints)
         worker = DeliveryWorker(
@@ -107,7 +112,8 @@ async def open_bot(
                 routing=settings.routes,
             ),
             stored_count=lambda: intake.count,
-            report=ChannelHealth(settings),
+            report=report,
+            before_report=directory.channel_name,
         )
         refresher = CardRefresher(
             store,
@@ -117,11 +123,22 @@ async def open_bot(
             planned=signals.changed,
         )
         bolt = bolt_app(settings, slack)
+        lifecycle = Lifecycle(
+            store,
+            directory,
+            set_channels=set_channels(settings),
+            report=report,
+            changed=signals.changed,
+            lost_token=worker.note_lost_token,
+        )
+        lifecycle.register(bolt)
         socket_mode = _socket_mode(settings, bolt, slack, timeouts=timeouts)
         listeners = _listeners(
             contexts,
+            directory,
             slack,
             socket_mode,
+            lifecycle=lifecycle,
             alert_changed=signals.changed,
             account_changed=account_changed.set,
         )
@@ -188,6 +205,13 @@ async def _heartbeat(store: Store) -> AsyncIterator[Callable[[], Awaitable[None]
             await asyncio.wait_for(store.instance.leave(process), GRACE)
 
 
+def set_channels(settings: Settings) -> frozenset[str]:
+    """The channels that the settings name."""
+    alerts = [workspace.alert_channel for workspace in settings.workspaces.values()]
+    ruled = [rule.subscription.channel for rule in settings.routes.rules]
+    return frozenset(filter(None, (*alerts, *ruled, settings.routes.fallback)))
+
+
 def _open_slack(settings: Settings) -> AbstractAsyncContextManager[WebApi]:
     token = settings.slack.bot_token
     return open_web_api(token.get_secret_value() if token else "", base_url=settings.slack.api_url or "")
@@ -195,13 +219,14 @@ def _open_slack(settings: Settings) -> AbstractAsyncContextManager[WebApi]:
 
 def _listeners(
     contexts: CommandContexts,
+    directory: UserDirectory,
     slack: WebApi,
     socket_mode: SocketMode | None,
     *,
+    lifecycle: Lifecycle,
     alert_changed: Callable[[], None],
     account_changed: Callable[[], None],
 ) -> Listeners:
-    directory = UserDirectory(slack, groups=contexts.settings.roles.groups)
     modals = Modals(contexts, directory, slack, changed=alert_changed)
     dispatcher = CommandDispatcher(
         contexts,
@@ -214,14 +239,27 @@ def _listeners(
         alert_changed=alert_changed,
         account_changed=account_changed,
     )
-    return Listeners(dispatcher, directory, modals, slack)
+    return Listeners(dispatcher, directory, modals, slack, reopen=lifecycle.reopen)
 
 
 def bolt_app(settings: Settings, slack: WebApi) -> AsyncApp:
-    """Bolt without a call to Slack before a listener runs: the acknowledgement must not wait for the network."""
+    """Bolt without a call to Slack before a listener runs, once the bot knows itself.
+
+    An acknowledgement must not wait for the network.
+    """
 
     async def authorize(enterprise_id: str | None, team_id: str | None) -> AuthorizeResult:
-        return AuthorizeResult(enterprise_id=enterprise_id, team_id=team_id, bot_token=slack.client.token)
+        if not slack.identity:  # readiness asks at once and then every minute
+            with contextlib.suppress(SlackError):
+                await slack.call("auth.test", seconds=IDENTIFIED_WITHIN)
+        return AuthorizeResult(
+            enterprise_id=enterprise_id,
+            team_id=team_id,
+            bot_token=slack.client.token,
+            # By these Bolt knows the bot's own events and leaves them out.
+            bot_id=slack.identity.get("bot_id"),
+            bot_user_id=slack.identity.get("user_id"),
+        )
 
     secret = settings.slack.signing_secret
     return AsyncApp(

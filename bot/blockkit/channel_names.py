@@ -1,36 +1,53 @@
-"""A channel in a Card by its name, where the platform's `<#C1>` would be shown as it stands. Pure."""
+"""Channels in a Card by their names, where the platform's `<#C1>` or a bare id would be shown as it stands. Pure."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from shared.domain.card import Card, Row, Table
+from shared.domain.card import Card, Table
+
+_REFERENCE = re.compile(r"<#(?P<linked>[A-Z0-9]+)>|(?<![\w#@<])(?P<bare>[CG](?=[A-Z]*\d)[A-Z0-9]{8,})(?!\w)")
 
 
-def with_channel_name(card: Card, *, channel: str, name: str) -> Card:
-    """The Card with this one channel's reference as `#name`; commands of buttons keep the reference."""
-    if not channel or not name:
-        return card
-    card = _replaced(card, f"<#{channel}>", f"#{name}")
-    return _replaced(card, f"slack {channel}", f"Slack #{name}")
+def channels_in(card: Card) -> frozenset[str]:
+    """The ids of the channels that a Card speaks of."""
+    found: set[str] = set()
+
+    def note(text: str) -> str:
+        found.update(match["linked"] or match["bare"] for match in _REFERENCE.finditer(text))
+        return text
+
+    _changed(card, note)
+    return frozenset(found)
 
 
-def _replaced(card: Card, reference: str, shown: str) -> Card:
+def with_channel_names(card: Card, names: Mapping[str, str]) -> Card:
+    """The Card with each channel as `#name` as far as it is known; commands of buttons keep the reference."""
+    known = {channel: name for channel, name in names.items() if name}
+
+    def named(match: re.Match[str]) -> str:
+        name = known.get(match["linked"] or match["bare"])
+        return f"#{name}" if name else match[0]
+
+    return _changed(card, lambda text: _REFERENCE.sub(named, text)) if known else card
+
+
+def _changed(card: Card, change: Callable[[str], str]) -> Card:
     return replace(
         card,
-        title=card.title.replace(reference, shown),
-        text=tuple(text.replace(reference, shown) for text in card.text),
-        facts=tuple(replace(fact, value=fact.value.replace(reference, shown)) for fact in card.facts),
-        table=card.table and _table(card.table, reference, shown),
+        title=change(card.title),
+        text=tuple(change(text) for text in card.text),
+        facts=tuple(replace(fact, value=change(fact.value)) for fact in card.facts),
+        footer=change(card.footer),
+        table=card.table and _table(card.table, change),
     )
 
 
-def _table(table: Table, reference: str, shown: str) -> Table:
+def _table(table: Table, change: Callable[[str], str]) -> Table:
     rows = tuple(
-        Row(
-            cells=tuple(c.replace(reference, shown) if isinstance(c, str) else c for c in row.cells),
-            tone=row.tone,
-        )
+        replace(row, cells=tuple(change(cell) if isinstance(cell, str) else cell for cell in row.cells))
         for row in table.rows
     )
     return replace(table, rows=rows)

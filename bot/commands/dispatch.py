@@ -196,7 +196,12 @@ class CommandDispatcher:
             role=permissions.role_of(person),
         )
         may = partial(self._may, person, channel=channel)
-        return replace(context, permits=may, display_name=self._directory.display_name)
+        return replace(
+            context,
+            permits=may,
+            display_name=self._directory.display_name,
+            find_place=self._directory.find_place,
+        )
 
     def _may(self, person: Person, command: Command, *, channel: str) -> bool:
         return permissions.allowed(person, command, rules=self._rules, channel=channel)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from secrets import token_hex
+
 from bot.alerts import rendering
 from bot.store.queue.leases import ChannelLease
 from bot.store.queue.outbox import PlannedPost
@@ -23,20 +26,20 @@ _FIXES = {
 class ChannelHealth:
     """Words a note for the fallback channel, once per trouble."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+    def __init__(self, settings: Settings, *, name: Callable[[str], str]) -> None:
+        self._settings, self._name = settings, name
 
     def __call__(self, lease: ChannelLease, outcome: Outcome, settled: Settled) -> PlannedPost | None:
         """What is to be said of a turn; None: nothing, or there is nobody to say it to."""
         if settled.broke and isinstance(outcome, ChannelRefused):
-            return self._note(lease, "broke", _broken(lease.channel, outcome.error))
-        return self._note(lease, "cured", _recovered(lease.channel)) if settled.cured else None
+            return self._note(lease, "broke", _broken(self._name(lease.channel), outcome.error))
+        return self._note(lease, "cured", _recovered(self._name(lease.channel))) if settled.cured else None
 
     def _note(self, lease: ChannelLease, event: str, card: Card) -> PlannedPost | None:
         fallback = self._fallback(lease.channel)
         if fallback is None:
             return None
-        dedupe = f"note:{event}:{lease.channel}:{lease.token}"
+        dedupe = f"note:{event}:{lease.channel}:{lease.token}:{token_hex(4)}"
         return PlannedPost(dedupe=dedupe, channel=fallback, kind="note", note=rendering.write_note(card))
 
     def _fallback(self, broken: str) -> str | None:
@@ -48,9 +51,9 @@ class ChannelHealth:
 def _broken(channel: str, error: str) -> Card:
     fix = _FIXES.get(error, "See `outreach doctor`.")
     text = (f"Slack says {error}. {fix}", "Its alerts are kept and posted when it takes them again.")
-    return Card(title=f"Channel {channel} takes no alerts", tone=Tone.BAD, text=text)
+    return Card(title=f"{channel} takes no alerts", tone=Tone.BAD, text=text)
 
 
 def _recovered(channel: str) -> Card:
     text = ("What waited is on its way.",)
-    return Card(title=f"Channel {channel} takes alerts again", tone=Tone.GOOD, text=text)
+    return Card(title=f"{channel} takes alerts again", tone=Tone.GOOD, text=text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from functools import partial
 
 import structlog
@@ -56,8 +56,10 @@ class DeliveryWorker:
         routes: Routes,
         stored_count: Callable[[], int],
         report: Report,
+        before_report: Callable[[str], Awaitable[object]],
     ) -> None:
-        self._store, self._messages, self._routes, self._report = store, messages, routes, report
+        self._store, self._messages, self._routes = store, messages, routes
+        self._report, self._before_report = report, before_report
         self._signals, self._draw, self._stored_count = signals, draw, stored_count
         self._stopping = False
         self._counted = 0, time.monotonic()
@@ -65,6 +67,10 @@ class DeliveryWorker:
         """Who speaks, by channel."""
         self.slack_error = ""
         """What Slack last refused or why it cannot be reached; empty after a success."""
+
+    def note_lost_token(self, error: str) -> None:
+        """Slack says that the token is worth nothing any more."""
+        self.slack_error = error
 
     async def run(self) -> None:
         """Serve until stopped, and let what is under way end; cancelled, give it up, its outcome unknown.
@@ -139,6 +145,8 @@ class DeliveryWorker:
 
     async def _serve(self, lease: ChannelLease, *, deadline: float) -> None:
         outcome = await (self._find_post(lease) if lease.lookup else self._post(lease, deadline=deadline))
+        if isinstance(outcome, ChannelRefused):
+            await self._before_report(lease.channel)
         try:
             await self._store.outcomes.settle(lease, outcome, report=self._report)
         except RecordsUnavailable as error:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from collections.abc import Awaitable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncRespond
 
-from bot.blockkit.channel_names import with_channel_name
+from bot.blockkit.channel_names import channels_in, with_channel_names
 from bot.blockkit.elements import PICK, RUN
 from bot.commands import dispatch
 from bot.commands.canned_replies import GREETING, NO_ALERT, NOBODY, ON_ITS_WAY
@@ -34,6 +34,8 @@ from shared.text.tokenize import from_slack
 
 KNOWN_WITHIN = 1.5
 """Seconds for Slack to say who somebody is before a form is opened: its trigger lives for three."""
+MOST_NAMED = 20
+"""Channels of one answer that Slack is asked about."""
 _CALLED = re.compile(r"^\s*<@[^>]+>\s*")
 
 
@@ -41,9 +43,16 @@ class Listeners:
     """The callbacks; `register` hangs them into Bolt."""
 
     def __init__(
-        self, dispatcher: CommandDispatcher, directory: UserDirectory, modals: Modals, slack: WebApi
+        self,
+        dispatcher: CommandDispatcher,
+        directory: UserDirectory,
+        modals: Modals,
+        slack: WebApi,
+        *,
+        reopen: Callable[[str], Awaitable[None]],
     ) -> None:
         self._dispatcher, self._directory, self._modals, self._slack = dispatcher, directory, modals, slack
+        self._reopen = reopen
         self._fallbacks = Fallbacks(modals, slack)
         self._busy: set[asyncio.Task[Any]] = set()
 
@@ -79,7 +88,14 @@ class Listeners:
         person = await self._directory.find(user, name=name)
         line = await self._directory.with_channels(line)
         answer = await self._dispatcher.perform(line, person, channel=channel)
-        return _with_channel_name(answer, channel, responder)
+        return await self._with_channel_names(answer, {channel: responder})
+
+    async def _with_channel_names(self, answer: Answer, names: Mapping[str, str]) -> Answer:
+        """The answer with its channels by name; `names` are those that Slack has just told."""
+        unknown = [channel for channel in channels_in(answer.card) if not names.get(channel)][:MOST_NAMED]
+        found = await asyncio.gather(*(self._directory.channel_name(channel) for channel in unknown))
+        names = {**names, **dict(zip(unknown, found, strict=True))}
+        return replace(answer, card=with_channel_names(answer.card, names))
 
     async def command(self, ack: AsyncAck, respond: AsyncRespond, body: Mapping[str, Any]) -> None:
         """`/outreach …`."""
@@ -214,14 +230,22 @@ class Listeners:
         if event.get("bot_id"):
             person = replace(person, is_bot=True)
         line = await self._directory.with_channels(line)
-        return _with_channel_name(await self._dispatcher.perform(line, person, channel=channel), channel, "")
+        return await self._with_channel_names(
+            await self._dispatcher.perform(line, person, channel=channel), {}
+        )
 
     async def joined(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
-        """The bot came into a channel: it says what it is good for, once."""
+        """The bot came into a channel: what waited for it is posted, and who invited it is told what it does.
+
+        Where it came by itself, to a channel that was subscribed, there is no `inviter`
+        (https://docs.slack.dev/reference/events/member_joined_channel).
+        """
         await ack()
         with self._track():
             if event.get("user") == await self._directory.own_id():
-                await Thread(self._slack, channel=event["channel"]).reply(Answer(card=GREETING))
+                await self._reopen(event["channel"])
+                if event.get("inviter"):
+                    await Thread(self._slack, channel=event["channel"]).reply(Answer(card=GREETING))
 
     async def home(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
         """Somebody looks at the Home tab."""
@@ -287,10 +311,6 @@ _SHOWN_AT_HOME = frozenset({"claim", "release", "handled"})
 
 async def _refuse(ack: AsyncAck, errors: Mapping[str, str]) -> None:
     await ack(response_action="errors", errors=dict(errors))
-
-
-def _with_channel_name(answer: Answer, channel: str, name: str) -> Answer:
-    return replace(answer, card=with_channel_name(answer.card, channel=channel, name=name))
 
 
 def line_of(action: Mapping[str, Any]) -> str:

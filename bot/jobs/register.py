@@ -56,6 +56,7 @@ def add_jobs(
     scheduler.every(history_sampler.EVERY, sampler.sample, name="history")
     scheduler.every(REVIVE_SECONDS, store.outcomes.revive, name="revive")
     scheduler.every(PRUNE_SECONDS, lambda: _prune(store), name="retention")
+    scheduler.every(PRUNE_SECONDS, store.slack_events.forget_old, name="slack_events")
 
 
 async def _prune(store: Store) -> None:

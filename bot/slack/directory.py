@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import difflib
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar, cast
@@ -14,6 +16,7 @@ import structlog
 
 from bot.slack.permissions import Organization, Person
 from bot.slack.web_api import SlackError, WebApi
+from shared.operations.context import Place
 from shared.settings import MEMBERS
 
 FRESH_SECONDS, STALE_SECONDS = 600.0, 3600.0
@@ -24,6 +27,8 @@ GONE = frozenset({"user_not_found", "user_not_visible", "users_not_found", "no_s
 """Slack's words for somebody, or a group, that is not there any more."""
 MAX_CACHED, MAX_PAGES = 5_000, 20
 TIMEOUT = 5
+INVITE = "Type /invite @outreach there, then try again."
+_NOT_THERE = frozenset({"channel_not_found", "method_not_supported_for_channel_type"})
 _NAMING = frozenset({"subscribe", "unsubscribe", "subscriptions", "digest"})
 """The commands that name channels; elsewhere a `#` may belong to a sequence's name."""
 _NAMED = re.compile(r"(?<![\w<&])#([^\s#<>&,|\"]{1,80})")
@@ -82,11 +87,17 @@ class UserDirectory:
         return await self._cached_call("self", "", self._self) or ""
 
     async def _self(self) -> str:
-        return str((await self._slack.read("auth.test")).get("user_id") or "")
+        return str((await self._slack.call("auth.test")).get("user_id") or "")
+
+    async def posts_anywhere(self) -> bool:
+        """Whether the bot may post to public channels that it is not in."""
+        with contextlib.suppress(SlackError):
+            await self._slack.call("auth.test", seconds=TIMEOUT)
+        return "chat:write.public" in self._slack.scopes
 
     async def _person(self, user: str) -> Person:
         if not self._home.team:
-            own = await self._slack.read("auth.test")
+            own = await self._slack.call("auth.test")
             self._home = Organization(
                 team=str(own.get("team_id") or ""), enterprise=str(own.get("enterprise_id") or "")
             )
@@ -107,23 +118,72 @@ class UserDirectory:
 
     async def _channels(self) -> dict[str, str]:
         found: dict[str, str] = {}
-        query: dict[str, Any] = {"limit": 1000, "types": "public_channel,private_channel"}
+        query: dict[str, Any] = {"limit": 999, "types": "public_channel,private_channel"}
         for _page in range(MAX_PAGES):
-            answer = await self._slack.read("conversations.list", exclude_archived="true", **query)
-            found |= {str(one["name"]).lower(): str(one["id"]) for one in answer.get("channels") or ()}
+            answer = await self._slack.read("conversations.list", **query)
+            for one in answer.get("channels") or ():
+                name = str(one["name"]).lower()
+                if not (one.get("is_archived") and name in found):  # another one may have its name since
+                    found[name] = str(one["id"])
             query["cursor"] = (answer.get("response_metadata") or {}).get("next_cursor")
             if not query["cursor"]:
                 break
         return found
+
+    async def find_place(self, channel: str) -> Place:
+        """Whether alerts can be posted to a channel and read back there; a public one is joined for that.
+
+        https://docs.slack.dev/reference/methods/conversations.join
+        """
+        if channel.startswith("#"):
+            known = await self._cached_call("channels", "", self._channels) or {}
+            if channel[1:].lower() not in known:
+                return _no_channel(channel, near=difflib.get_close_matches(channel[1:].lower(), known, n=3))
+            channel = known[channel[1:].lower()]
+        try:
+            info = (await self._slack.read("conversations.info", channel=channel)).get("channel") or {}
+            return await self._joined(channel, info)
+        except SlackError as error:
+            if error.code in _NOT_THERE:
+                return _no_channel(channel)
+            log.warning("channel not checked", channel=channel, error=str(error))
+            return Place(channel=channel)  # its trouble shows with the first alert
+
+    async def _joined(self, channel: str, info: Mapping[str, Any]) -> Place:
+        name = f"#{info.get('name') or channel}"
+        if info.get("is_archived"):
+            return Place(
+                channel=channel, refusal=f"{name} is archived", fix="Unarchive it, or choose another."
+            )
+        if info.get("is_member") or info.get("is_im"):
+            return Place(channel=channel)
+        try:
+            await self._slack.call("conversations.join", channel=channel)
+        except SlackError as error:
+            if error.code == "missing_scope" and await self.posts_anywhere():
+                return Place(channel=channel)
+            log.warning("channel not joined", channel=channel, error=str(error))
+            return Place(channel=channel, refusal=f"The bot is not in {name}", fix=INVITE)
+        return Place(channel=channel)
 
     async def channel_name(self, channel: str) -> str:
         """`sales`; empty where Slack does not tell."""
         found = await self._cached_call("channel", channel, lambda: self._channel(channel))
         return found or ""
 
+    def known_name(self, channel: str) -> str:
+        """`#sales`, as far as it was asked before; else the id."""
+        _, name = self._cached.get(("channel", channel), (0.0, ""))
+        return f"#{name}" if name else f"Channel {channel}"
+
     async def _channel(self, channel: str) -> str:
         info = (await self._slack.read("conversations.info", channel=channel)).get("channel") or {}
         return str(info.get("name") or "")
+
+    def forget_channel(self, channel: str) -> None:
+        """A channel was renamed, archived or moved: what is known of it and of all names is asked anew."""
+        self._cached.pop(("channel", channel), None)
+        self._cached.pop(("channels", ""), None)
 
     async def permalink(self, channel: str, ts: str) -> str:
         return await self._cached_call("link", f"{channel} {ts}", lambda: self._permalink(channel, ts)) or ""
@@ -156,3 +216,10 @@ class UserDirectory:
     async def _handles(self) -> dict[str, str]:
         answer = await self._slack.read("usergroups.list")
         return {str(one["id"]): str(one.get("handle") or one["id"]) for one in answer.get("usergroups") or ()}
+
+
+def _no_channel(channel: str, *, near: Sequence[str] = ()) -> Place:
+    named = channel if channel.startswith("#") else f"<#{channel}>"
+    meant = f"Did you mean {', '.join(f'#{name}' for name in near)}? " if near else ""
+    fix = f"{meant}If it is private, the bot has to be in it. {INVITE}"
+    return Place(channel=channel, refusal=f"The bot can't see {named}", fix=fix)

@@ -22,7 +22,8 @@ SCOPES = {
     "chat:write.public": "post to public channels without an invitation",
     "channels:history": "find an alert whose posting was left unanswered, before it is tried again",
     "groups:history": "the same in private channels",
-    "channels:read": "tell channels by name in answers about subscriptions",
+    "channels:join": "join a public channel that is subscribed, to find its own alerts there again",
+    "channels:read": "tell channels by name, and notice when one is archived or renamed",
     "groups:read": "the same for private channels",
     "users:read": "tell members from guests before anything is changed, and name who did it",
     "usergroups:read": "let user groups be named in the settings of who may do what",
@@ -30,10 +31,27 @@ SCOPES = {
     "app_mentions:read": "understand commands in threads, where slash commands do not work",
 }
 SPARE = {
+    "channels:join": "it cannot look for its own alerts in public channels where it was not invited",
     "chat:write.public": "it posts only where it was invited",
 }
 """Scopes without which less is convenient and nothing fails, and what is so without them."""
-EVENTS = ("app_home_opened", "app_mention", "member_joined_channel", "message.im")
+EVENTS = (
+    "app_home_opened",
+    "app_mention",
+    "app_uninstalled",
+    "channel_archive",
+    "channel_id_changed",
+    "channel_left",
+    "channel_rename",
+    "channel_unarchive",
+    "group_archive",
+    "group_left",
+    "group_rename",
+    "group_unarchive",
+    "member_joined_channel",
+    "message.im",
+    "tokens_revoked",
+)
 PAUSE_OF_ALERT, LEAD_OF_ALERT = "pause_of_alert", "lead_of_alert"
 SHORTCUTS = {
     "status": ("global", "Outreach status", "How sequences, inboxes and alerts stand"),

@@ -68,6 +68,10 @@ class WebApi:
     def __init__(self, client: AsyncWebClient) -> None:
         self.client = client
         """For Bolt and Socket Mode, which take the SDK's own client."""
+        self.identity: Mapping[str, Any] = {}
+        """What auth.test last said: `user_id`, `bot_id`, `team_id`; empty until it has answered."""
+        self.scopes: frozenset[str] = frozenset()
+        """What the token may do; empty until auth.test has answered."""
         self._date: float | None = None
         self._date_read = 0.0
 
@@ -91,7 +95,10 @@ class WebApi:
                 await asyncio.sleep(min(LONGEST_RETRY_WAIT, error.retry_after))
 
     async def call_once(self, method: str, *, seconds: float = SECONDS, **body: Any) -> AsyncSlackResponse:
-        return await self._bounded(method, self.client.api_call(method, json=body), seconds)
+        answer = await self._bounded(method, self.client.api_call(method, json=body), seconds)
+        if method == "auth.test":
+            self._note_identity(answer)
+        return answer
 
     async def read(self, method: str, *, seconds: float = SECONDS, **query: Any) -> AsyncSlackResponse:
         return await self._bounded(
@@ -114,6 +121,11 @@ class WebApi:
             raise _slack_error(error) from error
         self._note_date(getattr(answer, "headers", None) or {})
         return answer
+
+    def _note_identity(self, answer: AsyncSlackResponse) -> None:
+        self.identity = answer.data if isinstance(answer.data, dict) else {}
+        granted = answer.headers.get("x-oauth-scopes") or answer.headers.get("X-OAuth-Scopes") or ""
+        self.scopes = frozenset(filter(None, (scope.strip() for scope in granted.split(","))))
 
     def _note_date(self, headers: Mapping[str, str]) -> None:
         try:

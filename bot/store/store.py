@@ -25,6 +25,7 @@ from bot.store.queue.outbox import Outbox
 from bot.store.queue.outcomes import Outcomes
 from bot.store.queue.repaints import Repaints
 from bot.store.queue.retention import Retention
+from bot.store.queue.slack_events import SlackEvents
 
 
 class Store:
@@ -46,6 +47,7 @@ class Store:
         self.reminders = Reminders(database)
         self.repaints = Repaints(database)
         self.retention = Retention(database)
+        self.slack_events = SlackEvents(database)
         self.spikes = Spikes(database)
         self.subjects = Subjects(database)
         self.timers = Timers(database)

@@ -23,6 +23,19 @@ async def show_as_is(who: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A channel where something is to be posted; `refusal` says why it cannot be, `fix` what to do."""
+
+    channel: str
+    refusal: str = ""
+    fix: str = ""
+
+
+async def take_as_is(channel: str) -> Place:
+    return Place(channel=channel)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CommandContext:
     """What a command of one person, or of one timer, runs with. `now` gives aware times in UTC."""
 
@@ -47,6 +60,8 @@ class CommandContext:
     """What the running bot knows to be wrong with itself."""
     display_name: Callable[[str], Awaitable[str]] = show_as_is
     """How people say whom an id in the settings means."""
+    find_place: Callable[[str], Awaitable[Place]] = take_as_is
+    """Whether a channel exists and takes posts; only Slack knows."""
 
     def allows(self, command: Command) -> bool:
         return self.role.includes(command.role) if self.permits is None else self.permits(command)

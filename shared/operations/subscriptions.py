@@ -12,7 +12,7 @@ from shared.commands.resolve import Resolved
 from shared.domain.card import Button, Card, Tone
 from shared.domain.records import Subscription
 from shared.operations import subscription_sources
-from shared.operations.context import CommandContext
+from shared.operations.context import CommandContext, Place
 from shared.operations.digest import digest_card
 from shared.operations.outcome import Outcome, find_sequence, need_records, refused
 from shared.operations.subscription_card import card_of, policy
@@ -58,6 +58,10 @@ async def subscribe(invocation: Invocation, context: CommandContext) -> Outcome:
     named = await _sequence_name(invocation, context)
     if isinstance(named, Outcome):
         return named
+    place = await context.find_place(channel)
+    if place.refusal:
+        return _no_place(place)
+    channel = place.channel
     wanted = [
         Subscription(
             channel=channel, event=kind, sequence=named, inbox=values["inbox"], condensed=values["condensed"]
@@ -67,6 +71,10 @@ async def subscribe(invocation: Invocation, context: CommandContext) -> Outcome:
     await records.subscribe(context.workspace.name, wanted)
     card = await _whole_set(f"{_mention_channel(channel)} is now told of", context, channel)
     return Outcome(card=replace(card, tone=Tone.GOOD), result=f"{channel}: {', '.join(values['events'])}")
+
+
+def _no_place(place: Place) -> Outcome:
+    return refused(place.refusal, place.fix, why="channel")
 
 
 async def _whole_set(title: str, context: CommandContext, channel: str) -> Card:
@@ -101,11 +109,21 @@ async def unsubscribe(invocation: Invocation, context: CommandContext) -> Outcom
     count = await records.unsubscribe(context.workspace.name, ended) if ended else 0
     if not count:
         return await _not_ended(values, context, channel)
+    await _forget_if_unused(context, channel)
     noun = "subscription" if count == 1 else "subscriptions"
     card = await _whole_set(
         f"{count} {noun} ended; {_mention_channel(channel)} is now told of", context, channel
     )
     return Outcome(card=replace(card, tone=Tone.GOOD), result=f"{channel}: {count} ended")
+
+
+async def _forget_if_unused(context: CommandContext, channel: str) -> None:
+    """Nothing goes to the channel any more: what it refused is given up, and it is no trouble."""
+    records = need_records(context)
+    names = [workspace.name for workspace in subscription_sources.list_workspaces(context)]
+    digests = [await records.digest_at(name, channel) for name in names]
+    if not any(digests) and not await subscription_sources.list_sources(context, channel):
+        await records.give_up_channel(channel)
 
 
 async def _not_ended(values: Mapping[str, Any], context: CommandContext, channel: str) -> Outcome:
@@ -141,8 +159,15 @@ async def digest(invocation: Invocation, context: CommandContext) -> Outcome:
     if not channel:
         return _nowhere()
     records, at = need_records(context), invocation.values["at"]
+    if action == "at":
+        place = await context.find_place(channel)
+        if place.refusal:
+            return _no_place(place)
+        channel = place.channel
     if action != "show":
         await records.set_digest(context.workspace.name, channel, at)
+    if action == "off":
+        await _forget_if_unused(context, channel)
     card = _digest_times(await records.digest_at(context.workspace.name, channel), channel=channel)
     if action != "show":
         result = f"{channel}: digest {f'at {at}' if at else 'off'}"

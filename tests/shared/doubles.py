@@ -185,6 +185,9 @@ class MemoryRecords:
         if at:
             self.digests[channel] = at
 
+    async def give_up_channel(self, channel: str) -> None:
+        self._look()
+
     async def audit(self, workspace: str, limit: int = 20) -> Sequence[AuditEntry]:
         self._look()
         return self.entries[::-1][:limit]

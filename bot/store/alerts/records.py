@@ -16,6 +16,7 @@ from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import alerts, audit, deliveries, digests, posts, subscriptions, timers
 from bot.store.instance import last_seen
 from bot.store.queue.leases import broken_channels
+from bot.store.queue.outbox import give_up
 from bot.store.queue.posts import UNSENT, State
 from shared.api.events import Event, read_event
 from shared.domain.records import (
@@ -193,6 +194,11 @@ class CommandRecords(Repository):
         tx.execute(sa.delete(digests).where(which, digests.c.every == every))
         values = {"workspace": workspace, "channel": channel, "every": every, "at": at, "done_until": tx.now}
         tx.execute(sa.insert(digests).values(**values, due_at=next_digest(at, tx.now)))
+
+    @writes
+    def give_up_channel(self, tx: Transaction, channel: str) -> None:
+        """Nothing goes to the channel any more: what it refused is no longer owed to it."""
+        give_up(tx, channel)
 
     @reads
     def audit(self, tx: Transaction, workspace: str, limit: int = 20) -> Sequence[AuditEntry]:

@@ -189,6 +189,7 @@ posts = sa.Table(
     _moment("tried_until"),  # from when on the newest attempt can no longer turn up in the channel
     _count("version"),
     _moment("repaint_at"),
+    _flag("clicked"),  # somebody waits for the repaint
     _moment("created_at", nullable=False),
     _moment("sent_at"),
 )
@@ -359,6 +360,38 @@ webhook_subscriptions = sa.Table(  # those made by `webhooks create`; the servic
     _text("events"),  # JSON
     _text("secret"),  # as it is, or encrypted with the key of the settings
     _moment("created_at", nullable=False),
+)
+
+slack_events = sa.Table(  # those that were taken, by Slack's own id: it sends one again that it thinks lost
+    "slack_events",
+    metadata,
+    _text("id", primary_key=True),
+    _moment("at", nullable=False),
+)
+sa.Index("ix_slack_events_at", slack_events.c.at)
+
+moved_channels = sa.Table(  # private channels that got another id when they were shared
+    "moved_channels",
+    metadata,
+    _text("old", primary_key=True),
+    _text("new"),
+)
+
+
+def _time(name: str) -> sa.Column[float]:
+    return sa.Column(name, sa.Double, nullable=False, server_default="0")
+
+
+slack_limits = sa.Table(  # how fast a method of Slack may be called, by all bots that share the database
+    "slack_limits",
+    metadata,
+    _text("key", primary_key=True),  # a method, or a method and a channel
+    _time("tat"),  # theoretical arrival time of GCRA: when the next call would be on schedule
+    _time("closed_until"),  # Slack asked to wait, or keeps failing
+    _time("slow_until"),  # until when a method is paced that was throttled
+    _count("failures"),  # in a row
+    _text("channel"),  # in which it was throttled last
+    _time("throttled_at"),
 )
 
 instance = sa.Table(  # one row: which database this is

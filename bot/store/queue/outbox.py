@@ -10,7 +10,8 @@ import sqlalchemy as sa
 
 from bot.store.db.engine import Repository, Transaction, writes
 from bot.store.db.schema import channel_leases, posts
-from bot.store.queue.posts import NUDGES, State
+from bot.store.queue.posts import NUDGES, UNSENT, State
+from bot.store.queue.slack_events import present_ids
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +56,8 @@ def plan_rows(tx: Transaction, rows: Sequence[dict[str, Any]]) -> None:
     """Insert them and give their channels a turn; one that is pacing itself or in trouble keeps its time."""
     if not rows:
         return
+    ids = present_ids(tx)
+    rows = [{**row, "channel": ids.get(row["channel"], row["channel"])} for row in rows]
     tx.execute(tx.insert_once(posts), rows)
     wake(tx, [row["channel"] for row in rows])
 
@@ -79,6 +82,19 @@ def repaint(tx: Transaction, names: Sequence[str]) -> None:
             .where(posts.c.alert_id.in_(names), posts.c.kind.in_(("alert", *NUDGES)))
             .values(version=posts.c.version + 1, repaint_at=tx.now)
         )
+
+
+def give_up(tx: Transaction, channel: str) -> None:
+    """Drop what a broken channel never took, and its trouble; a channel that works keeps all."""
+    broken = channel_leases.c.trouble != sa.literal("", literal_execute=True)
+    values = {"trouble": "", "trouble_since": None, "due_at": None, "lease_until": None, "storm": 0}
+    cured = (
+        sa.update(channel_leases)
+        .where(channel_leases.c.channel == channel, broken)
+        .values(**values, token=channel_leases.c.token + 1)  # an attempt under way says nothing any more
+    )
+    if tx.execute(cured).rowcount:
+        tx.execute(sa.delete(posts).where(posts.c.channel == channel, UNSENT))
 
 
 def release_held(tx: Transaction) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from bot.store.db.engine import Database, Repository, Transaction, writes
-from bot.store.db.schema import channel_leases, posts
+from bot.store.db.schema import channel_leases, digests, posts, subscriptions
 from bot.store.queue import outbox
 from bot.store.queue.leases import FARTHEST, SET_BACK, ChannelLease, LeaseTimings, release, waits
 from bot.store.queue.outbox import PlannedPost
@@ -114,6 +114,56 @@ class Outcomes(Repository):
                 .values(due_at=sa.func.coalesce(channel_leases.c.due_at, tx.now))
             )
         return len(channels)
+
+    @writes
+    def close_channel(self, tx: Transaction, channel: str, error: str, *, report: Report, used: bool) -> None:
+        """Slack says that a channel takes nothing any more, before anything was posted there.
+
+        One that is not `used` by the settings matters only where something was subscribed or posted.
+        """
+        if not (used or _is_used(tx, channel)):
+            return
+        tx.execute(tx.insert_once(channel_leases), {"channel": channel})
+        lease = tx.execute(_lease_of(channel)).one()
+        if lease.trouble:
+            return
+        tx.execute(sa.update(posts).where(_ready(channel)).values(state=State.DEAD, error=error))
+        due = tx.now + FIRST_TRIAL if tx.scalar(sa.select(_unsent(channel).exists())) else None
+        changed = {"trouble": error, "trouble_since": tx.now, "due_at": due}
+        tx.execute(sa.update(channel_leases).where(channel_leases.c.channel == channel).values(**changed))
+        turn = ChannelLease(channel=channel, token=lease.token, posts=())
+        if planned := report(turn, ChannelRefused(error=error), Settled(held=True, broke=True)):
+            outbox.plan(tx, planned, workspace="")
+
+    @writes
+    def open_channel(self, tx: Transaction, channel: str, *, report: Report) -> None:
+        """Slack says that a channel takes posts again: what was refused there is posted now."""
+        lease = tx.execute(_lease_of(channel)).one_or_none()
+        if lease is None or not lease.trouble:
+            return
+        changed = {"trouble": "", "trouble_since": None, "due_at": tx.now}
+        tx.execute(sa.update(channel_leases).where(channel_leases.c.channel == channel).values(**changed))
+        _raise_dead(tx, posts.c.channel == channel)
+        turn = ChannelLease(channel=channel, token=lease.token, posts=())
+        if planned := report(turn, Absent(), Settled(held=True, cured=True)):
+            outbox.plan(tx, planned, workspace="")
+
+
+def _is_used(tx: Transaction, channel: str) -> bool:
+    tables = (channel_leases, subscriptions, digests)
+    return any(tx.scalar(sa.select(sa.exists().where(table.c.channel == channel))) for table in tables)
+
+
+def _lease_of(channel: str) -> sa.Select[Any]:
+    return sa.select(channel_leases).where(channel_leases.c.channel == channel).with_for_update()
+
+
+def _unsent(channel: str) -> sa.Select[Any]:
+    return sa.select(posts.c.id).where(posts.c.channel == channel, UNSENT)
+
+
+def _ready(channel: str) -> sa.ColumnElement[bool]:
+    return (posts.c.channel == channel) & UNSENT & (posts.c.state == State.READY)
 
 
 def _settle(tx: Transaction, turn: ChannelLease, outcome: Outcome, *, timings: LeaseTimings) -> Settled:
@@ -256,9 +306,8 @@ def _something_waits(tx: Transaction, channel: str) -> bool:
 
 
 def _break(tx: Transaction, turn: ChannelLease, lease: sa.Row[Any], outcome: ChannelRefused) -> Settled:
-    ready = (posts.c.channel == turn.channel) & UNSENT & (posts.c.state == State.READY)
     _mark(tx, turn, state=State.UNCERTAIN if turn.lookup else State.READY, error=outcome.error)
-    tx.execute(sa.update(posts).where(ready).values(state=State.DEAD, error=outcome.error))
+    tx.execute(sa.update(posts).where(_ready(turn.channel)).values(state=State.DEAD, error=outcome.error))
     since = lease.trouble_since if lease.trouble else tx.now
     broken = sa.update(channel_leases).where(channel_leases.c.channel == turn.channel)
     tx.execute(broken.values(trouble=outcome.error, trouble_since=since))

@@ -1,0 +1,130 @@
+"""What happens to the app and its channels, taken note of at once instead of with the next post that fails."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from typing import Any
+
+import structlog
+from slack_bolt.async_app import AsyncAck, AsyncApp
+from slack_bolt.response import BoltResponse
+
+from bot.alerts import rendering
+from bot.slack.directory import UserDirectory
+from bot.store import Store
+from bot.store.queue.outbox import PlannedPost
+from bot.store.queue.outcomes import Report
+from shared.domain.card import Card, Tone
+from shared.domain.records import RecordsUnavailable
+
+TAKEN_WITHIN = 1.0
+"""Seconds for the database to say whether an event is new; an acknowledgement may take three."""
+
+log = structlog.get_logger("slack_events")
+
+
+class Lifecycle:
+    """`set_channels` are those of the settings; `report` words what is told elsewhere.
+
+    `changed` is told when something may be posted now.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        directory: UserDirectory,
+        *,
+        set_channels: Collection[str],
+        report: Report,
+        changed: Callable[[], None],
+        lost_token: Callable[[str], None],
+    ) -> None:
+        self._store, self._directory, self._set = store, directory, set_channels
+        self._report, self._changed, self._lost_token = report, changed, lost_token
+
+    def register(self, app: AsyncApp) -> None:
+        app.middleware(self.once)
+        for family in ("channel", "group"):
+            app.event(f"{family}_archive")(self.archived)
+            app.event(f"{family}_unarchive")(self.unarchived)
+            app.event(f"{family}_rename")(self.renamed)
+            app.event(f"{family}_left")(self.left)
+        app.event("channel_id_changed")(self.moved)
+        app.event("app_uninstalled")(self.token_lost)
+        app.event("tokens_revoked")(self.token_lost)
+
+    async def once(
+        self, body: Mapping[str, Any], ack: AsyncAck, next_: Callable[[], Awaitable[BoltResponse]]
+    ) -> BoltResponse:
+        """Take each event once, over all processes and restarts: Slack sends again what it thinks lost.
+
+        https://docs.slack.dev/apis/events-api/#retries
+        """
+        event = str(body.get("event_id") or "") if body.get("type") == "event_callback" else ""
+        if event and not await self._is_new(event):
+            log.info("event repeated", event=event)
+            return await ack()
+        return await next_()
+
+    async def _is_new(self, event: str) -> bool:
+        try:
+            return await asyncio.wait_for(self._store.slack_events.take(event), TAKEN_WITHIN)
+        except (RecordsUnavailable, TimeoutError):
+            return True
+
+    async def archived(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
+        await ack()
+        await self._close(event["channel"], "is_archived")
+
+    async def unarchived(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
+        await ack()
+        await self.reopen(event["channel"])
+
+    async def left(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
+        """The bot was removed; some public channels it can post to all the same."""
+        await ack()
+        if event["type"] == "group_left" or not await self._directory.posts_anywhere():
+            await self._close(event["channel"], "not_in_channel")
+
+    async def renamed(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
+        await ack()
+        self._directory.forget_channel(str(event["channel"]["id"]))
+
+    async def moved(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
+        """https://docs.slack.dev/reference/events/channel_id_changed."""
+        await ack()
+        old, new = str(event["old_channel_id"]), str(event["new_channel_id"])
+        await self._store.slack_events.move_channel(old, new)
+        self._directory.forget_channel(old)
+        if old in self._set:
+            text = f"Slack gave this channel another id: {new}. Replace {old} by it in the settings."
+            note = rendering.write_note(
+                Card(title="This channel has another id", tone=Tone.WARN, text=(text,))
+            )
+            planned = PlannedPost(dedupe=f"moved:{old}:{new}", channel=new, kind="note", note=note)
+            await self._store.outbox.plan("", planned)
+        self._changed()
+
+    async def token_lost(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
+        """The app was removed or its token taken back: everything waits until it is installed again.
+
+        https://docs.slack.dev/reference/events/app_uninstalled, https://docs.slack.dev/reference/events/tokens_revoked
+        """
+        await ack()
+        if event["type"] == "app_uninstalled" or (event.get("tokens") or {}).get("bot"):
+            log.error("the app was removed from Slack, or its token revoked", event_type=event["type"])
+            self._lost_token(str(event["type"]))
+
+    async def reopen(self, channel: str) -> None:
+        """A channel takes posts again."""
+        self._directory.forget_channel(channel)
+        await self._store.outcomes.open_channel(channel, report=self._report)
+        self._changed()
+
+    async def _close(self, channel: str, error: str) -> None:
+        await self._directory.channel_name(channel)  # while Slack still tells it
+        await self._store.outcomes.close_channel(
+            channel, error, report=self._report, used=channel in self._set
+        )
+        self._changed()

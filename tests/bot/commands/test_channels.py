@@ -1,0 +1,91 @@
+"""Channels that are named in commands: asked of Slack first, joined where that helps, and shown by their names."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from sandbox.slack.state import seed
+from tests.bot.harness import BotHarness, interested
+from tests.waiting import until
+
+
+async def answer(bot: BotHarness, line: str) -> str:
+    (told,) = await bot.say(line)
+    return json.dumps(told, ensure_ascii=False)
+
+
+async def subscriptions(bot: BotHarness, channel: str) -> list[Any]:
+    assert bot.running is not None
+    return list(await bot.running.store.records.subscriptions("default", channel))
+
+
+@pytest.mark.parametrize("command", ["subscribe lead.bounced", "digest at 09:00"])
+@pytest.mark.parametrize(
+    ("channel", "reason", "fix"),
+    [
+        ("#salez", "The bot can't see #salez", "Did you mean #sales?"),
+        ("#q3-launch", "#q3-launch is archived", "Unarchive it"),
+        ("#hiring", "The bot can't see #hiring", "/invite @outreach"),
+        (f"<#{seed.OUTSIDE}>", "The bot can't see", "/invite @outreach"),
+    ],
+    ids=["typo", "archived", "private", "private by id"],
+)
+async def test_a_channel_that_takes_nothing_is_refused_with_what_to_do(
+    either: BotHarness, command: str, channel: str, reason: str, fix: str
+) -> None:
+    told = await answer(either, f"{command} {channel}")
+    assert reason in told
+    assert fix in told
+    for known in (channel, seed.ARCHIVED, seed.OUTSIDE):
+        assert await subscriptions(either, known) == []
+
+
+async def test_a_public_channel_is_joined_without_a_greeting(either: BotHarness) -> None:
+    told = await answer(either, "subscribe reply.interested #general")
+    assert "#general is now told of" in told
+    assert seed.BOT.id in either.slack.workspace.world.channels[seed.GENERAL].members
+    assert len(await subscriptions(either, seed.GENERAL)) == 1
+    assert await either.deliver(interested(1)) == 200
+
+    async def posted() -> bool:
+        return len(await either.messages(seed.GENERAL)) == 1
+
+    await until(posted)
+    assert "Hello" not in json.dumps(await either.messages(seed.GENERAL))
+
+
+async def test_a_public_channel_that_cannot_be_joined_is_posted_to_or_refused(either: BotHarness) -> None:
+    await either.control("scopes", remove=["channels:join"])
+    assert "#general is now told of" in await answer(either, "subscribe lead.bounced #general")
+    await either.control("scopes", remove=["chat:write.public"])
+    await answer(either, "unsubscribe all #general")
+    assert "The bot is not in #general" in await answer(either, "subscribe lead.bounced #general")
+
+
+async def test_the_trouble_of_a_removed_subscription_leaves_status(either: BotHarness) -> None:
+    await answer(either, "subscribe reply.interested #sales")
+    await either.control("channel", channel=seed.SALES, archived=True)
+    assert await either.deliver(interested(1)) == 200
+    await either.until_posted(1)
+
+    async def told() -> bool:
+        return "#sales (is_archived)" in await answer(either, "status")
+
+    await until(told)
+    await answer(either, "unsubscribe all #sales")
+    now = await answer(either, "status")
+    assert "is_archived" not in now
+    assert "undeliverable" not in now
+    assert either.running is not None
+    assert await either.running.store.leases.broken() == {}
+
+
+async def test_channels_are_shown_by_their_names(either: BotHarness) -> None:
+    for line in ("subscriptions #sales", "subscribe lead.bounced #sales", "digest at 09:00 #sales"):
+        told = json.loads(await answer(either, line))
+        shown = [told["text"], *(json.dumps(block) for block in told["blocks"] if block["type"] != "actions")]
+        assert "#sales" in told["text"]
+        assert [text for text in shown if seed.SALES in text] == []

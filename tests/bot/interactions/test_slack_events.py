@@ -1,0 +1,181 @@
+"""Events of Slack: taken once, about the bot's channels and its token at once, and never from the bot itself."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+from sandbox.slack.state import seed
+from shared.domain.records import Subscription
+from tests.bot.harness import CHANNEL, BotHarness, bot_inside, interested, open_harness
+from tests.waiting import until
+
+
+async def mention(bot: BotHarness) -> dict[str, Any]:
+    """The event of a mention by ben, that is still to be sent."""
+    said = (await bot.control("message", text="@outreach whoami", user=seed.BEN.id))["message"]
+    text = f"<@{seed.BOT.id}> whoami"
+    return {"type": "app_mention", "user": seed.BEN.id, "text": text, "ts": said["ts"], "channel": CHANNEL}
+
+
+async def subscribed(bot: BotHarness, channel: str) -> None:
+    assert bot.running is not None
+    wanted = [Subscription(channel=channel, event="reply.interested")]
+    await bot.running.store.records.subscribe("default", wanted)
+
+
+async def broken(bot: BotHarness) -> dict[str, str]:
+    assert bot.running is not None
+    return await bot.running.store.leases.broken()
+
+
+async def until_broken(bot: BotHarness, expected: dict[str, str]) -> None:
+    async def told() -> bool:
+        return await broken(bot) == expected
+
+    await until(told)
+
+
+async def answers(bot: BotHarness, words: str) -> list[dict[str, Any]]:
+    return [m for m in await bot.messages() if m["by_app"] and words in m["text"]]
+
+
+async def until_answered(bot: BotHarness, words: str, *, times: int = 1) -> None:
+    async def there() -> bool:
+        return len(await answers(bot, words)) >= times
+
+    await until(there)
+
+
+async def test_an_event_that_slack_sends_again_is_answered_once(either: BotHarness) -> None:
+    event = await mention(either)
+    for _ in range(3):
+        await either.control("event", event=event, event_id="Ev0SAMEEVENT")
+    await until_answered(either, "You are ben")
+    await either.control("event", event=event, event_id="Ev0ANOTHER")
+    await until_answered(either, "You are ben", times=2)
+    assert len(await answers(either, "You are ben")) == 2
+
+
+async def test_an_event_that_another_process_took_is_not_answered_after_a_restart(tmp_path: Path) -> None:
+    async with open_harness(tmp_path) as bot:
+        event = await mention(bot)
+        async with bot_inside(bot):
+            await bot.control("event", event=event, event_id="Ev0SAMEEVENT")
+            await until_answered(bot, "You are ben")
+        async with bot_inside(bot):
+            await bot.control("event", event=event, event_id="Ev0SAMEEVENT")
+            await bot.control("event", event={**event, "text": f"<@{seed.BOT.id}> nonsense"})
+            await until_answered(bot, "nonsense")
+            assert len(await answers(bot, "You are ben")) == 1
+
+
+async def test_the_bot_does_not_answer_itself(either: BotHarness) -> None:
+    event = await mention(either)
+    await either.control("event", event={**event, "user": seed.BOT.id, "bot_id": seed.TEAM.bot_id})
+    await either.control("event", event=event)
+    await until_answered(either, "You are ben")
+    await asyncio.sleep(0.3)  # in which an answer to itself would have come
+    assert len([m for m in await either.messages() if m["by_app"]]) == 1
+
+
+async def test_a_workflows_mention_without_a_user_is_answered_with_what_to_do(either: BotHarness) -> None:
+    nobody = {key: value for key, value in (await mention(either)).items() if key != "user"}
+    await either.control("event", event={**nobody, "bot_id": "B0WORKFLOW"})
+    await until_answered(either, "Slack did not say who sent this")
+
+
+async def test_an_archived_channel_is_known_at_once_and_works_again_at_once(either: BotHarness) -> None:
+    await subscribed(either, seed.SALES)
+    await either.control("channel", channel=seed.SALES, archived=True)
+    await until_broken(either, {seed.SALES: "is_archived"})
+    assert await either.deliver(interested(1)) == 200
+    await either.until_posted(1)
+    assert await either.messages(seed.SALES) == []
+    await either.control("channel", channel=seed.SALES, archived=False)
+    await until_broken(either, {})
+
+    async def posted() -> bool:
+        return len(await either.messages(seed.SALES)) == 1
+
+    await until(posted)
+
+
+async def test_a_channel_that_nobody_uses_is_no_trouble(either: BotHarness) -> None:
+    await subscribed(either, seed.SALES)
+    await either.control("channel", channel=seed.PRIVATE, archived=True)
+    await either.control("channel", channel=seed.SALES, archived=True)
+    await until_broken(either, {seed.SALES: "is_archived"})
+
+
+async def test_a_private_channel_is_closed_when_the_bot_is_removed_and_open_when_it_is_back(
+    either: BotHarness,
+) -> None:
+    await subscribed(either, seed.PRIVATE)
+    await either.control("members", channel=seed.PRIVATE, remove=seed.BOT.id)
+    await until_broken(either, {seed.PRIVATE: "not_in_channel"})
+    await either.control("members", channel=seed.PRIVATE, invite=seed.BOT.id)
+    await until_broken(either, {})
+
+
+async def test_a_public_channel_stays_open_without_the_bot(either: BotHarness) -> None:
+    await subscribed(either, seed.SALES)
+    await either.control("members", channel=seed.SALES, remove=seed.BOT.id)
+    await either.control("event", event=await mention(either))
+    await until_answered(either, "You are ben")
+    assert await broken(either) == {}
+
+
+async def test_a_channel_with_another_id_keeps_its_subscriptions_and_alerts(either: BotHarness) -> None:
+    await subscribed(either, seed.PRIVATE)
+    assert await either.deliver(interested(1)) == 200
+    await either.until_posted(1)
+    await either.control("channel", channel=seed.PRIVATE, id="C0SHARED07")
+    assert either.running is not None
+    records = either.running.store.records
+
+    async def moved() -> bool:
+        return bool(await records.subscriptions("default", "C0SHARED07"))
+
+    await until(moved)
+    assert await records.subscriptions("default", seed.PRIVATE) == []
+    assert await either.deliver(interested(2)) == 200
+
+    async def posted() -> bool:
+        return len(await either.messages("C0SHARED07")) == 2
+
+    await until(posted)
+
+
+async def test_alerts_follow_an_alert_channel_to_its_new_id(either: BotHarness) -> None:
+    await either.control("channel", channel=CHANNEL, id="C0SHARED07")
+
+    async def told() -> bool:
+        return "another id: C0SHARED07" in json.dumps(await either.messages("C0SHARED07"))
+
+    await until(told)
+    assert await either.deliver(interested(1)) == 200
+    await either.until_posted(1)
+
+
+async def test_a_renamed_channel_is_called_by_its_new_name(either: BotHarness) -> None:
+    button = {"text": "/outreach subscriptions #sales", "channel": CHANNEL, "wait": 10}
+    await either.control("command", **button)
+    await either.control("channel", channel=seed.SALES, name="sales-emea")
+    await either.control("event", event=await mention(either))
+    await until_answered(either, "You are ben")
+    (answer,) = (
+        await either.control("command", **{**button, "text": "/outreach subscriptions #sales-emea"})
+    )["answers"]
+    assert "sales-emea" in json.dumps(answer)
+
+
+async def test_a_removed_app_is_told_by_readiness_at_once(either: BotHarness) -> None:
+    await either.control("token", uninstalled=True)
+
+    async def told() -> bool:
+        return json.loads((await either.get("/readyz"))[1])["slack"] in {"app_uninstalled", "tokens_revoked"}
+
+    await until(told)
