@@ -12,7 +12,7 @@ from bot.blockkit.card_blocks import Message
 from bot.runtime.wakeup import Wakeup
 from bot.slack.messages import MessageSender
 from bot.store import Store
-from bot.store.queue.outcomes import NotSent, Outcome, Sent
+from bot.store.queue.outcomes import RATE_LIMITED, ChannelRefused, NotSent, Outcome, Sent
 from bot.store.queue.posts import Post
 from bot.store.queue.repaints import StormTally
 from shared.domain.records import RecordsUnavailable
@@ -21,11 +21,8 @@ POLL = 1.0
 """Seconds after which it looks for what other processes left."""
 MAX_REPAINTS = 4
 """Messages repainted beside each other, all within their lease."""
-PAUSE = 5.0
-"""Seconds until a message that could not be repainted is tried again."""
-
 RENDER_PAUSE = 60.0
-"""And one that could not even be drawn."""
+"""Seconds until a message that could not be drawn is tried again."""
 
 log = structlog.get_logger("repainter")
 
@@ -69,12 +66,16 @@ class Repainter:
             raise
         except Exception:  # one message that nobody foresaw must not stop all others
             log.exception("not drawn", alerts=[post.alert_id for post in message])
-            outcome = NotSent(after=RENDER_PAUSE)
-        if isinstance(outcome, Sent):
-            await self._store.repaints.done(message)
-        else:
-            seconds = outcome.after if isinstance(outcome, NotSent) else PAUSE
-            await self._store.repaints.postpone(message, seconds=seconds)
+            return await self._store.repaints.postpone(message, seconds=RENDER_PAUSE)
+        match outcome:
+            case Sent():
+                await self._store.repaints.done(message)
+            case NotSent(error=error) if error == RATE_LIMITED:
+                await self._store.repaints.throttled(message, seconds=outcome.after)
+            case _:
+                refuses = isinstance(outcome, ChannelRefused)
+                await self._store.repaints.failed(message, channel_refuses=refuses)
+        return None
 
     async def _repaint(self, message: Sequence[Post]) -> Outcome:
         return await self._messages.repaint(

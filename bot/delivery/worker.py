@@ -22,7 +22,16 @@ from bot.store import Store
 from bot.store.queue.dedupe import PendingDelivery
 from bot.store.queue.deliveries import Decide, Decision
 from bot.store.queue.leases import ChannelLease
-from bot.store.queue.outcomes import ChannelRefused, NotSent, Outcome, Report, Sent, Unknown, Unpostable
+from bot.store.queue.outcomes import (
+    RATE_LIMITED,
+    ChannelRefused,
+    NotSent,
+    Outcome,
+    Report,
+    Sent,
+    Unknown,
+    Unpostable,
+)
 from bot.telemetry import metrics
 from shared.api.http.rate_wait import boot_time
 from shared.domain.records import RecordsUnavailable
@@ -219,7 +228,7 @@ def with_backoff(outcome: Outcome, *, attempts: int) -> Outcome:
     """The pause before the next try, grown with the tries that failed: 2 s to 30 s."""
     factor = 2.0 ** min(attempts, 6)
     match outcome:
-        case NotSent(error="ratelimited"):
+        case NotSent(error=error) if error == RATE_LIMITED:
             return outcome
         case NotSent():
             return NotSent(error=outcome.error, after=min(30.0, outcome.after * factor))

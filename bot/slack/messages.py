@@ -12,12 +12,23 @@ from typing import Any
 from bot.blockkit.card_blocks import Message
 from bot.blockkit.plainer import key_of
 from bot.slack.web_api import SlackError, WebApi, plainer_body
-from bot.store.queue.outcomes import Absent, ChannelRefused, NotSent, Outcome, Sent, Unknown, Unpostable
+from bot.store.queue.outcomes import (
+    RATE_LIMITED,
+    Absent,
+    ChannelRefused,
+    NotSent,
+    Outcome,
+    Sent,
+    Unknown,
+    Unpostable,
+)
 from shared.api.http.rate_wait import boot_time
 
 EVENT_TYPE = "outreach_alert"
 PAGES = 20
 """Pages of history that a look-up reads at most."""
+MAX_READ_ON = 1000
+"""Throttled look-ups of which the next page is remembered."""
 PAGE = 200
 """Messages on a page."""
 CLOCKS_APART = 900.0
@@ -60,6 +71,8 @@ class MessageSender:
         self._slack = slack
         self._timeout = timeout
         """Seconds for a call."""
+        self._read_on: dict[tuple[str, str, str], dict[str, Any]] = {}
+        """The next page of each look-up that Slack throttled."""
 
     async def post(
         self,
@@ -130,13 +143,21 @@ class MessageSender:
         It was tried after `since` by our clock, `age` seconds ago; the earlier moment counts by Slack's clock, for
         ours may have been ahead and stayed so.
         """
-        query: dict[str, Any] = {"channel": channel, "limit": PAGE, "include_all_metadata": "true"}
+        place = (channel, thread_ts, key)
+        query = self._read_on.pop(place, None) or {
+            "channel": channel,
+            "limit": PAGE,
+            "include_all_metadata": "true",
+        }
         try:
-            earliest = min(since, await self._slack.server_time() - age)
-            query["oldest"] = f"{max(0.0, earliest - CLOCKS_APART):.6f}"
+            if "oldest" not in query:
+                earliest = min(since, await self._slack.server_time() - age)
+                query["oldest"] = f"{max(0.0, earliest - CLOCKS_APART):.6f}"
             if thread_ts:
-                return await self._search("conversations.replies", {**query, "ts": thread_ts}, key)
-            return await self._search("conversations.history", query, key)
+                return await self._search(
+                    "conversations.replies", {**query, "ts": thread_ts}, key, place=place
+                )
+            return await self._search("conversations.history", query, key, place=place)
         except SlackError as error:
             outcome = outcome_of(error)
         if thread_ts and isinstance(outcome, Unpostable) and outcome.error in _THREAD:
@@ -151,9 +172,23 @@ class MessageSender:
             else NotSent(after=5.0, error=getattr(outcome, "error", ""))
         )
 
-    async def _search(self, method: str, query: dict[str, Any], key: str) -> Outcome:
+    async def _search(
+        self, method: str, query: dict[str, Any], key: str, *, place: tuple[str, str, str]
+    ) -> Outcome:
+        """Read page after page. Where Slack throttles it, the next look goes on with the page that is due.
+
+        An app that is distributed outside of the Marketplace reads one page of 15 messages a minute
+        (https://docs.slack.dev/apis/web-api/rate-limits).
+        """
         for _page in range(PAGES):
-            answer = await self._slack.read(method, seconds=self._timeout, **query)
+            try:
+                answer = await self._slack.read(method, seconds=self._timeout, **query)
+            except SlackError as error:
+                if error.retry_after is not None:
+                    if len(self._read_on) >= MAX_READ_ON:
+                        self._read_on.clear()
+                    self._read_on[place] = query
+                raise
             for message in answer.get("messages") or ():
                 if _key(message) == key:
                     return Sent(ts=str(message["ts"]))
@@ -180,7 +215,7 @@ def outcome_of(error: SlackError) -> Outcome:
     if not error.sent:
         return NotSent(after=2.0, error="Slack cannot be reached")
     if error.retry_after is not None:
-        return NotSent(after=error.retry_after, error="ratelimited")
+        return NotSent(after=error.retry_after, error=RATE_LIMITED)
     if not error.status:
         return Unknown(error=error.code)
     if error.status >= 500 or not error.code or error.code in _UNKNOWN:

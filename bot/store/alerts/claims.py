@@ -130,7 +130,7 @@ def _change(
     """Change an alert in the state that `which` describes, and have its messages redrawn."""
     changed = tx.execute(sa.update(alerts).where(which).values(**values)).rowcount == 1
     if changed:
-        outbox.repaint(tx, [alert])
+        outbox.repaint(tx, [alert], clicked=True)
     return _read(tx, alert, changed=changed)
 
 

@@ -19,6 +19,7 @@ import sqlalchemy as sa
 
 from bot.store.db.engine import Database, Repository, Transaction, reads, writes
 from bot.store.db.schema import channel_leases, posts
+from bot.store.queue import slack_limits
 from bot.store.queue.posts import UNSENT, Post, State, load
 
 BUNDLE = 20
@@ -94,8 +95,12 @@ class ChannelLeases(Repository):
         """Lease up to `limit` channels that are due, `besides` those to which the caller is still posting."""
         others = channel_leases.c.channel.not_in(besides)
         timings = self.timings
-        leased = _lease(tx, others, limit=limit, seconds=timings.lease)
+        allowed, wait = slack_limits.posts_allowed(tx, limit=limit)
+        if not allowed:
+            return Claimed(turns=(), next_in=wait)
+        leased = _lease(tx, others, limit=allowed, seconds=timings.lease)
         turns = [_turn(tx, lease, timings=timings) for lease in leased]
+        slack_limits.note_posts(tx, sum(turn is not None and not turn.lookup for turn in turns))
         return Claimed(
             turns=tuple(t for t in turns if t), next_in=_next_in(tx, others, seconds=timings.lease)
         )

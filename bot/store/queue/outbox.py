@@ -74,13 +74,17 @@ def _wake(tx: Transaction) -> Any:
     return new.on_conflict_do_update(index_elements=["channel"], set_={"due_at": later})
 
 
-def repaint(tx: Transaction, names: Sequence[str]) -> None:
-    """Have every message of these alerts drawn anew."""
+def repaint(tx: Transaction, names: Sequence[str], *, clicked: bool = False) -> None:
+    """Have every message of these alerts drawn anew; `clicked`: before those that nobody waits for."""
     if names:
         tx.execute(
             sa.update(posts)
             .where(posts.c.alert_id.in_(names), posts.c.kind.in_(("alert", *NUDGES)))
-            .values(version=posts.c.version + 1, repaint_at=tx.now)
+            .values(
+                version=posts.c.version + 1,
+                repaint_at=tx.now,
+                clicked=sa.or_(posts.c.clicked, sa.literal(clicked)),
+            )
         )
 
 

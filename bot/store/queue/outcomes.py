@@ -10,11 +10,13 @@ import sqlalchemy as sa
 
 from bot.store.db.engine import Database, Repository, Transaction, writes
 from bot.store.db.schema import channel_leases, digests, posts, subscriptions
-from bot.store.queue import outbox
+from bot.store.queue import outbox, slack_limits
 from bot.store.queue.leases import FARTHEST, SET_BACK, ChannelLease, LeaseTimings, release, waits
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.posts import UNSENT, State
 
+RATE_LIMITED = "ratelimited"
+"""Slack's word for a call too many."""
 READS = 2
 """Look-ups that must find nothing before an uncertain post is tried again."""
 FIRST_TRIAL = 30.0
@@ -97,6 +99,8 @@ class Outcomes(Repository):
     ) -> Settled:
         """Write an outcome down, and plan what is to be reported of it."""
         settled = _settle(tx, turn, outcome, timings=self._timings)
+        if isinstance(outcome, NotSent) and outcome.error == RATE_LIMITED and not turn.lookup:
+            slack_limits.throttled_post(tx, turn.channel, outcome.after)
         if report and (planned := report(turn, outcome, settled)):
             outbox.plan(tx, planned, workspace=turn.posts[0].workspace)
         return settled
@@ -137,7 +141,9 @@ class Outcomes(Repository):
 
     @writes
     def open_channel(self, tx: Transaction, channel: str, *, report: Report) -> None:
-        """Slack says that a channel takes posts again: what was refused there is posted now."""
+        """Slack says that a channel takes posts again: what was refused there is posted and repainted now."""
+        stale = (posts.c.channel == channel) & posts.c.repaint_at.is_not(None)
+        tx.execute(sa.update(posts).where(stale).values(repaint_at=tx.now))
         lease = tx.execute(_lease_of(channel)).one_or_none()
         if lease is None or not lease.trouble:
             return

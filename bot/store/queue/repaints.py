@@ -4,15 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 
 from bot.store.db.engine import Repository, Transaction, reads, writes
-from bot.store.db.schema import alerts, channel_leases, posts
+from bot.store.db.schema import alerts, channel_leases, posts, slack_limits
 from bot.store.queue.posts import UNSENT, Post, State, drawable, read_posts
+from bot.store.queue.slack_limits import (
+    BACKGROUND,
+    UPDATE,
+    UPDATES,
+    close,
+    closed_for,
+    fail,
+    free,
+    read_limit,
+    succeed,
+    take,
+    wait_for_one,
+)
 
 LEASE = 10.0
 """Seconds after which another process repaints what this one took."""
+PAUSE = 5.0
+"""Seconds until a message that could not be repainted is tried again."""
 LONGEST = 600.0
 """Seconds that a repaint is put off at most; what is due later was put off before the clock was set back."""
 
@@ -31,45 +47,70 @@ class Repaints(Repository):
 
     @writes
     def claim(self, tx: Transaction, *, limit: int) -> tuple[tuple[Post, ...], ...]:
-        """Messages due for repainting, each with all the posts that share it."""
-        due = (
-            sa.select(posts.c.id)
-            .where(sa.or_(posts.c.repaint_at <= tx.now, posts.c.repaint_at > tx.now + LONGEST))
-            .where(posts.c.repaint_at.is_not(None), posts.c.state == State.SENT)
-            .order_by(posts.c.repaint_at)
-            .limit(limit)
-            .with_for_update(skip_locked=True)
-        )
-        leased = sa.update(posts).where(posts.c.id.in_(due)).values(repaint_at=tx.now + LEASE)
-        rows = tx.execute(leased.returning(posts.c.id, posts.c.channel, posts.c.ts)).all()
+        """Messages due for repainting, each with all the posts that share it.
+
+        As many as Slack takes, over all bots: first those that somebody clicked, for which a part of the burst is
+        kept. A channel that failed is left out for a while.
+        """
+        row = read_limit(tx, UPDATE)
+        if closed_for(row, now=tx.now):
+            return ()
+        rows = _lease(tx, _due(tx.now), limit=min(limit, _free(row, UPDATES.burst, tx.now)), clicked=True)
+        quiet = min(limit - len(rows), _free(row, BACKGROUND, tx.now) - len(rows))
+        rows += _lease(tx, _due(tx.now), limit=quiet, clicked=False)
         first = sorted(rows, key=lambda row: int(row.id))  # a card before the replies in its thread
-        return tuple(_message(tx, *place) for place in dict.fromkeys((r.channel, r.ts) for r in first))
+        places = list(dict.fromkeys((r.channel, r.ts) for r in first))
+        take(tx, row, UPDATE, UPDATES, count=len(places))
+        return tuple(_message(tx, *place) for place in places)
 
     @writes
     def done(self, tx: Transaction, message: Sequence[Post]) -> None:
         """These are shown as they were read; what changed since stays due."""
         for post in message:
             same = (posts.c.id == post.id) & (posts.c.version == post.version)
-            tx.execute(sa.update(posts).where(same).values(repaint_at=None))
+            tx.execute(sa.update(posts).where(same).values(repaint_at=None, clicked=sa.false()))
+        succeed(tx, UPDATE)
+        succeed(tx, _of_channel(message[0].channel))
+
+    @writes
+    def throttled(self, tx: Transaction, message: Sequence[Post], *, seconds: float) -> None:
+        """Slack asked to wait with all repaints, of whatever channel."""
+        close(tx, UPDATE, seconds)
+        _postpone(tx, message, 0.0)
+
+    @writes
+    def failed(self, tx: Transaction, message: Sequence[Post], *, channel_refuses: bool) -> None:
+        """Try again later: all of a channel that refuses it, or everything when Slack does not answer."""
+        if channel_refuses:
+            seconds = fail(tx, _of_channel(message[0].channel))
+            later = (posts.c.channel == message[0].channel) & posts.c.repaint_at.is_not(None)
+            tx.execute(sa.update(posts).where(later).values(repaint_at=tx.now + seconds))
+        else:
+            fail(tx, UPDATE, first=1.0, longest=60.0)
+            _postpone(tx, message, PAUSE)
 
     @writes
     def postpone(self, tx: Transaction, message: Sequence[Post], *, seconds: float) -> None:
-        """Try again later."""
-        ids = [post.id for post in message]
-        stale = posts.c.id.in_(ids) & posts.c.repaint_at.is_not(None)
-        tx.execute(sa.update(posts).where(stale).values(repaint_at=tx.now + min(seconds, LONGEST)))
+        """Try this message again later."""
+        _postpone(tx, message, seconds)
 
     @reads
     def next_in(self, tx: Transaction) -> float | None:
         """Seconds until something is due for repainting."""
         due = posts.c.repaint_at.is_not(None) & (posts.c.state == State.SENT)
         at = tx.scalar(sa.select(sa.func.min(posts.c.repaint_at)).where(due))
-        return None if at is None else max(0.0, float(at) - tx.now)
+        if at is None:
+            return None
+        limit = sa.select(slack_limits).where(slack_limits.c.key == UPDATE)
+        row = tx.execute(limit).one_or_none()
+        clicked = tx.scalar(sa.select(due & posts.c.clicked).where(due & posts.c.clicked).limit(1))
+        burst = UPDATES.burst if clicked else BACKGROUND
+        return max(0.0, float(at) - tx.now, wait_for_one(row, UPDATES, burst=burst, now=tx.now))
 
     @writes
     def request(self, tx: Transaction, channel: str, ts: str) -> bool:
         """Have a message drawn anew; whether it is one of the bot's."""
-        again = {"version": posts.c.version + 1, "repaint_at": tx.now}
+        again = {"version": posts.c.version + 1, "repaint_at": tx.now, "clicked": True}
         return tx.execute(sa.update(posts).where(_is_at(channel, ts)).values(**again)).rowcount > 0
 
     @reads
@@ -92,6 +133,36 @@ class Repaints(Repository):
             waiting=_by_kind(tx, ready),
             over=storm != head.id,
         )
+
+
+def _due(now: float) -> sa.ColumnElement[bool]:
+    """Also when what it was put off by cannot be true."""
+    due = sa.or_(posts.c.repaint_at <= now, posts.c.repaint_at > now + LONGEST)
+    return posts.c.repaint_at.is_not(None) & due & (posts.c.state == State.SENT)
+
+
+def _lease(
+    tx: Transaction, due: sa.ColumnElement[bool], *, limit: int, clicked: bool
+) -> list[sa.Row[int, str, str]]:
+    if limit <= 0:
+        return []
+    which = sa.select(posts.c.id).where(due, posts.c.clicked if clicked else sa.not_(posts.c.clicked))
+    taken = which.order_by(posts.c.repaint_at).limit(limit).with_for_update(skip_locked=True)
+    leased = sa.update(posts).where(posts.c.id.in_(taken)).values(repaint_at=tx.now + LEASE)
+    return list(tx.execute(leased.returning(posts.c.id, posts.c.channel, posts.c.ts)))
+
+
+def _free(row: Any, burst: int, now: float) -> int:
+    return free(row, UPDATES, burst=burst, now=now)
+
+
+def _of_channel(channel: str) -> str:
+    return f"{UPDATE} {channel}"
+
+
+def _postpone(tx: Transaction, message: Sequence[Post], seconds: float) -> None:
+    stale = posts.c.id.in_([post.id for post in message]) & posts.c.repaint_at.is_not(None)
+    tx.execute(sa.update(posts).where(stale).values(repaint_at=tx.now + min(seconds, LONGEST)))
 
 
 def _message(tx: Transaction, channel: str, ts: str) -> tuple[Post, ...]:

@@ -1,0 +1,133 @@
+"""How fast Slack lets a method be called, shared by all bots on one database.
+
+A limit is a row: a GCRA schedule (`tat`), and a time until which Slack asked to wait or keeps failing. What belongs
+to one channel has the channel in its key. Slack counts calls per method and workspace, and asks for patience with
+`Retry-After` (https://docs.slack.dev/apis/web-api/rate-limits).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from bot.store.db.engine import Transaction
+from bot.store.db.schema import slack_limits
+
+UPDATE, POST = "chat.update", "chat.postMessage"
+FIRST_PAUSE, LONGEST_PAUSE = 5.0, 600.0
+"""Seconds of the backoff after failures in a row, of one channel."""
+SLOW_SECONDS = 600.0
+"""How long posts stay paced after Slack throttled the whole workspace."""
+SAME_TIME = 10.0
+"""Two channels that are throttled within so many seconds are throttled together."""
+CHANNEL_WAIT = 3.0
+"""Seconds of `Retry-After` beyond which it is not the single second of a channel."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """`period` seconds between calls in the long run, and how many may come at once."""
+
+    period: float
+    burst: int
+
+
+UPDATES = Pace(period=60 / 45, burst=40)
+"""Tier 3 promises 50 calls a minute, with sporadic bursts (https://docs.slack.dev/reference/methods/chat.update)."""
+BACKGROUND = 20
+"""How much of the burst is left to those repaints that nobody waits for."""
+POSTS = Pace(period=0.2, burst=5)
+"""Once throttled: "several hundred messages per minute" is all that Slack promises for a workspace
+(https://docs.slack.dev/reference/methods/chat.postMessage#rate_limiting)."""
+
+
+def read_limit(tx: Transaction, key: str) -> Any:
+    """The row, locked; None: nothing is known against calling."""
+    return tx.execute(
+        sa.select(slack_limits).where(slack_limits.c.key == key).with_for_update()
+    ).one_or_none()
+
+
+def closed_for(row: Any, *, now: float) -> float:
+    """Seconds for which nothing may be called; what is further ahead was written before the clock was set back."""
+    left = float(row.closed_until) - now if row else 0.0
+    return left if 0.0 < left <= 3600.0 else 0.0
+
+
+def free(row: Any, pace: Pace, *, burst: int, now: float) -> int:
+    """How many calls may be made now, of a burst of so many."""
+    return max(0, math.floor(burst - _ahead(row, now=now) / pace.period + 1e-6))
+
+
+def wait_for_one(row: Any, pace: Pace, *, burst: int, now: float) -> float:
+    """Seconds until one call may be made."""
+    return max(closed_for(row, now=now), _ahead(row, now=now) - (burst - 1) * pace.period, 0.0)
+
+
+def _ahead(row: Any, *, now: float) -> float:
+    """How far the schedule is ahead of the time."""
+    ahead = float(row.tat) - now if row else 0.0
+    return ahead if 0.0 < ahead <= 3600.0 else 0.0
+
+
+def take(tx: Transaction, row: Any, key: str, pace: Pace, *, count: int) -> None:
+    """Note so many calls."""
+    if count:
+        tat = tx.now + _ahead(row, now=tx.now) + count * pace.period
+        write_limit(tx, key, tat=tat)
+
+
+def write_limit(tx: Transaction, key: str, **values: Any) -> None:
+    new = tx.insert(slack_limits).values(key=key, **values)
+    tx.execute(new.on_conflict_do_update(index_elements=["key"], set_=values))
+
+
+def close(tx: Transaction, key: str, seconds: float) -> None:
+    """Slack asked to wait with a method, whatever the channel."""
+    row = read_limit(tx, key)
+    until = tx.now + max(seconds, closed_for(row, now=tx.now))
+    write_limit(tx, key, closed_until=until)
+
+
+def fail(tx: Transaction, key: str, *, first: float = FIRST_PAUSE, longest: float = LONGEST_PAUSE) -> float:
+    """Pause after a failure, the longer the more there were in a row; returns the seconds."""
+    row = read_limit(tx, key)
+    failures = int(row.failures) if row else 0
+    seconds = float(min(longest, first * 2.0 ** min(failures, 16)))
+    write_limit(tx, key, failures=failures + 1, closed_until=tx.now + seconds)
+    return seconds
+
+
+def succeed(tx: Transaction, key: str) -> None:
+    """A call went through: failures before it count no more."""
+    failed = (slack_limits.c.key == key) & (slack_limits.c.failures > 0)
+    tx.execute(sa.update(slack_limits).where(failed).values(failures=0, closed_until=0.0))
+
+
+def throttled_post(tx: Transaction, channel: str, seconds: float) -> None:
+    """Slack refused a post for now: perhaps in this channel alone, perhaps in the whole workspace."""
+    row = read_limit(tx, POST)
+    recent = row is not None and 0.0 <= tx.now - float(row.throttled_at) < SAME_TIME
+    values: dict[str, Any] = {"channel": channel, "throttled_at": tx.now}
+    if seconds > CHANNEL_WAIT or (recent and row.channel != channel):
+        values |= {"closed_until": tx.now + seconds, "slow_until": tx.now + seconds + SLOW_SECONDS}
+    write_limit(tx, POST, **values)
+
+
+def posts_allowed(tx: Transaction, *, limit: int) -> tuple[int, float]:
+    """How many channels may post now, of `limit` that would; and after how many seconds to ask again."""
+    row = read_limit(tx, POST)
+    if row is None or not tx.now < row.slow_until <= tx.now + 3600.0 + SLOW_SECONDS:
+        return limit, 0.0
+    wait = wait_for_one(row, POSTS, burst=POSTS.burst, now=tx.now)
+    return (0, wait) if wait else (min(limit, free(row, POSTS, burst=POSTS.burst, now=tx.now)), 0.0)
+
+
+def note_posts(tx: Transaction, count: int) -> None:
+    """Note so many posts, while they are paced."""
+    row = read_limit(tx, POST)
+    if row is not None and row.slow_until > tx.now:
+        take(tx, row, POST, POSTS, count=count)

@@ -1,0 +1,131 @@
+"""How many calls Slack is asked for, by the store alone and a clock that the test holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+
+from bot.store import Store
+from bot.store.db.schema import posts
+from bot.store.queue import slack_limits
+from bot.store.queue.outcomes import NotSent, Sent
+from bot.store.queue.posts import Post
+from shared.domain.records import Actor
+from tests.bot.harness import interested
+from tests.bot.held_clock import Hands, arrive, post_all, routes
+
+ANN = Actor(name="ann", id="U1", face="slack")
+
+
+async def cards(store: Store, hands: Hands, count: int) -> list[Post]:
+    """Posted cards, none of which is to be repainted."""
+    for number in range(count):
+        await arrive(store, interested(number))
+        hands.now += 2
+    found = await post_all(store, hands)
+    hands.now += 600
+    return found
+
+
+async def make_stale(store: Store) -> None:
+    stale = sa.update(posts).values(repaint_at=store.database.clock(), version=posts.c.version + 1)
+    await store.database.write(lambda tx: tx.execute(stale))
+
+
+async def repaint_for(store: Store, hands: Hands, seconds: float) -> list[Sequence[Post]]:
+    """What is repainted within so many seconds."""
+    painted: list[Sequence[Post]] = []
+    ends = hands.now + seconds
+    while hands.now < ends:
+        for message in await store.repaints.claim(limit=4):
+            await store.repaints.done(message)
+            painted.append(message)
+        hands.now += max(0.05, await store.repaints.next_in() or 0.0)
+    return painted
+
+
+async def test_repaints_keep_within_what_slack_promises(store: Store, hands: Hands) -> None:
+    await cards(store, hands, 50)
+    for _ in range(3):
+        await make_stale(store)
+        assert len(await repaint_for(store, hands, 30)) <= 20 + 30 / slack_limits.UPDATES.period + 1
+
+
+async def test_a_click_is_repainted_before_all_that_nobody_waits_for(store: Store, hands: Hands) -> None:
+    known = await cards(store, hands, 40)
+    await make_stale(store)
+    while messages := await store.repaints.claim(limit=4):
+        for message in messages:
+            await store.repaints.done(message)
+    await store.alerts.claim(known[-1].alert_id, ANN)
+    ((first, *_),) = await store.repaints.claim(limit=4)
+    assert first.alert_id == known[-1].alert_id
+
+
+async def test_a_throttled_repaint_stops_the_repaints_of_all_channels(store: Store, hands: Hands) -> None:
+    await cards(store, hands, 5)
+    await make_stale(store)
+    (message,) = await store.repaints.claim(limit=1)
+    await store.repaints.throttled(message, seconds=30)
+    hands.now += 29
+    assert await store.repaints.claim(limit=4) == ()
+    hands.now += 2
+    assert len(await store.repaints.claim(limit=4)) == 4
+
+
+async def test_a_channel_that_refuses_repaints_is_tried_less_and_less(store: Store, hands: Hands) -> None:
+    await cards(store, hands, 60)
+    await make_stale(store)
+    tries = 0
+    ends = hands.now + 600
+    while hands.now < ends:
+        for message in await store.repaints.claim(limit=1):
+            tries += 1
+            await store.repaints.failed(message, channel_refuses=True)
+        hands.now += max(0.5, await store.repaints.next_in() or 0.0)
+    assert 4 <= tries <= 10
+
+
+async def test_repaints_pause_while_slack_does_not_answer(store: Store, hands: Hands) -> None:
+    await cards(store, hands, 60)
+    await make_stale(store)
+    tries = 0
+    ends = hands.now + 60
+    while hands.now < ends:
+        for message in await store.repaints.claim(limit=4):
+            tries += 1
+            await store.repaints.failed(message, channel_refuses=False)
+        hands.now += max(0.5, await store.repaints.next_in() or 0.0)
+    assert 4 <= tries <= 30
+
+
+async def test_one_throttled_channel_does_not_hold_up_the_others(store: Store, hands: Hands) -> None:
+    await arrive(store, interested(1))
+    (turn,) = (await store.leases.claim(limit=5)).turns
+    await store.outcomes.settle(turn, NotSent(after=1.0, error="ratelimited"))
+    by = routes()
+    await arrive(store, interested(2), by=type(by)(alert_channels={"default": "C2"}))
+    (other,) = (await store.leases.claim(limit=5)).turns
+    assert other.channel == "C2"
+
+
+async def test_a_throttled_workspace_is_waited_for_and_then_posted_to_at_a_steady_pace(
+    store: Store, hands: Hands
+) -> None:
+    by = routes()
+    for number in range(40):
+        await arrive(store, interested(number), by=type(by)(alert_channels={"default": f"C{number}"}))
+    (turn,) = (await store.leases.claim(limit=1)).turns
+    await store.outcomes.settle(turn, NotSent(after=30.0, error="ratelimited"))
+    claimed = await store.leases.claim(limit=16)
+    assert (claimed.turns, claimed.next_in) == ((), 30.0)
+    hands.now += 31
+    posted, began = 0, hands.now
+    while posted < 40:
+        claimed = await store.leases.claim(limit=16)
+        for one in claimed.turns:
+            await store.outcomes.settle(one, Sent(ts=f"{posted}"))
+            posted += 1
+        hands.now += 0.05
+    assert 6 <= hands.now - began <= 9
