@@ -62,7 +62,7 @@ def test_an_interested_reply_arrives_within_a_minute(demo: Demo) -> None:
 
 def test_a_bot_killed_in_mid_burst_posts_every_alert_once() -> None:
     demo = Demo()
-    demo.slack("settings", {"messages_per_second": 100, "burst": 100})
+    demo.slack("settings", {"messages_per_second": 0})
     demo.control("/events", {"workspace": "acme", "kind": "reply.interested", "count": 25})
     wait_until(lambda: len(demo.messages()) > 3, seconds=30, what="the burst has begun")
     os.kill(demo.announced["bot_pid"], signal.SIGKILL)

@@ -182,11 +182,52 @@ async def test_a_command_is_typed_with_the_keyboard_alone(page: Page) -> None:
     await expect(page.get_by_test_id("autocomplete")).to_contain_text("/outreach")
     await page.keyboard.press("Enter")
     await page.keyboard.type("sta")
-    await page.keyboard.press("Tab")
+    await expect(page.get_by_test_id("autocomplete")).to_be_hidden()  # Slack completes no words of a command
+    await page.keyboard.type("tus")
     await page.keyboard.press("Enter")
     answer = page.get_by_test_id("ephemeral")
     await expect(answer).to_contain_text("Only visible to you")
     await expect(answer.locator("strong")).to_have_text("status")
+
+
+async def test_what_one_sends_is_brought_into_view_wherever_one_was_reading(
+    page: Page, client: AsyncWebClient
+) -> None:
+    for number in range(60):
+        await client.chat_postMessage(channel=seed.ALERTS, text=f"number {number}")
+    await expect(page.get_by_text("number 59", exact=True)).to_be_visible()
+    for text, shown in (("mine", "mine"), ("/outreach status", "You said")):
+        await page.get_by_test_id("timeline").evaluate("node => { node.scrollTop = 0; }")
+        await page.get_by_test_id("composer").fill(text)
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_text(shown).last).to_be_in_viewport()
+
+
+async def test_each_paragraph_has_its_own_direction(page: Page, client: AsyncWebClient) -> None:
+    await client.chat_postMessage(
+        channel=seed.ALERTS, text="x", blocks=[section("שלום, כן"), section("> مرحبا")]
+    )
+    await expect(page.get_by_text("שלום")).to_be_visible()
+    for kind in (".said", "blockquote"):
+        styles = await page.locator(kind).last.evaluate(
+            "node => [getComputedStyle(node).unicodeBidi, getComputedStyle(node).textAlign]"
+        )
+        assert styles == ["plaintext", "start"]
+    box = await page.get_by_text("שלום").last.evaluate(
+        "node => { const range = document.createRange(); range.selectNodeContents(node);"
+        " return [range.getBoundingClientRect().left, node.closest('.body').getBoundingClientRect().left]; }"
+    )
+    assert box[0] > box[1] + 100, "it begins at the right"
+
+
+async def test_a_long_word_is_broken_on_the_home_tab(
+    browser: Browser, slack: SlackStandIn, client: AsyncWebClient, got: list[Any]
+) -> None:
+    page = await visit(browser, slack, "ann/home")
+    await client.views_publish(user_id=seed.ANN.id, view={"type": "home", "blocks": [section("x" * 400)]})
+    await expect(page.get_by_text("xxx")).to_be_visible()
+    assert await page.locator(".home-body").evaluate("node => node.scrollWidth <= node.clientWidth")
+    await page.close()
 
 
 async def test_a_card_is_claimed_and_shows_that_it_changed(

@@ -1,4 +1,5 @@
-// Where people type: commands with their words offered, mentions, and nothing lost when sending fails.
+// Where people type: commands and mentions are offered, and nothing is lost when sending fails. Slack completes the
+// name of a command and shows its usage hint; the words after it are the person's own.
 
 import { el, fill, icon } from "./dom.js";
 import { act } from "./net.js";
@@ -7,8 +8,8 @@ import { listbox } from "./popover.js";
 const escaped = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 
 export class Composer {
-  constructor(app, { place, thread = () => null, hint }) {
-    Object.assign(this, { app, place, thread });
+  constructor(app, { place, thread = () => null, hint, sent = () => {} }) {
+    Object.assign(this, { app, place, thread, sent });
     this.active = 0;
     this.offers = [];
     this.menu = el("div", { class: "offers", role: "listbox", data: { testid: "autocomplete" }, hidden: true });
@@ -40,9 +41,6 @@ export class Composer {
     const before = this.input.value.slice(0, this.input.selectionStart);
     const command = /^\/\S*$/.exec(before);
     if (command && this.thread() === null) return this.app.commands.filter((one) => one.command.startsWith(before)).map((one) => ({ label: one.command, hint: one.usage_hint, note: one.description, insert: `${one.command} `, from: 0 }));
-    const words = /^(\/\S+) (\S*)$/.exec(before);
-    const known = words && this.thread() === null && this.app.commands.find((one) => one.command === words[1]);
-    if (known) return verbs(known).filter((one) => one.word.startsWith(words[2].toLowerCase()) && one.word !== words[2]).map((one) => ({ label: one.word, hint: one.rest, insert: `${one.word}${one.rest ? " " : ""}`, from: words[1].length + 1 }));
     const mention = /(^|\s)@(\w*)$/.exec(before);
     if (mention) return this.app.names.everyone().filter((user) => `${user.name} ${user.real_name}`.toLowerCase().includes(mention[2].toLowerCase())).slice(0, 6).map((user) => ({ label: user.real_name, hint: `@${user.name}`, insert: `@${user.name} `, from: before.length - mention[2].length - 1 }));
     return [];
@@ -94,6 +92,7 @@ export class Composer {
     const where = { user: this.app.me, channel: this.place() };
     this.input.value = "";
     this.typed();
+    this.sent();
     try {
       if (text.startsWith("/") && this.thread() !== null) throw new Error("commands do not work in threads");
       if (text.startsWith("/")) await act("command", { ...where, text });
@@ -116,12 +115,4 @@ export class Composer {
       .replace(/(^|\s)@([\w-]+)/g, (whole, space, name) => { const user = names.everyone().find((one) => one.name === name); return user ? `${space}<@${user.id}>` : whole; })
       .replace(/(^|\s)#([\w-]+)/g, (whole, space, name) => { const channel = names.channels().find((one) => one.name === name); return channel ? `${space}<#${channel.id}|${name}>` : whole; });
   }
-}
-
-// "help | pause SEQUENCE [for 2h] | ..." offers its verbs one by one.
-function verbs(command) {
-  return String(command.usage_hint || "").split("|").map((part) => part.trim()).filter((part) => /^[a-z]/.test(part)).map((part) => {
-    const [word, ...rest] = part.split(" ");
-    return { word, rest: rest.join(" ") };
-  });
 }

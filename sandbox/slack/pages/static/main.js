@@ -148,7 +148,7 @@ class App {
     const closed = (text, ...more) => ({ node: el("div", { class: "closed" }, el("span", {}, text), more) });
     if (channel.is_archived) return closed("This channel is archived; nothing can be said here.");
     if (channel.is_member === false) return closed("You are looking in from outside; only members can write here.");
-    this.composer = new Composer(this, { place: () => channel.id, hint: channel.is_im ? "Message Outreach" : `Message #${channel.name}` });
+    this.composer = new Composer(this, { place: () => channel.id, sent: () => this.timeline.follows(), hint: channel.is_im ? "Message Outreach" : `Message #${channel.name}` });
     if (channel.bot_is_member) return this.composer;
     const invite = el("button", { class: "button", onclick: () => this.guarded(() => act("members", { channel: channel.id, invite: "outreach", by: this.me })) }, "Invite it");
     return { node: el("div", {}, el("div", { class: "hint-bar" }, el("span", {}, channel.bot_may_post ? "Outreach is not in this channel: it may post here (chat:write.public), and reads nothing." : "Outreach is not in this channel: its posts here are refused with not_in_channel."), invite), this.composer.node), focus: () => this.composer.focus() };
@@ -192,7 +192,7 @@ class App {
     this.thread = ts;
     const channel = this.channel;
     const timeline = this.threadTimeline = new Timeline(this, { inThread: true });
-    const composer = new Composer(this, { place: () => channel.id, thread: () => ts, hint: "Reply…" });
+    const composer = new Composer(this, { place: () => channel.id, thread: () => ts, sent: () => timeline.follows(), hint: "Reply…" });
     this.showPanel("thread", el("div", { class: "panel-in", data: { testid: "thread-panel" } },
       el("header", {}, el("h2", {}, "Thread", el("small", {}, channel.is_im ? "Outreach" : `#${channel.name}`)), el("button", { class: "tool", "aria-label": "Close", onclick: () => this.closePanel() }, icon("close"))),
       timeline.node, channel.is_archived || channel.is_member === false ? null : composer.node));

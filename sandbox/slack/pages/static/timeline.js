@@ -49,7 +49,8 @@ export class Timeline {
     this.drawing = requestAnimationFrame(() => {
       this.drawing = null;
       this.redraw();
-      if (near) this.toEnd();
+      if (near || this.follow) this.toEnd();
+      this.follow = false;
     });
   }
 
@@ -87,6 +88,12 @@ export class Timeline {
   repaint(ts) {
     this.nodes.delete(ts);
     if (this.messages.has(ts)) this.soon();
+  }
+
+  // What one sends oneself, and the next answer, are brought into view, wherever one was reading.
+  follows() {
+    this.follow = true;
+    this.toEnd();
   }
 
   nearEnd() { return this.node.scrollHeight - this.node.scrollTop - this.node.clientHeight < 120; }

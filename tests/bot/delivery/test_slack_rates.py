@@ -1,0 +1,113 @@
+"""What the bot asks of Slack when much changes at once, over each transport, with Slack's own limits in force."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import sqlalchemy as sa
+
+from bot.blockkit.card_blocks import Message
+from bot.slack.messages import MessageSender
+from bot.slack.web_api import open_web_api
+from bot.store.db.schema import posts
+from bot.store.queue.outcomes import NotSent, Sent
+from sandbox.slack.state import seed
+from shared.api.http.rate_wait import boot_time
+from tests.bot.harness import CHANNEL, BotHarness, interested
+from tests.waiting import until
+
+CARDS = 50
+
+
+async def calls(bot: BotHarness, method: str) -> list[dict[str, Any]]:
+    async with bot.http.get(f"{bot.slack.origin}/control/traffic") as answer:
+        return [one for one in (await answer.json())["exchanges"] if one["name"] == method]
+
+
+async def make_stale(bot: BotHarness) -> None:
+    assert bot.running is not None
+    database = bot.running.store.database
+    stale = sa.update(posts).values(repaint_at=database.clock(), version=posts.c.version + 1)
+    await database.write(lambda tx: tx.execute(stale))
+    bot.running.signals.repaints.set()
+
+
+async def test_a_click_is_shown_at_once_while_many_cards_are_repainted(either: BotHarness) -> None:
+    for number in range(CARDS):
+        assert await either.deliver(interested(number)) == 200
+    await either.until_posted(CARDS)
+    await make_stale(either)
+    card = (await either.messages())[-1]
+    began = time.monotonic()
+    await either.control("click", channel=CHANNEL, ts=card["ts"], text="Claim", user=seed.CLEO.id)
+
+    async def shown() -> bool:
+        now = next(one for one in await either.messages() if one["ts"] == card["ts"])
+        return "Claimed by @cleo" in json.dumps(now["blocks"])
+
+    await until(shown)
+    assert time.monotonic() - began < 5
+    updates = await calls(either, "chat.update")
+    assert [one for one in updates if one["status"] == 429] == []
+    assert len(updates) <= 30
+
+
+async def test_a_throttled_repaint_is_waited_for_by_all(either: BotHarness) -> None:
+    for number in range(10):
+        assert await either.deliver(interested(number)) == 200
+    await either.until_posted(10)
+    fault = {"method": "chat.update", "kind": "rate_limited", "retry_after": 3, "times": None}
+    await either.control("faults", **fault)
+    await make_stale(either)
+
+    async def throttled() -> bool:
+        return bool(await calls(either, "chat.update"))
+
+    await until(throttled)
+    began = time.monotonic()
+    await either.control("faults", clear=True)
+    first = len(await calls(either, "chat.update"))
+    assert first <= 4, "as many as are under way at once"
+
+    async def repainted() -> bool:
+        return len(await calls(either, "chat.update")) >= first + 10
+
+    await until(repainted)
+    assert time.monotonic() - began > 2
+
+
+async def test_a_throttled_look_up_goes_on_where_it_was(either: BotHarness) -> None:
+    token, base = either.environ["SLACK_BOT_TOKEN"], either.environ["SLACK_API_URL"]
+    async with open_web_api(token, base_url=base) as slack:
+        sender = MessageSender(slack, timeout=5.0)
+        world, since = either.slack.workspace.world, time.time()
+        sent = await sender.post(
+            CHANNEL,
+            Message(text="words", blocks=[]),
+            payload={"key": "there"},
+            deadline=boot_time() + 5,
+            thread_ts="",
+        )
+        assert isinstance(sent, Sent)
+        for number in range(500):
+            world.post(world.channel(CHANNEL), user=seed.ANN.id, text=f"{number}")
+        either.slack.settings.tier_factor = 0.02  # a single call in a minute, after a burst of five
+        for _ in range(4):
+            either.slack.workspace.rate_limiter.take_call(
+                "conversations.history", tier=3, factor=0.02, now=either.slack.clock.now()
+            )
+        outcome = await sender.find(CHANNEL, "there", since=since)
+        assert isinstance(outcome, NotSent)
+        assert outcome.after > 30
+        for _ in range(5):
+            await either.control("clock", advance=61)
+            outcome = await sender.find(CHANNEL, "there", since=since)
+            if outcome == sent:
+                break
+        assert outcome == sent
+    read = [one["request"].get("cursor") for one in await calls(either, "conversations.history")]
+    asked = [cursor for cursor in read if cursor]
+    assert read.count(None) == 1, "the first page was read once"
+    assert asked
