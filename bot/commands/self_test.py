@@ -53,7 +53,7 @@ class SelfTest:
                 tone=tone,
                 facts=tuple(facts),
                 buttons=(again,),
-                footer="`outreach doctor` in a shell checks the settings, too.",
+                footer="`outreach doctor` in a shell checks the settings and every card, too.",
             )
         )
 
@@ -127,7 +127,7 @@ class SelfTest:
             return _good("Slack requests", "come over HTTP, checked with the signing secret")
         info = self.socket_mode.state
         if not info["connected"]:
-            return _bad("Socket Mode", f"{info['problem']}; the bot keeps trying")
+            return _bad("Socket Mode", f"{info['trouble']}; the bot keeps trying")
         last = f"; built anew {info['rebuilds']}×, last: {info['last_loss']}" if info["rebuilds"] else ""
         return _good("Socket Mode", f"connected, heard from {info['last_message_age']} s ago{last}")
 

@@ -26,6 +26,8 @@ PERSON_SECONDS = 60.0
 GONE = frozenset({"user_not_found", "user_not_visible", "users_not_found", "no_such_subteam"})
 """Slack's words for somebody, or a group, that is not there any more."""
 MAX_CACHED, MAX_PAGES = 5_000, 20
+PAGE = 999
+"""Channels on a page: Slack takes a limit under 1,000 (docs.slack.dev/reference/methods/conversations.list)."""
 TIMEOUT = 5
 INVITE = "Type /invite @outreach there, then try again."
 _NOT_THERE = frozenset({"channel_not_found", "method_not_supported_for_channel_type"})
@@ -118,7 +120,7 @@ class UserDirectory:
 
     async def _channels(self) -> dict[str, str]:
         found: dict[str, str] = {}
-        query: dict[str, Any] = {"limit": 999, "types": "public_channel,private_channel"}
+        query: dict[str, Any] = {"limit": PAGE, "types": "public_channel,private_channel"}
         for _page in range(MAX_PAGES):
             answer = await self._slack.read("conversations.list", **query)
             for one in answer.get("channels") or ():

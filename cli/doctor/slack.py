@@ -28,7 +28,13 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
     yield finding or good("Slack token", f"{_text(answer, 'user')} in {_text(answer, 'team')}")
     if answer is None:
         return
+    from cli.doctor import slack_checks  # late: drawing one of everything takes most of the bot
+
     yield scopes(answer.headers.get("x-oauth-scopes"))
+    async for drawn in slack_checks.drawings(client):
+        yield drawn
+    if slack.config_token is not None:
+        yield await slack_checks.app_manifest(client, slack.config_token.get_secret_value())
     for channel in channels(settings):
         yield await _channel(client, channel)
     yield await _way_in(slack)
@@ -49,9 +55,11 @@ def scopes(granted: str | None) -> Finding:
         return doubtful(
             "Slack scopes", "Slack did not say", cure="Compare the app's scopes with manifest.yml."
         )
-    missing = sorted(set(SCOPES) - {scope.strip() for scope in granted.split(",")})
+    held = {scope.strip() for scope in granted.split(",")} - {""}
+    missing, unused = sorted(set(SCOPES) - held), sorted(held - set(SCOPES))
     if not missing:
-        return good("Slack scopes", f"all {len(SCOPES)} are granted")
+        spare = f"; not used: {visible(', '.join(unused))}" if unused else ""
+        return good("Slack scopes", f"all {len(SCOPES)} are granted{spare}")
     cure = "Update the app from manifest.yml and install it again."
     if set(missing) <= set(SPARE):
         invited = " Or invite the bot to its channels." if "chat:write.public" in missing else ""

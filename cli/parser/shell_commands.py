@@ -113,6 +113,9 @@ def _seconds(text: str) -> float:
 def _doctor(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="the findings as JSON")
     parser.add_argument(
+        "--post", metavar="CHANNEL", help="post, update, read back and delete a message in a Slack channel"
+    )
+    parser.add_argument(
         "--shapes", action="store_true", help="what shapes the service sends: paths and types"
     )
 
@@ -241,8 +244,8 @@ _ALL = (
         summary="Check configuration, keys, channel, webhook address, database and clock",
         entry="cli.doctor.run:run",
         options=_doctor,
-        examples=("doctor", "doctor --json", "doctor --shapes"),
-        usage="[--json] [--shapes]",
+        examples=("doctor", "doctor --post '#outreach-alerts'", "doctor --json", "doctor --shapes"),
+        usage="[--json] [--post CHANNEL] [--shapes]",
     ),
     Program(
         name="database",

@@ -139,6 +139,12 @@ class SlackSettings(Section):
         variable="SLACK_APP_TOKEN",
         example="xapp-…",
     )
+    config_token: of.Secret | None = setting(
+        None,
+        "An app configuration token, with which `outreach doctor` has Slack check the manifest. Lives 12 hours.",
+        variable="SLACK_CONFIG_TOKEN",
+        example="xoxe.xoxp-…",
+    )
     api_url: of.WebAddress | None = setting(
         None,
         "The Web API's base. Default: Slack's.",

@@ -1,0 +1,213 @@
+"""One of everything that the bot shows, for `outreach doctor` to have Slack check it. Pure.
+
+Cards of alerts in every state, answers, modals and Home: short ones, and ones whose every text is longer than fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from bot.alerts import kinds, recovery, rendering
+from bot.alerts.model import INTERESTED, PAUSED, Alert, Mark
+from bot.blockkit import card_blocks, card_list
+from bot.blockkit.elements import Block
+from bot.commands import canned_replies
+from bot.commands.dispatch import Answer
+from bot.interactions import forms, home_view
+from bot.interactions.forms import FormRequest
+from bot.interactions.home_state import HomeState, Paused, Waiting
+from bot.interactions.responders import render_answer
+from bot.store.queue.repaints import StormTally
+from shared.api.errors import Unauthorized
+from shared.api.events import Event, EventLead
+from shared.api.models import Inbox, Sequence
+from shared.domain.card import Button, Card, Chart, Column, Confirm, Fact, Row, Table, Tone
+from shared.domain.health import DEFAULT, roll_up
+from shared.operations import error_card
+
+SHORT, LONG = "Ada Lovelace", "Ada <!channel> & Söhne " * 300
+MANY = 120
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Specimen:
+    """A message, as its blocks, or a view."""
+
+    name: str
+    blocks: list[Block] | None = None
+    view: dict[str, Any] | None = None
+
+
+def specimens(now: datetime) -> Iterator[Specimen]:
+    """All of them; `now` is the moment that they speak of."""
+    cards = {**_alerts(now), **_answers(now)}
+    for name, card in cards.items():
+        yield Specimen(name=name, blocks=card_blocks.render(card).blocks)
+    listed = list(cards.values())[:20]
+    yield Specimen(name="list of alerts", blocks=card_list.render_list(listed).blocks)
+    yield Specimen(name="list with buttons", blocks=card_list.render_with(listed[0], listed[1:8]).blocks)
+    yield Specimen(name="line of an alert", blocks=card_list.render_line(listed[0]).blocks)
+    changed = Card(
+        title="Q3 founders paused", text=("By @ann.",), buttons=(Button(label="Undo", command="undo q_1"),)
+    )
+    yield Specimen(name="line of a change", blocks=render_answer(Answer(card=changed, public=True)).blocks)
+    called = rendering.with_mention(card_blocks.render(listed[0]), "here")
+    yield Specimen(name="alert with a mention", blocks=called.blocks)
+    noted = card_blocks.with_note(card_blocks.render(listed[0]), "⏳ Working on it for @ann …")
+    yield Specimen(name="alert while a click is carried out", blocks=noted.blocks)
+    yield from _views(now, cards)
+
+
+def _alerts(now: datetime) -> dict[str, Card]:
+    ann, later = Mark(name="ann", at=now), Mark(name="ann", at=now + timedelta(days=1))
+    states: dict[str, dict[str, Any]] = {
+        "new": {},
+        "reminded": {"nudges": 1},
+        "escalated": {"nudges": 2},
+        "claimed": {"claim": ann},
+        "snoozed": {"snooze": later},
+        "done": {"claim": ann, "handled": ann},
+        "sequence paused": {"standing": {"sequence": "paused"}},
+        "received three times": {"seen": 3, "found": True, "workspace": "emea"},
+    }
+    found = {}
+    for state, changes in states.items():
+        for length, words in (("", SHORT), (", long", LONG)):
+            alert = replace(_alert(INTERESTED, now, words), **changes)
+            found[f"interested reply, {state}{length}"] = kinds.card(alert)
+    for kind in kinds.KINDS:
+        alert = _alert(kind, now, LONG)
+        found |= {f"{kind}": kinds.card(alert), f"{kind}, condensed": kinds.condensed(alert)}
+    for status in ("resting", "warming", "active"):
+        standing = recovery.domain_state(
+            _inboxes(status),
+            before={},
+            past={"ann@mail.example": (93.0, 60.0)},
+            thresholds=DEFAULT,
+            now=now.timestamp(),
+        )
+        paused = replace(_alert(PAUSED, now, SHORT), standing=standing)
+        found[f"paused domain, inboxes {status}"] = kinds.card(paused)
+    found["paused domain, recovered"] = kinds.card(
+        replace(_alert(PAUSED, now, SHORT), recovered_at=now, standing={})
+    )
+    counts = ((INTERESTED, 60), (PAUSED, 2))
+    for over in (False, True):
+        found[f"storm, {'over' if over else 'under way'}"] = rendering.storm(
+            StormTally(posted=counts, waiting=() if over else counts, over=over)
+        )
+    return found
+
+
+def _alert(kind: str, now: datetime, words: str) -> Alert:
+    event = Event(
+        kind=kind,
+        lead=EventLead(email="ada@acme.example", first_name=words, company=words),
+        sequence=words[:200],
+        step=2,
+        reply=words,
+        inbox="sam@mail.example",
+        domain="mail.example",
+        reason=words,
+        return_date="2026-12-01",
+        bounce_type="hard",
+    )
+    return Alert(id="al_00000000000000000001", event=event, received_at=now)
+
+
+def _inboxes(status: str) -> list[Inbox]:
+    scores = (("ann", 62.0), ("sam", 88.5), ("eve", None))
+    return [
+        Inbox(email=f"{name}@mail.example", health_score=score, daily_limit=40, status=status)
+        for name, score in scores
+    ]
+
+
+def _answers(now: datetime) -> dict[str, Card]:
+    days = tuple(f"{n} Nov" for n in range(1, 15))
+    course = Chart(
+        title="14 days, to 20 November",
+        labels=days,
+        series=(("Sends", tuple(range(900, 914))), ("Replies", (3, None, *range(12)))),
+    )
+    rates = Chart(
+        title="Rates by sequence, in per cent",
+        labels=(SHORT, LONG, ""),
+        series=(("Replies", (7.1, 2, 0)),),
+        bars=True,
+    )
+    confirm = Confirm(title="Pause it?", text=LONG, yes="Pause", no="Keep")
+    buttons = (
+        Button(label="Pause", command="pause sq_1", tone=Tone.BAD, confirm=confirm),
+        Button(label="Snooze until …", command="snooze al_1", picks_time=True),
+        Button(label="Open", command="", url="https://app.example/leads/1"),
+        *(Button(label=f"More {n}", command=f"lead ld_{n}", menu=True) for n in range(9)),
+    )
+    facts = tuple(
+        Fact(label=f"Fact {n}", value=SHORT, tone=Tone.WARN, at=now if n % 2 else None) for n in range(25)
+    )
+    return {
+        "stats": Card(title="Stats", table=_table(6), chart=rates),
+        "digest": Card(title="Digest", facts=facts, table=_table(12), chart=course, buttons=buttons),
+        "longest table": Card(title=LONG, table=_table(MANY), chart=course, footer=LONG),
+        "longest text": Card(title=LONG, text=(LONG,) * 12, facts=facts, quote=LONG, buttons=buttons, footer=LONG),
+        "question": Card(title="Pause 12 sequences?", text=("They stop sending.",), buttons=buttons),
+        "error": error_card(Unauthorized("The API key is revoked"), "ref-00000000"),
+        "greeting": canned_replies.GREETING,
+        "outdated button": canned_replies.UNKNOWN,
+        "message without an alert": canned_replies.NO_ALERT,
+    }  # fmt: skip
+
+
+def _table(rows: int) -> Table:
+    columns = (Column(title="Group"), Column(title="Sends", numeric=True), Column(title="", bar=True))
+    tones = list(Tone)
+    lines = (
+        Row(
+            cells=(f"{SHORT} {n}" if n % 3 else LONG, None if n % 7 == 6 else 1234.5 * n, n / rows),
+            tone=tones[n % 5],
+        )
+        for n in range(rows)
+    )
+    return Table(columns=columns, rows=tuple(lines), total=rows * 2)
+
+
+def _views(now: datetime, cards: dict[str, Card]) -> Iterator[Specimen]:
+    several = FormRequest(channel="C0000000001", workspace="emea", workspaces=("emea", "apac"))
+    for verb in ("pause", "subscribe", "add"):
+        yield Specimen(name=f"form: {verb}", view=forms.form_view(verb, FormRequest(channel="C0000000001")))
+        yield Specimen(name=f"form: {verb}, several workspaces", view=forms.form_view(verb, several))
+    answers = {
+        "working": canned_replies.ON_ITS_WAY,
+        **{name: cards[name] for name in ("stats", "longest text")},
+    }
+    for name, card in answers.items():
+        yield Specimen(name=f"modal: {name}", view=forms.answer_view(card, items=list(cards.values())[:3]))
+    yield Specimen(name="Home: loading", view=home_view.loading())
+    yield Specimen(name="Home: closed", view=home_view.closed(canned_replies.OUTSIDE))
+    empty = HomeState(now=now, workspaces=("acme",), viewed_workspace="acme", problem=LONG)
+    yield Specimen(name="Home: nothing known", view=home_view.view(empty))
+    waiting = tuple(
+        Waiting(
+            alert=f"al_{n}", lead=LONG, sequence=LONG, since=now, workspace="acme", link="https://x.example/1"
+        )
+        for n in range(30)
+    )
+    full = HomeState(
+        now=now,
+        workspaces=("acme",),
+        viewed_workspace="acme",
+        waiting=waiting,
+        claims=[replace(one, alert=f"{one.alert}_claimed") for one in waiting],
+        paused=[Paused(domain=f"mail{n}.example", since=now, workspace="acme") for n in range(9)],
+        domains={"acme": roll_up(_inboxes("resting"))},
+        sequences={"acme": [Sequence(id=f"sq_{n}", name=LONG, status="paused" if n % 2 else "active") for n in range(40)]},
+    )  # fmt: skip
+    yield Specimen(name="Home: one workspace", view=home_view.view(full))
+    many = tuple(f"client-{n}" for n in range(MANY))
+    yield Specimen(
+        name="Home: many workspaces", view=home_view.view(replace(full, workspaces=many, viewed_workspace=""))
+    )

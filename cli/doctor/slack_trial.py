@@ -1,0 +1,110 @@
+"""`outreach doctor --post #channel`: a message posted, changed, found again and deleted, as the bot does it."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import AsyncIterator
+
+from bot.blockkit import card_blocks
+from bot.slack.directory import UserDirectory
+from bot.slack.messages import MessageSender
+from bot.slack.web_api import SlackError, WebApi, open_web_api
+from bot.store.queue.outcomes import Absent, ChannelRefused, Outcome, Sent
+from cli.doctor.finding import Finding, bad, good
+from shared.api.http.rate_wait import boot_time
+from shared.domain.card import Card, Chart, Column, Row, Table, Tone
+from shared.settings import SlackSettings
+from shared.text.sanitize import visible
+from shared.text.tokenize import from_slack, parse_channel
+
+SECONDS = 15.0
+LOOKS = 3
+"""How often the history is read: it may lag behind the post."""
+POST, CHANGE, READ, DELETE = "Slack post", "Slack update", "Slack read back", "Slack delete"
+CURES = {
+    "channel_not_found": "Check the name. In a private channel, type /invite @outreach first.",
+    "not_in_channel": "Type /invite @outreach in the channel, then try again.",
+    "is_archived": "Unarchive the channel, or name another.",
+    "missing_scope": "Update the app from manifest.yml and install it again.",
+}
+
+
+async def trial(slack: SlackSettings, channel: str) -> AsyncIterator[Finding]:
+    """One finding for each step; what was posted is deleted whatever happens in between."""
+    if slack.bot_token is None:
+        yield bad(POST, "no bot token is set", cure="Set SLACK_BOT_TOKEN to the app's xoxb-… token.")
+        return
+    token = slack.bot_token.get_secret_value()
+    async with open_web_api(token, base_url=slack.api_url or "") as api:
+        place = await _channel_id(api, channel)
+        if place is None:
+            yield bad(POST, f"there is no channel {visible(channel)}", cure=CURES["channel_not_found"])
+            return
+        sender, key = MessageSender(api, timeout=SECONDS), f"doctor_{secrets.token_hex(8)}"
+        began = time.time()
+        posted = await sender.post(
+            place,
+            card_blocks.render(_card("Test message")),
+            payload={"key": key},
+            deadline=boot_time() + SECONDS,
+        )
+        yield _finding(POST, posted, f"posted to {visible(channel)}")
+        if not isinstance(posted, Sent):
+            return
+        changed = card_blocks.render(_card("Test message, updated"))
+        yield _finding(
+            CHANGE, await sender.repaint(place, posted.ts, changed, payload={"key": key}), "updated"
+        )
+        yield _finding(READ, await _find(sender, place, key, since=began), "found by its metadata")
+        yield await _delete(api, place, posted.ts)
+
+
+def _card(title: str) -> Card:
+    """A card with a table and a chart, in which an older workspace shows itself."""
+    table = Table(
+        columns=(Column(title="Check"), Column(title="Value", numeric=True)), rows=(Row(cells=("Rows", 1)),)
+    )
+    chart = Chart(title="Two points", labels=("a", "b"), series=(("Values", (1, 2)),))
+    text = ("outreach doctor posted this, and deletes it at once.",)
+    return Card(title=title, tone=Tone.GOOD, text=text, table=table, chart=chart)
+
+
+async def _channel_id(api: WebApi, name: str) -> str | None:
+    """The id of `#name` or of an id; None: the bot knows no such channel."""
+    wanted = name if name.startswith("#") or parse_channel(name) else f"#{name}"
+    line = await UserDirectory(api, groups=()).with_channels(f"subscribe {wanted}")
+    found = parse_channel(from_slack(line.removeprefix("subscribe ")))
+    return None if found is None or found.startswith("#") else found
+
+
+async def _find(sender: MessageSender, channel: str, key: str, *, since: float) -> Outcome:
+    outcome: Outcome = Absent()
+    for _look in range(LOOKS):
+        outcome = await sender.find(channel, key, since=since)
+        if not isinstance(outcome, Absent):
+            break
+        await asyncio.sleep(1.0)
+    return outcome
+
+
+async def _delete(api: WebApi, channel: str, ts: str) -> Finding:
+    try:
+        await api.call("chat.delete", retry=True, channel=channel, ts=ts)
+    except SlackError as error:
+        return bad(DELETE, f"{error}", cure="Delete the message by hand.")
+    return good(DELETE, "deleted")
+
+
+def _finding(check: str, outcome: Outcome, done: str) -> Finding:
+    if isinstance(outcome, Sent):
+        return good(check, done)
+    error = visible(getattr(outcome, "error", "") or "the message is not in the history")
+    code = error.removeprefix("cannot look it up: ")
+    usual = (
+        "Type /invite @outreach in the channel."
+        if isinstance(outcome, ChannelRefused)
+        else "Try again; the log says more."
+    )
+    return bad(check, f"Slack says {error}", cure=CURES.get(code, usual))

@@ -1,0 +1,165 @@
+"""The doctor has Slack check everything that the bot shows, and tries a message out."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.interactions.specimens import specimens
+from bot.slack.manifest import SCOPES
+from cli.doctor import slack_checks, slack_trial
+from cli.doctor.finding import Finding
+from cli.doctor.slack import scopes
+from sandbox.slack.blockkit import blocks as blockkit
+from sandbox.slack.state import seed
+from sandbox.slack.web_api.calls import METHODS
+from sandbox.slack.world.views import view_problems
+from shared.domain.card import Tone
+from shared.settings import load
+from tests.bot.harness import BotHarness, open_harness
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+async def bot(tmp_path: Path) -> AsyncIterator[BotHarness]:
+    async with open_harness(tmp_path) as opened:
+        await opened.control("settings", messages_per_second=0)
+        yield opened
+
+
+@pytest.fixture
+def client(bot: BotHarness) -> AsyncWebClient:
+    return AsyncWebClient(token=bot.environ["SLACK_BOT_TOKEN"], base_url=bot.environ["SLACK_API_URL"])
+
+
+async def drawings(client: AsyncWebClient) -> list[Finding]:
+    return [finding async for finding in slack_checks.drawings(client)]
+
+
+async def tried(bot: BotHarness, channel: str) -> dict[str, Finding]:
+    slack = load(environ=bot.environ).slack
+    return {finding.check: finding async for finding in slack_trial.trial(slack, channel)}
+
+
+def test_every_specimen_is_one_that_slack_takes() -> None:
+    found = list(specimens(NOW))
+    assert len({one.name for one in found}) == len(found) > 60
+    for one in found:
+        if one.blocks is not None:
+            assert blockkit.problems(one.blocks) == [], one.name
+        elif one.view is not None:
+            assert view_problems(one.view, kind=one.view["type"]) == [], one.name
+
+
+async def test_slack_accepts_everything_that_the_bot_shows(client: AsyncWebClient) -> None:
+    (found,) = await drawings(client)
+    assert found.tone is Tone.GOOD
+    assert found.found.startswith("Slack accepts all ")
+
+
+async def test_a_refusal_says_what_and_where(bot: BotHarness, client: AsyncWebClient) -> None:
+    await bot.control("settings", refused_blocks=["context"])
+    (found,) = await drawings(client)
+    assert found.tone is Tone.BAD
+    assert "unsupported type: context at /" in found.found
+    assert "more" in found.found
+
+
+async def test_blocks_that_a_workspace_does_not_know_yet_need_a_look(
+    bot: BotHarness, client: AsyncWebClient
+) -> None:
+    await bot.control("settings", refused_blocks=["data_visualization", "data_table"])
+    (found,) = await drawings(client)
+    assert found.tone is Tone.WARN
+    assert "stats: unsupported type: data_table" in found.found
+
+
+@pytest.mark.parametrize("error", ["unknown_method", "fatal_error"])
+async def test_a_slack_that_cannot_check_is_told_apart_from_one_that_refuses(
+    bot: BotHarness, client: AsyncWebClient, error: str
+) -> None:
+    await bot.control("faults", method="blocks.validate", kind="error", error=error, times=None)
+    (found,) = await drawings(client)
+    assert found.tone is Tone.WARN
+    assert "not checked" in found.found
+    assert "--post" in found.cure
+
+
+async def test_a_check_waits_when_slack_asks_for_it(bot: BotHarness, client: AsyncWebClient) -> None:
+    await bot.control("faults", method="blocks.validate", kind="rate_limited", retry_after=1)
+    (found,) = await drawings(client)
+    assert found.tone is Tone.GOOD
+
+
+async def test_the_manifest_is_checked_with_a_configuration_token_alone(
+    bot: BotHarness, client: AsyncWebClient
+) -> None:
+    token = bot.slack.announcement["slack_config_token"]
+    assert (await slack_checks.app_manifest(client, token)).tone is Tone.GOOD
+    for other in (bot.environ["SLACK_BOT_TOKEN"], "xoxe.xoxp-expired"):
+        found = await slack_checks.app_manifest(client, other)
+        assert found.tone is Tone.WARN
+        assert "SLACK_CONFIG_TOKEN" in found.cure
+
+
+async def test_a_message_is_posted_updated_found_and_deleted(bot: BotHarness) -> None:
+    found = await tried(bot, "#outreach-alerts")
+    assert [finding.tone for finding in found.values()] == [Tone.GOOD] * 4, found
+    assert await bot.messages() == []
+
+
+@pytest.mark.parametrize(
+    ("channel", "check", "cure"),
+    [
+        ("#no-such-channel", "Slack post", "Check the name"),
+        ("#general", "Slack read back", "/invite @outreach"),
+        (seed.OUTSIDE, "Slack post", "/invite @outreach"),
+        (seed.ARCHIVED, "Slack post", "Unarchive"),
+    ],
+)
+async def test_a_trial_that_fails_says_where_and_what_to_do(
+    bot: BotHarness, channel: str, check: str, cure: str
+) -> None:
+    found = await tried(bot, channel)
+    assert found[check].tone is Tone.BAD
+    assert cure in found[check].cure
+    assert "Test message" not in str(await bot.messages(seed.GENERAL))
+
+
+async def test_a_trial_in_an_older_workspace_leaves_nothing_behind(bot: BotHarness) -> None:
+    await bot.control("settings", refused_blocks=["data_visualization", "data_table"])
+    found = await tried(bot, seed.ALERTS)
+    assert [finding.tone for finding in found.values()] == [Tone.GOOD] * 4, found
+    assert await bot.messages() == []
+
+
+def test_scopes_that_nothing_uses_are_named() -> None:
+    found = scopes(",".join([*SCOPES, "files:write"]))
+    assert found.tone is Tone.GOOD
+    assert "not used: files:write" in found.found
+
+
+def test_every_method_that_the_bot_calls_is_covered_by_a_scope_of_the_manifest() -> None:
+    source = "".join(file.read_text() for file in (ROOT / "bot").rglob("*.py"))
+    called = {name for name in METHODS if f'"{name}"' in source}
+    assert {"chat.postMessage", "chat.update", "conversations.history", "views.publish"} <= called
+    needed = {
+        scope for name in called for scope in (METHODS[name].scope, METHODS[name].channel_scope) if scope
+    }
+    assert needed <= set(SCOPES)
+
+
+def test_the_shell_tells_of_a_trial(shell: Any, sandbox: dict[str, Any]) -> None:
+    shell.set("SLACK_BOT_TOKEN", sandbox["slack_bot_token"])
+    shell.set("SLACK_SIGNING_SECRET", sandbox["slack_signing_secret"])
+    shell.set("SLACK_API_URL", sandbox["slack_api_url"])
+    told = shell.run("doctor", "--post", "#outreach-alerts", "--json")
+    steps = [one for one in told.data if one["check"].startswith("Slack ")]
+    assert [one["status"] for one in steps] == ["ok"] * 4
