@@ -8,6 +8,7 @@ blocks, and the undocumented 13,200 characters over all blocks of a message.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -37,6 +38,7 @@ MOST_BLOCKS = 50
 
 NOTE = "note"
 """The `block_id` of a line of ours that stands below a card for a while."""
+_NUMBER = re.compile(r"(-?[0-9][0-9,]{0,15}(?:\.[0-9]{1,6})?)(?: ?%)?")
 MARKS = {Tone.GOOD: "🟢 ", Tone.WARN: "🟠 ", Tone.BAD: "🔴 ", Tone.UNKNOWN: "⚪ ", Tone.INFO: ""}
 
 
@@ -180,12 +182,18 @@ def _table(card: Card) -> Block | None:
 
 
 def _figure(cell: str | float | None, column: Column) -> dict[str, Any] | None:
-    """A cell that is sorted by its value; None where it is none, or not shown as one."""
-    if column.bar or not column.numeric or cell is None or isinstance(cell, str):
+    """A cell that is sorted by its value, also a share such as `6.6 %`; None where it is no number."""
+    if column.bar or not column.numeric or cell is None:
         return None
-    if abs(cell) > charts.LARGEST:
+    text = cell if isinstance(cell, str) else shown(cell, bar=False)
+    if isinstance(cell, str):
+        found = _NUMBER.fullmatch(cell)
+        value = float(found[1].replace(",", "")) if found else None
+    else:
+        value = cell
+    if value is None or abs(value) > charts.LARGEST:
         return None
-    return RawNumberObject(value=cell, text=shown(cell, bar=False)).to_dict()
+    return RawNumberObject(value=value, text=text).to_dict()
 
 
 def _rest(table: Table | None) -> str:

@@ -25,7 +25,8 @@ def render(card: Card, *, items: Sequence[Card] = ()) -> list[Block]:
         if with_rows is not message:
             message = with_rows
             break
-    for chart in plainer.older_blocks(charts.draw(card.chart)):
+    repeated = card.table is not None and card.chart is not None and card.chart.bars
+    for chart in () if repeated else plainer.older_blocks(charts.draw(card.chart)):
         message = card_blocks.with_block(message, chart)
     return message.blocks
 

@@ -29,6 +29,8 @@ METADATA_REFUSED = frozenset(
 )
 KEY = "key:"
 """Begins the `block_id` that stands in for metadata."""
+DRAWN = "▰▱\u00a0 "
+"""What cells are drawn with that say nothing as text."""
 TEXT, LEAST_TEXT, SECTION, SECTIONS = 3_900, 1_000, 2_900, 10
 """Characters of a text (over 4,000 are too long for chat.update), at first and at last; of a section; sections."""
 
@@ -70,8 +72,17 @@ def key_of(message: Mapping[str, Any]) -> str:
 
 
 def older_blocks(blocks: Sequence[Block]) -> list[Block]:
-    """The blocks with tables and charts as Slack knew them before 2026."""
-    return [_older(block) for block in blocks]
+    """The blocks with tables and charts as Slack knew them before 2026; bars beside a table only repeat it."""
+    return [_older(block) for block in _without_repeats(blocks)]
+
+
+def _without_repeats(blocks: Sequence[Block]) -> list[Block]:
+    tables = any(block.get("type") in {"table", "data_table"} for block in blocks)
+    return [
+        block
+        for block in blocks
+        if not (tables and block.get("type") == "data_visualization" and block["chart"]["type"] == "bar")
+    ]
 
 
 def _older(block: Block) -> Block:
@@ -110,7 +121,7 @@ def _points(block: Block) -> Iterator[str]:
 
 def text_of(blocks: Sequence[Block]) -> str:
     """Everything that blocks say, as text for `text`, which Slack parses; buttons as what to type instead."""
-    lines = (_lines(block) for block in blocks)
+    lines = (_lines(block) for block in _without_repeats(blocks))
     return cut("\n".join(filter(None, ("\n".join(filter(None, part)).strip() for part in lines))), TEXT)
 
 
@@ -119,7 +130,7 @@ def _lines(block: Block) -> Iterator[str]:
         case "rich_text":
             yield from (_rich(part) for part in block["elements"])
         case "table" | "data_table":
-            yield from (" · ".join(_cell(cell) for cell in row) for row in block["rows"])
+            yield from (" · ".join(filter(None, map(_cell, row))) for row in block["rows"])
         case "data_visualization":
             yield from (_escaped(line) for line in (block["title"], *_points(block)))
         case "actions":
@@ -159,7 +170,8 @@ def _leaf(leaf: Mapping[str, Any]) -> str:
 def _cell(cell: Mapping[str, Any]) -> str:
     if cell["type"] == "rich_text":
         return " ".join(_rich(part) for part in cell["elements"])
-    return _escaped(cell["text"])
+    text = str(cell["text"])
+    return _escaped(text) if text.strip(DRAWN) else ""
 
 
 def _element(element: Mapping[str, Any]) -> Iterator[str]:

@@ -159,3 +159,22 @@ def test_what_is_unknown_is_never_shown_as_zero(cell: str | float | None, shown:
     table = Table(columns=(Column(title="A"),), rows=(Row(cells=(cell,)),))
     drawn = card_blocks.render(Card(title="x", table=table)).blocks[-1]
     assert drawn["rows"][1][0]["text"] == shown
+
+
+@pytest.mark.parametrize(
+    ("cell", "value"),
+    [
+        (1240, 1240),
+        (6.6, 6.6),
+        ("6.6 %", 6.6),
+        ("11.6 %", 11.6),
+        ("1,240", 1240.0),
+        ("–", None),
+        ("6 to 8", None),
+    ],
+)
+def test_a_figure_is_sorted_by_its_value_and_reads_as_it_did(cell: Any, value: float | None) -> None:
+    table = Table(columns=(Column(title="Rate", numeric=True),), rows=(Row(cells=(cell,)),))
+    drawn = card_blocks.render(Card(title="Stats", table=table)).blocks[1]["rows"][1][0]
+    assert drawn.get("value") == value
+    assert drawn["text"] == card_blocks.shown(cell, bar=False)

@@ -22,7 +22,7 @@ def test_any_answer_is_a_view_that_slack_takes(card: Card, items: list[Card]) ->
 def test_a_tables_rows_are_lines_that_say_what_each_figure_is() -> None:
     columns = (Column(title="Group"), Column(title="Sends", numeric=True), Column(title="", bar=True))
     table = Table(columns=columns, rows=(Row(cells=("Spring", 1200, 0.5), tone=Tone.BAD),), total=3)
-    chart = Chart(title="Rates", labels=("Spring",), series=(("Replies", (7.1,)),), bars=True)
+    chart = Chart(title="Rates", labels=("1 Nov", "2 Nov"), series=(("Replies", (7, 9)),))
     card = Card(title="Stats", table=table, chart=chart, buttons=(Button(label="More", command="stats"),))
     kinds = [block["type"] for block in modal_blocks.render(card)]
     assert kinds == ["header", "rich_text", "rich_text", "actions"]
@@ -30,4 +30,4 @@ def test_a_tables_rows_are_lines_that_say_what_each_figure_is() -> None:
         piece["text"] for section in modal_blocks.render(card)[1]["elements"] for piece in section["elements"]
     ]
     assert words == ["🔴 Spring", "  Sends 1,200\n", "and 2 more"]
-    assert "Spring  Replies 7.1" in str(modal_blocks.render(card)[2])
+    assert "Replies, 2 days  ▁█  7–9" in str(modal_blocks.render(card)[2])

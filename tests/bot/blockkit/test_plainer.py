@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -50,7 +51,7 @@ def drawn(card: Card) -> dict[str, Any]:
 def test_first_the_data_blocks_go_then_all_blocks() -> None:
     older, bare = forms_of(drawn(CARD), "invalid_blocks")[:2]
     kinds = [block["type"] for block in older["blocks"]]
-    assert kinds == ["header", "rich_text", "rich_text", "table", "rich_text", "actions"]
+    assert kinds == ["header", "rich_text", "rich_text", "table", "actions"]
     assert bare["blocks"] == []
     assert bare["metadata"] == drawn(CARD)["metadata"]
     assert bare["text"].splitlines() == [
@@ -59,11 +60,17 @@ def test_first_the_data_blocks_go_then_all_blocks() -> None:
         "> Call me &lt;!channel&gt;",
         "Group · Sends",
         "Spring · 1,200",
-        "Rates",
-        "Spring  Replies 7.1",
         "Claim: `/outreach claim al_1`",
         "Open: https://x.example/1",
     ]
+
+
+def test_a_chart_without_a_table_beside_it_becomes_lines() -> None:
+    course = Chart(title="2 days", labels=("a", "b"), series=(("Sends", (900, 1200)),))
+    bars = replace(CARD, table=None)
+    assert "Spring  Replies 7.1" in plainer.text_of(card_blocks.render(bars).blocks)
+    shown = plainer.text_of(card_blocks.render(replace(bars, chart=course)).blocks)
+    assert "Sends, 2 days  ▁█  900–1,200" in shown
 
 
 @thorough

@@ -35,7 +35,7 @@ function plot(chart) {
   const step = (WIDTH - LEFT - RIGHT) / categories.length;
   const x = (place) => LEFT + step * (place + 0.5);
   const y = (value) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - (value - floor) / (top - floor));
-  const every = Math.ceil(categories.length / 7);
+  const every = Math.ceil((Math.max(...categories.map((name) => name.length)) * 6 + 8) / step);
   const axis = [floor, (floor + top) / 2, top].flatMap((value) => [
     svg("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: y(value), y2: y(value), class: "grid" }), letters(LEFT - 6, y(value) + 4, figure.format(value), "end")]);
   const names = categories.map((name, place) => (place % every ? [] : letters(x(place), HEIGHT - 10, name))).flat();
