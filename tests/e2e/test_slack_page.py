@@ -433,6 +433,39 @@ async def test_an_uploaded_picture_is_shown(page: Page, client: AsyncWebClient) 
     await expect(picture).to_have_js_property("naturalWidth", 1)
 
 
+async def test_a_data_table_is_sorted_and_paged_and_a_chart_is_drawn(
+    page: Page, client: AsyncWebClient
+) -> None:
+    def cell(value: str | int) -> Json:
+        if isinstance(value, str):
+            return {"type": "raw_text", "text": value}
+        return {"type": "raw_number", "value": value, "text": str(value)}
+
+    rows = [[cell("Group"), cell("Sends")], *([cell(f"g{n}"), cell(n * 7 % 10)] for n in range(10))]
+    data = [{"label": "a", "value": 1}, {"label": "b", "value": 3}]
+    drawn = {
+        "type": "line",
+        "series": [{"name": "Sends", "data": data}],
+        "axis_config": {"categories": ["a", "b"]},
+    }
+    blocks: list[Json] = [
+        {"type": "data_visualization", "title": "Two days", "chart": drawn},
+        {"type": "data_table", "caption": "Groups", "page_size": 4, "rows": rows},
+    ]
+    await client.chat_postMessage(channel=seed.ALERTS, text="x", blocks=blocks)
+    await expect(page.get_by_role("img", name="Two days")).to_be_visible()
+    await expect(page.locator(".legend .key")).to_have_text(["Sends"])
+    first = page.locator("tbody tr").first
+    await expect(page.locator("tbody tr")).to_have_count(4)
+    await expect(first).to_have_text("g00")
+    await page.get_by_role("button", name="Sends").click()
+    await page.get_by_role("button", name="Sends").click()
+    await expect(first).to_have_text("g79")
+    await page.get_by_role("button", name="Next").click()
+    await page.get_by_role("button", name="Next").click()
+    await expect(page.locator("tbody tr")).to_have_count(2)
+
+
 async def test_a_file_is_chosen_in_a_modal(page: Page, client: AsyncWebClient, slack: SlackStandIn) -> None:
     done = await slack.workspace.people.command(
         "/outreach status", user=seed.ANN, channel=slack.workspace.world.channel(seed.ALERTS)

@@ -218,3 +218,19 @@ async def test_a_text_that_is_too_long_for_an_update_is_cut(
     (shown,) = await bot.messages()
     assert 0 < len(shown["text"]) <= 4_000
     assert shown["blocks"], "the card itself was never too long"
+
+
+async def test_an_answer_to_one_person_that_slack_refuses_is_text(bot: BotHarness) -> None:
+    await bot.control("settings", refused_blocks=["header"])
+    token, base = bot.environ["SLACK_BOT_TOKEN"], bot.environ["SLACK_API_URL"]
+    async with open_web_api(token, base_url=base) as slack:
+        body: dict[str, Any] = {
+            "channel": CHANNEL,
+            "user": seed.ANN.id,
+            "text": CARD.text,
+            "blocks": CARD.blocks,
+        }
+        await slack.call("chat.postEphemeral", **body)
+    (shown,) = await bot.messages()
+    assert shown["text"] == "*Ada is interested*"
+    assert shown["seen_by"] == seed.ANN.id

@@ -96,6 +96,23 @@ async def test_an_alert_whose_blocks_are_refused_is_posted_once_as_text(bot: Bot
     assert list((await bot.posted()).values()) == [1]
 
 
+async def test_an_alert_without_its_metadata_is_found_again_after_a_cut(bot: BotHarness) -> None:
+    refused = {"kind": "error", "error": "metadata_must_be_sent_from_app"}
+    for fault in (refused, {"kind": "accept_then_cut"}):
+        await bot.control("faults", method="chat.postMessage", **fault)
+    assert await bot.deliver(interested(1)) == 200
+
+    async def settled() -> bool:
+        assert bot.running is not None
+        known = await bot.running.store.records.summary("default")
+        return bool(await bot.messages()) and not (known.waiting or known.uncertain or known.dead)
+
+    await until(settled)
+    (card,) = await bot.messages()
+    assert "Ada 1" in card["text"]
+    assert "metadata" not in card
+
+
 async def test_a_mention_is_answered_as_text(bot: BotHarness) -> None:
     await bot.control("settings", refused_blocks=EVERYTHING)
     told = await bot.control("message", text=f"<@{seed.BOT.id}> whoami", channel=CHANNEL, wait=10)
