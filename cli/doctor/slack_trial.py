@@ -17,7 +17,7 @@ from shared.api.http.rate_wait import boot_time
 from shared.domain.card import Card, Chart, Column, Row, Table, Tone
 from shared.settings import SlackSettings
 from shared.text.sanitize import visible
-from shared.text.tokenize import from_slack, parse_channel
+from shared.text.tokenize import parse_channel
 
 SECONDS = 15.0
 LOOKS = 3
@@ -38,10 +38,12 @@ async def trial(slack: SlackSettings, channel: str) -> AsyncIterator[Finding]:
         return
     token = slack.bot_token.get_secret_value()
     async with open_web_api(token, base_url=slack.api_url or "") as api:
-        place = await _channel_id(api, channel)
-        if place is None:
-            yield bad(POST, f"there is no channel {visible(channel)}", cure=CURES["channel_not_found"])
+        name = channel if channel.startswith("#") or parse_channel(channel) else f"#{channel}"
+        found = await UserDirectory(api, groups=()).find_place(name)
+        if found.refusal:
+            yield bad(POST, visible(found.refusal.replace(f"<#{name}>", name)), cure=found.fix)
             return
+        place = found.channel
         sender, key = MessageSender(api, timeout=SECONDS), f"doctor_{secrets.token_hex(8)}"
         began = time.time()
         posted = await sender.post(
@@ -69,14 +71,6 @@ def _card(title: str) -> Card:
     chart = Chart(title="Two points", labels=("a", "b"), series=(("Values", (1, 2)),))
     text = ("outreach doctor posted this, and deletes it at once.",)
     return Card(title=title, tone=Tone.GOOD, text=text, table=table, chart=chart)
-
-
-async def _channel_id(api: WebApi, name: str) -> str | None:
-    """The id of `#name` or of an id; None: the bot knows no such channel."""
-    wanted = name if name.startswith("#") or parse_channel(name) else f"#{name}"
-    line = await UserDirectory(api, groups=()).with_channels(f"subscribe {wanted}")
-    found = parse_channel(from_slack(line.removeprefix("subscribe ")))
-    return None if found is None or found.startswith("#") else found
 
 
 async def _find(sender: MessageSender, channel: str, key: str, *, since: float) -> Outcome:
