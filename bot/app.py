@@ -37,7 +37,7 @@ from bot.http.readiness import ReadinessProbe
 from bot.http.slack_guard import SlackGuard
 from bot.http.webhook import BodyReader, DeliveryIntake, WebhookReceiver
 from bot.http.webhook_secrets import WebhookSecrets
-from bot.interactions.lifecycle import Lifecycle
+from bot.interactions.lifecycle import CHECK_SECONDS, Lifecycle
 from bot.interactions.listeners import Listeners
 from bot.interactions.modals import Modals
 from bot.jobs import register
@@ -171,6 +171,7 @@ async def open_bot(
         scheduler = JobScheduler(supervisor)
         register.add_jobs(scheduler, store, contexts, histories=histories, signals=signals)
         scheduler.every(BEAT_SECONDS, beat, name="heartbeat")
+        scheduler.every(CHECK_SECONDS, lifecycle.check_channels, name="channels", at_once=True)
         scheduler.every(PROBE_SECONDS, readiness.probe, name="readiness", at_once=True)
         await stack.enter_async_context(supervisor.running("intake", intake.run))
         await stack.enter_async_context(supervisor.running("repainter", repainter.run))

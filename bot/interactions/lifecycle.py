@@ -21,6 +21,9 @@ from shared.domain.records import RecordsUnavailable
 TAKEN_WITHIN = 1.0
 """Seconds for the database to say whether an event is new; an acknowledgement may take three."""
 
+CHECK_SECONDS = 600.0
+_CURED_BY_PEOPLE = frozenset({"is_archived", "not_in_channel", "channel_not_found"})
+
 log = structlog.get_logger("slack_events")
 
 
@@ -115,6 +118,17 @@ class Lifecycle:
         if event["type"] == "app_uninstalled" or (event.get("tokens") or {}).get("bot"):
             log.error("the app was removed from Slack, or its token revoked", event_type=event["type"])
             self._lost_token(str(event["type"]))
+
+    async def check_channels(self) -> None:
+        """Ask Slack about the channels of the settings, for what happened while the bot was away."""
+        broken = await self._store.leases.broken()
+        for channel in sorted(self._set):
+            place = await self._directory.find_place(channel)
+            if place.error:
+                log.warning("a channel of the settings takes no alerts", problem=place.refusal, fix=place.fix)
+                await self._close(channel, place.error)
+            elif broken.get(channel) in _CURED_BY_PEOPLE:
+                await self.reopen(channel)
 
     async def reopen(self, channel: str) -> None:
         """A channel takes posts again."""

@@ -155,7 +155,10 @@ class UserDirectory:
         name = f"#{info.get('name') or channel}"
         if info.get("is_archived"):
             return Place(
-                channel=channel, refusal=f"{name} is archived", fix="Unarchive it, or choose another."
+                channel=channel,
+                error="is_archived",
+                refusal=f"{name} is archived",
+                fix="Unarchive it, or choose another.",
             )
         if info.get("is_member") or info.get("is_im"):
             return Place(channel=channel)
@@ -165,7 +168,9 @@ class UserDirectory:
             if error.code == "missing_scope" and await self.posts_anywhere():
                 return Place(channel=channel)
             log.warning("channel not joined", channel=channel, error=str(error))
-            return Place(channel=channel, refusal=f"The bot is not in {name}", fix=INVITE)
+            return Place(
+                channel=channel, error="not_in_channel", refusal=f"The bot is not in {name}", fix=INVITE
+            )
         return Place(channel=channel)
 
     async def channel_name(self, channel: str) -> str:
@@ -224,4 +229,4 @@ def _no_channel(channel: str, *, near: Sequence[str] = ()) -> Place:
     named = channel if channel.startswith("#") else f"<#{channel}>"
     meant = f"Did you mean {', '.join(f'#{name}' for name in near)}? " if near else ""
     fix = f"{meant}If it is private, the bot has to be in it. {INVITE}"
-    return Place(channel=channel, refusal=f"The bot can't see {named}", fix=fix)
+    return Place(channel=channel, error="channel_not_found", refusal=f"The bot can't see {named}", fix=fix)

@@ -24,9 +24,13 @@ async def show_as_is(who: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A channel where something is to be posted; `refusal` says why it cannot be, `fix` what to do."""
+    """A channel where something is to be posted; `refusal` says why it cannot be, `fix` what to do.
+
+    `error` is Slack's word for that.
+    """
 
     channel: str
+    error: str = ""
     refusal: str = ""
     fix: str = ""
 

@@ -179,3 +179,20 @@ async def test_a_removed_app_is_told_by_readiness_at_once(either: BotHarness) ->
         return json.loads((await either.get("/readyz"))[1])["slack"] in {"app_uninstalled", "tokens_revoked"}
 
     await until(told)
+
+
+async def test_channels_of_the_settings_are_checked_when_the_bot_starts(tmp_path: Path) -> None:
+    async with open_harness(tmp_path) as bot:
+        bot.config(f'[routes]\nfallback = "{seed.GENERAL}"\n')
+        await bot.control("channel", channel=CHANNEL, archived=True)
+        async with bot_inside(bot):
+            await until_broken(bot, {CHANNEL: "is_archived"})
+
+            async def told() -> bool:
+                return "#outreach-alerts takes no alerts" in json.dumps(await bot.messages(seed.GENERAL))
+
+            await until(told)
+            assert seed.BOT.id in bot.slack.workspace.world.channels[seed.GENERAL].members
+        await bot.control("channel", channel=CHANNEL, archived=False)
+        async with bot_inside(bot):
+            await until_broken(bot, {})
