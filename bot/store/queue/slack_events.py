@@ -17,8 +17,8 @@ class SlackEvents(Repository):
     @writes
     def take(self, tx: Transaction, event: str) -> bool:
         """Whether this is the first time that the event with this id comes."""
-        taken = tx.execute(tx.insert_once(slack_events).values(id=event, at=tx.now))
-        return taken.rowcount == 1
+        new = tx.insert_once(slack_events).values(id=event, at=tx.now)
+        return tx.scalar(new.returning(slack_events.c.id)) is not None
 
     @writes
     def forget_old(self, tx: Transaction) -> None:

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 
-from bot.store import Store
+from bot.store import Store, open_store
 from bot.store.db.schema import posts
 from bot.store.queue import slack_limits
-from bot.store.queue.outcomes import NotSent, Sent
+from bot.store.queue.leases import ChannelLease
+from bot.store.queue.outbox import PlannedPost
+from bot.store.queue.outcomes import NotSent, Outcome, Sent, Settled
 from bot.store.queue.posts import Post
-from shared.domain.records import Actor
+from shared.domain.records import Actor, Subscription
 from tests.bot.harness import interested
 from tests.bot.held_clock import Hands, arrive, post_all, routes
 
@@ -129,3 +131,32 @@ async def test_a_throttled_workspace_is_waited_for_and_then_posted_to_at_a_stead
             posted += 1
         hands.now += 0.05
     assert 6 <= hands.now - began <= 9
+
+
+async def test_channels_and_events_are_kept_on_either_engine(url: sa.URL, hands: Hands) -> None:
+    def report(lease: ChannelLease, outcome: Outcome, settled: Settled) -> PlannedPost | None:
+        return None
+
+    async with open_store(url, clock=hands) as store:
+        assert await store.slack_events.take("Ev1")
+        assert not await store.slack_events.take("Ev1")
+        hands.now += 4 * 86_400
+        await store.slack_events.forget_old()
+        assert await store.slack_events.take("Ev1")
+        wanted = [Subscription(channel="C2", event="reply.interested")]
+        await store.records.subscribe("default", wanted)
+        await store.slack_events.move_channel("C2", "C3")
+        assert [one.channel for one in await store.records.subscriptions("default", "C3")] == ["C3"]
+        await arrive(store, interested(1))
+        posted = await post_all(store, hands)
+        assert sorted(post.channel for post in posted) == ["C1", "C3"]
+        await store.outcomes.close_channel("C3", "is_archived", report=report, used=False)
+        await store.outcomes.close_channel("C9", "is_archived", report=report, used=False)
+        assert await store.leases.broken() == {"C3": "is_archived"}
+        await store.outcomes.open_channel("C3", report=report)
+        assert await store.leases.broken() == {}
+        await store.alerts.claim(posted[0].alert_id, ANN)
+        assert len(await store.repaints.claim(limit=4)) == 2
+        await store.outcomes.close_channel("C3", "is_archived", report=report, used=False)
+        await store.records.give_up_channel("C3")
+        assert await store.leases.broken() == {}
