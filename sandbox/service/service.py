@@ -75,9 +75,9 @@ class Service:
             set_clock=self._set_clock,
             seed=seed,
         )
-        api, fast_reads = create_api(self.state)
+        self._api, fast_reads = create_api(self.state)
         guard = RequestGuard(fast_reads, self.state)
-        self.app: ASGIApp = _Router(api=api, guard=guard, control=create_control(control))
+        self.app: ASGIApp = _Router(api=self._api, guard=guard, control=create_control(control))
         self.origin = ""
         self.api_keys: dict[str, str] = {}
 
@@ -109,6 +109,9 @@ class Service:
         await self._storage.open()
         await self._storage.write_in_thread(lambda connection: seed_account(connection, self._options))
         await self._restore()
+        self._api.servers = [
+            {"url": f"http://127.0.0.1:{listener.getsockname()[1]}/v1", "description": "This sandbox"}
+        ]
         self.origin = await exits.enter_async_context(serving(self.app, listener, name="sandbox-service"))
         await exits.enter_async_context(_running(self._run_simulation(), name="sandbox-simulation"))
         await exits.enter_async_context(_running(self._sender.run(), name="sandbox-sender"))

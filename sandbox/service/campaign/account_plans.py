@@ -33,13 +33,12 @@ class DomainPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountPlan:
-    """A workspace on its first day; of its leads, `queue` were sent nothing yet."""
+    """A workspace on its first day; `queue` leads were sent nothing yet."""
 
     workspace: str
     sequences: tuple[SequencePlan, ...] = ()
     domains: tuple[DomainPlan, ...] = ()
     inboxes: int = 0
-    leads: int = 0
     queue: int = 0
     blocklist: tuple[str, ...] = ("competitor.example", "legal@bigbank.example")
 

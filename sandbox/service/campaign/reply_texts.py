@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import tomllib
 from importlib import resources
 
@@ -14,7 +15,7 @@ _HOSTILE_SHARE = 0.02
 
 
 def reply_text(
-    kind: str, *, key: object, me: str, first: str, last: str, company: str, date: str = ""
+    kind: str, *, key: object, me: str, first: str, last: str, company: str, date: dt.date | None = None
 ) -> str:
     """The text of a reply: `interested`, `reply`, `ooo` or `unsubscribe`; the same key writes the same text."""
     chances = rolls("reply", kind, key)
@@ -22,7 +23,7 @@ def reply_text(
         return pick(_TEXTS["hostile"], chances[6])
     text = _compose(kind, chances)
     return text.format(
-        me=me, first=first or "", last=last or "", company=company or "our company", date=date
+        me=me, first=first or "", last=last or "", company=company or "our company", date=date or ""
     ).strip()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,12 +21,14 @@ KINDS_OF: dict[str, tuple[str, ...]] = {
     "ooo": ("reply.ooo",),
     "bounce_hard": ("lead.bounced",),
     "bounce_soft": ("lead.bounced",),
-    "unsubscribe": ("lead.unsubscribed",),
+    "unsubscribe": ("lead.replied", "lead.unsubscribed"),
     "complaint": ("lead.unsubscribed",),
     "completed": ("sequence.completed",),
     "meeting": (),
 }
 """The deliveries that a response causes (document: Event kinds)."""
+BLOCKING = {"bounce_hard", "unsubscribe", "complaint"}
+"""The responses that put the address on the blocklist."""
 
 _CONTEXT = (
     select(
@@ -91,8 +94,10 @@ def _count(response: Response, lead: Any, *, seed: int, at: float, buffer: Count
 def _change_lead(connection: Connection, response: Response, lead: Any, *, seed: int, at: float) -> None:
     if response.kind != "meeting":
         connection.execute(_SETTLE, {"lead": lead.pk} | _next(response, lead, seed=seed, at=at))
-    if response.kind in {"bounce_hard", "unsubscribe", "complaint"}:
+    if response.kind in BLOCKING:
         block(connection, lead.workspace_pk, lead.email)
+    if response.kind == "ooo" and response.step >= lead.steps:
+        expect(connection, response, kind="completed", due_at=at + rules.FINISH_AFTER)
     if response.kind == "interested":
         delay = rules.books_meeting(seed=seed, lead=lead.pk, step=response.step)
         if delay is not None:
@@ -103,9 +108,10 @@ def _next(response: Response, lead: Any, *, seed: int, at: float) -> dict[str, A
     """Where the lead stands now. A soft bounce is sent again a day later, an absent lead after the return date."""
     if response.kind == "bounce_soft":
         return {"now_is": "active", "next_due": at + DAY, "at_step": response.step - 1}
-    if response.kind == "ooo" and response.step < lead.steps:
+    if response.kind == "ooo":
         away = rules.days_away(seed=seed, lead=lead.pk, step=response.step)
-        return {"now_is": "active", "next_due": at + away * DAY, "at_step": response.step}
+        due = at + away * DAY if response.step < lead.steps else None
+        return {"now_is": "active", "next_due": due, "at_step": response.step}
     return {
         "now_is": rules.FINAL.get(response.kind, "completed"),
         "next_due": None,
@@ -137,7 +143,7 @@ def _details(response: Response, lead: Any, *, seed: int, at: float) -> dict[str
     return details(
         response.kind,
         text=response.text,
-        returns=date_of(at + away * DAY).isoformat(),
+        returns=date_of(at + away * DAY),
         key=(seed, lead.pk, response.step),
         inbox=lead.inbox,
         lead=lead,
@@ -145,7 +151,7 @@ def _details(response: Response, lead: Any, *, seed: int, at: float) -> dict[str
 
 
 def details(
-    kind: str, *, text: str | None, returns: str, key: object, inbox: str, lead: Any
+    kind: str, *, text: str | None, returns: dt.date, key: object, inbox: str, lead: Any
 ) -> dict[str, Any]:
     """What the payload of a response says beside the lead: `reply`, `return_date` or `bounce_type`."""
     if kind.startswith("bounce"):
@@ -161,4 +167,4 @@ def details(
         company=lead.company,
         date=returns,
     )
-    return {"reply": reply} | ({"return_date": returns} if kind == "ooo" else {})
+    return {"reply": reply} | ({"return_date": returns.isoformat()} if kind == "ooo" else {})

@@ -175,9 +175,9 @@ COUNTED: dict[str, tuple[str, ...]] = {
     "interested": ("replies", "positive_replies"),
     "reply": ("replies",),
     "ooo": (),
-    "unsubscribe": (),
+    "unsubscribe": ("replies",),
     "complaint": ("complaints",),
     "completed": (),
     "meeting": ("meetings",),
 }
-"""What each response raises in the stats. An auto-reply is nobody's reply, and an opt-out is not one either."""
+"""What each response raises in the stats. An opt-out by reply is a reply; an automatic one is nobody's."""

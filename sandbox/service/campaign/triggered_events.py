@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, func, select
 
+from sandbox.service.base.clock import date_of
 from sandbox.service.base.errors import NotFound
 from sandbox.service.base.schema import domains, inboxes, leads, sequences
 from sandbox.service.base.seeded_random import roll
@@ -128,7 +130,7 @@ def trigger(connection: Connection, request: EventRequest, *, workspace: int, se
     missing = 0 if request.lead is not None else request.count - len(reached)
     for number in range(missing):
         payload = _payload_of_a_stranger(
-            connection, request, workspace=workspace, key=(seed, at, request.first + number)
+            connection, request, workspace=workspace, key=(seed, at, request.first + number), at=at
         )
         publish(connection, payload, workspace=workspace, at=at)
     return len(reached) + missing
@@ -150,7 +152,7 @@ def _reached(
 
 
 def _payload_of_a_stranger(
-    connection: Connection, request: EventRequest, *, workspace: int, key: tuple[object, ...]
+    connection: Connection, request: EventRequest, *, workspace: int, key: tuple[object, ...], at: float
 ) -> dict[str, Any]:
     """An event about somebody who is no lead: the account stays as it is."""
     statement = select(sequences.c.name, inboxes.c.email).join(
@@ -166,7 +168,7 @@ def _payload_of_a_stranger(
     extra = details(
         RESPONSES[request.kind],
         text=request.text,
-        returns="2030-01-07",
+        returns=date_of(at) + dt.timedelta(days=7),
         key=key,
         inbox=home.email,
         lead=someone,

@@ -9,11 +9,11 @@ from typing import Any
 from sqlalchemy import Connection, func, insert, select, update
 
 from sandbox.service.base import schema
-from sandbox.service.base.clock import DAY, HOUR
+from sandbox.service.base.clock import DAY, HOUR, day_of
 from sandbox.service.base.seeded_random import between, pick, roll
 from sandbox.service.campaign import account_plans, deliverability, scenarios
 from sandbox.service.campaign.account_plans import AccountPlan
-from sandbox.service.campaign.people_names import FIRST, plain
+from sandbox.service.campaign.people_names import FIRST, person, plain
 from sandbox.service.campaign.rows import (
     continue_numbering,
     fresh_lead,
@@ -22,7 +22,11 @@ from sandbox.service.campaign.rows import (
 )
 from sandbox.service.campaign.rules import Window, next_slot
 from sandbox.service.seed.huge_account import seed_huge_account
+from sandbox.service.seed.past_events import PastResponse, insert_past_events
 from sandbox.service.seed.prehistory import LeadHistory, Prehistory, Sender
+
+_BACKED_DAYS = 30
+"""Of so many days, today included, every count has its lead; it is the default range of GET /stats."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +114,8 @@ def _seed_workspace(connection: Connection, plan: AccountPlan, options: SeedOpti
             )
         )
     _keep_leads(connection, prehistory, plan=plan, workspace=workspace, sequences=sequences)
+    names = {pk: one.name for pk, one in zip(sequences, plan.sequences, strict=True)}
+    _keep_events(connection, prehistory, workspace=workspace, sequences=names)
 
 
 def _inbox_row(plan: AccountPlan, number: int, *, domain: int, options: SeedOptions) -> dict[str, Any]:
@@ -133,9 +139,13 @@ def _inbox_row(plan: AccountPlan, number: int, *, domain: int, options: SeedOpti
 def _keep_leads(
     connection: Connection, prehistory: Prehistory, *, plan: AccountPlan, workspace: int, sequences: list[int]
 ) -> None:
-    """Keep who is still under way and the last of those who are through; the counts know all that ever were."""
+    """Keep who is still under way, and everybody whom the stats of the last 30 days count.
+
+    Older leads have been removed since; their replies and counts are kept.
+    """
+    since = (day_of(prehistory.now) - _BACKED_DAYS + 1) * DAY
     kept = sorted(
-        _leads_to_keep(prehistory.histories, room=plan.leads - plan.queue),
+        (one for one in prehistory.histories if one.status == "active" or one.last_active_at >= since),
         key=lambda history: history.created_at,
     )
     first = (connection.execute(select(func.max(schema.leads.c.pk))).scalar() or 0) + 1
@@ -174,10 +184,25 @@ def _queued(
     ]
 
 
-def _leads_to_keep(histories: list[LeadHistory], *, room: int) -> list[LeadHistory]:
-    under_way = [history for history in histories if history.status == "active"]
-    through = sorted((one for one in histories if one.status != "active"), key=lambda one: -one.settled_at)
-    return [*under_way, *through[: max(0, room - len(under_way))]]
+def _keep_events(
+    connection: Connection, prehistory: Prehistory, *, workspace: int, sequences: dict[int, str]
+) -> None:
+    mine = schema.inboxes.c.workspace_pk == workspace
+    rows = connection.execute(select(schema.inboxes.c.pk, schema.inboxes.c.email).where(mine))
+    addresses = {row.pk: row.email for row in rows}
+    past = (
+        PastResponse(
+            at=one.at,
+            kind=one.kind,
+            serial=one.history.serial,
+            step=one.step,
+            person=person(prehistory.seed, workspace, one.history.serial),
+            sequence=sequences[one.history.sequence],
+            inbox=addresses[one.history.inbox],
+        )
+        for one in prehistory.settled
+    )
+    insert_past_events(connection, past, workspace=workspace, seed=prehistory.seed, now=prehistory.now)
 
 
 def _lead_row(history: LeadHistory, *, workspace: int, seed: int) -> dict[str, Any]:

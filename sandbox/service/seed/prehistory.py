@@ -25,7 +25,8 @@ class LeadHistory:
     step: int = 0
     status: str = "active"
     due_at: float | None = None
-    settled_at: float = 0.0
+    last_active_at: float = 0.0
+    """When something last happened to it: a send, a response or a meeting."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +36,16 @@ class Pending:
     history: LeadHistory
     kind: str
     due_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """A response that showed before the first day."""
+
+    history: LeadHistory
+    kind: str
+    step: int
+    at: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +71,7 @@ class Prehistory:
     now: float
     histories: list[LeadHistory] = field(default_factory=list)
     pending: list[Pending] = field(default_factory=list)
+    settled: list[Settled] = field(default_factory=list)
     buffer: CountBuffer = field(default_factory=CountBuffer)
 
     def simulate(self, sender: Sender) -> None:
@@ -94,6 +106,7 @@ class Prehistory:
         history.due_at = None
         cell = self._cell(history, sender, at=at)
         self.buffer.count(cell, "sends")
+        history.last_active_at = at
         result = rules.outcome(
             seed=self.seed,
             lead=-history.serial,  # rows count upwards from 1: the past rolls its own dice
@@ -117,31 +130,41 @@ class Prehistory:
     def _wait(self, history: LeadHistory, sender: Sender, *, at: float) -> None:
         if history.step < sender.steps:
             history.due_at = at + rules.step_gap(history.step)
-        elif at + rules.FINISH_AFTER > self.now:
-            self._expect(history, "completed", due_at=at + rules.FINISH_AFTER)
         else:
-            history.status, history.settled_at = "completed", at + rules.FINISH_AFTER
+            self._finish(history, at=at)
+
+    def _finish(self, history: LeadHistory, *, at: float) -> None:
+        """All steps are sent: the lead is through unless an answer comes first."""
+        done_at = at + rules.FINISH_AFTER
+        if done_at > self.now:
+            self._expect(history, "completed", due_at=done_at)
+        else:
+            history.status = "completed"
+            self._record(history, "completed", at=done_at)
+
+    def _record(self, history: LeadHistory, kind: str, *, at: float) -> None:
+        history.last_active_at = at
+        self.settled.append(Settled(history=history, kind=kind, step=history.step, at=at))
 
     def _expect(self, history: LeadHistory, kind: str, *, due_at: float) -> None:
         self.pending.append(Pending(history=history, kind=kind, due_at=due_at))
 
     def _settle(self, history: LeadHistory, sender: Sender, kind: str, *, cell: Cell, at: float) -> None:
         cell = cell._replace(day=day_of(at))
-        history.settled_at = at
+        self._record(history, kind, at=at)
         for what in rules.COUNTED[kind]:
             self.buffer.count(cell, what)
         if kind == "bounce_soft":
             history.step -= 1
             history.due_at = at + DAY
         elif kind == "ooo":
-            history.due_at = at + DAY * rules.days_away(
-                seed=self.seed, lead=-history.serial, step=history.step
-            )
-            history.due_at = history.due_at if history.step < sender.steps else None
+            away = rules.days_away(seed=self.seed, lead=-history.serial, step=history.step)
+            if history.step < sender.steps:
+                history.due_at = at + DAY * away
+            else:
+                self._finish(history, at=at)
         if kind in rules.FINAL:
             history.status = rules.FINAL[kind]
-        elif history.due_at is None:
-            history.status = "completed"
         if kind == "interested":
             self._book_meeting(history, cell, at=at)
 
@@ -152,4 +175,5 @@ class Prehistory:
         if at + delay > self.now:
             self._expect(history, "meeting", due_at=at + delay)
         else:
+            history.last_active_at = at + delay
             self.buffer.count(cell._replace(day=day_of(at + delay)), "meetings")

@@ -36,11 +36,11 @@ def add_docs_page(app: FastAPI, path: str) -> None:
 def page(spec: dict[str, Any], *, source: str) -> str:
     """The whole page."""
     title, description = (html.escape(spec["info"].get(name, "")) for name in ("title", "description"))
+    paragraphs = "".join(f"<p>{text}</p>" for text in description.split("\n\n"))
     operations = [
-        f"<section><h2><b>{method.upper()}</b><code>{html.escape(path)}</code></h2>"
+        f"<section><h2><b>{html.escape(kind)}</b><code>{html.escape(path)}</code></h2>"
         f"<p>{html.escape(one.get('description') or one.get('summary', ''))}</p><table>{''.join(_rows(one))}</table></section>"
-        for path, methods in spec["paths"].items()
-        for method, one in methods.items()
+        for kind, path, one in _operations(spec)
     ]
     shapes = [
         f'<details id="{html.escape(name)}"><summary>{html.escape(name)}</summary>'
@@ -49,9 +49,19 @@ def page(spec: dict[str, Any], *, source: str) -> str:
     ]
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
-        f'<h1>{title}</h1><p>{description}</p><p><small>For machines: <a href="{html.escape(source)}">'
+        f'<h1>{title}</h1>{paragraphs}<p><small>For machines: <a href="{html.escape(source)}">'
         f"{html.escape(source)}</a></small></p>{''.join(operations)}<h2>Shapes</h2>{''.join(shapes)}</html>"
     )
+
+
+def _operations(spec: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Each endpoint with its method, then each delivery."""
+    for path, methods in spec["paths"].items():
+        for method, operation in methods.items():
+            yield method.upper(), path, operation
+    for event, methods in spec.get("webhooks", {}).items():
+        for operation in methods.values():
+            yield "Delivery", event, operation
 
 
 def _rows(operation: dict[str, Any]) -> Iterator[str]:

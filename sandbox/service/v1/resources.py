@@ -13,7 +13,6 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 
 from sandbox.service.base import ids
 from sandbox.service.base.clock import date_of
-from sandbox.service.base.errors import BadRequest
 from sandbox.service.base.schema import inboxes, sequences, subscriptions
 from sandbox.service.v1.fast_reads import Statement
 from sandbox.service.v1.leads import sequence_number
@@ -80,16 +79,12 @@ def _turns(rows: Callable[..., Sequence[Any]]) -> Iterator[Sequence[Any]]:
 def date_range(start: dt.date | None, end: dt.date | None, *, now: float) -> tuple[dt.date, dt.date]:
     """The days that stats are asked for: the last 30, today included, when both ends are omitted.
 
-    One end alone is not shown in the document: `to` is then today, and `from` 29 days before `to`.
-
-    Raises:
-        BadRequest: the range ends before it starts.
+    One end alone is not shown in the document: `to` is then today, and `from` 29 days before `to`. A range that ends
+    before it starts has no days: nothing in the document makes it an error.
     """
     end = date_of(now) if end is None else end
     if start is None:
         start = dt.date.fromordinal(max(1, end.toordinal() - _DEFAULT_DAYS + 1))
-    if end < start:
-        raise BadRequest("`to` is before `from`.", field="to")
     return start, end
 
 

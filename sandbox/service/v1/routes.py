@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, FastAPI, Path, Query, Request, Security
+from fastapi import APIRouter, FastAPI, Header, Path, Query, Request, Security
 from fastapi.exceptions import RequestValidationError
 from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp
 
 from sandbox.service.base.clock import day_number
@@ -16,6 +16,7 @@ from sandbox.service.base.errors import ApiError, Json, error_response, invalid,
 from sandbox.service.v1 import leads, resources, schemas
 from sandbox.service.v1.docs_page import add_docs_page
 from sandbox.service.v1.fast_reads import FastReads
+from sandbox.service.v1.openapi import DESCRIPTION, SECURITY, SECURITY_DESCRIPTION, DocumentedAPI
 from sandbox.service.v1.request_guard import endpoint_of
 from sandbox.service.v1.state import ApiState
 from sandbox.service.webhooks.allowed_urls import check_url
@@ -34,24 +35,9 @@ _ALLOWED = {
     "/sequences/{id}": "PATCH",
     "/webhooks": "POST",
 }
-_DESCRIPTION = """The outreach service's REST API, as a sandbox. What the public document leaves unshown is answered in
-one plain dialect, described here; the control API (`/control/docs`) changes it."""
+_SIGNATURE = Header(description="Hex HMAC-SHA256 of the raw body, keyed with the subscription's secret.")
 
 LeadId = Annotated[str, Path(min_length=1, max_length=200)]
-
-
-class _Exact(FastAPI):
-    """An application whose OpenAPI document leaves out the 422 that FastAPI adds and this API never answers."""
-
-    def openapi(self) -> dict[str, Any]:
-        """The document."""
-        spec = super().openapi()
-        for methods in spec["paths"].values():
-            for operation in methods.values():
-                operation["responses"].pop("422", None)
-        for name in ("HTTPValidationError", "ValidationError"):
-            spec["components"]["schemas"].pop(name, None)
-        return spec
 
 
 def create_api(state: ApiState) -> tuple[FastAPI, ASGIApp]:
@@ -59,10 +45,11 @@ def create_api(state: ApiState) -> tuple[FastAPI, ASGIApp]:
 
     Requests to `/v1` carry `scope["workspace"]`, which the request guard has put there.
     """
-    app = _Exact(
+    app = DocumentedAPI(
         title="Outreach Service REST API (sandbox)",
         version="1",
-        description=_DESCRIPTION,
+        description=DESCRIPTION,
+        servers=[{"url": "/v1", "description": "This sandbox"}],
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
@@ -71,14 +58,19 @@ def create_api(state: ApiState) -> tuple[FastAPI, ASGIApp]:
     common: dict[str, Any] = {
         "prefix": "/v1",
         "responses": _REFUSALS,
-        "dependencies": [Security(HTTPBearer(auto_error=False))],
+        "dependencies": [
+            Security(HTTPBearer(auto_error=False, scheme_name=SECURITY, description=SECURITY_DESCRIPTION))
+        ],
+        "generate_unique_id_function": lambda route: route.name,
     }
     reads, changes = APIRouter(**common), APIRouter(**common)
     _add_reads(reads, state)
     _add_changes(changes, state)
     app.include_router(reads)
     app.include_router(changes)
+    _describe_deliveries(app.webhooks)
     add_docs_page(app, "/docs")
+    app.add_route("/", _to_the_docs, include_in_schema=False)
     app.add_exception_handler(ApiError, refuse)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _unrouted)
@@ -183,6 +175,33 @@ def _add_changes(router: APIRouter, state: ApiState) -> None:
             )
         )
         return Json(made, status_code=201)
+
+
+def _describe_deliveries(router: APIRouter) -> None:
+    """The deliveries of each event, for the `webhooks` section of the OpenAPI document."""
+    for kind, model in schemas.EVENTS.items():
+
+        async def receive(body: Any, x_service_signature: Annotated[str, _SIGNATURE]) -> None:
+            """A subscriber's endpoint; the sandbox itself serves none."""
+
+        receive.__annotations__["body"] = model
+        router.add_api_route(
+            kind,
+            receive,
+            methods=["POST"],
+            name=f"on_{kind.replace('.', '_')}",
+            summary=(model.__doc__ or "").partition(".")[0],
+            description=model.__doc__,
+            status_code=200,
+            response_class=Response,
+            response_description="Anything but a 2xx within 10 seconds is retried, 5 times over 24 hours.",
+            tags=["deliveries"],
+            generate_unique_id_function=lambda route: route.name,
+        )
+
+
+async def _to_the_docs(request: Request) -> Response:
+    return RedirectResponse("/docs")
 
 
 async def _invalid(request: Request, error: Exception) -> Response:

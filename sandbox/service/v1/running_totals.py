@@ -86,7 +86,7 @@ class Block:
 
     def texts(self, *, first: int, last: int) -> list[str]:
         """The counts of those days, both included, as JSON texts; a group that counted nothing is left out."""
-        if not self.totals:
+        if not self.totals or last < first:
             return []
         change = map(sub, self._by_end_of(last), self._by_end_of(first - 1))
         return [

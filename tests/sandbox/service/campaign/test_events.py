@@ -74,6 +74,24 @@ async def test_lead_replied_fires_for_an_interested_reply_too(
     assert (payload["event"], payload["reply"]) == ("lead.replied", "Tell me more")
 
 
+async def test_an_opt_out_by_reply_is_also_a_reply(
+    service: Service, api: httpx.AsyncClient, control: httpx.AsyncClient, receiver: Receiver
+) -> None:
+    today = dt.datetime.fromtimestamp(service.now(), dt.UTC).date().isoformat()
+    query = {"from": today, "to": today}
+
+    async def replies() -> int:
+        return sum(row["replies"] for row in (await api.get("/stats", params=query)).json()["data"])
+
+    before = await replies()
+    await subscribe(api, receiver.url, "lead.replied", "lead.unsubscribed")
+    await happen(control, "lead.unsubscribed", reply="STOP")
+    fired = [json.loads(one.body) for one in await receiver.wait_for(2)]
+    assert {one["event"] for one in fired} == {"lead.replied", "lead.unsubscribed"}
+    assert {one["reply"] for one in fired} == {"STOP"}
+    assert await replies() == before + 1
+
+
 async def test_what_the_campaign_fires_is_what_the_document_says(
     service: Service, api: httpx.AsyncClient, control: httpx.AsyncClient, receiver: Receiver
 ) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sandbox.service import Service
 from sandbox.service.v1.rate_limits import FORMS, RATE, Spent, bucket, retry_after, sliding
-from tests.sandbox.service.conftest import client_of
+from tests.sandbox.service.conftest import client_of, everyone
 
 ALWAYS = {"data", "next_cursor", "id", "email", "status", "first_name", "last_name", "company"}
 
@@ -203,15 +203,13 @@ async def test_events_on_demand_say_what_they_are_told(
         "reply": "=1+1",
     }
     assert (await control.post("/events", json=request)).json() == {"events": 1}
-    interested = (
-        await api.get("/leads", params={"status": "interested", "sequence_id": sequence["id"]})
-    ).json()["data"]
+    interested = await everyone(api, status="interested", sequence_id=sequence["id"], limit=100)
     found = [
         (await control.get("/history", params={"email": one["email"]})).json()["data"] for one in interested
     ]
-    [entries] = [entry for entry in found if entry]
-    assert {(entry["body"]["reply"], entry["body"]["step"]) for entry in entries} == {("=1+1", 99)}
-    assert {entry["body"]["sequence"] for entry in entries} == {sequence["name"]}
+    entries = [entry["body"] for entries in found for entry in entries if entry["body"]["step"] == 99]
+    assert {entry["event"] for entry in entries} == {"lead.replied", "reply.interested"}
+    assert {(entry["reply"], entry["sequence"]) for entry in entries} == {("=1+1", sequence["name"])}
 
 
 async def test_wishes_that_cannot_be_granted_say_why(control: httpx.AsyncClient) -> None:

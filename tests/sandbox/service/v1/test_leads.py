@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import httpx
 
 from sandbox.service import Service
@@ -17,7 +15,7 @@ class TestListingLeads:
         assert len((await api.get("/leads")).json()["data"]) == 25
         for limit in (1, 100):
             assert len((await api.get("/leads", params={"limit": limit})).json()["data"]) == limit
-        for wrong in ("0", "101", "-1", "ten", ""):
+        for wrong in ("0", "101", "-1", "ten", "", "1_0", " 5", "+5", "5.0", "٥"):
             response = await api.get("/leads", params={"limit": wrong})
             assert (response.status_code, response.json()["error"]["field"]) == (400, "limit")
 
@@ -33,7 +31,7 @@ class TestListingLeads:
         self, api: httpx.AsyncClient, service: Service
     ) -> None:
         leads = await everyone(api, limit=100)
-        assert len(leads) == len({lead["id"] for lead in leads}) == 5_000
+        assert len(leads) == len({lead["id"] for lead in leads}) > 5_000
         created = [lead["created_at"] for lead in leads]
         assert created == sorted(created, reverse=True)
 
@@ -173,13 +171,18 @@ class TestRemovingALead:
     ) -> None:
         await control.post("/events", json={"kind": "reply.interested", "reply": "Yes please"})
         stats = (await api.get("/stats")).json()
-        interested = await everyone(api, status="interested", limit=100)
-        replied = [one for one in interested if (await self._history(control, one["email"]))]
+        replied = [
+            one
+            for one in await everyone(api, status="interested", limit=100)
+            if "Yes please" in await self._replies(control, one["email"])
+        ]
         assert len(replied) == 1
+        before = await self._replies(control, replied[0]["email"])
         await api.delete(f"/leads/{replied[0]['id']}")
-        bodies = [entry["body"]["reply"] for entry in await self._history(control, replied[0]["email"])]
-        assert bodies == ["Yes please", "Yes please"]
+        assert await self._replies(control, replied[0]["email"]) == before
+        assert before[-2:] == ["Yes please", "Yes please"]
         assert (await api.get("/stats")).json() == stats
 
-    async def _history(self, control: httpx.AsyncClient, email: str) -> list[dict[str, Any]]:
-        return list((await control.get("/history", params={"email": email})).json()["data"])
+    async def _replies(self, control: httpx.AsyncClient, email: str) -> list[str]:
+        found = (await control.get("/history", params={"email": email})).json()["data"]
+        return [one["body"]["reply"] for one in found if "reply" in one["body"]]

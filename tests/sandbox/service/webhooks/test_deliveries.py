@@ -53,7 +53,7 @@ async def test_all_seven_kinds_are_delivered(
     await subscribe(api, receiver.url)
     for kind in KINDS:
         await happen(control, kind)
-    arrived = [json.loads(one.body) for one in await receiver.wait_for(len(KINDS) + 1)]
+    arrived = [json.loads(one.body) for one in await receiver.wait_for(len(KINDS) + 2)]
     by_kind = {payload["event"]: payload for payload in arrived}
     assert set(by_kind) == set(KINDS)
     assert by_kind["reply.ooo"]["return_date"] > "2020-01-01"
