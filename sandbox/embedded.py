@@ -19,6 +19,7 @@ class SandboxOptions:
     seed: int = 7
     speed: float = 1.0
     scenario: str = "calm-week"
+    start: float | None = None
     bot_url: str = "http://127.0.0.1:3000"
 
 
@@ -37,6 +38,7 @@ class Sandbox:
             seed=self._options.seed,
             speed=self._options.speed,
             scenario=self._options.scenario,
+            now=self._options.start,
         )
         self._exits = contextlib.AsyncExitStack()
         self.announcement: dict[str, Any] = {}

@@ -145,6 +145,7 @@ async def _serve_sandbox(options: Namespace) -> None:
         seed=options.seed,
         speed=options.speed,
         scenario=options.scenario,
+        start=options.start,
     )
     with stopping() as stop:
         async with contextlib.AsyncExitStack() as exits:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # both are imported when the options of a word are read, not 
     from argparse import ArgumentParser
     from pathlib import Path
 
-SCENARIOS = ("calm-week", "deliverability-crisis", "reply-storm", "empty", "huge")
+SCENARIOS = ("calm-week", "deliverability-crisis", "reply-storm", "empty", "huge", "hostile-replies")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,18 @@ def _sandbox(parser: ArgumentParser) -> None:
     parser.add_argument("--database", metavar="URL", help="keep the account there; without it, in memory")
     parser.add_argument("--seed", type=int, default=7, metavar="N", help="another seed, another account")
     parser.add_argument("--speed", type=float, default=1.0, metavar="X", help="1 is real time")
-    parser.add_argument("--scenario", choices=SCENARIOS, default=SCENARIOS[0], help="what kind of account")
+    parser.add_argument(
+        "--start",
+        type=_moment,
+        metavar="WHEN",
+        help="when the account is created, like 2026-03-02T09:00; now",
+    )
+    parser.add_argument(
+        "--scenario",
+        default=SCENARIOS[0],
+        metavar="NAME|FILE",
+        help=f"what kind of account: {', '.join(SCENARIOS)}, or a .toml file",
+    )
 
 
 def _slack_standin(parser: ArgumentParser) -> None:
@@ -96,6 +107,21 @@ def _port(text: str) -> int:
 
         raise ArgumentTypeError(f"{text!r} is no port: 0 to 65535")
     return int(text)
+
+
+def _moment(text: str) -> float:
+    """A date or a time as ISO 8601, UTC unless it names an offset, in seconds of the Unix epoch."""
+    from argparse import ArgumentTypeError
+    from datetime import UTC, datetime
+
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is not a date or time like 2026-03-02T09:00") from None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    if not 2000 <= moment.year <= 2100:
+        raise ArgumentTypeError("choose a year from 2000 to 2100")
+    return moment.timestamp()
 
 
 def _seconds(text: str) -> float:
@@ -225,8 +251,12 @@ _ALL = (
         summary="The embedded outreach service and Slack stand-in alone",
         entry="cli.commands.launch:sandbox",
         options=_sandbox,
-        examples=("sandbox", "sandbox --port 8080 --scenario reply-storm --speed 60"),
-        usage="[--port N] [--slack-port N] [--database URL] [--seed N] [--speed X] [--scenario NAME]",
+        examples=(
+            "sandbox",
+            "sandbox --port 8080 --scenario reply-storm --speed 60",
+            "sandbox --scenario launch.toml",
+        ),
+        usage="[--port N] [--slack-port N] [--database URL] [--seed N] [--speed X] [--start WHEN] [--scenario NAME|FILE]",
     ),
     Program(
         name="slack-standin",

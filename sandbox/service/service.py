@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import sqlite3
 import time
+from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -18,15 +20,20 @@ from sandbox.service.campaign import scenarios, simulation
 from sandbox.service.campaign.simulation import Simulation
 from sandbox.service.control import inspection
 from sandbox.service.control.routes import Control, create_control
-from sandbox.service.seed.account import SeedOptions, seed_account
+from sandbox.service.seed.account import SeedOptions, seed_account, seed_again
 from sandbox.service.v1.request_guard import RequestGuard
 from sandbox.service.v1.routes import create_api
+from sandbox.service.v1.running_totals import Totals
 from sandbox.service.v1.state import ApiState
 from sandbox.service.webhooks import delivery_queue
 from sandbox.service.webhooks.allowed_urls import is_loopback
 from sandbox.service.webhooks.sender import TIMEOUT, DeliverySender
 
 _TICK = 0.25
+_BEAT = 1.0
+"""Real seconds between two notes of where the clock stands."""
+_PATIENCE = 5.0
+"""Real seconds that a jump ahead waits for the answers of subscribers."""
 
 
 class Service:
@@ -37,9 +44,9 @@ class Service:
         database: None, `sqlite:///PATH` or `postgresql://…`; a store that has an account is carried on.
         seed: of the account and of everything that happens in it.
         speed: service seconds per real second; 0 is frozen.
-        scenario: one of `scenarios.NAMES`.
+        scenario: one of `scenarios.NAMES`, or the path of a scenario file (`*.toml`).
         timeout: real seconds that a subscriber has to answer a delivery.
-        now: the real time at which the account is created, for tests; the real now when None.
+        now: when the account is created, in seconds of the Unix epoch; the real now when None.
 
     Raises:
         ValueError: an option has a value that cannot be; the sentence names what would be right.
@@ -52,16 +59,16 @@ class Service:
         database: str | None = None,
         seed: int = 7,
         speed: float = 1.0,
-        scenario: str = "calm-week",
+        scenario: str | Path = "calm-week",
         timeout: float = TIMEOUT,
         now: float | None = None,
     ) -> None:
-        scenarios.load(scenario)
+        source = scenarios.read(scenario)
         if not 0.0 <= speed <= 1_000_000.0:
             raise ValueError(f"The speed must be a number from 0 (frozen) to 1000000, not {speed!r}.")
         self._port = port
         self._created_at = time.time() if now is None else now
-        self._options = SeedOptions(seed=seed, scenario=scenario, speed=speed, now=self._created_at)
+        self._options = SeedOptions(seed=seed, scenario=source, speed=speed, now=self._created_at)
         self._clock = Clock(real=time.time(), virtual=self._created_at, speed=speed)
         self._storage = Storage(database)
         self.state = ApiState(self._storage, now=self.now)
@@ -73,11 +80,13 @@ class Service:
             sender=self._sender,
             clock=self._read_clock,
             set_clock=self._set_clock,
+            start_over=self._start_over,
             seed=seed,
         )
         self._api, fast_reads = create_api(self.state)
         guard = RequestGuard(fast_reads, self.state)
         self.app: ASGIApp = _Router(api=self._api, guard=guard, control=create_control(control))
+        self._first_day: sqlite3.Connection | None = None
         self.origin = ""
         self.api_keys: dict[str, str] = {}
 
@@ -107,8 +116,13 @@ class Service:
         exits.callback(listener.close)
         exits.push_async_callback(self._storage.close)
         await self._storage.open()
-        await self._storage.write_in_thread(lambda connection: seed_account(connection, self._options))
+        created = await self._storage.write_in_thread(
+            lambda connection: seed_account(connection, self._options)
+        )
+        if created and scenarios.load(self._options.scenario).account != "huge":
+            self._first_day = await self._storage.copy()
         await self._restore()
+        exits.push_async_callback(self._keep_clock, speed=0.0)
         self._api.servers = [
             {"url": f"http://127.0.0.1:{listener.getsockname()[1]}/v1", "description": "This sandbox"}
         ]
@@ -117,7 +131,10 @@ class Service:
         await exits.enter_async_context(_running(self._sender.run(), name="sandbox-sender"))
 
     async def _restore(self) -> None:
-        """Carry an older store on: its clock goes on from where it stood, or from the real now if that is later."""
+        """Carry an older store on: its clock goes on from where it stood, or from the real now if that is later.
+
+        A process that was killed wrote down last where its clock stood up to `_BEAT` before: that much is added.
+        """
         names = await self._storage.read(inspection.key_names)
         self.state.keys = await self._storage.read(simulation.live_keys)
         self.api_keys = {name: key for key, name in names.items() if key in self.state.keys}
@@ -125,7 +142,9 @@ class Service:
         if not self._storage.shared:
             await self._storage.write(delivery_queue.release)
             until = await self._storage.read(simulation.simulated_until)
-            clock = Clock(real=time.time(), virtual=max(until, self._created_at), speed=self._options.speed)
+            stood = clock.at(min(time.time(), clock.real + 2 * _BEAT))
+            virtual = max(until, stood, self._created_at)
+            clock = Clock(real=time.time(), virtual=virtual, speed=self._options.speed)
             await self._storage.write(lambda connection: simulation.set_clock(connection, clock))
         self._clock = clock
 
@@ -134,16 +153,45 @@ class Service:
             self._clock = await self._storage.read(simulation.clock_of)
         return self._clock
 
-    async def _set_clock(self, clock: Clock) -> None:
-        """Set the clock, and wait until the account has caught up with it, whoever moves it on."""
+    async def _set_clock(self, clock: Clock) -> int:
+        """Set the clock, and wait until everything up to then has happened, whoever moves the account on.
+
+        Returns how many deliveries are still under way after `_PATIENCE`.
+        """
         await self._storage.write(lambda connection: simulation.set_clock(connection, clock))
         self._clock = clock
-        while not await self._simulation.advance(clock):  # noqa: ASYNC110 -- another process is at it
+        while not await self._simulation.advance(clock, exactly=True):  # noqa: ASYNC110 -- another process is at it
             await asyncio.sleep(_TICK / 10)
-        self._sender.wake()
+        return await self._sender.settle(now=self.now(), seconds=_PATIENCE)
+
+    async def _keep_clock(self, *, speed: float) -> None:
+        """Write down where the clock stands; the processes on one PostgreSQL share theirs."""
+        if not self._storage.shared:
+            now = time.time()
+            stands = Clock(real=now, virtual=self._clock.at(now), speed=speed)
+            await self._storage.write(lambda connection: simulation.set_clock(connection, stands))
+
+    async def _start_over(self) -> None:
+        """The account as it was when it was created, clock included; subscriptions and deliveries are gone."""
+        if self._first_day is not None:
+            await self._storage.restore(self._first_day)
+        else:
+            speed = self._options.speed
+            await self._storage.write(lambda connection: seed_again(connection, speed=speed))
+        await self._sender.stop_workers()  # what they were sending is no delivery any more
+        created = await self._storage.read(simulation.simulated_until)
+        self._clock = Clock(real=time.time(), virtual=created, speed=self._options.speed)
+        await self._storage.write(lambda connection: simulation.set_clock(connection, self._clock))
+        self._simulation.start_over()
+        self.state.totals = Totals()
+        self.state.keys = await self._storage.read(simulation.live_keys)
 
     async def _run_simulation(self) -> None:
+        kept = time.monotonic()
         while True:
+            if self._clock.speed and time.monotonic() >= kept + _BEAT:
+                kept = time.monotonic()
+                await self._keep_clock(speed=self._clock.speed)
             if self._storage.shared:
                 self.state.keys = await self._storage.read(simulation.live_keys)
             await self._simulation.advance(await self._read_clock())

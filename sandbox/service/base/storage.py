@@ -119,6 +119,21 @@ class Storage:
                     await asyncio.wait([running])
             raise
 
+    async def copy(self) -> sqlite3.Connection | None:
+        """All that is stored, copied into memory; None for a PostgreSQL, which others change, too."""
+        if self._connection is None:
+            return None
+        kept = sqlite3.connect(":memory:", check_same_thread=False)
+        async with self._write_lock:
+            driver_of(self._connection).backup(kept)
+        return kept
+
+    async def restore(self, kept: sqlite3.Connection) -> None:
+        """Put everything back as it was copied."""
+        assert self._connection is not None
+        async with self._write_lock:
+            kept.backup(driver_of(self._connection))
+
     async def _in_thread(self, work: Work[T]) -> T:
         def transaction() -> T:
             with self._engine.begin() as connection:
@@ -131,6 +146,12 @@ def changes_through(connection: Connection) -> int | None:
     """How many rows have been changed through a connection that alone changes the store; None if others do, too."""
     driver = connection.connection.driver_connection
     return driver.total_changes if isinstance(driver, sqlite3.Connection) else None
+
+
+def driver_of(connection: Connection) -> sqlite3.Connection:
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, sqlite3.Connection)
+    return driver
 
 
 def upsert(dialect: str, table: Table) -> Any:

@@ -3,44 +3,62 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
 from importlib import resources
+from typing import Annotated, Literal, Self
 
-from pydantic import TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, model_validator
+
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+HostName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]+(\.[a-z0-9-]+)+$", max_length=200)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SequencePlan:
+class _Plan(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class SequencePlan(_Plan):
     """A sequence; its fields are the columns of its table."""
 
-    name: str
-    steps: int
-    opens: int
-    closes: int
-    weekdays: int = 0b0011111
-    status: str = "active"
-    appeal: float = 1.0
+    name: Name
+    steps: Annotated[int, Field(ge=1, le=20)]
+    opens: Annotated[int, Field(ge=0, le=23, description="The UTC hour at which sending begins.")] = 8
+    closes: Annotated[int, Field(ge=1, le=24, description="The UTC hour at which sending ends.")] = 17
+    weekdays: Annotated[int, Field(ge=0, le=127, description="Bits from Monday on.")] = 0b0011111
+    status: Literal["active", "paused"] = "active"
+    appeal: Annotated[float, Field(ge=0, le=20, description="A factor on the reply rate.")] = 1.0
+
+    @model_validator(mode="after")
+    def _check_hours(self) -> Self:
+        if self.opens >= self.closes:
+            raise ValueError("opens must be before closes: sending hours are UTC and do not cross midnight")
+        return self
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DomainPlan:
+class DomainPlan(_Plan):
     """A sending domain and the state of its inboxes."""
 
-    name: str
-    health: float
-    state: str = "healthy"
+    name: HostName
+    health: Annotated[float, Field(ge=10, le=100)] = 90.0
+    state: Literal["healthy", "warming"] = "healthy"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccountPlan:
+class AccountPlan(_Plan):
     """A workspace on its first day; `queue` leads were sent nothing yet."""
 
-    workspace: str
+    workspace: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
     sequences: tuple[SequencePlan, ...] = ()
     domains: tuple[DomainPlan, ...] = ()
-    inboxes: int = 0
-    queue: int = 0
-    blocklist: tuple[str, ...] = ("competitor.example", "legal@bigbank.example")
+    inboxes: Annotated[int, Field(ge=0, le=500)] = 0
+    queue: Annotated[int, Field(ge=0, le=20_000)] = 0
+    blocklist: tuple[Name, ...] = ("competitor.example", "legal@bigbank.example")
+
+    @model_validator(mode="after")
+    def _check_inboxes(self) -> Self:
+        if self.inboxes and not (self.sequences and self.domains):
+            raise ValueError("inboxes need at least one sequence and one domain")
+        if self.inboxes < len(self.domains):
+            raise ValueError("each domain needs an inbox")
+        return self
 
 
 _PLANS = TypeAdapter(dict[str, AccountPlan]).validate_python(

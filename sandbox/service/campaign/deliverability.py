@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sandbox.service.base.clock import HOUR
 from sandbox.service.base.seeded_random import roll
 
 REST = 14 * HOUR
-_ENOUGH_SENDS = 100
+_JUDGED_DAYS = 2
+ENOUGH_SENDS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,19 +36,29 @@ class InboxState:
 
 
 def health_tomorrow(health: float, record: Record, *, key: tuple[object, ...]) -> float:
-    """The score after a daily review: a third of the way to what the last days' record deserves, and some noise."""
+    """The score after a daily review: down a third of the way to what the last days deserve, up a seventh; some noise.
+
+    What is lost in days is regained in weeks.
+    """
     noise = (roll("health", *key) - 0.5) * 2.4
     if record.sends < 5:
-        deserved = min(92.0, health + 4.0)  # rest heals slowly
+        deserved = min(92.0, health + 12.0)  # rest heals slowly
     else:
         bounces, complaints = record.rate(record.bounces), record.rate(record.complaints)
-        deserved = 97.0 - 520.0 * bounces - 5200.0 * complaints + min(5.0, 60.0 * record.rate(record.replies))
-    return round(min(100.0, max(5.0, health + (deserved - health) * 0.33 + noise)), 1)
+        deserved = (
+            97.0
+            - 520.0 * bounces
+            - min(40.0, 5200.0 * complaints)
+            + min(5.0, 60.0 * record.rate(record.replies))
+        )
+    return round(
+        min(100.0, max(5.0, health + (deserved - health) * (0.33 if deserved < health else 0.15) + noise)), 1
+    )
 
 
 def reason_to_pause(record: Record) -> str | None:
-    """Why a domain is paused automatically, judged by its last two days; None while it may go on."""
-    if record.sends < _ENOUGH_SENDS:
+    """Why a domain is paused automatically, judged by its last days; None while it may go on."""
+    if record.sends < ENOUGH_SENDS:
         return None
     if record.rate(record.bounces) > 0.065:
         return "bounce_rate"
@@ -59,8 +71,27 @@ def rested(full_limit: int, *, health: float) -> InboxState:
     return InboxState(health=health, daily_limit=max(5, full_limit // 5), status="warming")
 
 
+def judged(days: Iterable[Record]) -> Record:
+    """The record that a domain is judged by: its last days, from the newest on, until two of them and enough sends.
+
+    On a Sunday that goes back to Friday.
+    """
+    found = Record()
+    for number, day in enumerate(days, start=1):
+        found = Record(
+            sends=found.sends + day.sends,
+            replies=found.replies + day.replies,
+            bounces=found.bounces + day.bounces,
+            complaints=found.complaints + day.complaints,
+        )
+        if number >= _JUDGED_DAYS and found.sends >= ENOUGH_SENDS:
+            break
+    return found
+
+
 def warmed(daily_limit: int, full_limit: int, *, health: float) -> InboxState:
-    raised = daily_limit if health < 55.0 else min(full_limit, daily_limit + max(3, full_limit // 5))
+    """The limit grows by a twenty-fifth of what it was a day: two to four weeks, where health allows it."""
+    raised = daily_limit if health < 55.0 else min(full_limit, daily_limit + max(1, round(full_limit / 25)))
     return InboxState(
         health=health, daily_limit=raised, status="active" if raised >= full_limit else "warming"
     )

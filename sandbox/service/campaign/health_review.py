@@ -16,6 +16,7 @@ from sandbox.service.webhooks import events as webhook_events
 
 NEVER = 1e12
 _RECENT_DAYS = 5
+_JUDGED_DAYS = 6
 
 _CHANGE = (
     update(inboxes)
@@ -45,7 +46,7 @@ _BY_INBOX = (
     .group_by(daily_counts.c.group_key)
 )
 _OF_DOMAIN = (
-    select(*_sums())
+    select(daily_counts.c.day, *_sums())
     .select_from(daily_counts)
     .join(inboxes, inboxes.c.pk == daily_counts.c.group_key)
     .where(
@@ -54,6 +55,8 @@ _OF_DOMAIN = (
         daily_counts.c.day.between(bindparam("first"), bindparam("last")),
         inboxes.c.domain_pk == bindparam("domain"),
     )
+    .group_by(daily_counts.c.day)
+    .order_by(daily_counts.c.day.desc())
 )
 
 
@@ -108,13 +111,18 @@ def _declare_healthy(connection: Connection) -> None:
 
 
 def pause_unhealthy_domains(connection: Connection, suspects: Iterable[int], *, at: float) -> None:
-    """Pause each of these domains whose last two days deserve it (document: domain.paused)."""
+    """Pause each of these domains whose last days deserve it (document: domain.paused)."""
     for pk in sorted(suspects):
         domain = connection.execute(select(domains).where(domains.c.pk == pk)).one()
         if domain.state != "healthy":  # a domain that is warming up is watched by people already
             continue
-        where = {"workspace": domain.workspace_pk, "domain": pk, "first": day_of(at) - 1, "last": day_of(at)}
-        record = _record(connection.execute(_OF_DOMAIN, where).one())
+        where = {
+            "workspace": domain.workspace_pk,
+            "domain": pk,
+            "first": day_of(at) - _JUDGED_DAYS,
+            "last": day_of(at),
+        }
+        record = deliverability.judged(_record(row) for row in connection.execute(_OF_DOMAIN, where))
         reason = deliverability.reason_to_pause(record)
         if reason is not None:
             pause_domain(connection, domain, at=at, reason=reason, record=record)

@@ -18,6 +18,8 @@ from sandbox.service.webhooks import events as webhook_events
 KINDS_OF: dict[str, tuple[str, ...]] = {
     "interested": ("lead.replied", "reply.interested"),
     "reply": ("lead.replied",),
+    "again": ("lead.replied",),
+    "turned": ("lead.replied", "reply.interested"),
     "ooo": ("reply.ooo",),
     "bounce_hard": ("lead.bounced",),
     "bounce_soft": ("lead.bounced",),
@@ -61,7 +63,13 @@ class Response:
 
 
 def apply_response(
-    connection: Connection, response: Response, *, seed: int, at: float, buffer: CountBuffer
+    connection: Connection,
+    response: Response,
+    *,
+    seed: int,
+    at: float,
+    buffer: CountBuffer,
+    hostile: bool = False,
 ) -> bool:
     """Let a response take effect; False when its lead has been removed or is past it."""
     lead = connection.execute(_CONTEXT, {"lead": response.lead, "inbox": response.inbox}).first()
@@ -69,7 +77,7 @@ def apply_response(
         return False
     _count(response, lead, seed=seed, at=at, buffer=buffer)
     _change_lead(connection, response, lead, seed=seed, at=at)
-    extra = _details(response, lead, seed=seed, at=at)
+    extra = _details(response, lead, seed=seed, at=at, hostile=hostile)
     for kind in KINDS_OF[response.kind]:
         payload = webhook_events.lead_payload(
             kind, lead=lead, sequence=lead.sequence, step=response.step, inbox=lead.inbox, **extra
@@ -81,6 +89,10 @@ def apply_response(
 def _possible(kind: str, status: str) -> bool:
     if kind == "meeting":
         return status == "interested"
+    if kind == "again":
+        return status in {"replied", "interested"}
+    if kind == "turned":
+        return status == "replied"
     return status == "active" or (kind == "bounce_hard" and status == "completed")
 
 
@@ -92,13 +104,16 @@ def _count(response: Response, lead: Any, *, seed: int, at: float, buffer: Count
 
 
 def _change_lead(connection: Connection, response: Response, lead: Any, *, seed: int, at: float) -> None:
-    if response.kind != "meeting":
+    if response.kind not in {"meeting", "again"}:
         connection.execute(_SETTLE, {"lead": lead.pk} | _next(response, lead, seed=seed, at=at))
     if response.kind in BLOCKING:
         block(connection, lead.workspace_pk, lead.email)
     if response.kind == "ooo" and response.step >= lead.steps:
         expect(connection, response, kind="completed", due_at=at + rules.FINISH_AFTER)
-    if response.kind == "interested":
+    again = rules.writes_again(response.kind, seed=seed, lead=lead.pk, step=response.step)
+    if again is not None:
+        expect(connection, response, kind=again.kind, due_at=at + again.delay)
+    if response.kind in {"interested", "turned"}:
         delay = rules.books_meeting(seed=seed, lead=lead.pk, step=response.step)
         if delay is not None:
             expect(connection, response, kind="meeting", due_at=at + delay)
@@ -138,7 +153,7 @@ def expect(connection: Connection, response: Response, *, kind: str, due_at: flo
     )
 
 
-def _details(response: Response, lead: Any, *, seed: int, at: float) -> dict[str, Any]:
+def _details(response: Response, lead: Any, *, seed: int, at: float, hostile: bool) -> dict[str, Any]:
     away = rules.days_away(seed=seed, lead=lead.pk, step=response.step)
     return details(
         response.kind,
@@ -147,16 +162,25 @@ def _details(response: Response, lead: Any, *, seed: int, at: float) -> dict[str
         key=(seed, lead.pk, response.step),
         inbox=lead.inbox,
         lead=lead,
+        hostile=hostile,
     )
 
 
 def details(
-    kind: str, *, text: str | None, returns: dt.date, key: object, inbox: str, lead: Any
+    kind: str,
+    *,
+    text: str | None,
+    returns: dt.date,
+    key: object,
+    inbox: str,
+    lead: Any,
+    hostile: bool = False,
 ) -> dict[str, Any]:
     """What the payload of a response says beside the lead: `reply`, `return_date` or `bounce_type`."""
     if kind.startswith("bounce"):
         return {"bounce_type": kind.removeprefix("bounce_")}
-    if kind not in {"interested", "reply", "ooo", "unsubscribe"}:
+    kind = "interested" if kind == "turned" else kind
+    if kind not in {"interested", "reply", "again", "ooo", "unsubscribe"}:
         return {}
     reply = text or reply_texts.reply_text(
         kind,
@@ -166,5 +190,6 @@ def details(
         last=lead.last_name,
         company=lead.company,
         date=returns,
+        hostile=hostile,
     )
     return {"reply": reply} | ({"return_date": returns.isoformat()} if kind == "ooo" else {})

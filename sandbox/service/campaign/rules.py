@@ -10,7 +10,7 @@ from typing import Any
 from sandbox.service.base.clock import DAY, HOUR, MINUTE
 from sandbox.service.base.seeded_random import between, roll, two_rolls
 
-STEP_GAP_DAYS = (1, 2, 3, 4, 5)
+STEP_GAP_DAYS = (2, 3, 4, 5)
 FINISH_AFTER = 2 * DAY
 VARIANTS = ("A", "B")
 
@@ -56,7 +56,8 @@ class Outcome:
 def next_slot(window: Window, *, limit: int, after: float, key: tuple[object, ...]) -> float:
     """The first moment later than `after` at which an inbox sends, its day's limit spread over the window.
 
-    A day offers exactly `limit` slots, one in each equal part of the window, so the daily limit cannot be passed.
+    A day offers up to `limit` slots, a few less on most days, one in each equal part of the window, so the daily limit
+    cannot be passed.
     """
     day = int(after // DAY)
     for ahead in range(9):
@@ -72,15 +73,22 @@ def _slot_of_day(
     if limit <= 0 or not window.on(day):
         return None
     start = day * DAY + window.opens * HOUR
-    part = (window.closes - window.opens) * HOUR / limit
-    for number in range(max(0, int((after - start) / part)), limit):
+    slots = max(1, round(limit * _share_used(key, day)))
+    part = (window.closes - window.opens) * HOUR / slots
+    for number in range(max(0, int((after - start) / part)), slots):
         slot = start + (number + _within_part(key, day, number)) * part
         if slot > after:
             return slot
     return None
 
 
-@lru_cache(maxsize=1_024)
+@lru_cache(maxsize=16_384)
+def _share_used(key: tuple[object, ...], day: int) -> float:
+    """How much of its daily limit an inbox uses on a day."""
+    return between(0.75, 1.0, roll("used", *key, day))
+
+
+@lru_cache(maxsize=16_384)
 def _within_part(key: tuple[object, ...], day: int, number: int) -> float:
     """Whoever asks for the slot after this one asks for this one, too."""
     return between(0.1, 0.9, roll("slot", *key, day, number))
@@ -93,6 +101,12 @@ def variant_of(*, seed: int, lead: int, step: int) -> int:
 
 def step_gap(step: int) -> float:
     return STEP_GAP_DAYS[min(step, len(STEP_GAP_DAYS)) - 1] * DAY
+
+
+@lru_cache(maxsize=1_024)
+def mood(*, seed: int, sequence: int, day: int) -> float:
+    """A factor on a sequence's replies on a day: some days are better than others."""
+    return round(between(0.6, 1.4, roll(seed, "mood", sequence, day)), 1)
 
 
 def outcome(
@@ -109,7 +123,7 @@ def outcome(
     """What comes of sending a step's variant to a lead, on that day, from an inbox of that health."""
     what, when = two_rolls(seed, "outcome", lead, step, variant, day)
     for kind, share in _shares(
-        step=step, variant=variant, health=health, appeal=appeal, conditions=conditions
+        step=step, variant=variant, health=round(health), appeal=round(appeal, 2), conditions=conditions
     ):
         if what < share:
             return Outcome(kind=kind, delay=_delay(kind, when))
@@ -121,19 +135,22 @@ def outcome(
 def _shares(
     *, step: int, variant: int, health: float, appeal: float, conditions: Conditions
 ) -> tuple[tuple[str, float], ...]:
-    """How likely each kind is. Poor health lands in spam: fewer replies, more bounces and complaints."""
+    """How likely each kind is. Poor health lands in spam: fewer replies, more bounces and complaints.
+
+    Over the steps of a sequence, 3 to 5 % of the leads reply, a quarter of them interested; see docs/sandbox.md.
+    """
     reach = min(1.1, max(0.15, (health - 15.0) / 72.0)) * conditions.replies
     ill = max(1.0, 1.0 + (82.0 - health) / 28.0)
     freshness = 0.86 ** (step - 1)
     interest = appeal * (1.0 + 0.22 * variant) * freshness * reach
     return (
-        ("bounce_hard", min(0.5, 0.0085 * ill * conditions.bounces * (1.0 if step == 1 else 0.35))),
-        ("bounce_soft", min(0.2, 0.0055 * ill * conditions.bounces)),
-        ("interested", min(0.25, 0.031 * interest)),
-        ("reply", min(0.3, 0.037 * interest)),
+        ("bounce_hard", min(0.5, 0.006 * ill * conditions.bounces * (1.0 if step == 1 else 0.35))),
+        ("bounce_soft", min(0.2, 0.004 * ill * conditions.bounces)),
+        ("interested", min(0.25, 0.0026 * interest)),
+        ("reply", min(0.3, 0.0066 * interest)),
         ("ooo", 0.017 * reach),
-        ("unsubscribe", 0.0045),
-        ("complaint", min(0.05, 0.00035 * ill * conditions.complaints)),
+        ("unsubscribe", 0.0011),
+        ("complaint", min(0.05, 0.0003 * ill * conditions.complaints)),
     )
 
 
@@ -155,6 +172,17 @@ def books_meeting(*, seed: int, lead: int, step: int) -> float | None:
     return between(2 * HOUR, 3 * DAY, when) if whether < 0.38 else None
 
 
+def writes_again(kind: str, *, seed: int, lead: int, step: int) -> Outcome | None:
+    """What a lead writes after a first answer, unasked: more of the same, or that it is interested after all."""
+    what, when = two_rolls(seed, "again", lead, step)
+    chances = {"interested": (("again", 0.3),), "reply": (("again", 0.14), ("turned", 0.05))}
+    for again, share in chances.get(kind, ()):
+        if what < share:
+            return Outcome(kind=again, delay=between(HOUR, 3 * DAY, when))
+        what -= share
+    return None
+
+
 def days_away(*, seed: int, lead: int, step: int) -> int:
     return 2 + int(roll(seed, "away", lead, step) ** 2 * 19)
 
@@ -162,6 +190,7 @@ def days_away(*, seed: int, lead: int, step: int) -> int:
 FINAL = {
     "bounce_hard": "bounced",
     "interested": "interested",
+    "turned": "interested",
     "reply": "replied",
     "unsubscribe": "unsubscribed",
     "complaint": "unsubscribed",
@@ -174,6 +203,8 @@ COUNTED: dict[str, tuple[str, ...]] = {
     "bounce_soft": ("bounces",),
     "interested": ("replies", "positive_replies"),
     "reply": ("replies",),
+    "again": ("replies",),
+    "turned": ("replies", "positive_replies"),
     "ooo": (),
     "unsubscribe": ("replies",),
     "complaint": ("complaints",),

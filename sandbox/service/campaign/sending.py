@@ -107,7 +107,7 @@ class Round:
             variant=variant,
             day=cell.day,
             health=inbox.health,
-            appeal=inbox.appeal,
+            appeal=inbox.appeal * rules.mood(seed=self.seed, sequence=inbox.sequence_pk, day=cell.day),
             conditions=self.scenario.conditions(at - self.founded_at, domain=inbox.domain_pk),
         )
         due = None

@@ -29,7 +29,9 @@ from sandbox.service.campaign.responses import Response, apply_response
 from sandbox.service.campaign.rows import fresh_lead
 from sandbox.service.campaign.sending import Round
 
-QUANTUM = 60.0
+QUANTUM = 1.0
+"""Seconds of service time that are simulated at once; a huge account has something to do in each, and takes a minute."""
+HUGE_QUANTUM = 60.0
 KEPT_DAYS = 30
 KEPT_DELIVERIES = 10_000
 REPLIES = ("lead.replied", "reply.interested", "reply.ooo")
@@ -68,20 +70,30 @@ class Simulation:
         self._storage = storage
         self._reached = 0.0
 
-    async def advance(self, clock: Clock) -> bool:
-        """Catch up with the clock; False when another process is at it."""
+    async def advance(self, clock: Clock, *, exactly: bool = False) -> bool:
+        """Catch up with the clock; False when another process is at it.
+
+        The last part of a quantum waits for the next call, unless everything up to now shall have happened `exactly`
+        (to the second).
+        """
         until = clock.at(time.time())
-        if not self._storage.shared and until < self._reached + QUANTUM:
+        if not self._storage.shared and not exactly and until < self._reached + QUANTUM:
             return True
         while True:
-            more = await self._storage.write(lambda connection: _slice(connection, until=until))
+            more = await self._storage.write(
+                lambda connection: _slice(connection, until=until, exactly=exactly)
+            )
             if more is not True:
                 self._reached = await self._storage.read(simulated_until)
                 return more is False
             await asyncio.sleep(0)
 
+    def start_over(self) -> None:
+        """The account has been created anew."""
+        self._reached = 0.0
 
-def _slice(connection: Connection, *, until: float) -> bool | None:
+
+def _slice(connection: Connection, *, until: float, exactly: bool) -> bool | None:
     """Some quanta; True when there are more to do, None when another process holds the world."""
     state = connection.execute(_WORLD).first()
     if state is None:
@@ -89,12 +101,19 @@ def _slice(connection: Connection, *, until: float) -> bool | None:
     ends = time.monotonic() + _SLICE_SECONDS
     at, done = state.simulated_until, state.acts_done
     scenario = scenarios.load(state.scenario)
-    while at + QUANTUM <= until and time.monotonic() < ends:
-        start = _skip_idle(connection, scenario=scenario, state=state, done=done, at=at, until=until)
-        at = start + QUANTUM if start + QUANTUM <= until else start
+    quantum = HUGE_QUANTUM if scenario.account == "huge" else QUANTUM
+    while at + quantum <= until and time.monotonic() < ends:
+        start = _skip_idle(
+            connection, scenario=scenario, state=state, done=done, at=at, until=until, quantum=quantum
+        )
+        at = start + quantum if start + quantum <= until else start
         done = _quantum(connection, scenario=scenario, state=state, done=done, start=start, end=at)
+    rest = int(until - at)
+    if exactly and 0 < rest < quantum:
+        done = _quantum(connection, scenario=scenario, state=state, done=done, start=at, end=at + rest)
+        at += rest
     connection.execute(_SIMULATED, {"until": at, "done": done})
-    return bool(at + QUANTUM <= until)
+    return bool(at + quantum <= until)
 
 
 def _skip_idle(
@@ -105,6 +124,7 @@ def _skip_idle(
     done: int,
     at: float,
     until: float,
+    quantum: float,
 ) -> float:
     """Pass over quanta in which nothing is due; hours and days are never passed over."""
     due = [*connection.execute(_NEXT).one(), until, (at // HOUR + 1) * HOUR]
@@ -112,7 +132,7 @@ def _skip_idle(
         due.append(state.founded_at + scenario.events[done].at)
     idle = min(moment for moment in due if moment is not None) - at
     # A quantum ends with its last moment: what is due on the stroke belongs to the one before it.
-    return float(at + max(0, math.ceil(idle / QUANTUM) - 1) * QUANTUM)
+    return float(at + max(0, math.ceil(idle / quantum) - 1) * quantum)
 
 
 def _quantum(
@@ -129,16 +149,23 @@ def _quantum(
     if start // DAY != end // DAY:
         health_review.review_inboxes(connection, seed=state.seed, at=end // DAY * DAY)
         prune(connection, at=end)
-    if start // HOUR != end // HOUR and scenario.account == "believable":
+    if start // HOUR != end // HOUR and scenario.account != "huge":
         _refill_queues(connection, seed=state.seed, at=end)
     health_review.wake_rested_domains(connection, seed=state.seed, at=end)
     Round(seed=state.seed, scenario=scenario, founded_at=state.founded_at, buffer=buffer).run(
         connection, until=end
     )
-    harmed |= _apply_due_responses(connection, seed=state.seed, until=end, buffer=buffer)
+    harmed |= _apply_due_responses(
+        connection, seed=state.seed, until=end, buffer=buffer, hostile=scenario.texts == "hostile"
+    )
     while done < len(scenario.events) and state.founded_at + scenario.events[done].at <= end:
         harmed |= triggered_events.run_scheduled_event(
-            connection, scenario.events[done], seed=state.seed, at=end, buffer=buffer
+            connection,
+            scenario.events[done],
+            seed=state.seed,
+            at=end,
+            buffer=buffer,
+            hostile=scenario.texts == "hostile",
         )
         done += 1
     buffer.save(connection)
@@ -146,7 +173,9 @@ def _quantum(
     return done
 
 
-def _apply_due_responses(connection: Connection, *, seed: int, until: float, buffer: CountBuffer) -> set[int]:
+def _apply_due_responses(
+    connection: Connection, *, seed: int, until: float, buffer: CountBuffer, hostile: bool
+) -> set[int]:
     """Let the responses that are due show; the domains that bounces or complaints have harmed."""
     due = connection.execute(_DUE, {"until": until}).all()
     if not due:
@@ -155,7 +184,7 @@ def _apply_due_responses(connection: Connection, *, seed: int, until: float, buf
     harmful = set()
     for row in due:
         response = Response(lead=row.lead_pk, inbox=row.inbox_pk, step=row.step, kind=row.kind)
-        apply_response(connection, response, seed=seed, at=row.due_at, buffer=buffer)
+        apply_response(connection, response, seed=seed, at=row.due_at, buffer=buffer, hostile=hostile)
         if row.kind in {"bounce_hard", "bounce_soft", "complaint"}:
             harmful.add(row.inbox_pk)
     found = (

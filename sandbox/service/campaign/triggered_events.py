@@ -10,7 +10,7 @@ from sqlalchemy import Connection, bindparam, func, select
 
 from sandbox.service.base.clock import date_of
 from sandbox.service.base.errors import NotFound
-from sandbox.service.base.schema import domains, inboxes, leads, sequences
+from sandbox.service.base.schema import domains, inboxes, leads, sequences, workspaces
 from sandbox.service.base.seeded_random import roll
 from sandbox.service.campaign.daily_counts import CountBuffer
 from sandbox.service.campaign.deliverability import Record
@@ -20,7 +20,13 @@ from sandbox.service.campaign.responses import Response, apply_response, details
 from sandbox.service.campaign.scenarios import ScheduledEvent
 from sandbox.service.webhooks.events import lead_payload, publish
 
-SCHEDULED_RESPONSES = {"interested": "interested", "replies": "reply", "bounces": "bounce_hard"}
+SCHEDULED_RESPONSES = {
+    "interested": "interested",
+    "replies": "reply",
+    "bounces": "bounce_hard",
+    "opt_outs": "unsubscribe",
+    "out_of_office": "ooo",
+}
 RESPONSES = {
     "lead.replied": "reply",
     "reply.interested": "interested",
@@ -48,16 +54,31 @@ _OF_LEAD = _REACHED.where(leads.c.pk == bindparam("start"))
 
 
 def run_scheduled_event(
-    connection: Connection, event: ScheduledEvent, *, seed: int, at: float, buffer: CountBuffer
+    connection: Connection,
+    event: ScheduledEvent,
+    *,
+    seed: int,
+    at: float,
+    buffer: CountBuffer,
+    hostile: bool,
 ) -> set[int]:
-    """Carry out a scenario's event in the first workspace; the domains that it may have harmed."""
-    key = (seed, event.at, event.kind, event.domain, event.count)
-    reached = choose(connection, workspace=1, count=event.count, key=key, domain=event.domain or None)
+    """Carry out a scenario's event, in the first workspace if it names none; the domains that it may have harmed."""
+    domain, workspace = event.domain, 1
+    assert not isinstance(domain, str)
+    if event.workspace is not None:
+        named = select(workspaces.c.pk).where(workspaces.c.name == event.workspace)
+        workspace = connection.execute(named).scalar_one()
+    elif domain is not None:
+        workspace = connection.execute(
+            select(domains.c.workspace_pk).where(domains.c.pk == domain)
+        ).scalar_one()
+    key = (seed, event.at, event.kind, domain or 0, event.count)
+    reached = choose(connection, workspace=workspace, count=event.count, key=key, domain=domain)
     for lead in reached:
         response = Response(
             lead=lead.pk, inbox=lead.inbox_pk, step=lead.step, kind=SCHEDULED_RESPONSES[event.kind]
         )
-        apply_response(connection, response, seed=seed, at=at, buffer=buffer)
+        apply_response(connection, response, seed=seed, at=at, buffer=buffer, hostile=hostile)
     return {lead.domain_pk for lead in reached} if event.kind == "bounces" else set()
 
 

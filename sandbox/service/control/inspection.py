@@ -22,6 +22,7 @@ from sandbox.service.base.schema import (
     subscriptions,
     workspaces,
 )
+from sandbox.service.campaign import scenarios
 
 
 def state(connection: Connection) -> dict[str, Any]:
@@ -40,7 +41,7 @@ def state(connection: Connection) -> dict[str, Any]:
         )
     }
     return {
-        "scenario": world.scenario,
+        "scenario": scenarios.label(world.scenario),
         "seed": world.seed,
         "founded_at": stamp(world.founded_at),
         "simulated_until": stamp(world.simulated_until),

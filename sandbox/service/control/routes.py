@@ -42,7 +42,8 @@ class Control:
     state: ApiState
     sender: DeliverySender
     clock: Callable[[], Awaitable[Clock]]
-    set_clock: Callable[[Clock], Awaitable[None]]
+    set_clock: Callable[[Clock], Awaitable[int]]
+    start_over: Callable[[], Awaitable[None]]
     seed: int
 
 
@@ -89,6 +90,15 @@ class KeyChange(_Body):
 
     workspace: str = "acme"
     revoke: str | None = Field(default=None, description="Revoke this key; without it a new one is issued.")
+
+
+class Reset(_Body):
+    """How much is reset."""
+
+    everything: bool = Field(
+        default=False,
+        description="The account and its clock, too: as they were when the account was created. Subscriptions end.",
+    )
 
 
 def create_control(control: Control) -> FastAPI:
@@ -144,13 +154,17 @@ def _add_state_routes(router: APIRouter, control: Control) -> None:
 
     @router.post("/time")
     async def change_time(change: TimeChange) -> dict[str, Any]:
-        """Jump ahead, or run at another speed (0 freezes); answers when the account has caught up."""
+        """Jump ahead, or run at another speed (0 freezes); answers when everything up to then has happened.
+
+        That includes deliveries and their retries; `deliveries_due` counts those whose subscribers take longer than 5
+        seconds to answer.
+        """
         real = time.time()
         clock = (await control.clock()).moved(change.advance, real=real)
         if change.speed is not None:
             clock = clock.paced(change.speed, real=real)
-        await control.set_clock(clock)
-        return await _time(control)
+        due = await control.set_clock(clock)
+        return {**await _time(control), "deliveries_due": due}
 
 
 async def _time(control: Control) -> dict[str, Any]:
@@ -264,8 +278,10 @@ def _add_setting_routes(router: APIRouter, control: Control) -> None:
         return made
 
     @router.post("/reset")
-    async def reset() -> dict[str, str]:
-        """Settings back to their defaults and counts to zero; the account stays."""
+    async def reset(change: Reset | None = None) -> dict[str, str]:
+        """Settings back to their defaults and counts to zero; with `everything`, the account as on its first day."""
+        if change is not None and change.everything:
+            await control.start_over()
         control.state.reset()
         return {"status": "reset"}
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from sandbox.service.base import schema
 from sandbox.service.base.clock import DAY, HOUR, day_of
 from sandbox.service.base.seeded_random import between, pick, roll
-from sandbox.service.campaign import account_plans, deliverability, scenarios
+from sandbox.service.campaign import deliverability, scenarios
 from sandbox.service.campaign.account_plans import AccountPlan
 from sandbox.service.campaign.people_names import FIRST, person, plain
 from sandbox.service.campaign.rows import (
@@ -39,10 +39,10 @@ class SeedOptions:
     now: float
 
 
-def seed_account(connection: Connection, options: SeedOptions) -> None:
-    """Fill an empty store; a store that has an account already is left as it is."""
+def seed_account(connection: Connection, options: SeedOptions) -> bool:
+    """Fill an empty store; False for a store that has an account already, which is left as it is."""
     if connection.execute(select(schema.world.c.pk)).first() is not None:
-        return
+        return False
     scenario = scenarios.load(options.scenario)
     moments = ("founded_at", "simulated_until", "clock_real", "clock_virtual")
     world = {"pk": 1, "seed": options.seed, "scenario": options.scenario, "acts_done": 0}
@@ -51,14 +51,27 @@ def seed_account(connection: Connection, options: SeedOptions) -> None:
     if scenario.account == "huge":
         acme = insert_one(connection, schema.workspaces, name="acme")
         seed_huge_account(connection, workspace=acme, seed=options.seed, now=options.now)
-    plans = {
-        "believable": account_plans.BELIEVABLE,
-        "empty": account_plans.EMPTY,
-        "huge": (account_plans.GLOBEX,),
-    }[scenario.account]
-    for plan in plans:
+    for plan in scenario.plans:
         _seed_workspace(connection, plan, options)
     _issue_keys(connection, options.seed)
+    return True
+
+
+def seed_again(connection: Connection, *, speed: float) -> None:
+    """Empty the store, and create the same account anew, at the moment at which it was created first."""
+    world = connection.execute(select(schema.world)).one()
+    tables = schema.metadata.sorted_tables
+    if connection.dialect.name == "postgresql":
+        names = ", ".join(table.name for table in tables)
+        connection.exec_driver_sql(f"TRUNCATE {names} RESTART IDENTITY")
+    else:
+        for table in reversed(tables):
+            connection.execute(delete(table))
+        connection.exec_driver_sql("DELETE FROM sqlite_sequence")
+    seed_account(
+        connection,
+        SeedOptions(seed=world.seed, scenario=world.scenario, speed=speed, now=world.founded_at),
+    )
 
 
 def _issue_keys(connection: Connection, seed: int) -> None:
@@ -83,7 +96,9 @@ def _seed_workspace(connection: Connection, plan: AccountPlan, options: SeedOpti
     if not plan.sequences:
         return
     common = {"workspace_pk": workspace}
-    sequences = [insert_one(connection, schema.sequences, **common, **asdict(one)) for one in plan.sequences]
+    sequences = [
+        insert_one(connection, schema.sequences, **common, **one.model_dump()) for one in plan.sequences
+    ]
     domains = [
         insert_one(connection, schema.domains, **common, name=one.name, state=one.state)
         for one in plan.domains

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import BigInteger, Column, Connection, MetaData, Table, Text, func, insert, select, text
@@ -79,7 +78,7 @@ def seed_huge_account(connection: Connection, *, workspace: int, seed: int, now:
     """10,000 inboxes on 500 domains, a million leads, nine weeks of counts that add up in every grouping."""
     plans = ACME.sequences
     sequences = [
-        rows.insert_one(connection, schema.sequences, workspace_pk=workspace, **asdict(plan))
+        rows.insert_one(connection, schema.sequences, workspace_pk=workspace, **plan.model_dump())
         for plan in plans
     ]
     homes = [

@@ -114,7 +114,7 @@ class Prehistory:
             variant=cell.variant,
             day=cell.day,
             health=sender.health,
-            appeal=sender.appeal,
+            appeal=sender.appeal * rules.mood(seed=self.seed, sequence=sender.sequence, day=cell.day),
         )
         if result.kind == "silence":
             self._wait(history, sender, at=at)
@@ -165,7 +165,12 @@ class Prehistory:
                 self._finish(history, at=at)
         if kind in rules.FINAL:
             history.status = rules.FINAL[kind]
-        if kind == "interested":
+        again = rules.writes_again(kind, seed=self.seed, lead=-history.serial, step=history.step)
+        if again is not None and at + again.delay > self.now:
+            self._expect(history, again.kind, due_at=at + again.delay)
+        elif again is not None:
+            self._settle(history, sender, again.kind, cell=cell, at=at + again.delay)
+        if kind in {"interested", "turned"}:
             self._book_meeting(history, cell, at=at)
 
     def _book_meeting(self, history: LeadHistory, cell: Cell, *, at: float) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from sandbox.service.base.clock import DAY, HOUR, MINUTE
 from sandbox.service.base.schema import attempts, deliveries, events, subscriptions
@@ -25,6 +25,11 @@ _READY = (
 )
 _SUBSCRIPTIONS_DUE = select(subscriptions.c.pk).where(
     select(deliveries.c.pk).where(deliveries.c.subscription_pk == subscriptions.c.pk, _READY).exists()
+)
+_DUE = (
+    select(func.count())
+    .select_from(deliveries)
+    .where(deliveries.c.state == "pending", deliveries.c.next_at <= bindparam("now"))
 )
 _CLAIM = (
     update(deliveries)
@@ -99,6 +104,11 @@ class Attempt:
 
 def subscriptions_due(connection: Connection, *, now: float, real: float) -> list[int]:
     return list(connection.execute(_SUBSCRIPTIONS_DUE, {"now": now, "real": real}).scalars())
+
+
+def count_due(connection: Connection, *, now: float) -> int:
+    """How many deliveries are due or under way."""
+    return int(connection.execute(_DUE, {"now": now}).scalar_one())
 
 
 def claim(connection: Connection, subscription: int, *, now: float, real: float, room: int) -> list[Due]:

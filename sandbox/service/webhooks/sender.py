@@ -23,6 +23,7 @@ TIMEOUT = 10.0
 AT_ONCE = 32
 _BATCH = 128
 _POLL = 0.25
+_SETTLE_POLL = 0.01
 _ANSWER_READ = 16_384
 
 
@@ -58,7 +59,27 @@ class DeliverySender:
                     await self._start_workers(session)
                     await self._pause()
             finally:
-                await self._stop_workers()
+                await self.stop_workers()
+
+    async def settle(self, *, now: float, seconds: float) -> int:
+        """Wait until all that was due by `now` has been sent, retries included, or so many real seconds have passed.
+
+        Returns how many deliveries are left: their subscribers take long to answer.
+        """
+        ends = time.monotonic() + seconds
+        while True:
+            self.wake()
+            due = await self._storage.read(partial(delivery_queue.count_due, now=now))
+            if not due or time.monotonic() >= ends:
+                return due
+            await asyncio.sleep(_SETTLE_POLL)
+
+    async def stop_workers(self) -> None:
+        """Let go of every delivery that is under way, and record nothing of it."""
+        workers = list(self._workers.values())
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
 
     async def _pause(self) -> None:
         try:
@@ -84,12 +105,6 @@ class DeliverySender:
     def _worker_done(self, subscription: int, worker: asyncio.Task[None]) -> None:
         del self._workers[subscription]
         self.wake()
-
-    async def _stop_workers(self) -> None:
-        workers = list(self._workers.values())
-        for worker in workers:
-            worker.cancel()
-        await asyncio.gather(*workers, return_exceptions=True)
 
     async def _work(self, session: aiohttp.ClientSession, subscription: int) -> None:
         """Carry one subscriber's deliveries until none is due."""

@@ -161,6 +161,15 @@ async def test_a_killed_process_leaves_its_pending_deliveries_to_the_next(
     assert sorted(one.body for one in again[:5]) == sorted(one.body for one in again[5:])
 
 
+async def test_the_clock_is_not_behind_after_a_crash(copy: Callable[[], str]) -> None:
+    database = copy()
+    async with process(database, speed=3_600) as (_, control_url, _), httpx.AsyncClient(timeout=30) as client:
+        await asyncio.sleep(1.5)
+        shown = (await client.get(f"{control_url}/time")).json()["epoch"]
+    async with Service(database=database, speed=0) as service:
+        assert shown <= service.now() < shown + 5 * 3_600
+
+
 async def test_a_sqlite_file_is_one_process_s(copy: Callable[[], str]) -> None:
     database = copy()
     async with process(database):

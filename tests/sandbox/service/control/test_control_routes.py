@@ -11,8 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.service import Service
+from sandbox.service import service as service_module
+from sandbox.service.base.clock import DAY
 from sandbox.service.v1.rate_limits import FORMS, RATE, Spent, bucket, retry_after, sliding
-from tests.sandbox.service.conftest import client_of, everyone
+from tests.sandbox.service.conftest import FOUNDED, client_of, everyone
+from tests.sandbox.service.subscriber import Receiver, happen, subscribe
 
 ALWAYS = {"data", "next_cursor", "id", "email", "status", "first_name", "last_name", "company"}
 
@@ -232,3 +235,81 @@ async def test_the_index_names_what_there_is(service: Service, control: httpx.As
         for name in readable:
             assert (await client.get(index[name])).status_code == 200, name
     assert (await control.post("/reset")).json() == {"status": "reset"}
+
+
+async def test_a_jump_answers_when_everything_up_to_then_has_happened(
+    api: httpx.AsyncClient, control: httpx.AsyncClient, receiver: Receiver
+) -> None:
+    await subscribe(api, receiver.url, "lead.bounced")
+    receiver.status = 500
+    await happen(control, "lead.bounced")
+    answer = (await control.post("/time", json={"advance": 30})).json()
+    assert (answer["deliveries_due"], len(receiver.received)) == (0, 1)
+    state = (await control.get("/state")).json()
+    assert state["simulated_until"] == answer["now"]
+    await control.post("/time", json={"advance": DAY})
+    [failed] = (await control.get("/deliveries", params={"state": "failed"})).json()["data"][-1:]
+    assert failed["attempts"] == 6
+
+
+async def test_a_jump_does_not_wait_for_a_subscriber_who_never_answers(
+    api: httpx.AsyncClient, control: httpx.AsyncClient, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service_module, "_PATIENCE", 0.2)
+    await subscribe(api, receiver.url, "lead.bounced")
+    receiver.delay = 30.0
+    await happen(control, "lead.bounced")
+    assert (await control.post("/time", json={"advance": 30})).json()["deliveries_due"] == 1
+
+
+async def test_reset_everything_brings_the_first_day_back() -> None:
+    async with (
+        Service(speed=0, now=FOUNDED) as service,
+        client_of(service, "acme") as api,
+        httpx.AsyncClient(base_url=service.control_url, timeout=60) as control,
+    ):
+        await control.put("/limiter", json={"form": "off"})
+
+        async def everything() -> list[Any]:
+            paths = ("/sequences", "/inboxes", "/leads?limit=100", "/stats?group_by=inbox")
+            state = (await control.get("/state")).json()
+            del state["limiter"]
+            return [state] + [(await api.get(path)).json() for path in paths]
+
+        before = await everything()
+        await _change_everything(api, control)
+        assert await everything() != before
+        assert (await control.post("/reset", json={"everything": True})).json() == {"status": "reset"}
+        await control.put("/limiter", json={"form": "off"})
+        assert await everything() == before
+        lives = []
+        for _ in range(2):
+            await control.post("/time", json={"advance": 7_200})
+            lives.append(await everything())
+            await control.post("/reset", json={"everything": True})
+            await control.put("/limiter", json={"form": "off"})
+        assert lives[0] == lives[1] != before
+
+
+async def test_reset_everything_founds_a_carried_on_account_anew(
+    service: Service, api: httpx.AsyncClient, control: httpx.AsyncClient
+) -> None:
+    before = (await api.get("/stats?group_by=inbox")).json(), (await api.get("/leads?limit=100")).json()
+    await _change_everything(api, control)
+    await control.post("/reset", json={"everything": True})
+    await control.put("/limiter", json={"form": "off"})
+    assert (
+        (await api.get("/stats?group_by=inbox")).json(),
+        (await api.get("/leads?limit=100")).json(),
+    ) == before
+    assert (await control.get("/subscriptions")).json() == {"data": []}
+
+
+async def _change_everything(api: httpx.AsyncClient, control: httpx.AsyncClient) -> None:
+    await subscribe(api, "http://127.0.0.1:9/hook", "lead.bounced")
+    await happen(control, "lead.bounced")
+    sequence = (await api.get("/sequences")).json()["data"][0]["id"]
+    await api.patch(f"/sequences/{sequence}", json={"status": "paused"})
+    lead = (await api.get("/leads?limit=1")).json()["data"][0]["id"]
+    await api.delete(f"/leads/{lead}")
+    await control.post("/time", json={"advance": 3_600})
