@@ -43,11 +43,38 @@ class Reader:
         self.vocabulary = vocabulary
         self._overrides = {name: path for name, path in (overrides or {}).items() if name in vocabulary.terms}
         self._plans: dict[Outline, Plan] = {}
+        self._flat = tuple(
+            (name, vocabulary.terms[name].read, path[0]) for name, path in vocabulary.paths.items()
+        )
+        if any(len(path) > 1 for path in vocabulary.paths.values()):
+            self._flat = ()
 
     def read(self, item: Mapping[str, Any]) -> dict[str, Any]:
         """Every value of the vocabulary, None where the object has none that can be read."""
-        outline = _outline(item)
-        plan = self._plans.get(outline) or self._plan(outline, item)
+        found = self._read_flat(item)
+        if found is None:
+            outline = _outline(item)
+            found = self._read_planned(item, self._plans.get(outline) or self._plan(outline, item))
+        for name, dotted in self._overrides.items():
+            value = self.vocabulary.terms[name].read(follow(item, dotted))
+            found[name] = found[name] if value is None else value
+        return found
+
+    def _read_flat(self, item: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The values of an object that has every documented name, whatever its other fields hold; most have.
+
+        None where a name is missing or holds an object: its value may then lie anywhere.
+        """
+        found: dict[str, Any] = {}
+        for name, convert, key in self._flat:
+            value = item.get(key, ABSENT)
+            if value is ABSENT or type(value) is dict:
+                return None
+            found[name] = convert(value)
+        return found if self._flat else None
+
+    @staticmethod
+    def _read_planned(item: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for name, convert, places in plan:
             if type(places) is str:
@@ -62,9 +89,6 @@ class Reader:
                 if value is not None:
                     break
             found[name] = value
-        for name, dotted in self._overrides.items():
-            value = self.vocabulary.terms[name].read(follow(item, dotted))
-            found[name] = found[name] if value is None else value
         return found
 
     def knows(self, item: Any) -> bool:

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.api import AddResult, Unreadable
-from shared.api.decoding import coerce, decode
+from shared.api.decoding import coerce, decode, field_names
+from shared.api.decoding.fields import Reader
 from shared.api.decoding.shape_report import shape
 from shared.api.models import Skipped
 
@@ -205,3 +206,26 @@ def test_a_key_that_is_data_is_not_written_down() -> None:
         "Spring",
         "Spring.sends",
     }
+
+
+_DOCUMENTED = ("id", "email", "status", "first_name", "last_name", "company")
+_ANYTHING = st.none() | st.text(max_size=3) | st.integers() | st.lists(st.integers(), max_size=1)
+
+
+@given(
+    st.fixed_dictionaries(dict.fromkeys(_DOCUMENTED, _ANYTHING)),
+    st.dictionaries(
+        st.sampled_from(["custom_fields", "lead", "data", "Id", "firstName", "state", "name"]),
+        _ANYTHING | st.dictionaries(st.sampled_from([*_DOCUMENTED, "value"]), _ANYTHING),
+        max_size=3,
+    ),
+    st.booleans(),
+)
+def test_the_fast_reading_of_a_complete_object_is_the_thorough_one(
+    documented: dict[str, Any], others: dict[str, Any], first: bool
+) -> None:
+    item = others | documented if first else documented | others
+    reader = Reader(field_names.LEAD)
+    fast = reader._read_flat(item)
+    assert fast == reader._read_planned(item, reader._plan((), item))
+    assert fast == reader.read(item)
