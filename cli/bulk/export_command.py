@@ -25,7 +25,7 @@ from cli.console.progress import ProgressUpdate, progress_bar
 from shared.api.client import OutreachClient
 from shared.api.decoding.field_names import LEAD, fold
 from shared.api.http.rate_limit import Priority
-from shared.api.models import Lead
+from shared.api.models import Lead, LeadStatus
 from shared.text.csv_cells import csv_cell
 
 STDOUT = "-"
@@ -87,7 +87,7 @@ async def _gather(
     gathered: IO[str],
     *,
     sequence_id: str | None,
-    status: str | None,
+    status: LeadStatus | None,
     stop: asyncio.Event,
 ) -> tuple[Sequence[str], int]:
     """Every lead as a line of JSON; returns the names of all fields, and the count."""

@@ -20,7 +20,7 @@ from bot.store.webhooks import SecretCipher, WebhookSubscriptions
 from cli.console import card_output, exit_codes
 from cli.console.interactive import stopping
 from shared.api.errors import Uncertain
-from shared.api.models import EVENT_KINDS, Subscription
+from shared.api.models import EVENT_KINDS, EventKind, Subscription
 from shared.domain.card import Card, Fact, Row, Table, Tone, columns
 from shared.domain.records import RecordsUnavailable
 from shared.operations.context import open_client
@@ -105,7 +105,7 @@ async def _subscribe(
     settings: Settings,
     *,
     url: str,
-    events: Sequence[str],
+    events: Sequence[EventKind],
 ) -> Subscription:
     """The secret is on disk before anything else happens, Ctrl-C included."""
     async with open_client(settings, workspace) as client:
@@ -135,13 +135,14 @@ def _address(url: str | None) -> str:
     return url
 
 
-def _kinds(events: Sequence[str]) -> tuple[str, ...]:
+def _kinds(events: Sequence[str]) -> tuple[EventKind, ...]:
+    known: dict[str, EventKind] = {kind: kind for kind in EVENT_KINDS}
     for event in events:
-        if event not in EVENT_KINDS:
+        if event not in known:
             near = get_close_matches(event, EVENT_KINDS, n=1)
             hint = f"did you mean {near[0]}?" if near else f"it can be: {', '.join(EVENT_KINDS)}"
             raise exit_codes.WrongUsage(f"there is no event “{event}”; {hint}")
-    return tuple(dict.fromkeys(events)) or EVENT_KINDS
+    return tuple(known[event] for event in dict.fromkeys(events)) or EVENT_KINDS
 
 
 def _must_be_new(kept: Sequence[Subscription], url: str, *, insisted: bool) -> None:

@@ -28,16 +28,35 @@ if TYPE_CHECKING:
     from .http.pipeline import RequestCounts
     from .http.rate_limit import BudgetState, Pacer, Priority
     from .http.rate_wait import LocalBudget
-    from .models import AddResult, Inbox, Lead, Page, Sequence, Skipped, StatsRow, Subscription
+    from .models import (
+        AddResult,
+        EventKind,
+        Grouping,
+        Inbox,
+        InboxStatus,
+        Lead,
+        LeadStatus,
+        Page,
+        Sequence,
+        SequenceStatus,
+        Skipped,
+        StatsRow,
+        Subscription,
+    )
+    from .sync_client import SyncOutreachClient
 
 __all__ = [
     "AddResult",
     "BudgetState",
     "Event",
+    "EventKind",
     "EventLead",
+    "Grouping",
     "Inbox",
+    "InboxStatus",
     "InvalidRequest",
     "Lead",
+    "LeadStatus",
     "LocalBudget",
     "NotFound",
     "OutreachClient",
@@ -49,10 +68,12 @@ __all__ = [
     "Refused",
     "RequestCounts",
     "Sequence",
+    "SequenceStatus",
     "ServiceBroken",
     "Skipped",
     "StatsRow",
     "Subscription",
+    "SyncOutreachClient",
     "Unauthorized",
     "Unavailable",
     "Uncertain",
@@ -70,7 +91,21 @@ _MODULES = {
     ".http.rate_limit": ("BudgetState", "Pacer", "Priority"),
     ".http.rate_wait": ("LocalBudget",),
     ".events": ("Event", "EventLead", "Unknown", "read_event", "sign", "signature_matches"),
-    ".models": ("AddResult", "Inbox", "Lead", "Page", "Sequence", "Skipped", "StatsRow", "Subscription"),
+    ".models": (
+        *(
+            "AddResult",
+            "EventKind",
+            "Grouping",
+            "Inbox",
+            "InboxStatus",
+            "Lead",
+            "LeadStatus",
+            "Page",
+            "Sequence",
+        ),
+        *("SequenceStatus", "Skipped", "StatsRow", "Subscription"),
+    ),
+    ".sync_client": ("SyncOutreachClient",),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

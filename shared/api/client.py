@@ -6,8 +6,11 @@ is read by `http.responses` and `decoding.decode`.
 
 from __future__ import annotations
 
+import copy
+import os
 import random
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime
 from functools import partial
 from typing import Any, Self, TypeVar
@@ -15,9 +18,10 @@ from typing import Any, Self, TypeVar
 from . import models, paging
 from .decoding import decode
 from .decoding.shape_report import ShapeLog
+from .errors import OutreachError
 from .http import requests
 from .http.decode_thread import decode_in_thread
-from .http.pipeline import Answer, Pipeline, RequestCounts
+from .http.pipeline import ATTEMPTS, Answer, Limits, Pipeline, RequestCounts
 from .http.rate_limit import BudgetState, Pacer, Priority
 from .http.rate_wait import LocalBudget
 from .http.transport import Http, Transport
@@ -28,32 +32,37 @@ T = TypeVar("T")
 class OutreachClient:
     """The service, seen with one API key. An async context manager; safe for concurrent use.
 
-    `timeout` bounds one silence of the service (opening a connection 3 s at most), `total_timeout` a whole call
-    with its waiting and its repetitions, both in seconds; `jitter` gives numbers in 0-1 that spread the
-    repetitions. `fields` are the `[fields.…]` sections of the settings. Every method raises `OutreachError`; the
+    `base_url` and `api_key` default to the environment variables OUTREACH_BASE_URL and OUTREACH_API_KEY. `timeout`
+    bounds one silence of the service (opening a connection 3 s at most), `total_timeout` a whole call with its waiting
+    and its repetitions, both in seconds; `retries` is how often a call is repeated at most, and `jitter` gives numbers
+    in 0-1 that spread the repetitions. `fields` says where an answer keeps a value that is not found: section -> name ->
+    dotted path. `explain` gives another hint for an error with a `cure`. Every method raises `OutreachError`; the
     constructor raises ValueError for an address or a key that cannot be one.
     """
 
     def __init__(
         self,
         *,
-        base_url: str,
-        api_key: str,
+        base_url: str | None = None,
+        api_key: str | None = None,
         pacer: Pacer | None = None,
         fields: Mapping[str, Mapping[str, str]] | None = None,
         transport: Transport | None = None,
         timeout: float = 10.0,
         total_timeout: float = 45.0,
+        retries: int = ATTEMPTS - 1,
         jitter: Callable[[], float] = random.random,
+        explain: Callable[[str], str] | None = None,
     ) -> None:
-        self.base_url = requests.check_base_url(base_url)
+        self.base_url = requests.check_base_url(_given(base_url, "base_url", "OUTREACH_BASE_URL"))
+        key = requests.check_api_key(_given(api_key, "api_key", "OUTREACH_API_KEY"))
         self._pacer: Pacer = pacer or LocalBudget()
         self._fields = fields or {}
         self._shapes = ShapeLog()
-        self._http = Http(
-            self.base_url, api_key=requests.check_api_key(api_key), transport=transport, timeout=timeout
-        )
-        self._pipeline = Pipeline(self._http, pacer=self._pacer, total=total_timeout, jitter=jitter)
+        self._limits = Limits(timeout=timeout, total=total_timeout, retries=retries)
+        self._explain = explain
+        self._http = Http(self.base_url, api_key=key, transport=transport)
+        self._pipeline = Pipeline(self._http, pacer=self._pacer, jitter=jitter)
 
     def __repr__(self) -> str:
         return f"<OutreachClient {self.base_url}>"
@@ -67,6 +76,19 @@ class OutreachClient:
     async def aclose(self) -> None:
         """Close the connections."""
         await self._http.aclose()
+
+    def with_options(
+        self, *, timeout: float | None = None, total_timeout: float | None = None, retries: int | None = None
+    ) -> Self:
+        """The same client with other limits, for one call or several: `client.with_options(retries=0).list_inboxes()`.
+
+        It shares connections, budget and counts with this one, and closing either closes both.
+        """
+        changed = {"timeout": timeout, "total": total_timeout, "retries": retries}
+        given: dict[str, Any] = {name: value for name, value in changed.items() if value is not None}
+        other = copy.copy(self)
+        other._limits = replace(self._limits, **given)  # noqa: SLF001 -- of its own class
+        return other
 
     @property
     def budget(self) -> BudgetState:
@@ -92,20 +114,21 @@ class OutreachClient:
         self,
         *,
         sequence_id: str | None = None,
-        status: str | None = None,
+        status: models.LeadStatus | None = None,
         limit: int = 100,
         cursor: str | None = None,
         priority: Priority = Priority.NORMAL,
     ) -> models.Page[models.Lead]:
         """One page of leads, newest first (GET /leads); `limit` is 1-100."""
         request = requests.list_leads(sequence_id=sequence_id, status=status, limit=limit, cursor=cursor)
-        return decode.leads(await self._value(request, priority=priority), fields=self._section("lead"))
+        read = partial(decode.leads, fields=self._section("lead"))
+        return await self._read(request, read, priority=priority)
 
     async def iter_pages(
         self,
         *,
         sequence_id: str | None = None,
-        status: str | None = None,
+        status: models.LeadStatus | None = None,
         page_size: int = 100,
         cursor: str | None = None,
         priority: Priority = Priority.NORMAL,
@@ -121,7 +144,7 @@ class OutreachClient:
         self,
         *,
         sequence_id: str | None = None,
-        status: str | None = None,
+        status: models.LeadStatus | None = None,
         page_size: int = 100,
         cursor: str | None = None,
         priority: Priority = Priority.NORMAL,
@@ -146,26 +169,32 @@ class OutreachClient:
 
     async def list_sequences(self, *, priority: Priority = Priority.NORMAL) -> tuple[models.Sequence, ...]:
         """All sequences (GET /sequences)."""
-        value = await self._value(requests.list_sequences(), priority=priority)
-        return decode.sequences(value, fields=self._section("sequence"))
+        read = partial(decode.sequences, fields=self._section("sequence"))
+        return await self._read(requests.list_sequences(), read, priority=priority)
 
-    async def pause_sequence(self, sequence_id: str) -> None:
-        """Set a sequence to `paused` (PATCH /sequences/{id}); no error when it is already."""
-        await self._set_status(sequence_id, "paused")
+    async def pause_sequence(self, sequence_id: str) -> models.Sequence:
+        """Set a sequence to `paused` (PATCH /sequences/{id}) and return it; no error when it is already.
 
-    async def resume_sequence(self, sequence_id: str) -> None:
-        """Set a sequence to `active` (PATCH /sequences/{id}); no error when it is already."""
-        await self._set_status(sequence_id, "active")
+        Where the service answers nothing, only its id and status are known.
+        """
+        return await self._set_status(sequence_id, "paused")
+
+    async def resume_sequence(self, sequence_id: str) -> models.Sequence:
+        """Set a sequence to `active` (PATCH /sequences/{id}) and return it; no error when it is already.
+
+        Where the service answers nothing, only its id and status are known.
+        """
+        return await self._set_status(sequence_id, "active")
 
     async def list_inboxes(self, *, priority: Priority = Priority.NORMAL) -> tuple[models.Inbox, ...]:
         """All connected inboxes (GET /inboxes)."""
         read = partial(decode.inboxes, fields=self._section("inbox"))
-        return await self._rows(requests.list_inboxes(), read, priority=priority)
+        return await self._read(requests.list_inboxes(), read, priority=priority)
 
     async def stats(
         self,
         *,
-        group_by: str = "sequence",
+        group_by: models.Grouping = "sequence",
         start: date | None = None,
         end: date | None = None,
         priority: Priority = Priority.NORMAL,
@@ -173,34 +202,55 @@ class OutreachClient:
         """Counts by sequence, step, variant or inbox (GET /stats); the last 30 days unless both ends are given."""
         read = partial(decode.stats, group_by=group_by, fields=self._section("stats"))
         request = requests.stats(group_by=group_by, start=start, end=end)
-        return await self._rows(request, read, priority=priority)
+        return await self._read(request, read, priority=priority)
 
-    async def create_webhook(self, url: str, events: Sequence[str]) -> models.Subscription:
+    async def create_webhook(self, url: str, events: Sequence[models.EventKind]) -> models.Subscription:
         """Subscribe an endpoint (POST /webhooks). Store the secret at once: it is shown this once.
 
         Never repeated by itself: raises `Uncertain` when the subscription may exist and its secret is lost.
         """
         request = requests.create_webhook(url, events=events)
-        value = await self._value(request, priority=Priority.INTERACTIVE)
-        return decode.subscription(value, url=url, events=tuple(events), fields=self._section("webhook"))
+        section = self._section("webhook")
+        read = partial(decode.subscription, url=url, events=tuple(events), fields=section)
+        return await self._read(request, read, priority=Priority.INTERACTIVE)
 
-    async def _set_status(self, sequence_id: str, status: str) -> None:
+    async def _set_status(self, sequence_id: str, status: models.SequenceStatus) -> models.Sequence:
         request = requests.set_sequence_status(sequence_id, status=status)
-        await self._request(request, priority=Priority.INTERACTIVE)
+        answer = await self._request(request, priority=Priority.INTERACTIVE)
+        section = self._section("sequence")
+        return decode.changed_sequence(answer.value, id=sequence_id, status=status, fields=section)
 
     def _section(self, name: str) -> Mapping[str, str]:
         return self._fields.get(name, {})
 
-    async def _value(self, request: requests.Request, *, priority: Priority) -> Any:
-        return (await self._request(request, priority=priority)).value
-
-    async def _rows(self, request: requests.Request, read: Callable[[Any], T], *, priority: Priority) -> T:
-        value = await self._value(request, priority=priority)
-        rows = value.get("data", value) if isinstance(value, dict) else value
+    async def _read(self, request: requests.Request, read: Callable[[Any], T], *, priority: Priority) -> T:
+        answer = await self._request(request, priority=priority)
+        rows = answer.value.get("data") if isinstance(answer.value, dict) else answer.value
         count = len(rows) if isinstance(rows, list) else 0
-        return await decode_in_thread(partial(read, value), rows=count)
+        try:
+            return await decode_in_thread(partial(read, answer.value), rows=count)
+        except OutreachError as error:
+            if answer.reply is not None:
+                shown = self._http.without_key(answer.reply)
+                error.headers, error.body = shown.headers, shown.body
+            raise self._explained(error) from None
 
     async def _request(self, request: requests.Request, *, priority: Priority) -> Answer:
-        answer = await self._pipeline.send(request, priority=priority)
+        try:
+            answer = await self._pipeline.send(request, priority=priority, limits=self._limits)
+        except OutreachError as error:
+            raise self._explained(error) from error.__cause__
         self._shapes.note(request.endpoint, answer.value)
         return answer
+
+    def _explained(self, error: OutreachError) -> OutreachError:
+        if error.cure and self._explain is not None:
+            error.hint = self._explain(error.cure)
+        return error
+
+
+def _given(value: str | None, argument: str, variable: str) -> str:
+    found = os.environ.get(variable) if value is None else value
+    if found is None:
+        raise ValueError(f"Pass {argument}, or set the environment variable {variable}")
+    return found

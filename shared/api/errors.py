@@ -17,6 +17,8 @@ The first line of each class's docstring is its default message.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 
 class OutreachError(Exception):
     """The outreach service could not do this."""
@@ -29,6 +31,7 @@ class OutreachError(Exception):
         status: int | None = None,
         code: str | None = None,
         hint: str = "",
+        cure: str = "",
     ) -> None:
         self.message = message or (type(self).__doc__ or "").partition("\n")[0]
         self.endpoint = endpoint
@@ -37,6 +40,12 @@ class OutreachError(Exception):
         self.code = code
         self.hint = hint
         """What the reader can do next, one sentence; may be empty."""
+        self.cure = cure
+        """The argument of the client that needs another value: `api_key`, `base_url` or `fields.SECTION.NAME`; or empty."""
+        self.headers: Mapping[str, str] = {}
+        """The headers of the service's answer, names in lower case; empty where there was none."""
+        self.body = b""
+        """The body of the service's answer, as it came."""
         super().__init__(self.message)
 
     def __str__(self) -> str:

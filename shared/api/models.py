@@ -1,6 +1,7 @@
 """The values of the outreach service, as this program knows them.
 
-Every field but an identifier may be None: unknown, which is neither zero nor healthy.
+Every field but an identifier may be None: unknown, which is neither zero nor healthy. A status is one of the
+documented words, or whatever else the service says.
 `raw` keeps the whole object as the service sent it.
 """
 
@@ -8,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar, get_args
 
 T = TypeVar("T")
 
-LEAD_STATUSES = ("active", "replied", "interested", "bounced", "unsubscribed", "completed")
-SEQUENCE_STATUSES = ("active", "paused")
-INBOX_STATUSES = ("active", "warming", "resting")
-EVENT_KINDS = (
+LeadStatus = Literal["active", "replied", "interested", "bounced", "unsubscribed", "completed"]
+SequenceStatus = Literal["active", "paused"]
+InboxStatus = Literal["active", "warming", "resting"]
+EventKind = Literal[
     "lead.replied",
     "reply.interested",
     "reply.ooo",
@@ -23,8 +24,14 @@ EVENT_KINDS = (
     "lead.unsubscribed",
     "sequence.completed",
     "domain.paused",
-)
-GROUPINGS = ("sequence", "step", "variant", "inbox")
+]
+Grouping = Literal["sequence", "step", "variant", "inbox"]
+
+LEAD_STATUSES: tuple[LeadStatus, ...] = get_args(LeadStatus)
+SEQUENCE_STATUSES: tuple[SequenceStatus, ...] = get_args(SequenceStatus)
+INBOX_STATUSES: tuple[InboxStatus, ...] = get_args(InboxStatus)
+EVENT_KINDS: tuple[EventKind, ...] = get_args(EventKind)
+GROUPINGS: tuple[Grouping, ...] = get_args(Grouping)
 COUNTS = ("sends", "replies", "positive_replies", "meetings")
 
 NOTHING: Mapping[str, Any] = {}
@@ -36,7 +43,7 @@ class Lead:
 
     id: str
     email: str | None = None
-    status: str | None = None
+    status: LeadStatus | str | None = None
     first_name: str | None = None
     last_name: str | None = None
     company: str | None = None
@@ -49,7 +56,7 @@ class Sequence:
 
     id: str
     name: str | None = None
-    status: str | None = None
+    status: SequenceStatus | str | None = None
     steps: int | None = None
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -67,7 +74,7 @@ class Inbox:
     id: str | None = None
     health_score: float | None = None
     daily_limit: int | None = None
-    status: str | None = None
+    status: InboxStatus | str | None = None
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from shared.api.errors import OutreachError
 from shared.api.http.decode_thread import decode_in_thread
 from shared.api.http.rate_limit import BudgetState
-from shared.api.models import GROUPINGS, NOTHING, Inbox, Lead, Sequence, StatsRow
+from shared.api.models import GROUPINGS, NOTHING, Grouping, Inbox, Lead, Sequence, StatsRow
 from shared.domain.reports import totals
 
 if TYPE_CHECKING:  # a dashboard shows what was kept before it needs a client
@@ -87,7 +87,7 @@ async def _interested(client: OutreachClient, _: date) -> tuple[Lead, ...]:
     return (await client.list_leads(status="interested", limit=NEWEST_INTERESTED)).items
 
 
-def _stats_by(grouping: str, *, factor: float) -> Source:
+def _stats_by(grouping: Grouping, *, factor: float) -> Source:
     def read(client: OutreachClient, _: date) -> Awaitable[tuple[StatsRow, ...]]:
         return client.stats(group_by=grouping)
 

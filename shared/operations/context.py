@@ -71,6 +71,16 @@ class CommandContext:
         return self.role.includes(command.role) if self.permits is None else self.permits(command)
 
 
+def setting_hint(cure: str) -> str:
+    """How to give an argument of the client another value in the settings."""
+    if cure == "api_key":
+        return "Make a new key in the account settings and set OUTREACH_API_KEY."
+    if cure == "base_url":
+        return "If it has moved, set OUTREACH_BASE_URL to its new address."
+    section, _, name = cure.removeprefix("fields.").partition(".")
+    return f'Say where it is, in outreach.toml under [fields.{section}]: {name} = "path.to.it"'
+
+
 @asynccontextmanager
 async def open_client(
     settings: Settings,
@@ -93,6 +103,7 @@ async def open_client(
             pacer=budget,
             fields={str(key): paths for key, paths in workspace.fields.items()},
             transport=transport,
+            explain=setting_hint,
         ) as client,
     ):
         yield client

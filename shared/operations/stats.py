@@ -10,7 +10,7 @@ from datetime import date, timedelta
 
 from shared.api.errors import OutreachError
 from shared.api.http.rate_limit import Priority
-from shared.api.models import GROUPINGS, StatsRow, as_dict
+from shared.api.models import GROUPINGS, Grouping, StatsRow, as_dict
 from shared.commands import Invocation
 from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table, columns, number
 from shared.domain.reports import change, rate, totals
@@ -64,7 +64,7 @@ def range_of(values: Mapping[str, object], *, today: date) -> Range:
 
 async def stats(invocation: Invocation, context: CommandContext) -> Card:
     """`stats [by sequence|step|variant|inbox] [7d|FROM..TO]`."""
-    by: str = invocation.values["by"]
+    by: Grouping = invocation.values["by"]
     asked = range_of(invocation.values, today=service_day(context.client, now=context.now()))
     start, end = asked.ends
     rows, before, names = await asyncio.gather(
@@ -94,7 +94,7 @@ def _compared(asked: Range, before: StatsRow | None) -> tuple[str, ...]:
     return (f"Changes are against {show_days(asked.before.start, asked.before.end)}{still}.",)
 
 
-async def _total_before(asked: Range, *, by: str, context: CommandContext) -> StatsRow | None:
+async def _total_before(asked: Range, *, by: Grouping, context: CommandContext) -> StatsRow | None:
     """For comparison only: where it cannot be read, the change is unknown."""
     if asked.has_started:
         return None

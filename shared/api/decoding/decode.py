@@ -1,7 +1,7 @@
 """Any tolerable shape of a response -> models. Pure.
 
 Only identifiers are indispensable. `Unreadable` names the endpoint, what was not found, the keys that were
-there, and the `[fields]` line that would cure it.
+there, and the `fields` that would cure it.
 """
 
 from __future__ import annotations
@@ -42,6 +42,13 @@ def leads(body: Any, *, fields: Overrides = NONE) -> Page[Lead]:
 
 def sequences(body: Any, *, fields: Overrides = NONE) -> tuple[Sequence, ...]:
     return _models(body, field_names.SEQUENCE, fields=fields, make=_sequence)
+
+
+def changed_sequence(body: Any, *, id: str, status: str, fields: Overrides = NONE) -> Sequence:  # noqa: A002 -- as the model
+    """The sequence whose status was set; what the answer does not say of it, the request does."""
+    item = body if isinstance(body, dict) else {}
+    values = Reader(field_names.SEQUENCE, fields).read(item)
+    return Sequence(raw=item, **(values | {"id": id, "status": values["status"] or status}))
 
 
 def inboxes(body: Any, *, fields: Overrides = NONE) -> tuple[Inbox, ...]:
@@ -173,7 +180,8 @@ def _missing(field: str, item: Any, words: Vocabulary) -> Unreadable:
     return Unreadable(
         f"{what} that this program can find; {there}.",
         endpoint=words.endpoint,
-        hint=f'Say where it is, in outreach.toml under [fields.{words.section}]: {field} = "path.to.it"',
+        hint=f'Say where it is: fields={{"{words.section}": {{"{field}": "path.to.it"}}}}',
+        cure=f"fields.{words.section}.{field}",
     )
 
 

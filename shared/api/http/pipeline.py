@@ -51,15 +51,28 @@ class Answer:
 
     value: Any
     repeated: bool = False
+    reply: requests.Reply | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How long a call may take: seconds of silence, seconds altogether, and how often it is repeated at most."""
+
+    timeout: float = 10.0
+    total: float = 45.0
+    retries: int = ATTEMPTS - 1
+
+    def __post_init__(self) -> None:
+        if self.timeout <= 0 or self.total <= 0 or self.retries < 0:
+            raise ValueError("timeout and total_timeout must be above 0, and retries must not be negative")
 
 
 class Pipeline:
-    """Sends requests; `total` seconds for each with its waiting and its repetitions."""
+    """Sends requests, each within its limits."""
 
-    def __init__(self, http: Http, *, pacer: Pacer, total: float, jitter: Callable[[], float]) -> None:
+    def __init__(self, http: Http, *, pacer: Pacer, jitter: Callable[[], float]) -> None:
         self._http = http
         self._pacer = pacer
-        self._total = total
         self._jitter = jitter
         self._requests = self._throttled = self._retried = 0
         self.service_time: datetime | None = None
@@ -69,14 +82,16 @@ class Pipeline:
         """What was sent so far."""
         return RequestCounts(requests=self._requests, throttled=self._throttled, retried=self._retried)
 
-    async def send(self, request: requests.Request, *, priority: Priority) -> Answer:
+    async def send(self, request: requests.Request, *, priority: Priority, limits: Limits) -> Answer:
         """Send until there is an answer or no sense in another attempt."""
         started, attempt, uncertain = time.monotonic(), 0, False
         while True:
             attempt += 1
             try:
-                value = await self._paced(request, priority=priority, deadline=started + self._total)
-                return Answer(value=value, repeated=uncertain)
+                value, reply = await self._paced(
+                    request, priority=priority, deadline=started + limits.total, timeout=limits.timeout
+                )
+                return Answer(value=value, repeated=uncertain, reply=reply)
             except NotFound:
                 if uncertain and request.method == "DELETE":
                     return Answer(value=None, repeated=True)
@@ -88,7 +103,8 @@ class Pipeline:
                     attempt,
                     safe_to_repeat=request.safe_to_repeat,
                     elapsed=time.monotonic() - started,
-                    total=self._total,
+                    total=limits.total,
+                    attempts=limits.retries + 1,
                     jitter=self._jitter(),
                     for_person=priority is Priority.INTERACTIVE,
                 )
@@ -97,7 +113,14 @@ class Pipeline:
             self._retried += 1
             await asyncio.sleep(delay)
 
-    async def _paced(self, request: requests.Request, *, priority: Priority, deadline: float) -> Any:
+    async def _paced(
+        self,
+        request: requests.Request,
+        *,
+        priority: Priority,
+        deadline: float,
+        timeout: float,  # noqa: ASYNC109 -- of a silence, which only httpx can see
+    ) -> tuple[Any, requests.Reply]:
         async def turn() -> None:
             try:
                 await self._pacer.reserve(priority=priority, deadline=deadline)
@@ -111,22 +134,27 @@ class Pipeline:
 
         await turn()
         self._requests += 1
-        reply = await self._http.exchange(request, deadline=deadline, late=late)
+        reply = await self._http.exchange(request, deadline=deadline, timeout=timeout, late=late)
         self.service_time = requests.read_date(reply.headers.get("date", "")) or self.service_time
         try:
             value = responses.decipher(reply, request)
-        except RateLimited as error:
-            self._throttled += 1
-            await self._pacer.throttled(error.retry_after)
+        except OutreachError as error:
+            shown = self._http.without_key(reply)
+            error.headers, error.body = shown.headers, shown.body
+            if isinstance(error, RateLimited):
+                self._throttled += 1
+                await self._pacer.throttled(error.retry_after)
             raise
         await self._pacer.answered()
-        return value
+        return value, reply
 
 
 def _final(error: OutreachError, *, uncertain: bool) -> OutreachError:
     """What failed at last did nothing, but an attempt before it may have."""
     if uncertain and isinstance(error, (RateLimited, Unavailable)):
-        return Uncertain(endpoint=error.endpoint, status=error.status, hint=f"(At last: {error.message})")
+        final = Uncertain(endpoint=error.endpoint, status=error.status, hint=f"(At last: {error.message})")
+        final.headers, final.body = error.headers, error.body
+        return final
     return error
 
 
@@ -138,17 +166,18 @@ def retry_delay(
     elapsed: float,
     total: float,
     jitter: float,
+    attempts: int = ATTEMPTS,
     for_person: bool = False,
 ) -> float | None:
     """Seconds to wait before the next attempt, or None: give up.
 
-    `attempt` counts the attempts made, `elapsed` and `total` are seconds since the first and altogether
+    `attempt` counts the attempts made, of `attempts` at most, `elapsed` and `total` are seconds since the first and altogether
     allowed, `jitter` is a random number in 0-1 (full jitter: it scales the whole delay). `for_person`: somebody
     waits for the answer.
     """
     if for_person and isinstance(error, Unreachable):
         total = min(total, PATIENCE)
-    if attempt >= ATTEMPTS or not repeatable(error, safe_to_repeat=safe_to_repeat):
+    if attempt >= attempts or not repeatable(error, safe_to_repeat=safe_to_repeat):
         return None
     wait = error.retry_after if isinstance(error, RateLimited) else backoff(attempt, jitter=jitter)
     return wait if elapsed + wait < total else None

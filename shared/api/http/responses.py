@@ -126,7 +126,9 @@ def _refusal(reply: requests.Reply, request: requests.Request) -> OutreachError:
             return InvalidRequest(message or missing, field=field, **about)
         case 401:
             return Unauthorized(
-                hint="Make a new key in the account settings and set OUTREACH_API_KEY.", **about
+                hint="Create a new key in the account settings and pass it as `api_key`.",
+                cure="api_key",
+                **about,
             )
         case 404:
             return NotFound(message, **about)
@@ -138,7 +140,8 @@ def _redirect(reply: requests.Reply, request: requests.Request) -> OutreachError
         f"The service sends us to {_place(reply.headers.get('location', ''))}; that was not followed.",
         endpoint=request.endpoint,
         status=reply.status,
-        hint="If it has moved, set OUTREACH_BASE_URL to its new address.",
+        hint="If it has moved, pass its new address as `base_url`.",
+        cure="base_url",
     )
 
 

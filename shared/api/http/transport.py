@@ -45,10 +45,10 @@ Transport = httpx.AsyncBaseTransport
 
 
 class Http:
-    """Exchanges with one service and one key, and nothing of their meaning; `timeout` is in seconds."""
+    """Exchanges with one service and one key, and nothing of their meaning."""
 
-    def __init__(self, base_url: str, *, api_key: str, transport: Transport | None, timeout: float) -> None:
-        self._client = _open_http(api_key, transport=transport, timeout=timeout)
+    def __init__(self, base_url: str, *, api_key: str, transport: Transport | None) -> None:
+        self._client = _open_http(api_key, transport=transport)
         self._base_url = base_url
 
     async def aclose(self) -> None:
@@ -56,11 +56,16 @@ class Http:
         await self._client.aclose()
 
     async def exchange(
-        self, request: requests.Request, *, deadline: float, late: Callable[[float], Awaitable[None]]
+        self,
+        request: requests.Request,
+        *,
+        deadline: float,
+        timeout: float,  # noqa: ASYNC109 -- of a silence, which only httpx can see
+        late: Callable[[float], Awaitable[None]],
     ) -> requests.Reply:
         """Send, and read the answer, whatever its status.
 
-        `deadline` is a reading of `time.monotonic()`; `late` is awaited, with the seconds since the turn, when
+        `deadline` is a reading of `time.monotonic()`; `timeout` bounds one silence, in seconds; `late` is awaited, with the seconds since the turn, when
         the request is about to go later than at once.
         """
         sending = _Sending(late)
@@ -69,13 +74,13 @@ class Http:
             raise Unreachable("No time was left to send it.", endpoint=request.endpoint)
         try:
             async with asyncio.timeout(left):
-                return await self._answered(self._outgoing(request, sending), request)
+                return await self._answered(self._outgoing(request, sending, timeout=timeout), request)
         except NOT_SENT as error:
             raise Unreachable(endpoint=request.endpoint, hint=responses.cause(error)) from None
         except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
             raise _broken_off(request, error, was_sent=sending.was_sent) from None
 
-    def _outgoing(self, request: requests.Request, sending: _Sending) -> httpx.Request:
+    def _outgoing(self, request: requests.Request, sending: _Sending, *, timeout: float) -> httpx.Request:
         return self._client.build_request(
             request.method,
             f"{self._base_url}{request.path}",
@@ -83,6 +88,7 @@ class Http:
             content=request.body,
             headers={"Content-Type": "application/json"} if request.body else None,
             extensions={"trace": sending},
+            timeout=httpx.Timeout(timeout, connect=min(timeout, LONGEST_CONNECTING)),
         )
 
     async def _answered(self, outgoing: httpx.Request, request: requests.Request) -> requests.Reply:
@@ -93,9 +99,9 @@ class Http:
             await response.aclose()
         headers = {name.lower(): value for name, value in response.headers.items()}
         reply = requests.Reply(status=response.status_code, headers=headers, body=body)
-        return reply if response.is_success else self._without_key(reply)
+        return reply if response.is_success else self.without_key(reply)
 
-    def _without_key(self, reply: requests.Reply) -> requests.Reply:
+    def without_key(self, reply: requests.Reply) -> requests.Reply:
         """A service that quotes the key in an error must not bring it into a log."""
         key = self._client.headers["Authorization"].removeprefix("Bearer ")
         headers = {name: value.replace(key, "[key]") for name, value in reply.headers.items()}
@@ -141,7 +147,7 @@ def _tls() -> ssl.SSLContext:
     return httpx.create_ssl_context()
 
 
-def _open_http(api_key: str, *, transport: Transport | None, timeout: float) -> httpx.AsyncClient:
+def _open_http(api_key: str, *, transport: Transport | None) -> httpx.AsyncClient:
     for name in ("httpx", "httpcore"):
         logger = logging.getLogger(name)
         if logger.level == logging.NOTSET:
@@ -153,7 +159,6 @@ def _open_http(api_key: str, *, transport: Transport | None, timeout: float) -> 
             "Accept-Encoding": ", ".join(ENCODINGS),
             "User-Agent": "outreach-ops",
         },
-        timeout=httpx.Timeout(timeout, connect=min(timeout, LONGEST_CONNECTING)),
         follow_redirects=False,
         cookies=_NoCookies(),
         transport=transport,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import logging
+import threading
+from collections.abc import AsyncIterator
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -15,13 +17,28 @@ from shared.api import (
     OutreachClient,
     OutreachError,
     Refused,
+    Sequence,
+    ServiceBroken,
+    SyncOutreachClient,
     Unauthorized,
+    Unreachable,
     Unreadable,
 )
 from shared.api.http.rate_limit import Priority
 from tests.shared.api.conftest import KEY, Unhurried
 from tests.shared.api.endpoint_calls import EVERY_CALL, Call
 from tests.shared.api.scripted_server import Answer, ScriptedServer
+from tests.shared.api.sync_face import FACES, open_client
+
+
+@pytest.fixture(params=FACES)
+async def client(
+    request: pytest.FixtureRequest, server: ScriptedServer, pacer: Unhurried
+) -> AsyncIterator[OutreachClient]:
+    options = {"pacer": pacer, "timeout": 2.0, "total_timeout": 6.0, "jitter": lambda: 0.05}
+    async with open_client(request.param, base_url=server.base_url, api_key=KEY, **options) as made:
+        yield made
+
 
 every_call = pytest.mark.parametrize("endpoint", EVERY_CALL)
 
@@ -121,12 +138,14 @@ async def test_a_success_without_a_body_is_a_success_where_nothing_must_be_read(
     client: OutreachClient, server: ScriptedServer, endpoint: str, status: int
 ) -> None:
     server.play = lambda _: Answer(raw=f"HTTP/1.1 {status} Fine\r\nContent-Length: 0\r\n\r\n".encode())
-    if endpoint in {"PATCH /sequences/{id}", "DELETE /leads/{id}"}:
+    if endpoint == "DELETE /leads/{id}":
         assert await EVERY_CALL[endpoint](client) is None
+    elif endpoint == "PATCH /sequences/{id}":
+        assert await EVERY_CALL[endpoint](client) == Sequence(id="sq_1", status="paused")
     elif endpoint == "POST /leads":
         assert (await EVERY_CALL[endpoint](client)).added is None
     else:
-        with pytest.raises(Unreadable, match=r"\[fields\."):
+        with pytest.raises(Unreadable, match=r"fields="):
             await EVERY_CALL[endpoint](client)
 
 
@@ -171,7 +190,8 @@ async def test_a_redirect_is_not_followed_and_says_where(
     server.play = lambda _: Answer(status=302, headers={"Location": "https://evil.example/v1/leads?key=1"})
     with pytest.raises(Refused, match=r"https://evil\.example/v1/leads;") as caught:
         await client.list_leads()
-    assert "OUTREACH_BASE_URL" in caught.value.hint
+    assert caught.value.cure == "base_url"
+    assert "`base_url`" in caught.value.hint
     assert len(server.asked) == 1
 
 
@@ -245,3 +265,89 @@ async def test_what_came_is_known_by_shape_and_never_by_value(
             "data.*.x: null",
         }
     }
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"id": "sq_1", "name": "Q3", "status": "paused", "steps": 4},
+        {"data": {"id": "sq_1", "name": "Q3", "status": "paused", "steps": "4"}},
+        {"sequence": {"sequenceId": "sq_1", "name": "Q3", "stepCount": 4}},
+    ],
+)
+async def test_pausing_returns_the_sequence(
+    client: OutreachClient, server: ScriptedServer, body: Any
+) -> None:
+    server.play = lambda _: Answer(body=body)
+    expected = Sequence(id="sq_1", name="Q3", status="paused", steps=4)
+    assert await client.pause_sequence("sq_1") == expected
+
+
+async def test_an_error_has_the_headers_and_the_body_of_the_answer(
+    client: OutreachClient, server: ScriptedServer
+) -> None:
+    for answer in (
+        Answer(status=404, body=b'{"x": 1}', headers={"X-Request-Id": "r1"}),
+        Answer(status=200, body=b'{"x": 1}', headers={"X-Request-Id": "r1"}),
+    ):
+        server.script = [answer]
+        with pytest.raises(OutreachError) as caught:
+            await client.list_inboxes()
+        assert (caught.value.body, caught.value.headers["x-request-id"]) == (b'{"x": 1}', "r1")
+
+
+async def test_one_call_can_have_limits_of_its_own(client: OutreachClient, server: ScriptedServer) -> None:
+    server.play = lambda _: Answer(status=503)
+    for retries in (0, 2):
+        server.asked.clear()
+        with pytest.raises(ServiceBroken):
+            await client.with_options(retries=retries).list_sequences()
+        assert len(server.asked) == retries + 1
+    server.play = lambda _: Answer(raw=b"")
+    with pytest.raises(Unreachable):
+        await client.with_options(timeout=0.2, retries=0).list_inboxes()
+    with pytest.raises(ValueError, match="retries"):
+        client.with_options(retries=-1)
+
+
+@pytest.mark.parametrize("made", [OutreachClient, SyncOutreachClient])
+def test_address_and_key_come_from_the_environment_or_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch, made: type[OutreachClient | SyncOutreachClient]
+) -> None:
+    monkeypatch.delenv("OUTREACH_BASE_URL", raising=False)
+    monkeypatch.delenv("OUTREACH_API_KEY", raising=False)
+    with pytest.raises(ValueError, match="Pass base_url, or set the environment variable OUTREACH_BASE_URL"):
+        made()
+    monkeypatch.setenv("OUTREACH_BASE_URL", "https://api.x.io/v1/")
+    with pytest.raises(ValueError, match="Pass api_key, or set the environment variable OUTREACH_API_KEY"):
+        made()
+    monkeypatch.setenv("OUTREACH_API_KEY", KEY)
+    client = made()
+    assert client.base_url == "https://api.x.io/v1"
+    if isinstance(client, SyncOutreachClient):
+        client.close()
+
+
+async def test_hints_name_arguments_unless_they_are_explained(server: ScriptedServer) -> None:
+    server.play = lambda _: Answer(status=401)
+    async with OutreachClient(base_url=server.base_url, api_key=KEY) as plain:
+        with pytest.raises(Unauthorized, match="pass it as `api_key`"):
+            await plain.list_sequences()
+    async with OutreachClient(
+        base_url=server.base_url, api_key=KEY, explain=lambda cure: f"Change {cure}."
+    ) as explained:
+        with pytest.raises(Unauthorized, match=r"Change api_key\."):
+            await explained.list_sequences()
+        server.play = lambda _: Answer(body={"nothing": 1})
+        with pytest.raises(Unreadable, match=r"Change fields\.inbox\.list\."):
+            await explained.list_inboxes()
+
+
+def test_a_closed_synchronous_client_says_so_and_leaves_no_thread() -> None:
+    threads = threading.active_count()
+    with SyncOutreachClient(base_url="https://api.x.io/v1", api_key=KEY) as client:
+        assert threading.active_count() == threads + 1
+    assert threading.active_count() == threads
+    with pytest.raises(RuntimeError, match="client is closed"):
+        client.list_inboxes()
+    client.close()

@@ -14,6 +14,7 @@ import pytest
 from sandbox.service import Service
 from shared.api import NotFound, OutreachClient, Priority, Unauthorized
 from tests.shared.api.conftest import Unhurried
+from tests.shared.api.sync_face import FACES, open_client
 
 
 class Dials:
@@ -43,10 +44,11 @@ async def dials(account: str) -> AsyncIterator[Dials]:
         yield Dials(service, http)
 
 
-@pytest.fixture
-async def unpaced(dials: Dials) -> AsyncIterator[OutreachClient]:
+@pytest.fixture(params=FACES)
+async def unpaced(dials: Dials, request: pytest.FixtureRequest) -> AsyncIterator[OutreachClient]:
     await dials.turn("limiter", form="off")
-    async with OutreachClient(
+    async with open_client(
+        request.param,
         base_url=dials.service.base_url,
         api_key=dials.service.api_keys["acme"],
         pacer=Unhurried(),

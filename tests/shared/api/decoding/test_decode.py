@@ -222,7 +222,7 @@ _ANYTHING = st.none() | st.text(max_size=3) | st.integers() | st.lists(st.intege
     st.booleans(),
 )
 def test_the_fast_reading_of_a_complete_object_is_the_thorough_one(
-    documented: dict[str, Any], others: dict[str, Any], first: bool
+    documented: dict[str, Any], others: dict[str, Any], *, first: bool
 ) -> None:
     item = others | documented if first else documented | others
     reader = Reader(field_names.LEAD)
