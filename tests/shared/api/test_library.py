@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_origin
 
 import pytest
 
@@ -39,7 +40,11 @@ def test_importing_it_loads_no_face_and_no_framework(line: str) -> None:
 
 def test_what_is_exported_is_there_sorted_and_documented() -> None:
     assert list(api.__all__) == sorted(api.__all__)
-    assert [name for name in api.__all__ if not (getattr(api, name).__doc__ or "").strip()] == []
+    exported = {name: getattr(api, name) for name in api.__all__}
+    aliases = {name for name, one in exported.items() if get_origin(one) is Literal}  # these have no docstring
+    assert aliases == {"EventKind", "Grouping", "InboxStatus", "LeadStatus", "SequenceStatus"}
+    undocumented = {name for name, one in exported.items() if not (one.__doc__ or "").strip()}
+    assert undocumented <= aliases
 
 
 def test_it_is_typed() -> None:
@@ -65,11 +70,13 @@ async def test_the_examples_run(
     for block in blocks():
         exec(compile(block, "docs/client.md", "exec"), namespace)
     examples = {name: made for name, made in namespace.items() if inspect.iscoroutinefunction(made)}
+    blocking = namespace["without_an_event_loop"]
     assert len(examples) >= 10
     async with Service(database=account, speed=0) as service:
         monkeypatch.setenv("OUTREACH_BASE_URL", service.base_url)
         monkeypatch.setenv("OUTREACH_API_KEY", service.api_keys["acme"])
         await examples.pop("main")()
+        await asyncio.to_thread(blocking)
         client_class = namespace["OutreachClient"]
         async with client_class(base_url=service.base_url, api_key=service.api_keys["acme"]) as client:
             for example in examples.values():
