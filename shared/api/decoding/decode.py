@@ -1,7 +1,7 @@
 """Any tolerable shape of a response -> models. Pure.
 
 Only identifiers are indispensable. `Unreadable` names the endpoint, what was not found, the keys that were
-there, and the `fields` that would cure it.
+there, and the `[fields]` line that would cure it.
 """
 
 from __future__ import annotations
@@ -180,7 +180,10 @@ def _missing(field: str, item: Any, words: Vocabulary) -> Unreadable:
     return Unreadable(
         f"{what} that this program can find; {there}.",
         endpoint=words.endpoint,
-        hint=f'Say where it is: fields={{"{words.section}": {{"{field}": "path.to.it"}}}}',
+        hint=(
+            "Say where it is, with the argument `fields`, or in outreach.toml under "
+            f'[fields.{words.section}]: {field} = "path.to.it"'
+        ),
         cure=f"fields.{words.section}.{field}",
     )
 

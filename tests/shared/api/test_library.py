@@ -41,7 +41,9 @@ def test_importing_it_loads_no_face_and_no_framework(line: str) -> None:
 def test_what_is_exported_is_there_sorted_and_documented() -> None:
     assert list(api.__all__) == sorted(api.__all__)
     exported = {name: getattr(api, name) for name in api.__all__}
-    aliases = {name for name, one in exported.items() if get_origin(one) is Literal}  # these have no docstring
+    aliases = {
+        name for name, one in exported.items() if get_origin(one) is Literal
+    }  # these have no docstring
     assert aliases == {"EventKind", "Grouping", "InboxStatus", "LeadStatus", "SequenceStatus"}
     undocumented = {name for name, one in exported.items() if not (one.__doc__ or "").strip()}
     assert undocumented <= aliases

@@ -187,20 +187,20 @@ def test_a_generated_client_works_unchanged(running: Service, tmp_path: Path) ->
     assert used.returncode == 0, used.stderr
 
 
-def run_schemathesis(running: Service, *, examples: int) -> str:
+def run_schemathesis(running: Service, folder: Path, *, examples: int) -> str:
     """What the command line says after every phase with every check."""
     words = ["run", f"{running.origin}/openapi.json", "--phases", "examples,coverage,fuzzing,stateful"]
     words += ["--checks", "all", "--max-examples", str(examples), "--seed", "1", "--no-color"]
     words += ["--header", f"Authorization: Bearer {running.api_keys['acme']}"]
     program = Path(sys.executable).with_name("schemathesis")
-    done = subprocess.run([program, *words], capture_output=True, text=True, check=False)
+    done = subprocess.run([program, *words], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
     return done.stdout
 
 
 @pytest.mark.e2e
-def test_schemathesis_finds_nothing_in_any_phase(running: Service) -> None:
-    report = run_schemathesis(running, examples=5)
+def test_schemathesis_finds_nothing_in_any_phase(running: Service, tmp_path: Path) -> None:
+    report = run_schemathesis(running, tmp_path, examples=5)
     assert "No issues found" in report
     for phase in ("Examples", "Coverage", "Fuzzing", "Stateful"):
         assert f"✅  {phase}" in report
@@ -208,8 +208,8 @@ def test_schemathesis_finds_nothing_in_any_phase(running: Service) -> None:
 
 @pytest.mark.soak
 @pytest.mark.timeout(900)
-def test_schemathesis_finds_nothing_in_a_long_run(running: Service) -> None:
-    assert "No issues found" in run_schemathesis(running, examples=300)
+def test_schemathesis_finds_nothing_in_a_long_run(running: Service, tmp_path: Path) -> None:
+    assert "No issues found" in run_schemathesis(running, tmp_path, examples=300)
 
 
 def thorough(examples: int) -> settings:

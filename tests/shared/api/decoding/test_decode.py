@@ -213,13 +213,13 @@ _ANYTHING = st.none() | st.text(max_size=3) | st.integers() | st.lists(st.intege
 
 
 @given(
-    st.fixed_dictionaries(dict.fromkeys(_DOCUMENTED, _ANYTHING)),
-    st.dictionaries(
+    documented=st.fixed_dictionaries(dict.fromkeys(_DOCUMENTED, _ANYTHING)),
+    others=st.dictionaries(
         st.sampled_from(["custom_fields", "lead", "data", "Id", "firstName", "state", "name"]),
         _ANYTHING | st.dictionaries(st.sampled_from([*_DOCUMENTED, "value"]), _ANYTHING),
         max_size=3,
     ),
-    st.booleans(),
+    first=st.booleans(),
 )
 def test_the_fast_reading_of_a_complete_object_is_the_thorough_one(
     documented: dict[str, Any], others: dict[str, Any], *, first: bool
