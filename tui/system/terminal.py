@@ -1,6 +1,9 @@
-"""A dashboard whose terminal is gone ends; left alone, it would spin on a dead file descriptor for ever.
+"""A dashboard ends with its terminal, and when it is told to, however it is stuck.
 
-The signal that tells of it does not reach everybody (nohup, a session that lost its leader), so it is asked for.
+The signal that tells of a terminal's end does not reach everybody (nohup, a session that lost its leader), so the
+terminal is asked. What asks, and what insists, are threads: a terminal that takes no more output stops the event loop,
+because Textual's driver waits for room in its writer's queue
+(https://github.com/Textualize/textual/blob/main/src/textual/drivers/_writer_thread.py).
 """
 
 from __future__ import annotations
@@ -9,18 +12,24 @@ import asyncio
 import contextlib
 import os
 import select
+import signal
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
+from queue import Full
+from types import FrameType
 from typing import Protocol, cast
 
 from textual.drivers.linux_driver import LinuxDriver
 
 EVERY = 1.0
 """Seconds between looks."""
-TIMEOUT = 2.0
+LAST_RESORT = 7.0
 """Seconds for an orderly end; what still runs then is ended the hard way."""
 GONE = select.POLLHUP | select.POLLERR | select.POLLNVAL
+ENDING = (signal.SIGTERM, signal.SIGHUP)
+CLOSING = 1.0
+"""Seconds for the last output to be written."""
 
 
 def is_gone(descriptor: int) -> bool:
@@ -31,25 +40,63 @@ def is_gone(descriptor: int) -> bool:
 
 @contextlib.asynccontextmanager
 async def exit_when_terminal_gone(leave: Callable[[], object], *, descriptor: int = 0) -> AsyncIterator[None]:
-    """Call `leave` when the terminal is gone; where there is none to begin with, nothing is watched."""
+    """Call `leave` in the event loop when the terminal is gone or a signal asks for the end.
+
+    Where there is no terminal to begin with, nothing is watched.
+    """
     if not os.isatty(descriptor):
         yield
         return
-    watch = asyncio.create_task(_watch(leave, descriptor), name="dashboard-terminal-watch")
+    loop, stopped = asyncio.get_running_loop(), threading.Event()
+
+    def end() -> None:
+        insist()
+        with contextlib.suppress(RuntimeError):  # the loop is closed: it has ended
+            loop.call_soon_threadsafe(leave)
+
+    def watch() -> None:
+        while not stopped.wait(EVERY):
+            if is_gone(descriptor):
+                end()
+                return
+
+    watcher = threading.Thread(target=watch, name="dashboard-terminal-watch", daemon=True)
+    watcher.start()
+    with _on_ending_signals(end):
+        try:
+            yield
+        finally:
+            stopped.set()
+
+
+@contextlib.contextmanager
+def _on_ending_signals(end: Callable[[], None]) -> Iterator[None]:
+    """Call `end` at SIGTERM and SIGHUP, beside what the event loop does with them.
+
+    A loop that is stopped learns of no signal. A handler of Python's own runs while the main thread waits for a lock
+    (https://docs.python.org/3/library/threading.html#threading.Lock.acquire), and the loop's wakeup descriptor is
+    written to all the same.
+    """
+
+    def handle(_: int, __: FrameType | None) -> None:
+        end()
+
+    before = {number: signal.getsignal(number) for number in ENDING}
+    taken = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
+    for number in taken:
+        signal.signal(number, handle)
     try:
         yield
     finally:
-        watch.cancel()
-        await asyncio.gather(watch, return_exceptions=True)
+        for number in taken:
+            signal.signal(number, before[number])
 
 
-async def _watch(leave: Callable[[], object], descriptor: int) -> None:
-    while not is_gone(descriptor):  # noqa: ASYNC110 # a dead terminal sets no event
-        await asyncio.sleep(EVERY)
-    last_resort = threading.Timer(TIMEOUT, os._exit, args=(1,))
+def insist(seconds: float = LAST_RESORT) -> None:
+    """End this process the hard way unless it has ended by then."""
+    last_resort = threading.Timer(seconds, os._exit, args=(1,))
     last_resort.daemon = True
-    last_resort.start()  # writing to a dead terminal may block whatever comes next
-    leave()
+    last_resort.start()
 
 
 ENTER, LEAVE, CURSOR = "\x1b[?1049h", "\x1b[?1049l", "\x1b[?25h"
@@ -64,7 +111,10 @@ class RestartableApp(Protocol):
 
 
 class HandoverDriver(LinuxDriver):
-    """Neither leaves the screen for the next process, nor enters it anew after the one before."""
+    """Neither leaves the screen for the next process, nor enters it anew after the one before.
+
+    A terminal that is gone takes no output, and keeps nobody waiting.
+    """
 
     def write(self, data: str) -> None:
         """All but what would show a gap."""
@@ -73,7 +123,26 @@ class HandoverDriver(LinuxDriver):
             data in {LEAVE, CURSOR} and app.restart_state is not None
         )
         if not kept:
-            super().write(data)
+            self._put(data)
+
+    def _put(self, data: str | None) -> None:
+        """Queue output; dropped where the thread that writes has ended, or the terminal that would take it."""
+        writer = self._writer_thread
+        assert writer, "Driver must be in application mode"
+        while writer.is_alive():
+            try:
+                writer._queue.put(data, timeout=EVERY)  # noqa: SLF001 # `write` would wait for ever
+            except Full:
+                if is_gone(self.fileno):
+                    return
+            else:
+                return
+
+    def close(self) -> None:
+        if self._writer_thread is None:
+            return
+        self._put(None)
+        self._writer_thread.join(CLOSING)
 
 
 @contextlib.contextmanager

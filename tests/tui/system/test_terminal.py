@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 START = """
@@ -18,9 +19,14 @@ signal.signal(signal.SIGHUP, signal.SIG_IGN)
 from cli.main import main
 sys.exit(main(["dashboard"]))
 """
+DEMO = """
+import sys
+from cli.main import main
+sys.exit(main(["demo"]))
+"""
 
 
-def spawn(folder: Path) -> tuple[int, int]:
+def spawn(folder: Path, program: str = START) -> tuple[int, int]:
     """The dashboard of a service that does not answer; its process and its terminal."""
     (folder / "outreach.toml").touch()
     environ = {k: v for k, v in os.environ.items() if not k.startswith("OUTREACH_")}
@@ -35,7 +41,7 @@ def spawn(folder: Path) -> tuple[int, int]:
     }
     child, terminal = pty.fork()
     if child == 0:
-        os.execve(sys.executable, [sys.executable, "-c", START], environ)
+        os.execve(sys.executable, [sys.executable, "-c", program], environ)
     return child, terminal
 
 
@@ -64,6 +70,31 @@ def test_a_dashboard_whose_terminal_is_gone_ends(tmp_path: Path) -> None:
     read_until(terminal, b"OUTREACH")
     os.close(terminal)
     assert ended_within(child, 10) is not None
+
+
+def stop_reading(terminal: int) -> None:
+    """Have the program write more than a terminal holds that nobody reads."""
+    for _ in range(40):
+        os.write(terminal, b"t")
+    time.sleep(2)
+
+
+@pytest.mark.e2e
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("program", [START, DEMO], ids=["dashboard", "demo"])
+@pytest.mark.parametrize("way", ["told to end", "terminal closed"])
+def test_a_terminal_that_takes_no_output_keeps_no_process(tmp_path: Path, program: str, way: str) -> None:
+    child, terminal = spawn(tmp_path, program)
+    read_until(terminal, b"INBOXES", seconds=60)
+    family = psutil.Process(child).children(recursive=True)
+    stop_reading(terminal)
+    if way == "told to end":
+        os.kill(child, signal.SIGTERM)
+    else:
+        os.close(terminal)
+    assert ended_within(child, 10) is not None
+    _, alive = psutil.wait_procs(family, timeout=5)
+    assert not [one for one in alive if one.status() != psutil.STATUS_ZOMBIE]
 
 
 @pytest.mark.e2e
