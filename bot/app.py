@@ -110,6 +110,7 @@ async def open_bot(
             routes=Routes(
                 alert_channels={name: one.alert_channel for name, one in settings.workspaces.items()},
                 routing=settings.routes,
+                remind_after=settings.alert_policy.remind_after,
             ),
             stored_count=lambda: intake.count,
             report=report,

@@ -12,9 +12,20 @@ from datetime import datetime
 
 from bot.alerts import interested, paused_domain
 from bot.alerts.model import INTERESTED, PAUSED, Alert, domain_of
-from bot.alerts.wording import about, campaign_of, facts_of, footer, show_day, show_time, when
+from bot.alerts.wording import (
+    about,
+    campaign_of,
+    day_of,
+    facts_of,
+    footer,
+    line_of,
+    show_day,
+    show_time,
+    when,
+)
+from bot.store.queue.posts import INCIDENT
 from shared.api.events import Event
-from shared.domain.card import Card, Tone
+from shared.domain.card import Button, Card, Tone
 from shared.domain.records import Subscription
 
 
@@ -79,7 +90,47 @@ def again(alert: Alert, *, at: datetime) -> Card:
     )
 
 
-def _brief(word: str, tone: Tone) -> Callable[[Alert], Card]:
+def turned(alert: Alert) -> Card:
+    """What goes into the thread, and to the channel, when the card of a reply shows more than it did."""
+    whole = card(alert)
+    return Card(
+        title=whole.title, tone=whole.tone, text=("The card above shows it.",), buttons=whole.buttons[:1]
+    )
+
+
+def _removable(alert: Alert) -> tuple[Button, ...]:
+    """For a lead who must not be written to anymore; removing asks first."""
+    email = alert.event.lead.email
+    if not email:
+        return ()
+    return (
+        Button(label="Remove lead …", command=line_of(alert, "remove", email), tone=Tone.BAD),
+        Button(label="View lead", command=line_of(alert, "lead", email)),
+    )
+
+
+def _absent(alert: Alert) -> tuple[Button, ...]:
+    """For a lead who is away: a reminder on the morning of the return, or whenever somebody chooses."""
+    email = alert.event.lead.email
+    viewed = (Button(label="View lead", command=line_of(alert, "lead", email)),) if email else ()
+    if alert.snooze:
+        return (Button(label="Cancel reminder", command=f"wake {alert.id}"), *viewed)
+    day = day_of(alert.event.return_date or "")
+    on_return = (
+        (Button(label=f"Remind on {day.day} {day:%b}", command=f"snooze {alert.id} {day}"),)
+        if day and day > alert.received_at.date()
+        else ()
+    )
+    return (*on_return, Button(label="Remind me …", command=f"snooze {alert.id}"), *viewed)
+
+
+def _no_buttons(_: Alert) -> tuple[Button, ...]:
+    return ()
+
+
+def _brief(
+    word: str, tone: Tone, buttons: Callable[[Alert], tuple[Button, ...]] = _no_buttons
+) -> Callable[[Alert], Card]:
     def draw(alert: Alert) -> Card:
         event = alert.event
         return Card(
@@ -94,8 +145,11 @@ def _brief(word: str, tone: Tone) -> Callable[[Alert], Card]:
                     ("Reason", event.reason),
                 ),
                 when("Received", alert.received_at),
+                *((when("Reminder", alert.snooze.at),) if alert.snooze else ()),
+                *facts_of(("Set by", f"@{alert.snooze.name}" if alert.snooze else None)),
             ),
             quote=event.reply or "",
+            buttons=buttons(alert),
             footer=footer(alert),
         )
 
@@ -115,17 +169,23 @@ KINDS: Mapping[str, AlertKind] = {
         urgency=2,
     ),
     PAUSED: AlertKind(
-        title="paused domains", choice="A domain was paused", card=paused_domain.card, at_once=True, urgency=1
+        title="paused domains",
+        choice="A domain was paused",
+        card=paused_domain.card,
+        at_once=True,
+        urgency=INCIDENT,
     ),
     "lead.replied": AlertKind(title="replies", choice="Somebody answered", card=_brief("Reply", Tone.INFO)),
     "reply.ooo": AlertKind(
         title="out-of-office replies",
         choice="Somebody is out of office",
-        card=_brief("Out of office", Tone.INFO),
+        card=_brief("Out of office", Tone.INFO, _absent),
     ),
-    "lead.bounced": AlertKind(title="bounces", choice="A message bounced", card=_brief("Bounced", Tone.WARN)),
+    "lead.bounced": AlertKind(
+        title="bounces", choice="A message bounced", card=_brief("Bounced", Tone.WARN, _removable)
+    ),
     "lead.unsubscribed": AlertKind(
-        title="opt-outs", choice="Somebody unsubscribed", card=_brief("Opted out", Tone.WARN)
+        title="opt-outs", choice="Somebody unsubscribed", card=_brief("Opted out", Tone.WARN, _removable)
     ),
     "sequence.completed": AlertKind(
         title="completions", choice="A sequence is completed", card=_brief("Completed", Tone.INFO)

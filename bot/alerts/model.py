@@ -40,6 +40,8 @@ class Alert:
     standing: Mapping[str, Any] = field(default_factory=dict)
     """How what it is about stands, as `bot.jobs.card_refresh` last saw it."""
     recovered_at: datetime | None = None
+    acknowledged: Mark | None = None
+    """Of a paused domain: who takes care of it."""
     workspace: str = ""
     """Named only where there are several."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from bot.alerts.model import Alert, domain_of
@@ -26,7 +26,7 @@ COLUMNS = (
     Column(title=BEFORE, numeric=True),
     Column(title="Status"),
 )
-MOST_INBOXES, MOST_SEQUENCES = 12, 5
+MOST_INBOXES, MOST_PAUSES = 12, 4
 SENDING = "sending"
 """The stage of a domain that sends again and is not well yet."""
 _STATUS = {"active": "active", "warming": "warming up", "resting": "resting"}
@@ -42,8 +42,9 @@ def card(alert: Alert) -> Card:
         facts=(
             *facts_of(("Reason", reason(alert) or "not told"), ("Inbox", alert.event.inbox)),
             *_counts(alert.standing),
-            *facts_of(("Sequences", _sequences(alert.standing.get("sequences", ())))),
+            *facts_of(("Affected sequences", _sequences(alert.standing))),
             when("Paused", alert.received_at),
+            *_acknowledged(alert),
             *_back(alert),
         ),
         table=_inboxes(alert.standing.get("inboxes", ())),
@@ -70,6 +71,16 @@ def _back(alert: Alert) -> tuple[Fact, ...]:
     since = alert.standing.get("sending_at")
     sending = (when("Sends again since", datetime.fromtimestamp(since, UTC)),) if since else ()
     return (*sending, *((when("Recovered", alert.recovered_at),) if alert.recovered_at else ()))
+
+
+def _acknowledged(alert: Alert) -> tuple[Fact, ...]:
+    if alert.acknowledged is None:
+        return ()
+    at = alert.acknowledged.at
+    return (
+        Fact(label="Acknowledged by", value=f"@{alert.acknowledged.name}"),
+        when("Acknowledged", at),
+    )
 
 
 def inboxes_summary(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -130,17 +141,33 @@ def _advice(alert: Alert) -> str:
 
 def _counts(standing: Mapping[str, Any]) -> tuple[Fact, ...]:
     counts: Mapping[str, int] = standing.get("counts", {})
+    lately: Mapping[str, int] = standing.get("lately", {})
     if not counts:
         return ()
     hard = counts.get("hard", 0)
     bounces = show_number(counts.get("lead.bounced", 0), "bounce") + (f" ({hard} hard)" if hard else "")
-    outs = show_number(counts.get("lead.unsubscribed", 0), "opt-out")
-    return (Fact(label="Seen in 7 days", value=f"{bounces}, {outs}"),)
+    window = show_exact_span(timedelta(seconds=standing.get("window", 0)))
+    recent = facts_of((f"In the last {'hour' if window == '1 h' else window}", _troubles(lately)))
+    return (
+        *(recent if any(lately.values()) else ()),
+        Fact(label="Seen in 7 days", value=f"{bounces}, {_opt_outs(counts)}"),
+    )
 
 
-def _sequences(names: Sequence[str]) -> str:
-    more = len(names) - MOST_SEQUENCES
-    return ", ".join(names[:MOST_SEQUENCES]) + (f" and {more} more" if more > 0 else "")
+def _troubles(counts: Mapping[str, int]) -> str:
+    return f"{show_number(counts.get('lead.bounced', 0), 'bounce')}, {_opt_outs(counts)}"
+
+
+def _opt_outs(counts: Mapping[str, int]) -> str:
+    return show_number(counts.get("lead.unsubscribed", 0), "opt-out")
+
+
+def _sequences(standing: Mapping[str, Any]) -> str:
+    """All that sent from the domain, with the bounces and opt-outs of each."""
+    troubles = dict(standing.get("troubles", ()))
+    others = [name for name in standing.get("sequences", ()) if name not in troubles]
+    counted = [f"{clip(name, length=40)} {count:,}" for name, count in troubles.items()]
+    return ", ".join((*counted, *(clip(name, length=40) for name in others)))
 
 
 def _inboxes(rows: Sequence[Mapping[str, Any]]) -> Table | None:
@@ -164,9 +191,22 @@ def _buttons(alert: Alert) -> tuple[Button, ...]:
     domain = domain_of(alert.event)
     looking = (Button(label="Show inboxes", command=line_of(alert, "inboxes", domain)),) if domain else ()
     settled = alert.recovered_at or alert.standing.get("stage") == SENDING
-    names = () if settled else alert.standing.get("sequences", ())[:2]
-    pausing = tuple(
-        Button(label=f"Pause {name}", command=line_of(alert, "pause", name), menu=len(names) > 1)
-        for name in names
+    acknowledged = alert.acknowledged or alert.recovered_at
+    return (
+        *(() if acknowledged else (Button(label="Acknowledge", command=f"ack {alert.id}", tone=Tone.GOOD),)),
+        *(() if settled or not domain else _pausing(alert, domain)),
+        *looking,
+        Button(label="Status", command=line_of(alert, "status")),
     )
-    return (*looking, *pausing, Button(label="Status", command=line_of(alert, "status")))
+
+
+def _pausing(alert: Alert, domain: str) -> tuple[Button, ...]:
+    """All of its sequences, which asks first; or one of them."""
+    names = alert.standing.get("sequences", ())
+    label = f"Pause all {len(names)} …" if len(names) > 1 else "Pause all …"
+    every = Button(label=label, command=line_of(alert, "pause", f"domain:{domain}"), tone=Tone.BAD)
+    single = (
+        Button(label=f"Pause {clip(name, length=40)}", command=line_of(alert, "pause", name), menu=True)
+        for name in names[:MOST_PAUSES]
+    )
+    return (every, *single)

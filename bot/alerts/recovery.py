@@ -13,6 +13,7 @@ from bot.alerts import rendering
 from bot.alerts.paused_domain import SENDING, inboxes_summary
 from bot.store.alerts.subjects import AlertSubject
 from bot.store.queue.outbox import PlannedPost
+from bot.store.queue.posts import INCIDENT
 from shared.api.models import Inbox
 from shared.commands.arguments import clip
 from shared.domain.card import Card, Tone
@@ -82,6 +83,7 @@ def note(one: AlertSubject, now: Mapping[str, Any], *, at: float) -> PlannedPost
         dedupe=f"{one.alert_id}:{now['stage']}",
         channel="",
         kind="recovered",
+        urgency=INCIDENT,
         note=rendering.write_note(card),
         condensed=True,
         alert_id=one.alert_id,

@@ -9,8 +9,9 @@ from typing import Any
 
 from bot.alerts import kinds
 from bot.alerts.model import Alert, Mark
+from bot.alerts.wording import facts_of, show_counts
 from bot.blockkit import card_blocks, card_list
-from bot.store.queue.posts import NUDGES, Post
+from bot.store.queue.posts import NUDGES, UNACKNOWLEDGED, Post
 from bot.store.queue.repaints import StormTally
 from shared.api.events import Event, read_event
 from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table, Tone
@@ -31,6 +32,7 @@ def alert_of(post: Post, *, several: bool) -> Alert:
         nudges=post.nudges if post.waiting_since is not None else 0,
         standing=json.loads(post.standing) if post.standing else {},
         recovered_at=None if post.recovered_at is None else moment(post.recovered_at),
+        acknowledged=_mark(post.acked_name, post.acked_at),
         workspace=post.workspace if several else "",
     )
 
@@ -51,18 +53,24 @@ def card_of(post: Post, *, several: bool, tally: StormTally | None = None) -> Ca
     if post.note:
         return settled_card(read_note(post.note), post) if is_settled(post) else read_note(post.note)
     alert = alert_of(post, several=several)
+    if post.kind == "turned":
+        return kinds.turned(alert)
     if post.kind == "again":
         return kinds.again(alert, at=moment(post.created_at))
     return kinds.condensed(alert) if post.condensed else kinds.card(alert)
 
 
 def is_settled(post: Post) -> bool:
+    if post.kind == UNACKNOWLEDGED:
+        return post.acked_at is not None or post.recovered_at is not None
     return post.kind in NUDGES and post.waiting_since is None
 
 
 def settled_card(card: Card, post: Post) -> Card:
     """What is left of a reminder when somebody has taken, done or put off what it reminded of."""
-    if post.handled_at is not None:
+    if post.kind == UNACKNOWLEDGED:
+        text = f"✓ Acknowledged by @{post.acked_name}." if post.acked_at else "It has recovered."
+    elif post.handled_at is not None:
         text = f"✓ Handled by @{post.handled_name}."
     elif post.claimed_at is not None:
         text = f"✓ Claimed by @{post.claimed_name}."
@@ -77,6 +85,7 @@ def message(posts: Sequence[Post], *, several: bool, tally: StormTally | None = 
         card = card_of(posts[0], several=several, tally=tally)
         drawn = card_list.render_line(card) if posts[0].condensed else card_blocks.render(card)
         calls = posts[0].kind not in {"alert", *NUDGES} or posts[0].waiting_since is not None
+        calls = calls and not (posts[0].kind == UNACKNOWLEDGED and is_settled(posts[0]))
         return with_mention(drawn, posts[0].mention if calls else "")
     cards = [card_of(post, several=several) for post in posts]
     return card_list.render_list(cards)
@@ -92,7 +101,7 @@ def with_mention(drawn: card_blocks.Message, mention: str) -> card_blocks.Messag
 
 
 def broadcasts(posts: Sequence[Post]) -> bool:
-    return posts[0].kind in {"again", "escalation", "back", "recovered"}
+    return posts[0].kind in {"again", "escalation", "back", "recovered", "turned", "returned", UNACKNOWLEDGED}
 
 
 def payload(posts: Sequence[Post]) -> dict[str, Any]:
@@ -115,7 +124,8 @@ def key(posts: Sequence[Post]) -> str:
 def storm(tally: StormTally | None) -> Card:
     """The one card that heads a storm; the alerts themselves are in its thread."""
     if tally is None or not (tally.posted or tally.waiting):
-        return Card(title="Many alerts at once", tone=Tone.WARN, text=("They follow in this thread.",))
+        first = ("They follow in this thread.",)
+        return Card(title="Many alerts at once", tone=Tone.WARN, text=first, buttons=STORM_BUTTONS)
     posted, waiting = (sum(n for _, n in counts) for counts in (tally.posted, tally.waiting))
     text = (
         "All of them are in this thread, interested replies first."
@@ -129,8 +139,18 @@ def storm(tally: StormTally | None) -> Card:
         title=f"{posted + waiting} alerts at once",
         tone=Tone.INFO if tally.over else Tone.WARN,
         text=(text,),
-        facts=tuple(Fact(label=str(count), value=kinds.title(kind)) for kind, count in totals.items()),
+        facts=(
+            *(Fact(label=str(count), value=kinds.title(kind)) for kind, count in totals.items()),
+            *facts_of(("Sequences", show_counts(tally.sequences))),
+        ),
+        buttons=STORM_BUTTONS,
     )
+
+
+STORM_BUTTONS = (
+    Button(label="Show unclaimed", command="open", tone=Tone.GOOD),
+    Button(label="Status", command="status"),
+)
 
 
 def write_note(card: Card) -> str:

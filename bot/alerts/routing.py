@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from bot.alerts import kinds, model
 from bot.store.alerts.subjects import NAME
 from bot.store.queue.dedupe import PendingDelivery
 from bot.store.queue.deliveries import Decision
 from bot.store.queue.outbox import PlannedPost
+from bot.store.queue.posts import INCIDENT
 from shared.api.events import Event, read_event
 from shared.domain.alert_settings import Routing, Rule
 from shared.domain.records import Subscription
@@ -33,6 +36,8 @@ class Routes:
 
     alert_channels: Mapping[str, str | None]
     routing: Routing = field(default_factory=Routing)
+    remind_after: timedelta | None = None
+    """How long a paused domain may stay unacknowledged."""
 
     def decide(self, pending: PendingDelivery) -> Decision:
         """What becomes of a delivery."""
@@ -47,9 +52,16 @@ class Routes:
             domain=(model.domain_of(event) or "").casefold()[:300],
             sequence=(event.sequence or "")[:NAME],
             detail=(event.bounce_type or event.return_date or "")[:80],
+            reply=_hash(event.reply),
+            remind_at=self._remind_at(pending, event),
             waits=event.kind == model.INTERESTED,
             posts=tuple(self._posts(pending, event)),
         )
+
+    def _remind_at(self, pending: PendingDelivery, event: Event) -> float | None:
+        if event.kind != model.PAUSED or self.remind_after is None:
+            return None
+        return pending.received_at + self.remind_after.total_seconds()
 
     def targets(
         self, event: Event, *, workspace: str, subscriptions: Sequence[Subscription] = ()
@@ -103,6 +115,12 @@ class Routes:
             return []
         mark = f"again:{pending.seen}"
         return [
-            PlannedPost(dedupe=f"{pending.alert_id}:{c}:{mark}", channel=c, kind="again", urgency=1)
+            PlannedPost(dedupe=f"{pending.alert_id}:{c}:{mark}", channel=c, kind="again", urgency=INCIDENT)
             for c in channels
         ]
+
+
+def _hash(reply: str | None) -> str:
+    """What two spacings of one reply have in common."""
+    words = " ".join((reply or "").split())
+    return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:32] if words else ""

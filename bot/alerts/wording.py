@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, datetime
 
 from bot.alerts.model import Alert
@@ -23,6 +24,13 @@ def campaign_of(event: Event) -> str | None:
     return " · ".join(filter(None, (event.sequence, step, event.inbox))) or None
 
 
+def show_counts(counts: Sequence[tuple[str, int]], *, most: int = 10) -> str:
+    """`Q3 founders 54, Q4 CTOs 6 and 3 more`: names with how often each came."""
+    more = len(counts) - most
+    named = ", ".join(f"{clip(name, length=40)} {count:,}" for name, count in counts[:most])
+    return named + (f" and {more} more" if more > 0 else "")
+
+
 def facts_of(*pairs: tuple[str, str | None]) -> tuple[Fact, ...]:
     return tuple(Fact(label=label, value=value) for label, value in pairs if value)
 
@@ -37,10 +45,16 @@ def show_time(at: datetime) -> str:
 
 def show_day(text: str) -> str:
     """`2026-12-01` as `Tue 1 Dec 2026`; what is no such day as it was told."""
+    day = day_of(text)
+    return f"{day:%a %-d %b %Y}" if day else text
+
+
+def day_of(text: str) -> date | None:
+    """The day of `2026-12-01` or of a moment that begins so; None for anything else."""
     try:
-        return f"{date.fromisoformat(text[:10]):%a %-d %b %Y}"
+        return date.fromisoformat(text[:10])
     except ValueError:
-        return text
+        return None
 
 
 def footer(alert: Alert) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
 from bot.alerts.wording import about
 from bot.slack import permissions
@@ -141,12 +141,20 @@ def snoozed_until(given: str, *, now: datetime, zone: tzinfo) -> datetime | None
         "tomorrow": datetime.combine(local.date() + timedelta(days=1), MORNING, zone),
         "monday": datetime.combine(local.date() + timedelta(days=7 - local.weekday()), MORNING, zone),
     }
-    until = presets.get(given)
+    until = presets.get(given) or _morning_of(given, zone)
     if until is None and (length := parse_duration(given)):
         until = now + length
     if until is None and given.isdecimal() and len(given) < 12:
         until = datetime.fromtimestamp(int(given), UTC)
     return until if until is not None and now < until <= now + LONGEST else None
+
+
+def _morning_of(given: str, zone: tzinfo) -> datetime | None:
+    """Nine in the morning of a day such as `2026-12-01`."""
+    try:
+        return datetime.combine(date.fromisoformat(given), MORNING, zone) if "-" in given else None
+    except ValueError:
+        return None
 
 
 def snooze_choices(alert: str, *, now: datetime, zone: tzinfo) -> Card:

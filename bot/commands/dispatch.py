@@ -14,6 +14,7 @@ from functools import partial
 import structlog
 
 from bot.commands import bulk_pause
+from bot.commands.acknowledge import ACK, acknowledge
 from bot.commands.alert_actions import ALERT, VERBS, AlertActions
 from bot.commands.bulk_pause import UNDO_SECONDS, BulkPause
 from bot.commands.context import CommandContexts
@@ -76,6 +77,7 @@ class CommandDispatcher:
         self._bot_commands = bot_commands
         self._rules = contexts.settings.roles
         self._store = contexts.store
+        self._alert_changed = alert_changed
         self._bulk = BulkPause(contexts.store)
         self._alert_actions = AlertActions(
             contexts.store, changed=alert_changed, zone=find_zone(contexts.settings.routes.zone) or UTC
@@ -101,7 +103,7 @@ class CommandDispatcher:
 
     async def _perform(self, line: str, person: Person, *, channel: str) -> Answer:
         verb, _, rest = line.partition(" ")
-        if verb in VERBS and rest.startswith(ALERT):
+        if verb in {*VERBS, ACK} and rest.startswith(ALERT):
             return await self._act_on_alert(verb, rest, person, channel=channel)
         if verb in _ANSWERS and rest.startswith("q_"):
             return await self._confirm(rest, person, channel=channel)
@@ -112,6 +114,11 @@ class CommandDispatcher:
     async def _act_on_alert(self, verb: str, rest: str, person: Person, *, channel: str) -> Answer:
         if not permissions.may(person, CLAIM, needed=Role.OPERATOR, rules=self._rules, channel=channel):
             return Answer(card=await self._refusal(CLAIM, verb, Role.OPERATOR, person, channel=channel))
+        if verb == ACK:
+            done = await acknowledge(
+                self._store, rest, _actor(person, channel), zone=person.zone, changed=self._alert_changed
+            )
+            return Answer(card=done.card, on_card=done.shown)
         granted = replace(person, role=Role.ADMIN if role_is_less(person) else person.role)
         done = await self._alert_actions.perform(verb, rest, granted, _actor(person, channel))
         return Answer(card=done.card, on_card=done.shown, settles=verb == "snooze" and " " in rest)

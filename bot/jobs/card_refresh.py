@@ -94,6 +94,11 @@ class CardRefresher:
     async def _refresh_domain(self, workspace: str, one: AlertSubject, inboxes: Sequence[Inbox]) -> bool:
         since = one.received_at - WEEK
         counts, names = await self._store.subjects.domain_events(workspace, one.domain, since=since)
+        _, troubles = await self._store.subjects.troubles(workspace, one.domain, since=since)
+        window = self._contexts.settings.alert_policy.spike.window.total_seconds()
+        lately, _ = await self._store.subjects.troubles(
+            workspace, one.domain, since=self._store.database.clock() - window
+        )
         before = json.loads(one.standing or "{}")
         past = {} if before.get("inboxes") else await self._yesterday(workspace, yesterday_of(one))
         at = self._store.database.clock()
@@ -106,7 +111,8 @@ class CardRefresher:
         )
         stage = now["stage"]
         note = recovery.note(one, now, at=at) if stage and stage != before.get("stage") else None
-        state = {**now, "counts": dict(counts), "sequences": list(names)}
+        found = {"counts": dict(counts), "sequences": list(names), "troubles": troubles}
+        state = {**now, **found, "lately": lately, "window": window}
         recovered = stage == recovery.RECOVERED
         return await self._store.subjects.update(one.alert_id, _json(state), note=note, recovered=recovered)
 

@@ -10,7 +10,7 @@ from datetime import datetime
 import structlog
 
 from bot.commands.context import CommandContexts
-from bot.jobs import digests, history_sampler, reconcile, reminders, spikes
+from bot.jobs import digests, history_sampler, reconcile, reminders, spikes, unacknowledged
 from bot.jobs.auto_resume import AutoResume
 from bot.jobs.digests import Digests
 from bot.jobs.history_sampler import HistorySampler
@@ -18,6 +18,7 @@ from bot.jobs.reconcile import Reconciler
 from bot.jobs.reminders import Reminders
 from bot.jobs.scheduler import TIMER_SECONDS, JobScheduler, Timers
 from bot.jobs.spikes import SpikeWatch
+from bot.jobs.unacknowledged import UnacknowledgedDomains
 from bot.runtime.wakeup import DeliverySignals
 from bot.store import Store
 from bot.store.queue import retention
@@ -46,6 +47,8 @@ def add_jobs(
     scheduler.every(TIMER_SECONDS, timers.fire, name="timers")
     reminding = Reminders(store, settings.alert_policy, settings.routes, planned=planned)
     scheduler.every(reminders.EVERY, reminding.sweep, name="reminders")
+    paused_domains = UnacknowledgedDomains(store, settings.alert_policy, settings.routes, planned=planned)
+    scheduler.every(unacknowledged.EVERY, paused_domains.sweep, name="unacknowledged")
     watch = SpikeWatch(store, contexts, settings.alert_policy.spike, settings.routes, planned=planned)
     scheduler.every(spikes.EVERY, watch.check, name="spikes")
     sending = Digests(store, contexts, planned=planned)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import timedelta
 
 from bot.alerts import rendering
+from bot.alerts.model import INTERESTED
 from bot.alerts.wording import about
 from bot.store import Store
 from bot.store.alerts.reminders import Due
@@ -18,6 +19,7 @@ from shared.api.events import Event, read_event
 from shared.domain.alert_settings import AlertPolicy, Routing
 from shared.domain.card import Button, Card, Tone
 from shared.text.formats import show_exact_span, show_number
+from shared.text.tokenize import join
 
 TOGETHER = 5
 """More than so many in one channel at once are said in one message."""
@@ -68,7 +70,7 @@ class Reminders:
         return PlannedPost(
             dedupe=f"{due.alert_id}:{due.channel}:{due.what}:{due.round}",
             channel=due.channel,
-            kind=_KINDS[due.what],
+            kind=_KINDS[due.what] if is_interested(due) else "returned",
             urgency=2,
             note=rendering.write_note(reminder_card(due, now=now)),
             condensed=True,
@@ -113,6 +115,8 @@ class Reminders:
     def _mention(self, due: Due, now: float, *, channel: str) -> str:
         """Whom to call: nobody in the channel's quiet hours."""
         channel_policy = self._routing.channel_policy(channel)
+        if not is_interested(due):
+            return ""
         if channel_policy.quiet_until(now):
             return ""
         usual = due.mention or channel_policy.mention
@@ -126,9 +130,25 @@ def _seconds(length: timedelta | None) -> float | None:
     return None if length is None else length.total_seconds()
 
 
+def is_interested(due: Due) -> bool:
+    """Whether somebody is to claim it; else it is a reminder that a person set."""
+    event = read_event(due.body or b"")
+    return not isinstance(event, Event) or event.kind == INTERESTED
+
+
+def returned_card(due: Due, event: Event) -> Card:
+    """A lead who was out of office, on the day that somebody wanted to be reminded."""
+    email = event.lead.email
+    buttons = (Button(label="View lead", command=join("lead", email)),) if email else ()
+    text = f"@{due.by} set this reminder when {about(event)} was out of office."
+    return Card(title=f"{about(event)} is back", tone=Tone.GOOD, text=(text,), buttons=buttons)
+
+
 def reminder_card(due: Due, *, now: float) -> Card:
     """One reply that waits."""
     event = read_event(due.body or b"")
+    if isinstance(event, Event) and event.kind != INTERESTED:
+        return returned_card(due, event)
     who = about(event) if isinstance(event, Event) else "A lead"
     waited = show_exact_span(timedelta(seconds=now - due.received_at))
     buttons = (Button(label="Claim", command=f"claim {due.alert_id}", tone=Tone.GOOD),)

@@ -6,17 +6,18 @@ One card per domain or sequence: it counts on while the spike lasts, and says in
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 import structlog
 
 from bot.alerts import kinds, rendering
-from bot.alerts.wording import when
+from bot.alerts.wording import facts_of, show_counts, when
 from bot.commands.context import CommandContexts
 from bot.store import Store
-from bot.store.alerts.spikes import Spike, Tally
+from bot.store.alerts.spikes import Origin, Spike, Tally
 from bot.store.queue.outbox import PlannedPost
+from bot.store.queue.posts import INCIDENT
 from shared.api.errors import OutreachError
 from shared.api.models import StatsRow
 from shared.domain.alert_settings import Routing, SpikeRule
@@ -72,13 +73,22 @@ class SpikeWatch:
         open_ = {spike.key: spike for spike in known}
         many = [tally for tally in recent if tally.count >= self._rule.count or _key(tally) in open_]
         sent = await self._sent(workspace) if many else {}
+        paused = await self._store.spikes.paused_domains(workspace) if many else frozenset()
+        origins = await self._store.spikes.origins(workspace, since=now - window) if many else ()
+        shown = {(kind, domain) for kind in NOUNS for domain in paused}
         news = False
-        for tally in many:
+        for tally in sorted(many, key=lambda one: one.scope):  # a domain before its sequences
             share = rate(today.get(_key(tally), tally.count), sent.get((tally.scope, tally.name.casefold())))
             spike = open_.pop(_key(tally), None)
+            if domain := incident_of(tally, origins, shown):
+                news |= spike is not None and await self._merge(workspace, spike, domain)
+                continue
             if spike is None and not is_spike(tally, share=share, rule=self._rule):
                 continue
-            news |= await self._report(workspace, channel, tally, spike, share=share, now=now)
+            if tally.scope == "domain":
+                shown.add((tally.kind, tally.name))
+            card = self._card(workspace, tally, spike, share=share, origins=origins, now=now)
+            news |= await self._report(workspace, channel, tally, spike, card=card, now=now)
         for spike in open_.values():
             news |= await self._store.spikes.end(
                 workspace, spike, rendering.write_note(over_card(spike, now=now))
@@ -93,7 +103,7 @@ class SpikeWatch:
         tally: Tally,
         spike: Spike | None,
         *,
-        share: float | None,
+        card: Card,
         now: float,
     ) -> bool:
         began = spike or Spike(
@@ -103,19 +113,45 @@ class SpikeWatch:
             since=now,
             dedupe=f"spike:{workspace}:{tally.kind}:{tally.scope}:{tally.name}:{now:.0f}",
         )
-        several = len(self._contexts.clients) > 1
-        card = spike_card(
-            tally, share=share, rule=self._rule, since=began.since, name=workspace if several else ""
-        )
         planned = PlannedPost(
             dedupe=began.dedupe,
             channel=channel,
             kind="spike",
-            urgency=1,
+            urgency=INCIDENT,
             note=rendering.write_note(card),
             held_until=self._routing.channel_policy(channel).quiet_until(now),
         )
         return await self._store.spikes.show(workspace, began, planned)
+
+    def _card(
+        self,
+        workspace: str,
+        tally: Tally,
+        spike: Spike | None,
+        *,
+        share: float | None,
+        origins: Sequence[Origin],
+        now: float,
+    ) -> Card:
+        return spike_card(
+            tally,
+            share=share,
+            rule=self._rule,
+            since=spike.since if spike else now,
+            name=workspace if len(self._contexts.clients) > 1 else "",
+            sequences=[
+                (one.sequence, one.count)
+                for one in origins
+                if (one.kind, one.domain) == (tally.kind, tally.name) and one.sequence
+            ]
+            if tally.scope == "domain"
+            else (),
+        )
+
+    async def _merge(self, workspace: str, spike: Spike, domain: str) -> bool:
+        """Another card counts the same events: this one only points to it."""
+        note = rendering.write_note(merged_card(spike, domain))
+        return await self._store.spikes.end(workspace, spike, note, condensed=True)
 
     async def _sent(self, workspace: str) -> Mapping[tuple[str, str], int]:
         """The sends of yesterday and today by domain and by sequence, under its id and its name."""
@@ -147,11 +183,33 @@ def _key(tally: Tally) -> tuple[str, str, str]:
     return tally.kind, tally.scope, tally.name
 
 
+def incident_of(tally: Tally, origins: Sequence[Origin], shown: Collection[tuple[str, str]]) -> str:
+    """The domain whose card shows the same events already; empty: they need a card of their own.
+
+    A sequence's events belong to the domain that most of them came from.
+    """
+    if tally.scope == "domain":
+        return tally.name if (tally.kind, tally.name) in shown else ""
+    mine = [one for one in origins if (one.kind, one.sequence) == (tally.kind, tally.name)]
+    most = max(mine, key=lambda one: one.count, default=None)
+    if most is None or most.count * 2 < tally.count or (most.kind, most.domain) not in shown:
+        return ""
+    return most.domain
+
+
 def is_spike(tally: Tally, *, share: float | None, rule: SpikeRule) -> bool:
     return tally.count >= rule.count and (share is None or share >= rule.share)
 
 
-def spike_card(tally: Tally, *, share: float | None, rule: SpikeRule, since: float, name: str = "") -> Card:
+def spike_card(
+    tally: Tally,
+    *,
+    share: float | None,
+    rule: SpikeRule,
+    since: float,
+    name: str = "",
+    sequences: Sequence[tuple[str, int]] = (),
+) -> Card:
     """The card of a spike under way."""
     subject = tally.name if tally.scope == "domain" else f"“{tally.name}”"
     noun = NOUNS[tally.kind]
@@ -164,6 +222,7 @@ def spike_card(tally: Tally, *, share: float | None, rule: SpikeRule, since: flo
         facts=(
             Fact(label=f"In the last {window}", value=show_number(tally.count, noun)),
             Fact(label="Share of sends since yesterday", value=share_text),
+            *facts_of(("Sequences", show_counts(sequences))),
             when("Since", rendering.moment(since)),
         ),
         buttons=_buttons(tally),
@@ -173,8 +232,11 @@ def spike_card(tally: Tally, *, share: float | None, rule: SpikeRule, since: flo
 
 def _buttons(tally: Tally) -> tuple[Button, ...]:
     if tally.scope == "domain":
-        shown = Button(label="Show inboxes", command=join("inboxes", tally.name))
-        return shown, Button(label="Stats by inbox", command="stats by inbox 1d")
+        return (
+            Button(label="Pause all …", command=join("pause", f"domain:{tally.name}"), tone=Tone.BAD),
+            Button(label="Show inboxes", command=join("inboxes", tally.name)),
+            Button(label="Stats by inbox", command="stats by inbox 1d"),
+        )
     paused = Button(label="Pause sequence", command=join("pause", tally.name))
     return paused, Button(label="Stats by step", command="stats by step 1d")
 
@@ -188,6 +250,13 @@ def _why(kind: str) -> str:
 def _span(window: timedelta) -> str:
     text = show_exact_span(window)
     return "hour" if text == "1 h" else text
+
+
+def merged_card(spike: Spike, domain: str) -> Card:
+    """What is left of a spike's card when the card of its domain shows the same events."""
+    same = spike.scope == "domain"
+    what = f"{kinds.title(spike.kind).capitalize()} of {domain if same else f'“{spike.name}”'}"
+    return Card(title=f"{what} are counted on the card of {'its pause' if same else domain}")
 
 
 def over_card(spike: Spike, *, now: float) -> Card:

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 from sqlalchemy.engine import URL
 
+from bot.store.alerts.acknowledgements import Acknowledgements
 from bot.store.alerts.claims import Alerts
 from bot.store.alerts.confirmations import Confirmations
 from bot.store.alerts.digests import Digests
@@ -33,6 +34,7 @@ class Store:
 
     def __init__(self, database: Database, timings: LeaseTimings) -> None:
         self.database = database
+        self.acknowledgements = Acknowledgements(database)
         self.alerts = Alerts(database)
         self.arrivals = Arrivals(database)
         self.confirmations = Confirmations(database)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 UNKNOWN = "–"
@@ -74,9 +74,12 @@ def show_clock(span: timedelta) -> str:
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
 
 
-def show_time(at: datetime, *, now: datetime) -> str:
-    """`16:40 UTC`, with the date when it is another day."""
-    return f"{at:%H:%M} UTC" if at.date() == now.date() else f"{at:%Y-%m-%d %H:%M} UTC"
+def show_time(at: datetime, *, now: datetime, zone: tzinfo = UTC) -> str:
+    """`16:40 UTC`, `22 Nov 16:40 CET`, `3 Jan 2027 09:00 CET`: with what of the date is another than now."""
+    at, now = at.astimezone(zone), now.astimezone(zone)
+    year = f" {at.year}" if at.year != now.year else ""
+    day = "" if at.date() == now.date() else f"{at.day} {at:%b}{year} "
+    return f"{day}{at:%H:%M %Z}"
 
 
 def show_days(first: date, last: date) -> str:

@@ -79,7 +79,8 @@ class Alerts(Repository):
     def wake(self, tx: Transaction, alert: str) -> ClaimState | None:
         """End a snooze; None: there is no such alert."""
         asleep = (alerts.c.id == alert) & alerts.c.snoozed_until.is_not(None)
-        return _change(tx, alert, asleep, {**_AWAKE, "waiting_since": tx.now})
+        claimable = sa.case((alerts.c.kind == "reply.interested", tx.now), else_=None)
+        return _change(tx, alert, asleep, {**_AWAKE, "waiting_since": claimable})
 
     @writes
     def handle(self, tx: Transaction, alert: str, actor: Actor) -> ClaimState | None:

@@ -69,10 +69,11 @@ class Reminders(Repository):
 def _wake(tx: Transaction) -> Sequence[str]:
     """End the snoozes that have run out; by whom they were stays written."""
     which = sa.select(alerts.c.id).where(alerts.c.snoozed_until <= tx.now)
+    claimable = sa.case((alerts.c.kind == "reply.interested", tx.now), else_=None)
     woken = (
         sa.update(alerts)
         .where(alerts.c.id.in_(which.limit(AT_ONCE).with_for_update(skip_locked=True)))
-        .values(snoozed_until=None, nudges=0, waiting_since=tx.now)
+        .values(snoozed_until=None, nudges=0, waiting_since=claimable)
     )
     return tx.scalars(woken.returning(alerts.c.id)).all()
 

@@ -7,8 +7,9 @@ from dataclasses import asdict, dataclass, fields
 
 import sqlalchemy as sa
 
+from bot.store.alerts.subjects import PAUSED_FOR
 from bot.store.db.engine import Repository, Transaction, reads, writes
-from bot.store.db.schema import posts, sightings, spikes
+from bot.store.db.schema import alerts, posts, sightings, spikes
 from bot.store.queue import outbox
 from bot.store.queue.outbox import PlannedPost
 
@@ -23,6 +24,16 @@ class Tally:
     kind: str
     scope: str
     name: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """How many of a kind befell one sequence on one domain."""
+
+    kind: str
+    domain: str
+    sequence: str
     count: int
 
 
@@ -71,6 +82,25 @@ class Spikes(Repository):
         ]
         return _count(tx, workspace, since=since), counts, under_way
 
+    @reads
+    def paused_domains(self, tx: Transaction, workspace: str) -> frozenset[str]:
+        """The domains whose pause has a card that counts their bounces and opt-outs already."""
+        paused = alerts.c.kind == sa.literal("domain.paused", literal_execute=True)
+        open_ = paused & alerts.c.recovered_at.is_(None) & (alerts.c.received_at > tx.now - PAUSED_FOR)
+        return frozenset(tx.scalars(sa.select(alerts.c.domain).where(open_, alerts.c.workspace == workspace)))
+
+    @reads
+    def origins(self, tx: Transaction, workspace: str, *, since: float) -> Sequence[Origin]:
+        """What came since then, by domain and sequence together, the most first."""
+        by = (sightings.c.kind, sightings.c.domain, sightings.c.sequence)
+        query = (
+            sa.select(*by, sa.func.count().label("count"))
+            .where(sightings.c.workspace == workspace, sightings.c.at >= since, sightings.c.kind.in_(KINDS))
+            .group_by(*by)
+            .order_by(sa.func.count().desc(), *by)
+        )
+        return [Origin(**row._asdict()) for row in tx.execute(query)]
+
     @writes
     def show(self, tx: Transaction, workspace: str, spike: Spike, planned: PlannedPost) -> bool:
         """Begin a spike's card, or redraw it when it changed; returns whether there is news."""
@@ -81,19 +111,22 @@ class Spikes(Repository):
         return began or _repaint(tx, spike.dedupe, planned.note)
 
     @writes
-    def end(self, tx: Transaction, workspace: str, spike: Spike, note: str) -> bool:
-        """It is over: its card says so for the last time."""
+    def end(
+        self, tx: Transaction, workspace: str, spike: Spike, note: str, *, condensed: bool = False
+    ) -> bool:
+        """It is over, or another card shows it: its card says so for the last time."""
         c = spikes.c
         which = (c.workspace == workspace) & (c.dedupe == spike.dedupe)
         if tx.execute(sa.delete(spikes).where(which)).rowcount != 1:
             return False
-        return _repaint(tx, spike.dedupe, note)
+        return _repaint(tx, spike.dedupe, note, condensed=condensed)
 
 
-def _repaint(tx: Transaction, dedupe: str, note: str) -> bool:
+def _repaint(tx: Transaction, dedupe: str, note: str, **values: bool) -> bool:
     news = (posts.c.dedupe == dedupe) & (posts.c.note != note)
-    painted = sa.update(posts).where(news).values(note=note, version=posts.c.version + 1, repaint_at=tx.now)
-    return tx.execute(painted).rowcount == 1
+    painted = sa.update(posts).where(news)
+    again = painted.values(note=note, version=posts.c.version + 1, repaint_at=tx.now, **values)
+    return tx.execute(again).rowcount == 1
 
 
 def _count(tx: Transaction, workspace: str, *, since: float) -> Sequence[Tally]:

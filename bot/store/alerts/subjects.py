@@ -111,6 +111,25 @@ class Subjects(Repository):
         counts = {kind: int(count) for kind, count in tx.execute(kinds)}
         return {**counts, "hard": int(tx.scalar(hard) or 0)}, tx.scalars(sequences).all()
 
+    @reads
+    def troubles(
+        self, tx: Transaction, workspace: str, domain: str, *, since: float
+    ) -> tuple[Mapping[str, int], Sequence[tuple[str, int]]]:
+        """Bounces and opt-outs of a domain by kind, and by sequence, the most first."""
+        bad = sightings.c.kind.in_(("lead.bounced", "lead.unsubscribed"))
+        which = (
+            (sightings.c.workspace == workspace) & (sightings.c.domain == domain) & (sightings.c.at >= since)
+        )
+        kinds = sa.select(sightings.c.kind, sa.func.count()).where(which, bad).group_by(sightings.c.kind)
+        sequences = (
+            sa.select(sightings.c.sequence, sa.func.count())
+            .where(which, bad, sightings.c.sequence != "")
+            .group_by(sightings.c.sequence)
+            .order_by(sa.func.count().desc(), sightings.c.sequence)
+        )
+        by_sequence = [(name, int(count)) for name, count in tx.execute(sequences)]
+        return {kind: int(count) for kind, count in tx.execute(kinds)}, by_sequence
+
 
 def _watched(now: float) -> tuple[sa.ColumnElement[bool], sa.ColumnElement[bool]]:
     open_ = (

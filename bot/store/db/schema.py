@@ -121,6 +121,17 @@ alerts = sa.Table(
     _text("standing"),  # how what it is about stands, as JSON: its sequence, its domain
     _moment("looked_at"),  # when that was last asked
     _moment("recovered_at"),
+    _text("reply"),  # a hash of what the lead wrote: the same reply may be told of as several kinds of event
+    _text("acked_name"),  # who takes care of a paused domain
+    _moment("acked_at"),
+    _moment("ack_due_at"),  # when to remind of it next; NULL: it need not be
+    _count("ack_reminders"),
+)
+sa.Index(
+    "ix_alerts_ack_due_at",
+    alerts.c.ack_due_at,
+    sqlite_where=alerts.c.ack_due_at.is_not(None),
+    postgresql_where=alerts.c.ack_due_at.is_not(None),
 )
 sa.Index(
     "ix_alerts_nudges",
@@ -199,6 +210,13 @@ sa.Index(
     posts.c.id,
     sqlite_where=posts.c.state != "sent",
     postgresql_where=posts.c.state != "sent",
+)
+sa.Index(  # what is posted before everything else: the urgency is `posts.INCIDENT`
+    "ix_posts_incidents",
+    posts.c.channel,
+    posts.c.id,
+    sqlite_where=sa.text("urgency >= 3 AND state != 'sent'"),
+    postgresql_where=sa.text("urgency >= 3 AND state != 'sent'"),
 )
 sa.Index(
     "ix_posts_repaint_at",

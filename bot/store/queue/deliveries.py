@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from bot.store.db.engine import Repository, Transaction, ValuesRefused, blames_values, reads
 from bot.store.db.schema import alerts, deliveries, sightings, subscriptions
-from bot.store.queue import adopt, dedupe, outbox
+from bot.store.queue import adopt, dedupe, outbox, same_reply
 from bot.store.queue.dedupe import PendingDelivery
 from bot.store.queue.outbox import PlannedPost
 from shared.domain.records import Subscription
@@ -32,6 +32,10 @@ class Decision:
     sequence: str = ""
     detail: str = ""
     """What a count of them may ask: hard or soft, the day of a return."""
+    reply: str = ""
+    """A hash of what the lead wrote."""
+    remind_at: float | None = None
+    """When to remind of it unless somebody has acknowledged it."""
     waits: bool = False
     """Somebody is to take it."""
     posts: tuple[PlannedPost, ...] = ()
@@ -113,6 +117,7 @@ def _settle(tx: Transaction, decided: Sequence[tuple[PendingDelivery, Decision]]
     in_one_order = sorted(
         decided, key=lambda pair: pair[0].alert_id
     )  # lest two processes lock each other out
+    same_reply.lock(tx, {(row.workspace, adopt.address(d.email)) for row, d in decided if _is_reply(d)})
     tx.execute(_SETTLED, [_settled(row, d) for row, d in in_one_order])
     _count_events(tx, decided)
     adopted, late = adopt.join(tx, _leads(decided))
@@ -128,7 +133,17 @@ def _settle(tx: Transaction, decided: Sequence[tuple[PendingDelivery, Decision]]
         for r, d in news
         for p in d.posts
     ]
-    outbox.plan_rows(tx, rows)
+    replies = {row.alert_id: _reply(row, d) for row, d in news if _is_reply(d)}
+    outbox.plan_rows(tx, same_reply.merge(tx, rows, replies))
+
+
+def _is_reply(decision: Decision) -> bool:
+    return decision.kind in same_reply.SAYS and bool(decision.email and decision.posts)
+
+
+def _reply(row: PendingDelivery, decision: Decision) -> dict[str, Any]:
+    email = adopt.address(decision.email)
+    return {"workspace": row.workspace, "kind": decision.kind, "email": email, "reply": decision.reply}
 
 
 def _count_events(tx: Transaction, decided: Sequence[tuple[PendingDelivery, Decision]]) -> None:
@@ -174,6 +189,8 @@ def _alert(row: PendingDelivery, decision: Decision) -> dict[str, Any]:
         "received_at": row.received_at,
         "sequence": decision.sequence,
         "domain": decision.domain,
+        "reply": decision.reply,
+        "ack_due_at": decision.remind_at,
         "waiting_since": row.received_at if decision.waits else None,
     }
 

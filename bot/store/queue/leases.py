@@ -24,6 +24,8 @@ from bot.store.queue.posts import UNSENT, Post, State, load
 
 BUNDLE = 20
 """Alerts that share one message of a storm's thread."""
+MANY_INCIDENTS = 5
+"""From so many on, incidents and other messages take turns: replies must not wait for all of them."""
 FARTHEST = 3600.0
 """Seconds ahead that a channel may be due at most."""
 SET_BACK = 60.0
@@ -227,12 +229,22 @@ def _trial(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> Cha
 
 
 def _delivery(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> ChannelLease | None:
+    incidents = load(tx, lease.channel, State.READY, limit=MANY_INCIDENTS, incidents=True)
+    many = len(incidents) == MANY_INCIDENTS
+    if not many or lease.token % 2:
+        first = _take(tx, lease, incidents[:1], timings=timings)
+        return first or _other(tx, lease, timings=timings)
+    return _other(tx, lease, timings=timings) or _take(tx, lease, incidents[:1], timings=timings)
+
+
+def _other(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> ChannelLease | None:
+    """What is no incident: one message, or in a storm many in one."""
     head = _storm_head(tx, lease, timings=timings)
     if head or not lease.storm:
-        alone = head or load(tx, lease.channel, State.READY, limit=1)
+        alone = head or load(tx, lease.channel, State.READY, limit=1, incidents=False)
         return _take(tx, lease, alone, timings=timings)
     ts = tx.scalar(sa.select(posts.c.ts).where(posts.c.id == lease.storm)) or ""
-    items = load(tx, lease.channel, State.READY, limit=BUNDLE, urgent_first=True)
+    items = load(tx, lease.channel, State.READY, limit=BUNDLE, urgent_first=True, incidents=False)
     bundle = f"b{lease.token}-{items[0].mark}" if items else ""
     return _take(tx, lease, items, timings=timings, bundle=bundle, thread_ts=ts, storm=lease.storm)
 
@@ -243,9 +255,12 @@ def _storm_head(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -
         return load(tx, lease.channel, State.READY, limit=1, only=lease.storm)
     if not waits(tx, lease.channel, more_than=timings.storm_at):
         return ()
+    ready = (posts.c.channel == lease.channel) & UNSENT & (posts.c.state == State.READY)
+    called = sa.select(posts.c.mention).where(ready, posts.c.mention != "").order_by(posts.c.urgency.desc())
     head = tx.execute(
         sa.insert(posts)
         .values(
+            mention=tx.scalar(called.limit(1)) or "",
             dedupe=f"storm:{lease.channel}:{lease.token}",
             workspace="",
             channel=lease.channel,

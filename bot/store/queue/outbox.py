@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from bot.store.db.engine import Repository, Transaction, writes
 from bot.store.db.schema import channel_leases, posts
-from bot.store.queue.posts import NUDGES, UNSENT, State
+from bot.store.queue.posts import NUDGES, UNACKNOWLEDGED, UNSENT, State
 from bot.store.queue.slack_events import present_ids
 
 
@@ -79,7 +79,7 @@ def repaint(tx: Transaction, names: Sequence[str], *, clicked: bool = False) -> 
     if names:
         tx.execute(
             sa.update(posts)
-            .where(posts.c.alert_id.in_(names), posts.c.kind.in_(("alert", *NUDGES)))
+            .where(posts.c.alert_id.in_(names), posts.c.kind.in_(("alert", *NUDGES, UNACKNOWLEDGED)))
             .values(
                 version=posts.c.version + 1,
                 repaint_at=tx.now,

@@ -26,8 +26,14 @@ class State(StrEnum):
 
 UNSENT = posts.c.state != sa.literal(State.SENT.value, literal_execute=True)
 """In the words of the index over what is not sent yet: without it, all that a channel ever had would be read."""
+INCIDENT = 3
+"""The urgency of a message that is posted by itself, before all others, and never bundled in a storm."""
+IS_INCIDENT = posts.c.urgency >= sa.literal(INCIDENT, literal_execute=True)
+"""In the words of the index over incidents that wait."""
 NUDGES = ("reminder", "escalation", "back")
 """Kinds of message that ask for an alert to be claimed, and show when it was."""
+UNACKNOWLEDGED = "unacknowledged"
+"""The kind of message that asks for a paused domain to be acknowledged, and shows when it was."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +73,8 @@ class Post:
     handled_at: float | None = None
     standing: str = ""
     recovered_at: float | None = None
+    acked_name: str = ""
+    acked_at: float | None = None
 
     @property
     def mark(self) -> str:
@@ -84,6 +92,7 @@ def load(
     bundle: str = "",
     sure: bool = False,
     least_tried: bool = False,
+    incidents: bool | None = None,
 ) -> tuple[Post, ...]:
     """Posts of a channel in one state, which is not `SENT`, the first planned first."""
     query = drawable().where(posts.c.channel == channel, UNSENT, posts.c.state == state).limit(limit)
@@ -93,6 +102,8 @@ def load(
         query = query.where(posts.c.bundle == bundle)
     if sure:
         query = query.where(sa.not_(posts.c.unsure))
+    if incidents is not None:
+        query = query.where(IS_INCIDENT if incidents else sa.not_(IS_INCIDENT))
     if urgent_first:
         query = query.order_by(posts.c.urgency.desc())
     if least_tried:
@@ -115,11 +126,11 @@ _COLUMNS = (
     *(column for column in posts.c if column.name in _OWN),
     *(
         _or(alerts.c[name], "")
-        for name in ("claimed_by", "claimed_name", "snoozed_name", "handled_name", "standing")
+        for name in ("claimed_by", "claimed_name", "snoozed_name", "handled_name", "standing", "acked_name")
     ),
     *(
         alerts.c[name]
-        for name in ("claimed_at", "waiting_since", "snoozed_until", "handled_at", "recovered_at")
+        for name in ("claimed_at", "waiting_since", "snoozed_until", "handled_at", "recovered_at", "acked_at")
     ),
     _or(alerts.c.received_at, posts.c.created_at),
     _or(alerts.c.nudges, 0),

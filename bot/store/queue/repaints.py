@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import alerts, channel_leases, posts, slack_limits
-from bot.store.queue.posts import UNSENT, Post, State, drawable, read_posts
+from bot.store.queue.posts import IS_INCIDENT, UNSENT, Post, State, drawable, read_posts
 from bot.store.queue.slack_limits import (
     BACKGROUND,
     UPDATE,
@@ -40,6 +40,8 @@ class StormTally:
     posted: tuple[tuple[str, int], ...]
     waiting: tuple[tuple[str, int], ...]
     over: bool
+    sequences: tuple[tuple[str, int], ...] = ()
+    """Alerts by sequence, posted or not, the busiest first."""
 
 
 class Repaints(Repository):
@@ -127,11 +129,15 @@ class Repaints(Repository):
             & UNSENT
             & (posts.c.state == State.READY)
             & (posts.c.kind != "storm")
+            & sa.not_(IS_INCIDENT)
         )
+        over = storm != head.id
+        posted = (posts.c.storm == head.id) & (posts.c.state == State.SENT)
         return StormTally(
-            posted=_by_kind(tx, (posts.c.storm == head.id) & (posts.c.state == State.SENT)),
-            waiting=_by_kind(tx, ready),
-            over=storm != head.id,
+            posted=_by_kind(tx, posted),
+            waiting=() if over else _by_kind(tx, ready),
+            over=over,
+            sequences=_by_sequence(tx, posted if over else sa.or_(posted, ready)),
         )
 
 
@@ -182,5 +188,16 @@ def _by_kind(tx: Transaction, which: sa.ColumnElement[bool]) -> tuple[tuple[str,
         .where(which)
         .group_by(kind)
         .order_by(sa.func.count().desc())
+    )
+    return tuple((name, count) for name, count in tx.execute(query))
+
+
+def _by_sequence(tx: Transaction, which: sa.ColumnElement[bool]) -> tuple[tuple[str, int], ...]:
+    query = (
+        sa.select(alerts.c.sequence, sa.func.count())
+        .select_from(posts.join(alerts, alerts.c.id == posts.c.alert_id))
+        .where(which, alerts.c.sequence != "")
+        .group_by(alerts.c.sequence)
+        .order_by(sa.func.count().desc(), alerts.c.sequence)
     )
     return tuple((name, count) for name, count in tx.execute(query))

@@ -1,0 +1,61 @@
+"""Remind of a paused domain until somebody acknowledges it: in its card's thread, shown in the channel, ever more rarely."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from bot.alerts import rendering
+from bot.store import Store
+from bot.store.alerts.acknowledgements import Unacknowledged
+from bot.store.queue.outbox import PlannedPost
+from bot.store.queue.posts import INCIDENT, UNACKNOWLEDGED
+from shared.commands.arguments import clip
+from shared.domain.alert_settings import AlertPolicy, Routing
+from shared.domain.card import Button, Card, Tone
+from shared.text.formats import show_exact_span
+
+EVERY = 5.0
+"""Seconds between two sweeps."""
+
+
+class UnacknowledgedDomains:
+    """`sweep` now and then; several processes may, each reminder is planned once."""
+
+    def __init__(
+        self, store: Store, policy: AlertPolicy, routing: Routing, *, planned: Callable[[], None]
+    ) -> None:
+        self._store, self._policy, self._routing, self._planned = store, policy, routing, planned
+
+    async def sweep(self) -> None:
+        """Plan the reminders that are due. Raises `RecordsUnavailable`."""
+        if self._policy.remind_after is None:
+            return
+        after = self._policy.remind_after.total_seconds()
+        if await self._store.acknowledgements.sweep(self.plan, remind_after=after):
+            self._planned()
+
+    def plan(self, due: Unacknowledged, now: float) -> PlannedPost:
+        """One reminder; in the channel's quiet hours it mentions nobody. Pure."""
+        policy = self._routing.channel_policy(due.channel)
+        return PlannedPost(
+            dedupe=f"{due.alert_id}:{due.channel}:{UNACKNOWLEDGED}:{due.round}",
+            channel=due.channel,
+            kind=UNACKNOWLEDGED,
+            urgency=INCIDENT,
+            note=rendering.write_note(reminder_card(due, now=now)),
+            condensed=True,
+            mention="" if policy.quiet_until(now) else policy.mention,
+            alert_id=due.alert_id,
+        )
+
+
+def reminder_card(due: Unacknowledged, *, now: float) -> Card:
+    """A paused domain that nobody takes care of yet."""
+    span = show_exact_span(timedelta(seconds=now - due.received_at))
+    return Card(
+        title=f"{clip(due.domain or 'A domain')} has been paused for {span}",
+        tone=Tone.BAD,
+        text=("Nobody has acknowledged it yet.",),
+        buttons=(Button(label="Acknowledge", command=f"ack {due.alert_id}", tone=Tone.GOOD),),
+    )

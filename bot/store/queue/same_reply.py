@@ -1,0 +1,116 @@
+"""One reply is one card in a channel, whichever of its events come, in whatever order, through any process.
+
+The service tells of one reply as `lead.replied` and again as what it was found to be. The event that says most has
+the card: one that says less adds nothing, and one that says more takes over the card that is there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from bot.store.db.engine import Transaction
+from bot.store.db.schema import alerts, posts
+from bot.store.queue import outbox
+from bot.store.queue.outbox import PlannedPost
+from bot.store.queue.posts import State
+
+SAYS: Mapping[str, int] = {"lead.replied": 1, "reply.ooo": 2, "reply.interested": 3}
+"""The kinds of event that one reply may come as, and how much each says."""
+WITHIN = 3600.0
+"""Seconds between two events of one reply, at most."""
+UNNOTICED = 60.0
+"""Seconds after which a card that turns into another one is announced in its thread: an update notifies nobody."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyCard:
+    """A card that shows a reply, planned or posted."""
+
+    workspace: str
+    channel: str
+    email: str
+    kind: str
+    reply: str
+    """A hash of its text; empty where the event has none."""
+    id: int = 0
+    state: str = ""
+    sent_at: float | None = None
+
+    def shows(self, other: ReplyCard) -> bool:
+        """Whether both are of the same reply, in the same channel."""
+        here = (self.workspace, self.channel, self.email) == (other.workspace, other.channel, other.email)
+        return here and (self.reply == other.reply or not (self.reply and other.reply))
+
+    @property
+    def says(self) -> int:
+        return SAYS[self.kind]
+
+
+def lock(tx: Transaction, leads: Collection[tuple[str, str]]) -> None:
+    """Let one process at a time decide on a lead's replies; SQLite has one writer in any case."""
+    if not tx.is_postgresql:
+        return
+    names = (hashlib.sha256(f"{workspace}\0{email}".encode()).digest()[:8] for workspace, email in leads)
+    for key in sorted(int.from_bytes(name, signed=True) for name in names):
+        tx.execute(sa.select(sa.func.pg_advisory_xact_lock(key)))
+
+
+def merge(
+    tx: Transaction, rows: Sequence[dict[str, Any]], replies: Mapping[str, dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """The posts that are still to be planned; `replies` has workspace, kind, email and reply by alert."""
+    mine = [row for row in rows if row["alert_id"] in replies and row["kind"] == "alert"]
+    if not mine:
+        return list(rows)
+    known = _cards(tx, {replies[row["alert_id"]]["email"] for row in mine})
+    merged: set[str] = set()
+    for row in sorted(mine, key=lambda row: -SAYS[replies[row["alert_id"]]["kind"]]):
+        card = ReplyCard(channel=row["channel"], **replies[row["alert_id"]])
+        same = [one for one in known if one.says != card.says and one.shows(card)]
+        if any(one.says > card.says for one in same):
+            merged.add(row["dedupe"])
+        elif same:
+            _take_over(tx, same[-1], row)
+            merged.add(row["dedupe"])
+        known.append(card)
+    return [row for row in rows if row["dedupe"] not in merged]
+
+
+def _cards(tx: Transaction, emails: Collection[str]) -> list[ReplyCard]:
+    query = (
+        sa.select(
+            *(posts.c[name] for name in ("id", "workspace", "channel", "state", "sent_at")),
+            *(alerts.c[name] for name in ("email", "kind", "reply")),
+        )
+        .join(alerts, alerts.c.id == posts.c.alert_id)
+        .where(alerts.c.email.in_(emails), alerts.c.kind.in_(SAYS), posts.c.kind == "alert")
+        .where(alerts.c.received_at > tx.now - WITHIN)
+        .order_by(posts.c.id)
+    )
+    return [ReplyCard(**row._asdict()) for row in tx.execute(query)]
+
+
+def _take_over(tx: Transaction, card: ReplyCard, row: Mapping[str, Any]) -> None:
+    """Have a card show another event of its reply, and say so where nobody would notice."""
+    values = {name: row[name] for name in ("alert_id", "urgency", "condensed", "mention")}
+    if card.state == State.HELD and row["held_until"] is None:
+        values |= {"state": State.READY, "held_until": None}
+        outbox.wake(tx, [card.channel])
+    repainted = sa.update(posts).where(posts.c.id == card.id)
+    tx.execute(repainted.values(**values, version=posts.c.version + 1, repaint_at=tx.now))
+    seen = card.sent_at is not None and (row["mention"] or tx.now - card.sent_at > UNNOTICED)
+    if seen:
+        note = PlannedPost(
+            dedupe=f"{row['dedupe']}:turned",
+            channel=card.channel,
+            kind="turned",
+            urgency=row["urgency"],
+            mention=row["mention"],
+            alert_id=row["alert_id"],
+        )
+        outbox.plan(tx, note, workspace=card.workspace)

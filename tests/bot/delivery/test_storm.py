@@ -1,0 +1,179 @@
+"""What is urgent in a storm: paused domains by themselves and first, one summary with buttons, one mention."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.jobs import spikes
+from sandbox.slack.state import seed
+from tests.bot.fake_service import KEY, Remote, open_remote
+from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
+from tests.waiting import until
+
+PAUSED = json.dumps({"event": "domain.paused", "domain": "mail.example", "reason": "bounce_rate"}).encode()
+
+
+def bounce(number: int, *, sequence: str = "Q3 founders", domain: str = "mail.example") -> bytes:
+    event = {
+        "event": "lead.bounced",
+        "lead": {"email": f"x{number}@gone.example"},
+        "sequence": sequence,
+        "inbox": f"sam@{domain}",
+        "bounce_type": "hard",
+    }
+    return json.dumps(event).encode()
+
+
+@pytest.fixture
+async def remote() -> AsyncIterator[Remote]:
+    async with open_remote() as opened:
+        opened.add("Q3 founders")
+        opened.add("Q4 CTOs")
+        yield opened
+
+
+@pytest.fixture
+async def bot(tmp_path: Path, remote: Remote, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[BotHarness]:
+    monkeypatch.setattr(spikes, "EVERY", 0.3)
+    async with open_harness(tmp_path) as opened:
+        opened.environ |= {"OUTREACH_BASE_URL": remote.url, "OUTREACH_API_KEY": KEY}
+        opened.config('[routes]\nmention = "S0ONCALL01"\n')
+        async with bot_inside(opened, pace=HASTE):
+            yield opened
+
+
+def shown(message: dict[str, Any]) -> str:
+    return json.dumps(message["blocks"], ensure_ascii=False)
+
+
+def in_channel(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [m for m in messages if m.get("thread_ts") in {None, m["ts"]} and m["seen_by"] is None]
+
+
+async def test_a_domain_pause_in_a_storm_is_a_card_of_its_own_before_the_summary(bot: BotHarness) -> None:
+    await bot.control("settings", messages_per_second=1, burst=1)
+    for number in range(90):
+        sequence = "Q3 founders" if number % 3 else "Q4 CTOs"
+        assert await bot.deliver(interested(number, sequence=sequence)) == 200
+    assert await bot.deliver(PAUSED) == 200
+    await bot.control("settings", messages_per_second=0)
+    posted = await bot.until_posted(91, seconds=30)
+    assert set(posted.values()) == {1}
+    (card,) = [m for m in in_channel(await bot.messages()) if m["text"].startswith("mail.example is paused")]
+    assert "Acknowledge" in shown(card)
+
+    async def over() -> dict[str, Any] | None:
+        heads = [m for m in in_channel(await bot.messages()) if "alerts at once" in m["text"]]
+        return heads[0] if heads and "All of them" in shown(heads[0]) else None
+
+    head = await until(over)
+    assert float(card["ts"]) < max(float(m["ts"]) for m in await bot.messages())
+    assert "mail.example" not in shown(head)
+    assert "paused domains" not in shown(head)
+    assert "Q3 founders" in shown(head)
+    assert "Q4 CTOs" in shown(head)
+    assert '"value": "open"' in shown(head)
+    called = [m for m in in_channel(await bot.messages()) if "S0ONCALL01" in m["text"]]
+    storm = [m for m in called if "alerts at once" in m["text"]]
+    assert len(storm) == 1
+    threaded = [m for m in await bot.messages() if m.get("thread_ts") not in {None, m["ts"]}]
+    assert not any("S0ONCALL01" in m["text"] for m in threaded)
+
+
+async def test_a_pause_its_spike_and_its_sequences_spikes_are_one_card_with_the_same_numbers(
+    bot: BotHarness, remote: Remote
+) -> None:
+    remote.inboxes = [
+        {"id": "ib_1", "email": "sam@mail.example", "status": "resting", "health_score": 55, "daily_limit": 5}
+    ]
+    for number in range(14):
+        assert await bot.deliver(bounce(number)) == 200
+    for number in range(14, 17):
+        assert await bot.deliver(bounce(number, sequence="Q4 CTOs")) == 200
+
+    async def spiked() -> list[dict[str, Any]] | None:
+        found = [m for m in await bot.messages() if "Many bounces" in m["text"]]
+        return found if found and "17 bounces" in shown(found[0]) else None
+
+    (spike,) = await until(spiked)
+    assert "mail.example" in spike["text"]
+    assert "Q3 founders 14, Q4 CTOs 3" in shown(spike)
+    assert '"value": "pause domain:mail.example"' in shown(spike)
+    assert await bot.deliver(PAUSED) == 200
+
+    async def merged() -> bool:
+        texts = [m["text"] for m in in_channel(await bot.messages())]
+        return not any("Many bounces" in text for text in texts) and any(
+            "counted on the card of its pause" in text for text in texts
+        )
+
+    await until(merged)
+
+    async def counted() -> dict[str, Any] | None:
+        cards = [m for m in await bot.messages() if m["text"].startswith("mail.example is paused")]
+        return cards[0] if cards and "17 bounces" in shown(cards[0]) else None
+
+    card = await until(counted)
+    assert "Q3 founders 14, Q4 CTOs 3" in shown(card)
+    assert shown(card).count("17 bounces") == 2, "in the last hour, and in seven days"
+    assert "Pause all 2 …" in shown(card)
+
+
+async def test_who_acknowledges_a_paused_domain_is_on_its_card_and_the_second_is_told_who(
+    bot: BotHarness,
+) -> None:
+    assert await bot.deliver(PAUSED) == 200
+    card = await bot.said_to_all("mail.example is paused")
+    at = {"channel": card["channel"], "ts": card["ts"], "text": "Acknowledge"}
+    await bot.control("click", **at, user=seed.ANN.id)
+
+    async def acknowledged() -> dict[str, Any] | None:
+        found = [m for m in await bot.messages() if "Acknowledged by" in shown(m)]
+        return found[0] if found else None
+
+    repainted = await until(acknowledged)
+    assert "@ann" in shown(repainted)
+    assert '"text": "Acknowledge"' not in shown(repainted)
+
+
+async def test_pausing_all_sequences_of_a_domain_from_its_card_asks_first_and_pauses_them(
+    bot: BotHarness, remote: Remote
+) -> None:
+    for number in range(2):
+        assert await bot.deliver(bounce(number, sequence=("Q3 founders", "Q4 CTOs")[number])) == 200
+    assert await bot.deliver(PAUSED) == 200
+    remote.inboxes = [{"id": "ib_1", "email": "sam@mail.example", "status": "resting"}]
+
+    async def listed() -> dict[str, Any] | None:
+        cards = [m for m in await bot.messages() if m["text"].startswith("mail.example is paused")]
+        return cards[0] if cards and "Pause all 2 …" in shown(cards[0]) else None
+
+    card = await until(listed, seconds=20)
+    at = {"channel": card["channel"], "ts": card["ts"], "text": "Pause all 2 …"}
+    asked = await bot.control("click", **at, user=seed.ANN.id, wait=10)
+    (question,) = asked["answers"]
+    assert "Pause 2 active sequences" in question["text"]
+    assert remote.patched == []
+    yes = {"channel": question["channel"], "ts": question["ts"], "text": "Pause these 2"}
+    await bot.control("click", **yes, user=seed.ANN.id, wait=10)
+    assert sorted(remote.patched) == [("sq_0001", "paused"), ("sq_0002", "paused")]
+
+
+async def test_the_cards_of_bounces_opt_outs_and_absences_have_their_buttons(bot: BotHarness) -> None:
+    said = await bot.say("subscribe lead.bounced lead.unsubscribed reply.ooo here", channel=seed.ALERTS)
+    assert said
+    lead = {"email": "ada@acme.example", "first_name": "Ada"}
+    ooo = {"event": "reply.ooo", "lead": lead, "return_date": "2099-12-01", "reply": "Away."}
+    assert await bot.deliver(bounce(1)) == 200
+    assert await bot.deliver(json.dumps({"event": "lead.unsubscribed", "lead": lead}).encode()) == 200
+    assert await bot.deliver(json.dumps(ooo).encode()) == 200
+    await bot.until_posted(3)
+    texts = "".join(shown(message) for message in await bot.messages())
+    assert '"value": "remove x1@gone.example"' in texts
+    assert '"value": "remove ada@acme.example"' in texts
+    assert "Remind on 1 Dec" in texts
