@@ -106,10 +106,11 @@ def _without_workspace(words: tuple[Word, ...]) -> tuple[tuple[Word, ...], str |
 
 
 def _without_flags(words: tuple[Word, ...], *, command: Command) -> tuple[tuple[Word, ...], dict[str, bool]]:
-    if not command.confirm:
+    if not (command.confirm or command.confirms_many):
         return words, {}
     rest = tuple(word for word in words if not word.is_one_of(CONFIRMED))
-    return rest, {"yes": len(rest) < len(words)}
+    given = len(rest) < len(words)
+    return rest, {"yes": given} if given or command.confirm else {}
 
 
 def _command(word: Word) -> Command:

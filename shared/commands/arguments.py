@@ -8,20 +8,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
 from typing import Any
 
-from shared.api.models import EVENT_KINDS, GROUPINGS, LEAD_STATUSES, SEQUENCE_STATUSES
+from shared.api.models import EVENT_KINDS, LEAD_STATUSES, SEQUENCE_STATUSES
+from shared.commands import times
 from shared.domain.recurrence import Recurrence, parse_recurrence
-from shared.text.formats import short_duration
-from shared.text.tokenize import Word, parse_channel, parse_duration, quote
+from shared.text.tokenize import Word, parse_channel, quote
 
 Values = Mapping[str, Any]
 Words = tuple[Word, ...]
 HERE = ""
 """The channel in which the command is given."""
 EMAIL = re.compile(r"[^@\s<>,;]+@[^@\s<>,;]+")
-LONGEST_RANGE = 1000
 
 
 class ArgumentError(Exception):
@@ -53,21 +51,22 @@ def did_you_mean(word: str, known: Collection[str]) -> str:
     return f"Did you mean {near[0]}?" if near else f"It can be: {', '.join(known)}."
 
 
-def _unknown(word: Word, known: Collection[str]) -> ArgumentError:
+def unknown_word(word: Word, known: Collection[str]) -> ArgumentError:
     return ArgumentError(f"“{clip(word.text)}” is not known here.", hint=did_you_mean(word.text, known))
 
 
-def _none_left(words: Words) -> None:
+def none_left(words: Words, *, known: Collection[str] = ()) -> None:
     if words:
-        raise ArgumentError(f"“{clip(words[0].text)}” is not understood here.")
+        hint = did_you_mean(words[0].text, known) if known else ""
+        raise ArgumentError(f"“{clip(words[0].text)}” is not understood here.", hint=hint)
 
 
-def _texts(words: Iterable[Word]) -> tuple[str, ...]:
+def texts(words: Iterable[Word]) -> tuple[str, ...]:
     return tuple(word.text for word in words)
 
 
 def _nothing(words: Words) -> Values:
-    _none_left(words)
+    none_left(words)
     return {}
 
 
@@ -77,141 +76,55 @@ def one_of(name: str, known: Collection[str]) -> Grammar:
     def read(words: Words) -> Values:
         if not words:
             return {name: None}
-        _none_left(words[1:])
+        none_left(words[1:])
         if not words[0].is_one_of(*known):
-            raise _unknown(words[0], known)
+            raise unknown_word(words[0], known)
         return {name: words[0].text.lower()}
 
     return Grammar(read=read, write=lambda values: [values[name]] if values[name] else [])
 
 
-TARGET_KEYWORDS = ("for", "reason", "reason:", "to", "by", "here", "condensed", "full", *LEAD_STATUSES)
+TARGET_KEYWORDS = (
+    "for",
+    "until",
+    "reason",
+    "reason:",
+    "to",
+    "by",
+    "here",
+    "condensed",
+    "full",
+    *LEAD_STATUSES,
+)
 
 
-def _write_target(values: Values) -> list[str]:
+def write_target(values: Values) -> list[str]:
     words = [quote(word, keywords=TARGET_KEYWORDS) for word in values["target"]]
     return [quote(" ".join(values["target"]))] if words[1:] and words[0].startswith('"') else words
 
 
-def _need_target(words: Words) -> tuple[str, ...]:
+def need_target(words: Words) -> tuple[str, ...]:
     if not any(word.text.strip() for word in words):
         raise ArgumentError(
             "Which sequence?", hint="Give its id, its name, or a beginning that fits only one."
         )
-    return _texts(words)
-
-
-def _read_pause(words: Words) -> Values:
-    at, duration, after = _find_duration(words)
-    target, rest = words[:at], words[after:]
-    if duration is None:
-        at = next(
-            (i for i, word in enumerate(words) if i and word.is_one_of("reason", "reason:")), len(words)
-        )
-        at = 1 if words and words[0].quoted and not words[0].key else at
-        target, rest = words[:at], words[at:]
-    if rest and rest[0].is_one_of("reason", "reason:"):
-        rest = rest[1:]
-    return {"target": _need_target(target), "duration": duration, "reason": " ".join(_texts(rest))}
-
-
-def _find_duration(words: Words) -> tuple[int, Any, int]:
-    """Where `for 2h` begins, the duration, where it ends. A number that is none is refused, never overlooked."""
-    for at, word in enumerate(words[:-1]):
-        amount = words[at + 1]
-        if not word.is_one_of("for") or amount.quoted or not amount.text[:1].isdigit():
-            continue
-        unit = words[at + 2].text if at + 2 < len(words) else ""
-        long_form = re.match(r"(?:sec|min|hour|hr|day|week)", unit.lower())
-        spelled = amount.text + unit[0] if amount.text.isdigit() and long_form else amount.text
-        if duration := parse_duration(spelled):
-            return at, duration, at + (3 if spelled != amount.text else 2)
-        if not amount.text.isdigit() or not unit:
-            hint = (
-                "Write 30m, 2h, 1d or 1h30m, a year at most. If it belongs to a name, put that into quotes."
-            )
-            raise ArgumentError(f"“{clip(amount.text)}” is no duration.", hint=hint)
-    return len(words), None, len(words)
-
-
-def _write_pause(values: Values) -> list[str]:
-    words = _write_target(values)
-    if values["duration"]:
-        words += ["for", short_duration(values["duration"])]
-    return [*words, "reason", quote(values["reason"])] if values["reason"] else words
+    return texts(words)
 
 
 def _read_inboxes(words: Words) -> Values:
-    _none_left(words[1:])
+    none_left(words[1:])
     return {"filter": words[0].text.lower() if words else None}
-
-
-def _read_stats(words: Words) -> Values:
-    by, period, rest = "sequence", _period(None), words
-    if rest and rest[0].is_one_of("by"):
-        rest = rest[1:]
-        if not rest:
-            raise ArgumentError("By what?", hint=f"It can be: {', '.join(GROUPINGS)}.")
-    if rest and rest[0].text[:1].isalpha() and not rest[0].is_one_of("today"):
-        by, rest = _grouping(rest[0]), rest[1:]
-    if rest:
-        period, rest = _period(rest[0]), rest[1:]
-    _none_left(rest)
-    return {"by": by, **period}
-
-
-def _grouping(word: Word) -> str:
-    singular = {"inboxes": "inbox"}.get(word.text.lower(), word.text.lower().removesuffix("s"))
-    if word.quoted or singular not in GROUPINGS:
-        raise _unknown(word, GROUPINGS)
-    return singular
-
-
-def _period(word: Word | None) -> dict[str, Any]:
-    if word is None:
-        return {"days": None, "start": None, "end": None}
-    text = word.text.lower()
-    if text == "today":
-        text = "1d"
-    if found := re.fullmatch(r"([0-9]{1,4})([dw])", text):
-        days = int(found[1]) * (7 if found[2] == "w" else 1)
-        if not 1 <= days <= LONGEST_RANGE:
-            raise ArgumentError(f"“{text}” is too many or too few days.", hint=f"1d to {LONGEST_RANGE}d.")
-        return {"days": days, "start": None, "end": None}
-    if ".." in text:
-        start, end = (_day(part) for part in text.split("..", 1))
-        if end < start:
-            raise ArgumentError(f"“{clip(text)}” ends before it begins.", hint=f"Write {end}..{start}.")
-        return {"days": None, "start": start, "end": end}
-    raise ArgumentError(
-        f"“{clip(word.text)}” is no period.", hint="Write 7d, today, or FROM..TO like 2026-01-01..2026-01-31."
-    )
-
-
-def _day(text: str) -> date:
-    try:
-        return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date()
-    except ValueError:
-        problem = f"“{clip(text)}” is no date." if text else "A range needs both of its ends."
-        raise ArgumentError(problem, hint="Write FROM..TO with dates like 2026-01-31.") from None
-
-
-def _write_stats(values: Values) -> list[str]:
-    period = [f"{values['days']}d"] if values["days"] else []
-    if values["start"]:
-        period = [f"{values['start']}..{values['end']}"]
-    return ["by", values["by"], *period]
 
 
 def _read_leads(words: Words) -> Values:
     status = words[-1].text.lower() if words and words[-1].is_one_of(*LEAD_STATUSES) else None
-    return {"target": _texts(words[:-1] if status else words), "status": status}
+    return {"target": texts(words[:-1] if status else words), "status": status}
 
 
 def _read_who(words: Words) -> Values:
     if not words or not words[0].text.strip():
         raise ArgumentError("Which lead?", hint="Give an e-mail address or an id (ld_…).")
-    _none_left(words[1:])
+    none_left(words[1:])
     return {"who": words[0].text}
 
 
@@ -229,7 +142,7 @@ def _read_add(words: Words) -> Values:
         raise ArgumentError("The address is given already.", hint="Leave out email=…")
     return {
         "email": words[0].text,
-        "target": _need_target(tuple(word for word in rest if not word.key)),
+        "target": need_target(tuple(word for word in rest if not word.key)),
         "fields": fields,
     }
 
@@ -307,22 +220,26 @@ def _read_digest(words: Words) -> Values:
     channel = HERE
     if words and (found := _channel(words[-1])) is not None:
         channel, words = found, words[:-1]
-    if not words or words[0].is_one_of("now", "off"):
-        _none_left(words[1:])
+    if not words or words[0].is_one_of("now", "today", "off"):
+        none_left(words[1:])
         return {"action": words[0].text.lower() if words else "show", "at": None, "channel": channel}
     return {"action": "at", "at": str(_recurrence(words)), "channel": channel}
 
 
 def _recurrence(words: Words) -> Recurrence:
-    texts = [word.text for word in words]
-    if texts[-1].lower() in {"am", "pm"}:
-        texts[-2:] = ["".join(texts[-2:])]
-    hint = "Write now, at 09:00, or off; or in full: mondays at 09:00 Europe/Berlin."
-    if texts == ["at"]:
+    said = [word.text for word in words]
+    if said[-1].lower() in {"am", "pm"}:
+        said[-2:] = ["".join(said[-2:])]
+    hint = (
+        "Write now, at 09:00, or off; today for the day so far; or in full: mondays at 09:00 Europe/Berlin."
+    )
+    if said == ["at"]:
         raise ArgumentError("At what time?", hint=hint)
-    found = parse_recurrence(texts)
+    found = parse_recurrence(said)
     if isinstance(found, str):
         kind = "time of day" if found[:1].isdigit() else "weekday or time zone"
+        near = did_you_mean(found, ("now", "today", "off", "at", *times.DAYS))
+        hint = f"{near} {hint}" if near.startswith("Did") else hint
         raise ArgumentError(f"“{clip(found)}” is no {kind}.", hint=hint)
     return found
 
@@ -333,15 +250,21 @@ def _write_digest(values: Values) -> list[str]:
     return [*action, *at, *_write_channel_only(values)]
 
 
+def _read_page(words: Words) -> Values:
+    none_left(words[1:])
+    if not words:
+        return {}
+    if words[0].quoted or not re.fullmatch(r"[1-9][0-9]{0,3}", words[0].text):
+        raise ArgumentError(f"“{clip(words[0].text)}” is no page.", hint="Write a number, like open 2.")
+    return {"page": int(words[0].text)}
+
+
 NOTHING = Grammar(read=_nothing)
+PAGE = Grammar(read=_read_page, write=lambda v: [str(v["page"])] if v.get("page") else [])
 STATUS = one_of("status", SEQUENCE_STATUSES)
-PAUSE = Grammar(read=_read_pause, write=_write_pause)
-TARGET = Grammar(read=lambda words: {"target": _need_target(words)}, write=_write_target)
+TARGET = Grammar(read=lambda words: {"target": need_target(words)}, write=write_target)
 INBOXES = Grammar(read=_read_inboxes, write=lambda v: [quote(v["filter"])] if v["filter"] else [])
-STATS = Grammar(read=_read_stats, write=_write_stats)
-LEADS = Grammar(
-    read=_read_leads, write=lambda v: [*_write_target(v), *([v["status"]] if v["status"] else [])]
-)
+LEADS = Grammar(read=_read_leads, write=lambda v: [*write_target(v), *([v["status"]] if v["status"] else [])])
 WHO = Grammar(read=_read_who, write=lambda values: [quote(values["who"])])
 ADD = Grammar(read=_read_add, write=_write_add)
 SUBSCRIBE = Grammar(read=_read_subscribe, write=_write_subscribe)

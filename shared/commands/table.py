@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from shared.commands import arguments
+from shared.commands import arguments, pauses, periods
 from shared.commands.arguments import Grammar
 
 
@@ -43,6 +43,8 @@ class Command:
     role: Role = Role.READER
     confirm: bool = False
     """Asks before it acts, unless the line says --yes."""
+    confirms_many: bool = False
+    """Asks before it acts on several at once, unless the line says --yes."""
     examples: tuple[str, ...] = ()
     faces: frozenset[Face] = frozenset(Face)
     grammar: Grammar = field(default=arguments.NOTHING, repr=False, compare=False)
@@ -76,11 +78,18 @@ _TABLE = (
     Command(
         name="pause",
         usage="SEQUENCE [for 2h] [reason …]",
-        summary="Stop a sequence; with a duration it resumes by itself",
+        summary="Stop a sequence, or all; with a time it resumes by itself",
         changes=True,
         role=Role.OPERATOR,
-        examples=("pause sq_1", 'pause "Q3 founders" for 2h reason bounces are high'),
-        grammar=arguments.PAUSE,
+        confirms_many=True,
+        examples=(
+            "pause sq_1",
+            'pause "Q3 founders" for 2h reason bounces are high',
+            "pause sq_1 until monday 09:00",
+            "pause all",
+            "pause domain:acme.com",
+        ),
+        grammar=pauses.PAUSE,
     ),
     Command(
         name="resume",
@@ -88,7 +97,8 @@ _TABLE = (
         summary="Let a paused sequence run again",
         changes=True,
         role=Role.OPERATOR,
-        examples=("resume sq_1", 'resume "Q3 founders"'),
+        confirms_many=True,
+        examples=("resume sq_1", 'resume "Q3 founders"', "resume all"),
         grammar=arguments.TARGET,
     ),
     Command(
@@ -100,10 +110,16 @@ _TABLE = (
     ),
     Command(
         name="stats",
-        usage="[by sequence|step|variant|inbox] [7d|FROM..TO]",
-        summary="Sends, replies, positive replies and meetings, with rates",
-        examples=("stats", "stats by step 7d", "stats by inbox 2026-01-01..2026-01-31"),
-        grammar=arguments.STATS,
+        usage="[by sequence|step|variant|inbox|person] [7d|last week|FROM..TO]",
+        summary="Sends, replies, positive replies and meetings, with rates; or who claims how fast",
+        examples=(
+            "stats",
+            "stats by step 7d",
+            "stats yesterday",
+            "stats by person last week",
+            "stats by inbox 2026-01-01..2026-01-31",
+        ),
+        grammar=periods.STATS,
     ),
     Command(
         name="leads",
@@ -138,7 +154,13 @@ _TABLE = (
         examples=("remove ann@acme.com", "remove ld_1"),
         grammar=arguments.WHO,
     ),
-    Command(name="open", summary="Interested replies that nobody has claimed", examples=("open",)),
+    Command(
+        name="open",
+        usage="[PAGE]",
+        summary="Interested replies that nobody has claimed",
+        examples=("open", "open 2"),
+        grammar=arguments.PAGE,
+    ),
     Command(
         name="subscribe",
         usage="EVENT… [sequence=…] [inbox=…] [here|#channel] [condensed]",
@@ -169,11 +191,17 @@ _TABLE = (
     ),
     Command(
         name="digest",
-        usage="now|[mondays] at 09:00 [ZONE]|off [here|#channel]",
+        usage="now|today|[mondays] at 09:00 [ZONE]|off [here|#channel]",
         summary="The day or the week in one message: now, again and again, or no more",
         changes=True,
         role=Role.OPERATOR,
-        examples=("digest now", "digest at 09:00 Europe/Berlin", "digest mondays at 08:30", "digest off"),
+        examples=(
+            "digest now",
+            "digest today",
+            "digest at 09:00 Europe/Berlin",
+            "digest mondays at 08:30",
+            "digest off",
+        ),
         grammar=arguments.DIGEST,
     ),
     Command(name="audit", summary="Who changed what, when and where", examples=("audit",)),

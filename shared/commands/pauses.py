@@ -1,0 +1,88 @@
+"""What may follow `pause`: a sequence, how long or until when, and why. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from shared.commands import times
+from shared.commands.arguments import (
+    ArgumentError,
+    Grammar,
+    Values,
+    Words,
+    clip,
+    need_target,
+    texts,
+    write_target,
+)
+from shared.text.formats import short_duration
+from shared.text.tokenize import parse_duration, quote
+
+
+def _read_pause(words: Words) -> Values:
+    at, duration, after = _find_duration(words)
+    until = None if duration else _find_until(words)
+    if until:
+        at, after = until[0], until[2]
+    target, rest = words[:at], words[after:]
+    if duration is None and until is None:
+        at = next(
+            (i for i, word in enumerate(words) if i and word.is_one_of("reason", "reason:")), len(words)
+        )
+        at = 1 if words and words[0].quoted and not words[0].key else at
+        target, rest = words[:at], words[at:]
+    if rest and rest[0].is_one_of("reason", "reason:"):
+        rest = rest[1:]
+    values = {"target": need_target(target), "duration": duration, "reason": " ".join(texts(rest))}
+    return {**values, "until": until[1]} if until else values
+
+
+def _find_until(words: Words) -> tuple[int, times.Moment, int] | None:
+    """Where `until monday` begins, the moment, where it ends. What is no moment is refused, never overlooked."""
+    for at, word in enumerate(words):
+        if not at or not word.is_one_of("until", "till"):
+            continue
+        if found := times.read_moment(list(texts(words[at + 1 : at + 1 + times.LONGEST_MOMENT]))):
+            return at, found[0], at + 1 + found[1]
+        given = words[at + 1].text if at + 1 < len(words) else ""
+        near = times.nearest_moment(given)
+        hint = (
+            f"Did you mean {near}?"
+            if near
+            else "Write until monday, tomorrow 14:00, 16:00, 1 dec or 2026-12-01."
+        )
+        problem = f"“{clip(given)}” is no day or time." if given else "Until when?"
+        raise ArgumentError(problem, hint=f"{hint} If it belongs to a name, put that into quotes.")
+    return None
+
+
+def _find_duration(words: Words) -> tuple[int, Any, int]:
+    """Where `for 2h` begins, the duration, where it ends. A number that is none is refused, never overlooked."""
+    for at, word in enumerate(words[:-1]):
+        amount = words[at + 1]
+        if not word.is_one_of("for") or amount.quoted or not amount.text[:1].isdigit():
+            continue
+        unit = words[at + 2].text if at + 2 < len(words) else ""
+        long_form = re.match(r"(?:sec|min|hour|hr|day|week)", unit.lower())
+        spelled = amount.text + unit[0] if amount.text.isdigit() and long_form else amount.text
+        if duration := parse_duration(spelled):
+            return at, duration, at + (3 if spelled != amount.text else 2)
+        if not amount.text.isdigit() or not unit:
+            hint = (
+                "Write 30m, 2h, 1d or 1h30m, a year at most. If it belongs to a name, put that into quotes."
+            )
+            raise ArgumentError(f"“{clip(amount.text)}” is no duration.", hint=hint)
+    return len(words), None, len(words)
+
+
+def _write_pause(values: Values) -> list[str]:
+    words = write_target(values)
+    if values["duration"]:
+        words += ["for", short_duration(values["duration"])]
+    elif values.get("until"):
+        words += ["until", *str(values["until"]).split()]
+    return [*words, "reason", quote(values["reason"])] if values["reason"] else words
+
+
+PAUSE = Grammar(read=_read_pause, write=_write_pause)
