@@ -5,17 +5,18 @@ Unknown is never healthy: a missing score or a new status is shown as such.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 from shared.api.models import INBOX_STATUSES, Inbox
 from shared.domain.card import Tone
+from shared.text.formats import show_number
 
 REMEMBERED = 4096
 """Verdicts: ten thousand inboxes are judged with every board, and most stand like many others."""
-KINDS = ("healthy", "at_risk", "resting", "unknown")
+KINDS = ("healthy", "at_risk", "bad", "resting", "unknown")
 WORST_FIRST = (Tone.BAD, Tone.WARN, Tone.UNKNOWN, Tone.INFO, Tone.GOOD)
 
 
@@ -41,17 +42,23 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomainHealth:
-    """How the inboxes of a domain stand; each is counted once: healthy + at_risk + resting + unknown = inboxes."""
+    """How the inboxes of a domain stand; each inbox is in exactly one of the counts of `KINDS`."""
 
     domain: str
     inboxes: int
     healthy: int
     at_risk: int
+    bad: int
     resting: int
     unknown: int
     lowest: float | None
     tone: Tone
     reasons: tuple[str, ...] = ()
+
+    @property
+    def paused(self) -> bool:
+        """Whether nothing is sent from here: the service pauses a domain by having all its inboxes rest."""
+        return self.inboxes > 0 and self.resting == self.inboxes
 
 
 def verdict(inbox: Inbox, *, thresholds: Thresholds = DEFAULT) -> Verdict:
@@ -64,8 +71,7 @@ def _verdict(status: str | None, score: float | None, thresholds: Thresholds) ->
         return Verdict(tone=Tone.UNKNOWN, word=status, reasons=(f"status “{status}” is new to us",))
     tone, word, reasons = by_score(score, thresholds)
     if status == "resting":
-        resting_tone = Tone.INFO if tone is Tone.GOOD else tone
-        return Verdict(tone=resting_tone, word="resting", reasons=("it rests and sends nothing", *reasons))
+        return Verdict(tone=Tone.BAD, word="resting", reasons=("it rests and sends nothing", *reasons))
     if status == "warming" and tone is Tone.GOOD:
         return Verdict(tone=tone, word="warming", reasons=("it warms up",))
     if status is None:
@@ -103,7 +109,7 @@ def roll_up(inboxes: Iterable[Inbox], *, thresholds: Thresholds = DEFAULT) -> tu
 
 
 def count_by_kind(domains: Iterable[DomainHealth]) -> dict[str, int]:
-    """Inboxes of the domains that are healthy, at risk, resting and unknown."""
+    """Inboxes of the domains, by the counts of `KINDS`."""
     known = list(domains)
     return {kind: sum(getattr(domain, kind) for domain in known) for kind in KINDS}
 
@@ -121,35 +127,32 @@ def _badness(domain: DomainHealth) -> tuple[int, float, str]:
 
 def _domain(domain: str, inboxes: list[Inbox], *, thresholds: Thresholds) -> DomainHealth:
     verdicts = [verdict(inbox, thresholds=thresholds) for inbox in inboxes]
-    counts = {kind: sum(_kind(one) == kind for one in verdicts) for kind in KINDS}
+    counted = Counter(map(kind_of, verdicts))
+    counts = {kind: counted[kind] for kind in KINDS}
     scores = [inbox.health_score for inbox in inboxes if inbox.health_score is not None]
-    all_rest = counts["resting"] == len(inboxes)
-    tone = worst(one.tone for one in verdicts)
     return DomainHealth(
         domain=domain,
         inboxes=len(inboxes),
         **counts,
         lowest=min(scores, default=None),
-        tone=_worse(tone, Tone.WARN) if all_rest else tone,
-        reasons=_reasons(counts, all_rest=all_rest, lowest=min(scores, default=None)),
+        tone=worst(one.tone for one in verdicts),
+        reasons=_reasons(counts, inboxes=len(inboxes), lowest=min(scores, default=None)),
     )
 
 
-def _kind(one: Verdict) -> str:
+def kind_of(one: Verdict) -> str:
+    """The count of `KINDS` that an inbox with this verdict belongs to."""
     if one.word == "resting":
         return "resting"
-    if one.tone is Tone.UNKNOWN:
-        return "unknown"
-    return "healthy" if one.tone is Tone.GOOD else "at_risk"
+    return {Tone.GOOD: "healthy", Tone.WARN: "at_risk", Tone.BAD: "bad"}.get(one.tone, "unknown")
 
 
-def _reasons(counts: Mapping[str, int], *, all_rest: bool, lowest: float | None) -> tuple[str, ...]:
-    if all_rest:
-        return ("every inbox rests: nothing is sent from here",)
-    reasons = []
-    if counts["at_risk"]:
-        reasons.append(
-            f"{counts['at_risk']} at risk" + (f", lowest {lowest:g}" if lowest is not None else "")
-        )
-    reasons += [f"{counts[kind]} {kind}" for kind in ("resting", "unknown") if counts[kind]]
-    return tuple(reasons)
+def _reasons(counts: Mapping[str, int], *, inboxes: int, lowest: float | None) -> tuple[str, ...]:
+    if counts["resting"] == inboxes:
+        return (f"paused, {show_number(inboxes, 'inbox')} not sending",)
+    reasons = [f"{counts['resting']} resting"] if counts["resting"] else []
+    scored = [f"{counts[kind]} {kind.replace('_', ' ')}" for kind in ("bad", "at_risk") if counts[kind]]
+    if scored and lowest is not None:
+        scored[-1] += f", lowest {lowest:g}"
+    unknown = [f"{counts['unknown']} unknown"] if counts["unknown"] else []
+    return (*reasons, *scored, *unknown)

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from shared.api.errors import OutreachError
 from shared.api.http.decode_thread import decode_in_thread
 from shared.api.http.rate_limit import BudgetState
-from shared.api.models import GROUPINGS, NOTHING, Grouping, Inbox, Lead, Sequence, StatsRow
+from shared.api.models import GROUPINGS, NOTHING, Grouping, Inbox, Lead, Page, Sequence, StatsRow
+from shared.domain.failures import cause_of
 from shared.domain.reports import totals
 
 if TYPE_CHECKING:  # a dashboard shows what was kept before it needs a client
@@ -34,6 +35,20 @@ class Reading(Generic[T]):
     read_at: datetime | None = None
     error: str | None = None
     failed_since: datetime | None = None
+    failed_at: datetime | None = None
+    """The latest failure; `error` and `cause` are of this one."""
+    cause: str = ""
+    """The failure in a few words: `The service rejects the API key (401)`."""
+    more: bool = False
+    """The service has more than what was read: the value is a page."""
+
+    @property
+    def was_tried(self) -> bool:
+        return self.read_at is not None or self.failed_since is not None
+
+    def failed(self, error: str, *, cause: str, at: datetime) -> Reading[T]:
+        """This reading after another failure: the value stays, and the first failure's time."""
+        return replace(self, error=error, cause=cause, failed_at=at, failed_since=self.failed_since or at)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +98,8 @@ async def _previous(client: OutreachClient, today: date) -> StatsRow:
     return totals(await client.stats(start=start, end=end), group="previous")
 
 
-async def _interested(client: OutreachClient, _: date) -> tuple[Lead, ...]:
-    return (await client.list_leads(status="interested", limit=NEWEST_INTERESTED)).items
+async def _interested(client: OutreachClient, _: date) -> Page[Lead]:
+    return await client.list_leads(status="interested", limit=NEWEST_INTERESTED)
 
 
 def _stats_by(grouping: Grouping, *, factor: float) -> Source:
@@ -114,13 +129,17 @@ async def read_source(
     before: Reading[Any], source: Source, client: OutreachClient, *, now: datetime
 ) -> Reading[Any]:
     """Read a source; a failure keeps the value of before. Never raises `OutreachError`."""
+    value: Any
     try:
         value = await source.read(client, service_day(client, now=now))
     except OutreachError as error:
-        return replace(before, error=str(error), failed_since=before.failed_since or now)
+        return before.failed(str(error), cause=cause_of(error), at=now)
+    more = False
+    if isinstance(value, Page):
+        value, more = value.items, value.next_cursor is not None
     if isinstance(value, tuple):
         value = await decode_in_thread(partial(_settled, value, before.value or ()), rows=len(value))
-    return Reading(value=value, read_at=now)
+    return Reading(value=value, read_at=now, more=more)
 
 
 def _settled(value: tuple[Any, ...], before: tuple[Any, ...]) -> tuple[Any, ...]:

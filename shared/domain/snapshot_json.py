@@ -97,6 +97,9 @@ def _about(reading: Reading[Any]) -> dict[str, Any]:
         "read_at": reading.read_at and reading.read_at.isoformat(),
         "error": reading.error,
         "failed_since": reading.failed_since and reading.failed_since.isoformat(),
+        "failed_at": reading.failed_at and reading.failed_at.isoformat(),
+        "cause": reading.cause,
+        "more": reading.more,
     }
 
 
@@ -115,6 +118,9 @@ def _read(kept: Mapping[str, Any], *, model: type) -> Reading[Any]:
         read_at=_time(kept["read_at"]),
         error=kept["error"],
         failed_since=_time(kept["failed_since"]),
+        failed_at=_time(kept.get("failed_at")),
+        cause=str(kept.get("cause", "")),
+        more=kept.get("more") is True,
     )
 
 

@@ -12,10 +12,10 @@ from statistics import median
 from shared.api.http.rate_limit import Priority
 from shared.api.models import Inbox, StatsRow
 from shared.domain.card import Button, Card, Chart, Fact, Tone
-from shared.domain.health import DomainHealth, roll_up, worst
 from shared.domain.records import ClaimTime, OpenReply
 from shared.domain.reports import change, rate, totals
 from shared.domain.snapshot import service_day
+from shared.domain.workspace_verdict import WorkspaceVerdict, judge
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
 from shared.operations.overview import Part, read_part
@@ -67,11 +67,11 @@ async def digest_card(context: CommandContext, *, every: str = "day") -> Card:
         read_part(_open(context)),
         read_part(_claims(context, since=period.before.span[0])),
     )
-    domains = roll_up(inboxes.value or (), thresholds=context.workspace.thresholds)
+    verdict = judge(inboxes.value or (), thresholds=context.workspace.thresholds)
     whose = "Digest" if context.workspace.name == DEFAULT else f"Digest of {context.workspace.name}"
     return Card(
         title=f"{whose}, {period}",
-        tone=worst(domain.tone for domain in domains),
+        tone=Tone.UNKNOWN if inboxes.value is None else verdict.tone,
         text=(f"Changes are against {period.before}.",),
         facts=(
             *_numbers(days, length=period.length),
@@ -79,7 +79,7 @@ async def digest_card(context: CommandContext, *, every: str = "day") -> Card:
             *_times(claims, period),
             _came(came),
             _waiting(replies, context=context),
-            _domains(inboxes, domains),
+            _domains(inboxes, verdict),
         ),
         chart=_chart(days, last=period.last),
         buttons=_BUTTONS,
@@ -217,10 +217,10 @@ def _waiting(part: Part[Sequence[OpenReply]], *, context: CommandContext) -> Fac
     )
 
 
-def _domains(part: Part[tuple[Inbox, ...]], domains: tuple[DomainHealth, ...]) -> Fact:
+def _domains(part: Part[tuple[Inbox, ...]], verdict: WorkspaceVerdict) -> Fact:
     if part.value is None:
         return part.unknown("Domains")
-    troubled = [d for d in domains if d.tone is not Tone.GOOD]
-    text = "; ".join(f"{d.domain} ({', '.join(d.reasons)})" for d in troubled[:5]) or "all healthy"
+    troubled = [d for d in verdict.domains if d.tone is not Tone.GOOD]
+    text = "; ".join((verdict.text, *(f"{d.domain} ({', '.join(d.reasons)})" for d in troubled[:5])))
     more = f"; and {len(troubled) - 5} more" if len(troubled) > 5 else ""
-    return Fact(label="Domains", value=text + more, tone=worst(d.tone for d in domains))
+    return Fact(label="Domains", value=text + more, tone=verdict.tone)

@@ -9,8 +9,9 @@ from shared.api.models import Inbox
 from shared.commands import Invocation, join
 from shared.commands.arguments import clip, did_you_mean
 from shared.domain.card import Button, Card, Column, Row, Table, Tone, columns, number
-from shared.domain.health import DomainHealth, Thresholds, roll_up, show_counts, verdict, worst
+from shared.domain.health import DomainHealth, Thresholds, roll_up, show_counts, verdict
 from shared.domain.reports import rate
+from shared.domain.workspace_verdict import judge_domains
 from shared.operations.context import CommandContext
 from shared.text.formats import show_number
 
@@ -28,11 +29,18 @@ async def list_inboxes(invocation: Invocation, context: CommandContext) -> Card:
     shown = [inbox for inbox in known if _wanted(inbox, wanted, context.workspace.thresholds)]
     if known and not shown and wanted not in {None, "unhealthy"}:
         return _no_such_domain(str(wanted), {inbox.domain for inbox in known})
-    domains = roll_up(shown, thresholds=context.workspace.thresholds)
+    # A domain is judged by all its inboxes: one of which only the resting inbox is listed is not paused.
+    listed = {inbox.domain for inbox in shown}
+    domains = tuple(
+        domain
+        for domain in roll_up(known, thresholds=context.workspace.thresholds)
+        if domain.domain in listed
+    )
+    counts = show_counts(roll_up(shown, thresholds=context.workspace.thresholds))
     return Card(
         title=_title(len(shown), wanted),
-        tone=worst(domain.tone for domain in domains) if shown else Tone.GOOD if known else Tone.UNKNOWN,
-        text=(f"{show_counts(domains)}; {show_number(len(domains), 'domain')}.",) if shown else (),
+        tone=judge_domains(domains).tone if shown else Tone.GOOD if known else Tone.UNKNOWN,
+        text=(f"{counts}; {show_number(len(domains), 'domain')}.",) if shown else (),
         table=_table(domains, shown, context.workspace.thresholds) if shown else None,
         buttons=_buttons(domains, wanted),
         data=tuple({name: getattr(inbox, name) for name in SHOWN} for inbox in shown),

@@ -15,10 +15,11 @@ from shared.api.models import COUNTS, Inbox, StatsRow
 from shared.api.models import Sequence as Campaign
 from shared.commands import Invocation
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, number
-from shared.domain.health import DomainHealth, count_by_kind, roll_up, show_counts, worst
+from shared.domain.health import DomainHealth, count_by_kind, worst
 from shared.domain.records import AlertsSummary, RecordsUnavailable
 from shared.domain.reports import totals
 from shared.domain.snapshot import service_day
+from shared.domain.workspace_verdict import WorkspaceVerdict, judge
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
 from shared.text.formats import show_count, show_number, show_span
@@ -74,11 +75,12 @@ async def status(_: Invocation, context: CommandContext) -> Card:
             read_part(_alerts_summary(context)),
         )
     )
-    domains = roll_up(seen.inboxes.value or (), thresholds=context.workspace.thresholds)
+    verdict = judge(seen.inboxes.value or (), thresholds=context.workspace.thresholds)
+    domains = verdict.domains
     facts = (
         _service(seen),
         _sequences(seen.sequences),
-        _inboxes(seen.inboxes, domains),
+        _inboxes(seen.inboxes, verdict),
         *_today(seen.today),
         *_alerts(seen.alerts, context),
         _budget(context, now=context.now()),
@@ -94,7 +96,7 @@ async def status(_: Invocation, context: CommandContext) -> Card:
             for name in ("sequences", "inboxes", "stats", "open")
         ),
         footer=f"{context.now():%Y-%m-%d %H:%M:%S} UTC",
-        data=(_data(seen, domains, context),),
+        data=(_data(seen, verdict, context),),
         refused=len(seen.service_errors) == ASKED,
     )
 
@@ -124,12 +126,10 @@ def _sequences(part: Part[tuple[Campaign, ...]]) -> Fact:
     return Fact(label="Sequences", value=", ".join(f"{count} {word}" for word, count in ordered) or "none")
 
 
-def _inboxes(part: Part[tuple[Inbox, ...]], domains: Sequence[DomainHealth]) -> Fact:
+def _inboxes(part: Part[tuple[Inbox, ...]], verdict: WorkspaceVerdict) -> Fact:
     if part.value is None:
         return part.unknown("Inboxes")
-    return Fact(
-        label="Inboxes", value=show_counts(domains) or "none", tone=worst(domain.tone for domain in domains)
-    )
+    return Fact(label="Inboxes", value=verdict.text if part.value else "none", tone=verdict.tone)
 
 
 def _today(part: Part[StatsRow]) -> tuple[Fact, ...]:
@@ -207,7 +207,7 @@ def _troubled(domains: Sequence[DomainHealth]) -> Table | None:
     return Table(columns=titles, rows=tuple(rows), total=len(troubled)) if troubled else None
 
 
-def _data(seen: Overview, domains: Sequence[DomainHealth], context: CommandContext) -> dict[str, object]:
+def _data(seen: Overview, verdict: WorkspaceVerdict, context: CommandContext) -> dict[str, object]:
     sequences, today, alerts = seen.sequences.value, seen.today.value, seen.alerts.value
     budget = context.client.budget
     last = alerts.last_delivery_at if alerts else None
@@ -215,7 +215,8 @@ def _data(seen: Overview, domains: Sequence[DomainHealth], context: CommandConte
         "workspace": context.workspace.name,
         "reachable": not seen.service_errors,
         "sequences": None if sequences is None else dict(Counter(s.status or "unknown" for s in sequences)),
-        "inboxes": None if seen.inboxes.value is None else count_by_kind(domains),
+        "inboxes": None if seen.inboxes.value is None else count_by_kind(verdict.domains),
+        "verdict": None if seen.inboxes.value is None else verdict.as_data(),
         **{name: today and getattr(today, name) for name in COUNTS},
         "alerts_waiting": alerts and alerts.waiting,
         "last_delivery_at": last.isoformat() if last else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,9 +26,11 @@ from tui.app.presenter import Presenter, Ui
 from tui.app.replay_control import ReplayControl
 from tui.feed.poller import Tick
 from tui.feed.workspace_state import Workspaces, WorkspaceState
+from tui.model.alarms import from_plain, to_plain
 from tui.model.keys import PAGE, foot_of, keys_by_group, page_help, panel_help, unknown_key_warnings
 from tui.model.page_content import PageRef, card_of, page, page_ref_of
 from tui.screens import text_report
+from tui.screens.alarms import AlarmsScreen, alarm_card
 from tui.screens.all_workspaces import AllWorkspacesScreen
 from tui.screens.board import BoardScreen
 from tui.screens.detail_page import DetailScreen
@@ -55,6 +58,7 @@ KEY_NAMES = {
         BoardScreen,
         DetailScreen,
         AllWorkspacesScreen,
+        AlarmsScreen,
         LineTable,
         CardDialog,
         ConfirmDialog,
@@ -102,6 +106,9 @@ class DashboardApp(ErrorBoundary, App[int]):
         super().__init__(driver_class)
         self.now = now
         self.workspaces = Workspaces(workspaces)
+        if restored:
+            for state in workspaces:
+                self._restore_alarms(state, restored)
         self.continues = restored is not None
         """Whether the process before left its picture on the terminal."""
         self.restart_state: RestartState | None = None
@@ -141,7 +148,7 @@ class DashboardApp(ErrorBoundary, App[int]):
             glyphs=glyphs,
             now=now,
         )
-        self.presenter = Presenter(ui, alarms=restored.alarms if restored else (), on_alarm=on_alarm)
+        self.presenter = Presenter(ui, on_alarm=on_alarm)
         self.replay = ReplayControl(ui, self.presenter)
         self.navigation = Navigation(ui=ui, presenter=self.presenter, replay=self.replay, page_keys=page_keys)
         self.commands = Commands(ui=ui, presenter=self.presenter, replay=self.replay)
@@ -157,6 +164,13 @@ class DashboardApp(ErrorBoundary, App[int]):
         self.action_workspace = self.navigation.step_workspace
         self.action_wall = self.presenter.open_wall
         self.action_acknowledge = self.presenter.acknowledge
+
+    @staticmethod
+    def _restore_alarms(state: WorkspaceState, restored: RestartState) -> None:
+        """Go on with the alarms of the process before; what it wrote otherwise is left out."""
+        state.has_looked = state.workspace in restored.alarms
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            state.alarms = tuple(map(from_plain, restored.alarms.get(state.workspace, ())))
 
     def _remapped(self, group: str) -> Mapping[str, str]:
         return self._keymap_by_group.get(group, {})
@@ -221,6 +235,18 @@ class DashboardApp(ErrorBoundary, App[int]):
     def _workspace_clicked(self, message: LinkLine.Clicked) -> None:
         self.navigation.go_to(self.workspaces.all[message.number])
 
+    def action_alarms(self) -> None:
+        screen = AlarmsScreen(glyphs=self._glyphs, now=self.now)
+        self.push_screen(screen)
+        screen.call_after_refresh(self.presenter.second_passed)
+
+    @on(AlarmsScreen.Opened)
+    def _alarm_opened(self, message: AlarmsScreen.Opened) -> None:
+        if message.ref is None:
+            self.push_screen(CardDialog(alarm_card(message.alarm, now=self.now()), glyphs=self._glyphs))
+        else:
+            self.navigation.go_to(message.state, message.ref)
+
     @on(AllWorkspacesScreen.Entered)
     def _workspace_entered(self, message: AllWorkspacesScreen.Entered) -> None:
         self.navigation.go_to(message.state, message.ref)
@@ -240,7 +266,8 @@ class DashboardApp(ErrorBoundary, App[int]):
         idle = on_wall or self.screen is self.board_screen
         if idle and self_restart.is_due(self._restart_at, began=self._started_at, now=self.now()):
             theme_name = self.presenter.day_theme if on_wall else self.theme
-            self.restart_state = RestartState(wall=on_wall, theme=theme_name, alarms=self.presenter.alarms)
+            alarms = {one.workspace: list(map(to_plain, one.alarms)) for one in self.workspaces.all}
+            self.restart_state = RestartState(wall=on_wall, theme=theme_name, alarms=alarms)
             self.exit(return_code=self_restart.CODE)
         self.presenter.second_passed()
 

@@ -15,16 +15,16 @@ from tui.app.own_errors import OwnError
 from tui.feed.pending_changes import Confirmation
 from tui.feed.poller import Tick
 from tui.feed.workspace_state import Workspaces, WorkspaceState
+from tui.model.alarms import Alarm, AlarmNotice
 from tui.model.all_workspaces import workspace_line
 from tui.model.board import unread
-from tui.model.changes import new_alarms
+from tui.screens.alarms import AlarmsScreen
 from tui.screens.all_workspaces import AllWorkspacesScreen
 from tui.screens.board import BoardScreen
 from tui.screens.detail_page import DetailScreen
 from tui.screens.wall import WallScreen
 from tui.theme.palette import Glyphs
 
-MOST_ALARMS = 20
 NIGHT_FROM, NIGHT_UNTIL = 22, 6
 """Hours of the day where the wall hangs."""
 
@@ -50,21 +50,16 @@ class Ui:
 class Presenter:
     """Paints only the screen that can be seen; a board that arrives while the past is shown waits."""
 
-    def __init__(
-        self, ui: Ui, *, alarms: tuple[str, ...], on_alarm: Callable[[Sequence[str]], object]
-    ) -> None:
+    def __init__(self, ui: Ui, *, on_alarm: Callable[[Sequence[str]], object]) -> None:
         self._ui = ui
         self._on_alarm = on_alarm
-        self.alarms = alarms
-        """Not acknowledged yet, the newest first."""
         self.own_error: OwnError | None = None
         self.day_theme = ui.app.theme
         """What to return to from a dimmed wall."""
         self._seen_notice = ""
 
     def take(self, tick: Tick, state: WorkspaceState) -> None:
-        self._raise_alarms(tick, state)
-        state.take(tick)
+        self._raise(state.take(tick, now=self._ui.now()), state)
         if state.pending_changes:
             for confirmation in state.pending_changes.confirm(tick.snapshot):
                 self._report(confirmation, state)
@@ -108,20 +103,38 @@ class Presenter:
             screen.tick(now, alarms=self.alarms)
             if screen.is_wall:
                 self._dim_at_night()
+        elif isinstance(screen, AlarmsScreen) and screen.is_mounted:
+            screen.show(self._ui.workspaces.all, now=now)
         elif isinstance(screen, DetailScreen) and screen.is_mounted and not self._ui.board.replayed_at:
             screen.tick(now, beats=self._ui.workspaces.current.beats)
         elif self._ui.board.is_mounted:
-            self._ui.board.tick(
-                self._ui.board.replayed_at or now, alarms=self.alarms, notices=self._notices()
-            )
+            if self._ui.board.replayed_at:
+                self._ui.board.tick(self._ui.board.replayed_at)
+            else:
+                self._ui.board.tick(now, alarms=self.alarms, notices=self._notices())
             self.show_workspace_bar()
 
+    @property
+    def alarms(self) -> tuple[AlarmNotice, ...]:
+        """Those that nobody has acknowledged, what is on before what has recovered, the newest first."""
+        now = self._ui.now()
+        return tuple(alarm.notice(now, workspace=self._prefix(state)) for state, alarm in self._unseen())
+
+    def _unseen(self) -> list[tuple[WorkspaceState, Alarm]]:
+        found = [(state, one) for state in self._ui.workspaces.all for one in state.alarms if one.is_new]
+        return sorted(found, key=lambda pair: pair[1].rank)
+
+    def _prefix(self, state: WorkspaceState) -> str:
+        return state.workspace if len(self._ui.workspaces.all) > 1 else ""
+
     def acknowledge(self) -> None:
-        """Clear the alarms; where there are none, the notices about the dashboard itself."""
-        if not self.alarms:
+        """Acknowledge the alarm that the banner shows; where there is none, the notices about the dashboard itself."""
+        if unseen := self._unseen():
+            state, alarm = unseen[0]
+            state.acknowledge(alarm.key, now=self._ui.now())
+        else:
             history = self._ui.workspaces.current.history
             self.own_error, self._seen_notice = None, history.notice if history else ""
-        self.alarms = ()
         self.second_passed()
 
     def open_wall(self) -> None:
@@ -138,14 +151,11 @@ class Presenter:
     def _back_from_wall(self, _: object) -> None:
         self._ui.app.theme = self.day_theme
 
-    def _raise_alarms(self, tick: Tick, state: WorkspaceState) -> None:
-        found = new_alarms(state.last.board if state.last else None, tick.board)
-        if len(self._ui.workspaces.all) > 1:
-            found = tuple(f"{state.workspace}: {one}" for one in found)
-        if found:
-            self.alarms = (*found, *self.alarms)[:MOST_ALARMS]
+    def _raise(self, raised: Sequence[Alarm], state: WorkspaceState) -> None:
+        if raised:
+            now, prefix = self._ui.now(), self._prefix(state)
             self._ui.app.bell()
-            self._on_alarm(found)
+            self._on_alarm([alarm.notice(now, workspace=prefix).text for alarm in raised])
 
     def _dim_at_night(self) -> None:
         """Dim a wall at night, unless somebody chose another theme."""

@@ -68,19 +68,15 @@ def as_data(snapshot: Snapshot, board: Board) -> Mapping[str, Any]:
     readings = document["readings"]
     return {
         "workspace": snapshot.workspace,
-        "verdict": {
-            "tone": board.headline.tone.value,
-            "text": board.headline.text,
-            "detail": board.headline.detail,
-            "healthy": board.spread.healthy,
-            "at_risk": board.spread.at_risk,
-            "resting": board.spread.resting,
-            "unknown": board.spread.unknown,
-        },
+        "verdict": board.verdict.as_data(),
+        "alarms": [
+            {"kind": one.kind, "where": one.where or None, "text": one.text, "inboxes": one.extent or None}
+            for one in board.conditions
+        ],
         **{name: reading["value"] for name, reading in readings.items()},
         "budget": document["budget"],
         "readings": {
-            name: {key: reading[key] for key in ("read_at", "error", "failed_since")}
+            name: {key: reading[key] for key in ("read_at", "error", "cause", "failed_since", "more")}
             for name, reading in readings.items()
         },
     }

@@ -19,6 +19,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from shared.domain.card import Tone
+from shared.domain.failures import cause_of_attempts
 from shared.domain.health import DEFAULT, Thresholds
 from shared.domain.snapshot import SOURCES, Reading, Snapshot, Source, read_source
 from tui.feed.history_access import HistoryAccess, RecalledState
@@ -149,6 +150,9 @@ class Poller:
     ) -> None:
         from apscheduler.schedulers.asyncio import AsyncIOScheduler  # late: the first paint does without
 
+        from shared.api.http.pipeline import failed_attempts  # likewise
+
+        self._failed_attempts = failed_attempts
         self._client = client
         self._now = now
         self._poll_intervals = poll_intervals
@@ -245,12 +249,15 @@ class Poller:
         """One reading; the client repeats for longer than people should wait to be told."""
         before, began = self.snapshot.reading(source), self._now()
         reading: Reading[Any]
-        try:
-            async with asyncio.timeout(self._timeout):
-                reading = await read_source(before, source, self._client, now=began)
-        except TimeoutError:
-            said = before.error or f"no answer within {self._timeout:g} s"
-            reading = replace(before, error=said, failed_since=before.failed_since or began)
+        with self._failed_attempts() as attempts:
+            try:
+                async with asyncio.timeout(self._timeout):
+                    reading = await read_source(before, source, self._client, now=began)
+            except TimeoutError:
+                waits = (self._client.budget.resumes_at or 0) > began.timestamp()
+                said = str(attempts[-1]) if attempts else f"No answer within {self._timeout:g} s."
+                cause = cause_of_attempts(attempts, rate_limited=waits)
+                reading = before.failed(said, cause=cause, at=began)
         moved = reading.value != before.value
         self._unchanged_reads[source.name] = 0 if moved else self._unchanged_reads[source.name] + 1
         self._beats += reading.failed_since is None
@@ -268,7 +275,7 @@ class Poller:
                 except Exception:
                     logger.exception("an answer that no board could be made of")  # the screen stays, and ages
                     continue
-                self._alarmed = tick.board.headline.tone is Tone.BAD and tick.board.trouble is None
+                self._alarmed = tick.board.verdict.tone is Tone.BAD and tick.board.trouble is None
                 deliver(tick)
                 if self._history and tick.beats:
                     await self._keep(tick.snapshot, self._history, composer)

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Protocol
 
 from shared.domain.health import DEFAULT, Thresholds
 from tui.feed.history_access import HistoryAccess
 from tui.feed.pending_changes import PendingChanges
 from tui.feed.poller import Tick
+from tui.model.alarms import Alarm, acknowledge, update
 from tui.model.board import Board
 from tui.model.lines import ChangeLine
 
@@ -51,10 +53,34 @@ class WorkspaceState:
     pending_changes: PendingChanges | None = None
     last: Tick | None = None
     changes: deque[ChangeLine] = field(default_factory=lambda: deque(maxlen=MOST_CHANGES))
+    alarms: tuple[Alarm, ...] = ()
+    has_looked: bool = False
+    """Whether what holds now was compared with something before: only what is new since then is raised."""
+    _recalled_at: datetime | None = None
 
-    def take(self, tick: Tick) -> None:
+    def take(self, tick: Tick, *, now: datetime) -> tuple[Alarm, ...]:
+        """Hold another tick; the alarms that it raises."""
         self.last = tick
         self.changes.extendleft(reversed(tick.changes))
+        inboxes = tick.snapshot.inboxes
+        if tick.beats == 0 and not inboxes.failed_since:  # what is recalled is not how things stand
+            self._recalled_at = inboxes.read_at
+            return ()
+        is_read = inboxes.value is not None and inboxes.read_at != self._recalled_at
+        found = update(
+            self.alarms,
+            tick.board.conditions,
+            now=now,
+            domains_read=is_read and not inboxes.failed_since,
+            first_look=not self.has_looked,
+            changes=self.changes,
+        )
+        self.has_looked = self.has_looked or is_read
+        self.alarms = found.alarms
+        return found.raised
+
+    def acknowledge(self, key: str, *, now: datetime) -> None:
+        self.alarms = acknowledge(self.alarms, key, now=now)
 
     @property
     def history(self) -> HistoryAccess | None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from shared.domain.card import Tone
+from shared.domain.snapshot import Reading
+from shared.domain.workspace_verdict import WorkspaceVerdict, judge_reading
 from shared.text.formats import show_count, show_rate
 from shared.text.sanitize import visible
 from tui.model.board import RANK, Board, Figure
@@ -16,6 +18,7 @@ from tui.model.lines import Freshness, InboxLine
 from tui.theme import formatting
 from tui.theme.palette import TONE_INK, Glyphs, Ink, Piece
 
+UNREAD = judge_reading(Reading())
 MOST = 200
 """Inboxes of the list over all: what is further down is well."""
 
@@ -26,6 +29,7 @@ class WorkspaceLine:
 
     workspace: str
     board: Board | None
+    verdict: WorkspaceVerdict
     age: str
     late: bool
 
@@ -35,13 +39,11 @@ class WorkspaceLine:
 
     @property
     def tone(self) -> Tone:
-        if self.board is None or (self.late and self.board.headline.tone is Tone.GOOD):
-            return Tone.UNKNOWN
-        return self.board.headline.tone
+        return Tone.UNKNOWN if self.late and self.verdict.tone is Tone.GOOD else self.verdict.tone
 
     @property
     def words(self) -> str:
-        return f"{self.workspace} {self.board.headline.text if self.board else ''}"
+        return f"{self.workspace} {self.verdict.text}"
 
     def figure(self, label: str) -> Figure | None:
         figures = self.board.figures if self.board else ()
@@ -71,13 +73,16 @@ class EverywhereLine:
 def workspace_line(workspace: str, board: Board | None, *, now: datetime) -> WorkspaceLine:
     """The line of a workspace: as old as the older of what its verdict and its figures were read from."""
     stamps = [board.stamps[name] for name in ("inboxes", "sequence") if name in board.stamps] if board else []
-    if not stamps:
-        return WorkspaceLine(workspace=workspace, board=board, age="reading…", late=True)
+    if board is None or not stamps:
+        return WorkspaceLine(workspace=workspace, board=board, verdict=UNREAD, age="reading…", late=True)
     oldest = max(stamps, key=lambda stamp: stamp.freshness(now))
     late = oldest.freshness(now) is not Freshness.FRESH
-    trouble = board.trouble if board else None
-    age = f"no answer since {formatting.moment(trouble.since, now=now)}" if trouble else oldest.words(now)
-    return WorkspaceLine(workspace=workspace, board=board, age=age, late=late or trouble is not None)
+    trouble = board.trouble
+    age = f"not read since {formatting.moment(trouble.since, now=now)}" if trouble else oldest.words(now)
+    verdict = board.verdict_at(now)
+    return WorkspaceLine(
+        workspace=workspace, board=board, verdict=verdict, age=age, late=late or trouble is not None
+    )
 
 
 def worst(boards: Iterable[tuple[str, Board | None]]) -> Sequence[EverywhereLine]:
@@ -105,11 +110,8 @@ def _name(line: WorkspaceLine | EverywhereLine, _: int, __: Glyphs) -> Sequence[
 
 
 def _verdict(line: WorkspaceLine, _: int, __: Glyphs) -> Sequence[Piece]:
-    if line.board is None:
-        return (("Reading the account…", Ink.MUTED),)
-    headline = line.board.headline
-    detail = f"   {visible(headline.detail)}" if headline.detail else ""
-    return ((headline.text, Ink.MUTED if line.late else Ink.TEXT), (detail, Ink.MUTED))
+    detail = f"   {visible(line.verdict.detail)}" if line.verdict.detail else ""
+    return ((line.verdict.text, Ink.MUTED if line.late else Ink.TEXT), (detail, Ink.MUTED))
 
 
 def headed(line: WorkspaceLine, *, glyphs: Glyphs) -> tuple[list[Piece], list[Piece]]:

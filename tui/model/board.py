@@ -6,44 +6,24 @@ Ten thousand inboxes arrive with every poll and almost all are as before: their 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from shared.api.http.rate_limit import BudgetState
 from shared.api.models import Inbox, StatsRow
 from shared.domain import health, reports
 from shared.domain.card import Tone
+from shared.domain.conditions import Condition, conditions_of
+from shared.domain.failures import UNREACHABLE
 from shared.domain.snapshot import SOURCES, Snapshot
-from shared.text.formats import show_number
+from shared.domain.workspace_verdict import InboxCounts, WorkspaceVerdict, judge_reading
 from tui.model.lines import Freshness, InboxLine, LeadLine, SequenceLine, Stamp, StatsLine
+from tui.theme import formatting
 
 RANK = {tone: rank for rank, tone in enumerate(health.WORST_FIRST)}
 STEP = 5
 """Health is ranked in steps of so much, so that small movements move no line."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spread:
-    """How many inboxes stand how."""
-
-    healthy: int = 0
-    at_risk: int = 0
-    resting: int = 0
-    unknown: int = 0
-
-    @property
-    def all(self) -> int:
-        return self.healthy + self.at_risk + self.resting + self.unknown
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Headline:
-    """The verdict in one line, and which domains it is about."""
-
-    tone: Tone
-    text: str
-    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,9 +39,10 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trouble:
-    """The service does not answer: since when, why, and from when the oldest figures on the screen are."""
+    """Something can't be read: since when, why by the latest failure, and from when the oldest figures are."""
 
     since: datetime
+    cause: str
     reason: str
     sources: tuple[str, ...]
     oldest: datetime | None
@@ -74,9 +55,9 @@ class Board:
     """Everything on the screen, of one moment."""
 
     workspace: str
-    headline: Headline
-    spread: Spread = Spread()
-    domains: tuple[health.DomainHealth, ...] = ()
+    verdict: WorkspaceVerdict
+    conditions: tuple[Condition, ...] = ()
+    """What is wrong at this moment and worth an alarm."""
     figures: tuple[Figure, ...] = ()
     inboxes: tuple[InboxLine, ...] = ()
     sequences: tuple[SequenceLine, ...] = ()
@@ -87,9 +68,31 @@ class Board:
     trouble: Trouble | None = None
     budget: BudgetState | None = None
 
-    def is_stale(self, source: str, now: datetime) -> bool:
+    @property
+    def counts(self) -> InboxCounts:
+        return self.verdict.counts
+
+    @property
+    def domains(self) -> tuple[health.DomainHealth, ...]:
+        return self.verdict.domains
+
+    def freshness(self, source: str, now: datetime) -> Freshness:
         stamp = self.stamps.get(source)
-        return stamp is not None and stamp.freshness(now) >= Freshness.LATE
+        return stamp.freshness(now) if stamp else Freshness.NEVER
+
+    def is_stale(self, source: str, now: datetime) -> bool:
+        return self.freshness(source, now) >= Freshness.LATE
+
+    def verdict_at(self, now: datetime) -> WorkspaceVerdict:
+        """The verdict as far as its age allows: what was healthy when it was last read is unknown now."""
+        stamp = self.stamps.get("inboxes")
+        if self.verdict.tone is not Tone.GOOD or stamp is None or not self.is_stale("inboxes", now):
+            return self.verdict
+        read = f"Unknown since {formatting.moment(stamp.read_at, now=now)}" if stamp.read_at else "Unknown"
+        then = self.verdict.text[0].lower() + self.verdict.text[1:].replace(" are healthy", " were healthy")
+        return replace(
+            self.verdict, tone=Tone.UNKNOWN, text=f"{read}: {then.replace(' is healthy', ' was healthy')}"
+        )
 
 
 def compose(
@@ -109,14 +112,12 @@ def compose(
         thresholds=thresholds,
         before=before,
     )
-    domains = health.roll_up(snapshot.inboxes.value or (), thresholds=thresholds)
-    spread = _spread(inboxes)
+    verdict = judge_reading(snapshot.inboxes, thresholds=thresholds)
     stamps = _stamps(snapshot, intervals=intervals)
     return Board(
         workspace=snapshot.workspace,
-        headline=headline(snapshot, spread=spread, domains=domains),
-        spread=spread,
-        domains=domains,
+        verdict=verdict,
+        conditions=conditions_of(snapshot, verdict),
         figures=_figures(snapshot),
         inboxes=inboxes,
         sequences=_sequence_lines(snapshot, stats=stats),
@@ -187,52 +188,6 @@ def _stats_lines(rows: Sequence[StatsRow], *, group: str, snapshot: Snapshot) ->
     return tuple(lines)
 
 
-def _spread(lines: Iterable[InboxLine]) -> Spread:
-    return Spread(**Counter(map(standing, lines)))
-
-
-def standing(line: InboxLine) -> str:
-    """The bucket of the spread that an inbox is counted in."""
-    if line.verdict.word == "resting":
-        return "resting"
-    if line.verdict.tone is Tone.UNKNOWN:
-        return "unknown"
-    return "at_risk" if line.verdict.tone in {Tone.WARN, Tone.BAD} else "healthy"
-
-
-def headline(snapshot: Snapshot, *, spread: Spread, domains: Sequence[health.DomainHealth]) -> Headline:
-    if snapshot.inboxes.value is None:
-        failed = snapshot.inboxes.error
-        return Headline(
-            tone=Tone.UNKNOWN,
-            text="Nothing is known of the inboxes yet" if failed else "Reading the account…",
-            detail="The service has not answered." if failed else "",
-        )
-    if not spread.all:
-        return Headline(tone=Tone.INFO, text="No inboxes are connected to this workspace")
-    return _judged(spread, domains=domains)
-
-
-def _judged(spread: Spread, *, domains: Sequence[health.DomainHealth]) -> Headline:
-    worst = [domain for domain in domains if domain.tone in {Tone.WARN, Tone.BAD}]
-    worst.sort(key=lambda d: (RANK[d.tone], d.lowest if d.lowest is not None else -1, d.domain))
-    named = ", ".join(domain.domain for domain in worst[:4])
-    more = f" and {len(worst) - 4} more" if len(worst) > 4 else ""
-    if spread.at_risk:
-        are = "is" if spread.at_risk == 1 else "are"
-        text = f"{spread.at_risk:,} of {show_number(spread.all, 'inbox')} {are} at risk"
-        bad = any(domain.tone is Tone.BAD for domain in worst)
-        return Headline(tone=Tone.BAD if bad else Tone.WARN, text=text, detail=named + more)
-    if spread.unknown:
-        unknown = show_number(spread.unknown, "inbox")
-        return Headline(tone=Tone.UNKNOWN, text=f"{unknown} of unknown health", detail=named + more)
-    if spread.resting:
-        return Headline(
-            tone=Tone.GOOD, text="All sending inboxes are healthy", detail=f"{spread.resting:,} resting"
-        )
-    return Headline(tone=Tone.GOOD, text=f"All {spread.all:,} inboxes are healthy", detail=named + more)
-
-
 def _figures(snapshot: Snapshot) -> tuple[Figure, ...]:
     by_sequence = snapshot.stats.get("sequence")
     rows = by_sequence.value if by_sequence else None
@@ -264,13 +219,15 @@ def _trouble(stamps: Mapping[str, Stamp]) -> Trouble | None:
     failing = {name: stamp for name, stamp in stamps.items() if stamp.failed_since}
     if not failing:
         return None
-    first = min(failing.values(), key=lambda stamp: (stamp.failed_since is None, stamp.failed_since))
-    assert first.failed_since
+    since = min(stamp.failed_since for stamp in failing.values() if stamp.failed_since)
+    latest = max(failing.values(), key=lambda stamp: stamp.failed_at or since)
     read = [stamp.read_at for stamp in failing.values() if stamp.read_at]
+    answered = any(s.read_at and s.read_at > since and not s.failed_since for s in stamps.values())
     return Trouble(
-        since=first.failed_since,
-        reason=first.error or "no answer",
+        since=since,
+        cause=latest.cause or UNREACHABLE,
+        reason=latest.error or "no answer",
         sources=tuple(failing),
         oldest=min(read, default=None),
-        everything=not any(stamp.read_at and stamp.read_at > first.failed_since for stamp in stamps.values()),
+        everything=not answered,
     )

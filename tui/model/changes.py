@@ -8,10 +8,8 @@ from typing import TypeVar
 
 from shared.api.models import Inbox
 from shared.domain.card import Tone
-from shared.domain.health import DomainHealth
 from shared.domain.snapshot import Reading, Snapshot
 from shared.text.formats import show_number
-from tui.model.board import RANK, Board
 from tui.model.lines import ChangeLine, LeadLine
 from tui.theme import formatting
 
@@ -91,21 +89,3 @@ def _interested(before: Snapshot, after: Snapshot, at: datetime) -> Iterator[Cha
         if now and was is None:
             company = f" of {now.company}" if now.company else ""
             yield ChangeLine(at, LeadLine(now).name + company, "is interested", Tone.GOOD)
-
-
-def new_alarms(before: Board | None, after: Board) -> tuple[str, ...]:
-    """What is worth waking somebody: the moment at which a thing becomes bad, not the time that it stays so."""
-    if before is None or not before.domains:
-        return ()
-    old, alarms = {domain.domain: domain for domain in before.domains}, []
-    for domain in after.domains:
-        was = old.get(domain.domain)
-        if was and _is_alarming(domain) and (not _is_alarming(was) or RANK[domain.tone] < RANK[was.tone]):
-            alarms.append(f"{domain.domain}: {'; '.join(domain.reasons)}")
-    if after.trouble and after.trouble.everything and not (before.trouble and before.trouble.everything):
-        alarms.append(f"The service cannot be reached: {after.trouble.reason}")
-    return tuple(alarms)
-
-
-def _is_alarming(domain: DomainHealth) -> bool:
-    return domain.tone is Tone.BAD or (domain.inboxes > 0 and domain.resting == domain.inboxes)

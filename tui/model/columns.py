@@ -274,7 +274,8 @@ DOMAINS = (
     Column("Lowest", 24, _lowest, least=12, right=True, grow=1),
     _inboxes("Healthy", "healthy", Ink.GOOD),
     _inboxes("At risk", "at_risk", Ink.WARN),
-    _inboxes("Resting", "resting", Ink.MUTED, rank=1),
+    _inboxes("Bad", "bad", Ink.BAD),
+    _inboxes("Resting", "resting", Ink.BAD),
     _inboxes("Unknown", "unknown", Ink.UNKNOWN, rank=1),
     Column("Why", 30, _text(lambda x: "; ".join(x.domain.reasons), Ink.MUTED), rank=2, grow=1),
 )

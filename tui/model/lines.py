@@ -182,6 +182,10 @@ class Stamp:
     read_at: datetime | None = None
     error: str = ""
     failed_since: datetime | None = None
+    failed_at: datetime | None = None
+    cause: str = ""
+    more: bool = False
+    """The list is a page of a longer one."""
 
     @classmethod
     def of(cls, reading: Reading[Any], *, interval: float) -> Stamp:
@@ -190,6 +194,9 @@ class Stamp:
             read_at=reading.read_at,
             error=reading.error or "",
             failed_since=reading.failed_since,
+            failed_at=reading.failed_at,
+            cause=reading.cause,
+            more=reading.more,
         )
 
     def age(self, now: datetime) -> float | None:

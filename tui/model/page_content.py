@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from shared.api.models import StatsRow
-from shared.domain import reports
+from shared.domain import health, reports
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.text.formats import show_count, show_rate
 from shared.text.tokenize import join
@@ -129,9 +129,9 @@ def _domains(board: Board) -> Page:
     listing = Listing(title="Domains", columns=DOMAINS, lines=lines, source="inboxes")
     facts = (
         Fact(label="Domains", value=show_count(len(lines))),
-        Fact(label="Inboxes", value=show_count(board.spread.all)),
+        Fact(label="Inboxes", value=show_count(board.counts.all)),
     )
-    card = Card(title="Domains, the worst first", tone=board.headline.tone, facts=facts)
+    card = Card(title="Domains, the worst first", tone=board.verdict.tone, facts=facts)
     return Page(card=card, lists=(listing,))
 
 
@@ -142,7 +142,7 @@ def _domain(name: str, board: Board) -> Page | None:
     lines = tuple(line for line in board.inboxes if line.inbox.domain == name)
     sent = tuple(line.stats for line in lines if line.stats)
     limits = tuple(line.inbox.daily_limit for line in lines if line.inbox.daily_limit is not None)
-    stood = ((word, getattr(domain, word)) for word in ("healthy", "at_risk", "resting", "unknown"))
+    stood = ((word, getattr(domain, word)) for word in health.KINDS)
     facts = (
         Fact(label="Inboxes", value=", ".join(f"{n:,} {word.replace('_', ' ')}" for word, n in stood if n)),
         Fact(label="Lowest health", value=_score(domain.lowest), tone=domain.tone),

@@ -16,6 +16,7 @@ from textual.screen import Screen
 
 from shared.text.formats import show_number
 from tui.feed.workspace_state import WorkspaceState
+from tui.model.alarms import AlarmNotice
 from tui.model.all_workspaces import (
     EVERYWHERE,
     WORKSPACES,
@@ -25,7 +26,6 @@ from tui.model.all_workspaces import (
     workspace_line,
     worst,
 )
-from tui.model.board import Spread
 from tui.model.page_content import PageRef
 from tui.screens.wall import burn_in_shift
 from tui.theme.error_boundary import ErrorBoundary
@@ -64,7 +64,7 @@ class WorkspaceTile(ErrorBoundary, Vertical):
 
     def show(self, line: WorkspaceLine) -> None:
         self.head.set_text(*headed(line, glyphs=self._glyphs))
-        self.standing.show(line.board.spread if line.board else Spread(), stale=line.late)
+        self.standing.show(line.verdict.counts, stale=line.late)
 
 
 class AllWorkspacesScreen(ErrorBoundary, Screen[None]):
@@ -137,7 +137,7 @@ class AllWorkspacesScreen(ErrorBoundary, Screen[None]):
         for one in self.query(WorkspaceTile):
             one.display = large
 
-    def show(self, states: Sequence[WorkspaceState], *, now: datetime, alarms: Sequence[str]) -> None:
+    def show(self, states: Sequence[WorkspaceState], *, now: datetime, alarms: Sequence[AlarmNotice]) -> None:
         if self.is_wall and not self._states:
             self.mount_all(
                 [WorkspaceTile(n, glyphs=self._glyphs) for n in range(len(states))], after=self.banner
@@ -149,7 +149,7 @@ class AllWorkspacesScreen(ErrorBoundary, Screen[None]):
         self.inboxes.show(worst(boards), stamp=None, now=now)
         self.tick(now, alarms=alarms)
 
-    def tick(self, now: datetime, *, alarms: Sequence[str]) -> None:
+    def tick(self, now: datetime, *, alarms: Sequence[AlarmNotice]) -> None:
         """A second has passed: ages, clock, and on a wall the shift against burning in."""
         lines = tuple(workspace_line(s.workspace, s.board, now=now) for s in self._states)
         self.workspaces.show(lines, stamp=None, now=now)

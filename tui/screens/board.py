@@ -16,6 +16,7 @@ from textual.widgets import Static
 
 from shared.api.models import GROUPINGS
 from tui.model import layout
+from tui.model.alarms import AlarmNotice
 from tui.model.board import Board
 from tui.model.changes import news
 from tui.model.columns import INBOXES, LISTS, UNCHARTED
@@ -78,7 +79,7 @@ class BoardScreen(ErrorBoundary, Screen[None]):
         self._mode = ""
         self.replayed_at: datetime | None = None
         """The moment of the past that is shown."""
-        self._alarms: tuple[str, ...] = ()
+        self._alarms: tuple[AlarmNotice, ...] = ()
         self._notices: tuple[str, ...] = ()
         self.top = TopLine(glyphs=glyphs, notice=notice)
         self.workspace_bar = WorkspaceBar(glyphs=glyphs)
@@ -129,7 +130,7 @@ class BoardScreen(ErrorBoundary, Screen[None]):
         self._show_panels(now)
         self.tick(now, alarms=self._alarms, notices=self._notices)
 
-    def tick(self, now: datetime, *, alarms: Sequence[str] = (), notices: Sequence[str] = ()) -> None:
+    def tick(self, now: datetime, *, alarms: Sequence[AlarmNotice] = (), notices: Sequence[str] = ()) -> None:
         """A second has passed: ages, banner, clock."""
         self._alarms, self._notices = tuple(alarms), tuple(notices)
         self.top.show(board=self.board, workspace=self._workspace, beats=self.beats, now=now, mode=self._mode)
@@ -137,7 +138,7 @@ class BoardScreen(ErrorBoundary, Screen[None]):
         self.banner.show(trouble, now=now, alarms=self._alarms, notices=self._notices)
         if self.board is None:
             return
-        self.verdict.show(self.board, stale=self.board.is_stale("inboxes", now), news=self._news(now))
+        self.verdict.show(self.board, now=now, news=self._news(now))
         self.figures.show(self.board.figures, stale=self.board.is_stale("sequence", now))
         for panel in self.panels.values():
             panel.tick(now)

@@ -18,6 +18,7 @@ from shared.text.sanitize import visible
 from tui.model.board import Board
 from tui.model.columns import LISTS, Column, line_pieces, place, side_by_side
 from tui.model.lines import Freshness, Line, Stamp
+from tui.theme import drawing
 from tui.theme.palette import TONE_INK, Glyphs, Ink, Palette, Piece
 from tui.widgets.status_lines import spread
 
@@ -27,14 +28,15 @@ MOST = 200
 
 def lines(board: Board, *, width: int, now: datetime, glyphs: Glyphs) -> Iterator[list[Piece]]:
     """Verdict, figures and every list, each line as pieces no wider than `width`."""
-    head = board.headline
+    head = board.verdict
     ink = TONE_INK[head.tone]
-    yield [
-        (f"{glyphs.of(head.tone)} ", ink),
-        (head.text, Ink.STRONG),
-        (f"   {visible(head.detail)}" if head.detail else "", Ink.MUTED),
-    ]
-    yield spread(board.spread, glyphs=glyphs, width=min(36, width // 3))
+    yield drawing.fit([(f"{glyphs.of(head.tone)} ", ink), (head.text, Ink.STRONG)], width, more=glyphs.more)
+    if head.detail:
+        yield drawing.fit([(f"  {visible(head.detail)}", Ink.MUTED)], width, more=glyphs.more)
+    yield spread(board.counts, glyphs=glyphs, width=min(36, width // 3))
+    for condition in board.conditions:
+        told: list[Piece] = [(f"  {glyphs.bad} ", Ink.BAD), (visible(condition.summary), Ink.TEXT)]
+        yield drawing.fit(told, width, more=glyphs.more)
     yield []
     yield from _figures(board)
     for title, source, shown, columns in _lists(board):

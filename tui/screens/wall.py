@@ -17,6 +17,7 @@ from textual.screen import Screen
 
 from shared.domain.card import Tone
 from tui.model import layout
+from tui.model.alarms import AlarmNotice
 from tui.model.board import Board
 from tui.model.columns import LISTS
 from tui.model.lines import ChangeLine, DomainLine, Line
@@ -98,7 +99,7 @@ class WallScreen(ErrorBoundary, Screen[None]):
         *,
         changes: tuple[ChangeLine, ...],
         beats: int,
-        alarms: Sequence[str],
+        alarms: Sequence[AlarmNotice],
         now: datetime,
     ) -> None:
         self._board, self._beats = board, beats
@@ -115,7 +116,7 @@ class WallScreen(ErrorBoundary, Screen[None]):
     def move_to(self, workspace: str) -> None:
         self._workspace = workspace
 
-    def tick(self, now: datetime, *, alarms: Sequence[str] = (), notices: Sequence[str] = ()) -> None:
+    def tick(self, now: datetime, *, alarms: Sequence[AlarmNotice] = (), notices: Sequence[str] = ()) -> None:
         self._notices = tuple(notices)
         seconds = max(0.0, (now - self._began) / timedelta(seconds=1))
         self.top.show(board=self._board, workspace=self._workspace, beats=self._beats, now=now)
@@ -123,12 +124,12 @@ class WallScreen(ErrorBoundary, Screen[None]):
         self.banner.show(trouble, alarms=alarms, notices=notices, now=now)
         if self._board:
             stale = self._board.is_stale("inboxes", now)
-            self.verdict.show(self._board, stale=stale)
-            self.standing.show(self._board.spread, stale=stale)
+            self.verdict.show(self._board, now=now)
+            self.standing.show(self._board.counts, stale=stale)
             self.figures.show(self._board.figures, stale=stale)
         for panel in self.panels.values():
             panel.tick(now)
-        in_trouble = trouble is not None and self._board is not None and self._board.headline.tone is Tone.BAD
+        in_trouble = trouble is not None and self._board is not None and self._board.verdict.tone is Tone.BAD
         wanted = view_at(seconds, trouble=bool(alarms) or in_trouble)
         if wanted != self.view:
             self.view = wanted

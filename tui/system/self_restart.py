@@ -9,9 +9,9 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
-from typing import NoReturn, Self
+from typing import Any, NoReturn, Self
 
 VARIABLE = "OUTREACH_DASHBOARD_RESUMES"
 CODE = 75
@@ -26,21 +26,21 @@ class RestartState:
 
     wall: bool = False
     theme: str = ""
-    alarms: tuple[str, ...] = ()
+    alarms: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    """By workspace."""
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> Self | None:
         """What the process before left; None where there was none, or it is not understood."""
         try:
             told = json.loads(environ.get(VARIABLE, ""))
-            return cls(
-                wall=bool(told["wall"]), theme=str(told["theme"]), alarms=tuple(map(str, told["alarms"]))
-            )
-        except (ValueError, KeyError, TypeError):
+            alarms = {str(name): list(map(dict, rows)) for name, rows in told["alarms"].items()}
+            return cls(wall=bool(told["wall"]), theme=str(told["theme"]), alarms=alarms)
+        except (ValueError, KeyError, TypeError, AttributeError):
             return None
 
     def to_json(self) -> str:
-        return json.dumps({"wall": self.wall, "theme": self.theme, "alarms": self.alarms})
+        return json.dumps({"wall": self.wall, "theme": self.theme, "alarms": dict(self.alarms)})
 
 
 def parse_time(text: str) -> time | None:

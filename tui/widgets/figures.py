@@ -9,8 +9,9 @@ from rich.cells import cell_len
 from textual.strip import Strip
 from textual.widget import Widget
 
+from shared.domain.workspace_verdict import InboxCounts
 from shared.text.formats import show_change, show_count, show_rate
-from tui.model.board import Figure, Spread
+from tui.model.board import Figure
 from tui.theme import drawing, formatting
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import PALETTES, Glyphs, Ink, Piece
@@ -140,22 +141,23 @@ class HealthCounts(NumberRow):
 
     def __init__(self, *, glyphs: Glyphs, id: str = "standing") -> None:  # noqa: A002 # the framework's word
         super().__init__(glyphs=glyphs, id=id)
-        self._spread = Spread()
+        self._counts = InboxCounts()
 
-    def show(self, spread: Spread, *, stale: bool) -> None:
-        if (spread, stale) != (self._spread, self._stale):
-            self._spread, self._stale = spread, stale
+    def show(self, counts: InboxCounts, *, stale: bool) -> None:
+        if (counts, stale) != (self._counts, self._stale):
+            self._counts, self._stale = counts, stale
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
         return self._paint(self._parts(), lambda part, room: self._line(part, y, room), margin=3)
 
     def _parts(self) -> list[tuple[int, str, str, Ink]]:
-        of, signs = self._spread, self._glyphs
+        of, signs = self._counts, self._glyphs
         parts = [
             (of.healthy, signs.good, "healthy", Ink.GOOD),
             (of.at_risk, signs.warn, "at risk", Ink.WARN if of.at_risk else Ink.FAINT),
-            (of.resting, signs.resting, "resting", Ink.TEXT if of.resting else Ink.FAINT),
+            (of.bad, signs.bad, "bad", Ink.BAD if of.bad else Ink.FAINT),
+            (of.resting, signs.resting, "resting", Ink.BAD if of.resting else Ink.FAINT),
         ]
         return [*parts, (of.unknown, signs.unknown, "unknown", Ink.UNKNOWN)] if of.unknown else parts
 

@@ -11,9 +11,11 @@ from textual.containers import Vertical
 
 from shared.api.http.rate_limit import BudgetState
 from shared.domain.card import Tone
+from shared.domain.workspace_verdict import InboxCounts
 from shared.text.formats import show_exact_span
 from shared.text.sanitize import visible
-from tui.model.board import Board, Spread, Trouble
+from tui.model.alarms import AlarmNotice
+from tui.model.board import Board, Trouble
 from tui.theme import formatting
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import TONE_INK, Glyphs, Ink, Piece
@@ -89,30 +91,32 @@ class Verdict(ErrorBoundary, Vertical):
         yield self.words
         yield self.spread
 
-    def show(self, board: Board, *, stale: bool, news: str = "") -> None:
+    def show(self, board: Board, *, now: datetime, news: str = "") -> None:
         """The verdict, and what is new since the last look; a doubtful verdict is not painted as a good one."""
-        headline = board.headline
-        ink = Ink.MUTED if stale else TONE_INK[headline.tone]
+        verdict = board.verdict_at(now)
+        stale = board.is_stale("inboxes", now)
+        ink = Ink.MUTED if stale else TONE_INK[verdict.tone]
         left: list[Piece] = [
-            (f"{self._glyphs.of(headline.tone)} ", ink),
-            (headline.text, ink if stale else Ink.STRONG),
+            (f"{self._glyphs.of(verdict.tone)} ", ink),
+            (verdict.text, ink if stale else Ink.STRONG),
         ]
-        if stale:
+        if stale and verdict.tone is not Tone.UNKNOWN:
             left.append(("  as last read", Ink.WARN))
-        if headline.detail:
-            left.append((f"   {visible(headline.detail)}", Ink.MUTED))
+        if verdict.detail:
+            left.append((f"   {visible(verdict.detail)}", Ink.MUTED))
         self.words.set_text(left, [(f"  {news} ", Ink.ACCENT)] if news and self.size.width >= 80 else ())
         width = 36 if self.size.width >= 100 else max(10, self.size.width - 52)
-        self.spread.set_text(spread(board.spread, glyphs=self._glyphs, width=width, stale=stale))
+        self.spread.set_text(spread(board.counts, glyphs=self._glyphs, width=width, stale=stale))
 
 
-def spread(of: Spread, *, glyphs: Glyphs, width: int = 36, stale: bool = False) -> list[Piece]:
+def spread(of: InboxCounts, *, glyphs: Glyphs, width: int = 36, stale: bool = False) -> list[Piece]:
     """A bar of the inboxes by how they stand, each part with a pattern of its own, and the numbers."""
     parts = (
-        (of.healthy, "healthy", "#" if glyphs.ascii else "█", Ink.GOOD),
+        (of.resting, "resting", "z" if glyphs.ascii else "░", Ink.BAD),
+        (of.bad, "bad", "X" if glyphs.ascii else "▚", Ink.BAD),
         (of.at_risk, "at risk", "!" if glyphs.ascii else "▓", Ink.WARN),
         (of.unknown, "unknown", "?", Ink.UNKNOWN),
-        (of.resting, "resting", "z" if glyphs.ascii else "░", Ink.MUTED),
+        (of.healthy, "healthy", "#" if glyphs.ascii else "█", Ink.GOOD),
     )
     if not of.all:
         return []
@@ -151,26 +155,35 @@ class Banner(TextLine):
         trouble: Trouble | None,
         *,
         now: datetime,
-        alarms: Sequence[str] = (),
+        alarms: Sequence[AlarmNotice] = (),
         notices: Sequence[str] = (),
     ) -> None:
         """Say the alarms that nobody has seen yet, else the trouble, else what is amiss with the dashboard."""
         self.set_class(trouble is not None or bool(alarms) or bool(notices), "-on")
         if alarms:
-            said = f" {self._glyphs.bad} ALARM  {_first(alarms)}"
-            self.set_text([(said, Ink.STRONG)], [("a: seen ", Ink.TEXT)])
+            self.set_text(self._alarm(alarms, trouble, now), [("  A: all  a: acknowledge ", Ink.TEXT)])
         elif trouble:
             self.set_text(self._trouble(trouble, now))
         elif notices:
             self.set_text([(f" {self._glyphs.warn} {_first(notices)}", Ink.STRONG)], [("a: seen ", Ink.TEXT)])
 
+    def _alarm(self, alarms: Sequence[AlarmNotice], trouble: Trouble | None, now: datetime) -> list[Piece]:
+        first, more = alarms[0], f"  (and {len(alarms) - 1} more)" if len(alarms) > 1 else ""
+        if not first.is_on:
+            return [(f" {self._glyphs.good} {first.text}{more}", Ink.STRONG)]
+        if trouble and first.is_service:
+            return [
+                (f" {self._glyphs.bad} ALARM", Ink.STRONG),
+                *self._trouble(trouble, now),
+                (more, Ink.STRONG),
+            ]
+        return [(f" {self._glyphs.bad} ALARM  {first.text}{more}", Ink.STRONG)]
+
     def _trouble(self, trouble: Trouble, now: datetime) -> list[Piece]:
         lasting = show_exact_span(now - trouble.since)
-        what = (
-            "The service cannot be reached"
-            if trouble.everything
-            else f"Not answered: {', '.join(trouble.sources[:3])}{_more(trouble.sources[3:])}"
-        )
+        what = visible(trouble.cause)
+        if not trouble.everything:
+            what = f"Not read: {', '.join(trouble.sources[:3])}{_more(trouble.sources[3:])}. {what}"
         shown = (
             f"what was read at {formatting.moment(trouble.oldest, now=now)} stays"
             if trouble.oldest

@@ -6,8 +6,10 @@ Only `transport` knows how bytes travel.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -34,6 +36,20 @@ FIRST_DELAY = 0.5
 LONGEST_DELAY = 8.0
 PATIENCE = 2.5
 """Seconds in which a person is told that nobody can be reached; nothing hangs, so trying longer is theirs to decide."""
+
+
+_attempts: ContextVar[list[OutreachError] | None] = ContextVar("failed_attempts", default=None)
+
+
+@contextlib.contextmanager
+def failed_attempts() -> Iterator[list[OutreachError]]:
+    """The failures of the attempts within the block, also of those that are still being repeated."""
+    failures: list[OutreachError] = []
+    token = _attempts.set(failures)
+    try:
+        yield failures
+    finally:
+        _attempts.reset(token)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +113,8 @@ class Pipeline:
                     return Answer(value=None, repeated=True)
                 raise
             except OutreachError as error:
+                if (noted := _attempts.get()) is not None:
+                    noted.append(error)
                 uncertain = uncertain or isinstance(error, Uncertain)
                 delay = retry_delay(
                     error,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from shared.api.models import Inbox
 from shared.domain.card import Tone
-from shared.domain.health import Thresholds, roll_up, verdict, worst
+from shared.domain.health import KINDS, Thresholds, roll_up, verdict, worst
 
 statuses = st.sampled_from([None, "active", "warming", "resting", "suspended"])
 scores = st.none() | st.floats(0, 100)
@@ -28,9 +28,9 @@ inboxes = st.builds(
         (0, "active", Tone.BAD, "bad"),
         (90, "warming", Tone.GOOD, "warming"),
         (70, "warming", Tone.WARN, "at risk"),
-        (90, "resting", Tone.INFO, "resting"),
-        (70, "resting", Tone.WARN, "resting"),
-        (None, "resting", Tone.UNKNOWN, "resting"),
+        (90, "resting", Tone.BAD, "resting"),
+        (70, "resting", Tone.BAD, "resting"),
+        (None, "resting", Tone.BAD, "resting"),
         (None, "active", Tone.UNKNOWN, "unknown"),
         (95, None, Tone.UNKNOWN, "healthy"),
         (40, None, Tone.BAD, "bad"),
@@ -60,7 +60,7 @@ def test_what_is_unknown_is_never_good(inbox: Inbox) -> None:
 def test_every_inbox_is_counted_once_and_the_worst_domain_comes_first(known: list[Inbox]) -> None:
     domains = roll_up(known)
     assert sum(d.inboxes for d in domains) == len(known)
-    assert all(d.healthy + d.at_risk + d.resting + d.unknown == d.inboxes for d in domains)
+    assert all(sum(getattr(d, kind) for kind in KINDS) == d.inboxes for d in domains)
     assert {d.domain for d in domains} <= {"x.com", "y.com"}
     if domains:
         assert worst(d.tone for d in domains) == domains[0].tone
@@ -69,8 +69,9 @@ def test_every_inbox_is_counted_once_and_the_worst_domain_comes_first(known: lis
 def test_a_domain_that_rests_as_a_whole_sends_nothing_and_says_so() -> None:
     resting = [Inbox(email=f"{n}@x.com", health_score=95, status="resting") for n in range(3)]
     (domain,) = roll_up(resting)
-    assert domain.tone is Tone.WARN
-    assert "nothing is sent" in domain.reasons[0]
+    assert domain.paused
+    assert domain.tone is Tone.BAD
+    assert domain.reasons == ("paused, 3 inboxes not sending",)
 
 
 def test_reasons_tell_counts_and_the_lowest() -> None:
@@ -79,4 +80,4 @@ def test_reasons_tell_counts_and_the_lowest() -> None:
         Inbox(email="b@x.com", health_score=90, status="resting"),
         Inbox(email="c@x.com"),
     ]
-    assert roll_up(mixed)[0].reasons == ("1 at risk, lowest 40", "1 resting", "1 unknown")
+    assert roll_up(mixed)[0].reasons == ("1 resting", "1 bad, lowest 40", "1 unknown")

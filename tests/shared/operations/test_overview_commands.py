@@ -31,7 +31,7 @@ async def test_status_tells_everything_at_once(office: Office) -> None:
     told = facts(await office.say("status"))
     assert told["Service"] == "reachable"
     assert told["Sequences"] == "2 active, 1 paused"
-    assert told["Inboxes"] == "2 healthy, 1 at risk, 1 unknown"
+    assert told["Inboxes"] == "1 of 4 inboxes bad · 1 of unknown health"
     assert told["Today"] == "4,000 sends, 100 replies, 22 positive, 4 meetings"
     assert told["Alerts"] == "2 waiting, the oldest for 40 s"
     assert told["Last delivery"] == "3 min ago"
@@ -113,7 +113,7 @@ async def test_inboxes_come_by_domain_the_worst_first(office: Office) -> None:
     ]
     assert card.table.rows[0].tone is Tone.BAD
     assert card.table.rows[0].cells[2] == 0.41
-    assert card.text == ("2 healthy, 1 at risk, 1 unknown; 3 domains.",)
+    assert card.text == ("2 healthy, 1 bad, 1 unknown; 3 domains.",)
     assert card.data is not None
     assert {"email": "d@odd.com", "health_score": None, "daily_limit": None, "status": None} in card.data
 

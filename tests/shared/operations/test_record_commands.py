@@ -142,7 +142,7 @@ async def test_the_digest_tells_the_day_against_the_day_before(office: Office) -
     assert told["By person"] == "@ann 3 min, @ben 60 min"
     assert told["By sequence"] == "Spring 2 min, Q3 32 min"
     assert told["Unclaimed replies"] == "1, the oldest for 40 min"
-    assert told["Domains"].startswith("poor.com (1 at risk, lowest 41)")
+    assert told["Domains"].startswith("1 of 4 inboxes bad · 1 of unknown health; poor.com (1 bad, lowest 41)")
 
 
 async def test_the_weeks_digest_is_about_seven_days_and_the_seven_before(office: Office) -> None:

@@ -250,7 +250,7 @@ async def test_several_workspaces_share_a_wall_that_any_key_leaves(clock: Clock)
         assert not app.screen.inboxes.grid.has_focus, "a wall has no cursor"
         towers = list(app.screen.query(WorkspaceTile))
         assert [tower.head.text.split()[:4] for tower in towers] == [
-            ["◆", "ACME", "6", "of"],
+            ["◆", "ACME", "1", "of"],
             ["◆", "BETA", "1", "of"],
         ]
         assert "█" in towers[0].standing.render_line(4).text, "numerals that are read from three metres"

@@ -64,8 +64,7 @@ async def test_a_handler_that_fails_is_told_with_a_reference_and_the_screen_goes
         await pilot.pause()
         for _ in range(12):
             app.clumsy.post_message(a_click())
-        await pilot.pause()
-        app.second_passed()
+        await pilot.press("a")  # the alarm of the account
         said = app.board_screen.banner.text
         assert "an error of its own (reference " in said
         assert "12 times); it goes on." in said
@@ -88,7 +87,7 @@ async def test_a_widget_that_cannot_be_painted_stays_blank_and_the_others_are_pa
         app.post_message(app.Ticked(tick_of(account())))
         app.clumsy.blind = True
         app.clumsy.refresh()
-        await pilot.pause()
+        await pilot.press("a")  # the alarm of the account
         app.second_passed()
         await pilot.pause()
         picture = app.export_screenshot()

@@ -78,7 +78,7 @@ async def test_once_as_json_holds_what_the_service_says(tmp_path: Path) -> None:
     assert {one["id"]: one["status"] for one in found["sequences"]} == {s.id: s.status for s in sequences}
     assert {one["email"] for one in found["inboxes"]} == {inbox.email for inbox in inboxes}
     verdict = found["verdict"]
-    assert sum(verdict[word] for word in ("healthy", "at_risk", "resting", "unknown")) == len(inboxes)
+    assert sum(verdict[word] for word in ("healthy", "at_risk", "bad", "resting", "unknown")) == len(inboxes)
     assert verdict["tone"] in {"good", "warn", "bad", "unknown"}
     assert len(found["readings"]) == len(SOURCES)
     for reading in found["readings"].values():

@@ -153,7 +153,7 @@ async def test_a_source_that_never_answers_is_told() -> None:
         tick = await watcher.until(lambda t: t.board.trouble is not None)
         assert tick.board.trouble
         assert tick.board.trouble.sources == ("sequences",)
-        assert tick.board.trouble.reason == "no answer within 0.5 s"
+        assert tick.board.trouble.reason == "No answer within 0.5 s."
 
 
 async def test_a_hurried_source_is_read_again_even_while_it_is_being_read() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 from shared.api.models import Inbox, Sequence, StatsRow
 from shared.domain.card import Tone
 from shared.domain.snapshot import Reading, Snapshot
+from shared.domain.workspace_verdict import InboxCounts
 from tests.tui.accounts import NOW, account, board_of, failing
-from tui.model.board import Spread
 from tui.model.changes import between
 from tui.model.lines import Freshness
 
@@ -25,26 +25,26 @@ def _read(value: Any) -> Reading[Any]:
 
 def test_every_inbox_is_counted_once() -> None:
     board = board_of(account(inboxes=40))
-    assert board.spread.all == 40
+    assert board.counts.all == 40
     assert sum(domain.inboxes for domain in board.domains) == 40
 
 
 def test_an_account_without_inboxes_says_so() -> None:
     board = board_of(account(inboxes=0))
-    assert board.headline.text == "No inboxes are connected to this workspace"
-    assert board.spread == Spread()
+    assert board.verdict.text == "No inboxes are connected to this workspace"
+    assert board.counts == InboxCounts()
 
 
 def test_unknown_health_is_never_good() -> None:
     board = board_of(inboxes(Inbox(email="a@x.example", status="active")))
-    assert board.headline.tone is Tone.UNKNOWN
-    assert board.spread == Spread(unknown=1)
+    assert board.verdict.tone is Tone.UNKNOWN
+    assert board.counts == InboxCounts(unknown=1)
     assert board.inboxes[0].tone is Tone.UNKNOWN
 
 
 def test_nothing_read_yet_is_unknown_too() -> None:
     board = board_of(Snapshot(workspace="acme"))
-    assert board.headline.tone is Tone.UNKNOWN
+    assert board.verdict.tone is Tone.UNKNOWN
     assert [figure.value for figure in board.figures] == [None] * 4
 
 
@@ -69,15 +69,15 @@ def test_lines_that_say_the_same_are_the_same_objects() -> None:
     assert [line.key for line in after.inboxes if line is not old[line.key]] == [boxes[3].email]
 
 
-def test_the_headline_names_how_many_and_where() -> None:
+def test_the_verdict_names_how_many_and_where() -> None:
     boxes = (
         Inbox(email="a@bad.example", status="active", health_score=12.0),
         Inbox(email="b@good.example", status="active", health_score=92.0),
     )
-    headline = board_of(inboxes(*boxes)).headline
-    assert headline.text == "1 of 2 inboxes is at risk"
-    assert headline.detail == "bad.example"
-    assert headline.tone is Tone.BAD
+    verdict = board_of(inboxes(*boxes)).verdict
+    assert verdict.text == "1 of 2 inboxes bad"
+    assert verdict.detail == "bad.example"
+    assert verdict.tone is Tone.BAD
 
 
 def test_figures_carry_share_and_change() -> None:

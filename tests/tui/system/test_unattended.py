@@ -22,10 +22,13 @@ from tests.bench import tui_month
 from tests.tui.accounts import NOW, Clock, account, acme, failing, tick_of
 from tests.waiting import until
 from tui.app.dashboard import DashboardApp
+from tui.model.alarms import Alarm, to_plain
 from tui.system import self_restart
 from tui.system.alarm_command import AlarmCommand
 from tui.system.self_restart import RestartState, is_due, parse_time
 from tui.system.terminal import ENTER, LEAVE
+
+ALARM = Alarm(key="domain a.example", kind="resting", where="a.example", text="resting", extent=1, since=NOW)
 
 
 @pytest.fixture
@@ -97,7 +100,7 @@ async def test_an_alarm_goes_off_at_the_edge_and_not_for_what_was_already_so(clo
         for _ in range(3):
             app.post_message(app.Ticked(tick_of(failing(account(), since=NOW + timedelta(seconds=1)))))
         await pilot.pause()
-        assert called == ["The service cannot be reached: The outreach service cannot be reached."]
+        assert called == ["The service cannot be reached since 14:32"]
 
 
 # -- the renewal ---------------------------------------------------------------------------------------
@@ -121,7 +124,7 @@ def test_the_hour_is_read_or_there_is_none(text: str, found: time | None) -> Non
 
 
 def test_what_lasts_is_told_to_the_next_process_and_nonsense_is_not_believed() -> None:
-    state = RestartState(wall=True, theme="day", alarms=("a.example: resting",))
+    state = RestartState(wall=True, theme="day", alarms={"acme": [to_plain(ALARM)]})
     assert RestartState.of({self_restart.VARIABLE: state.to_json()}) == state
     assert RestartState.of({self_restart.VARIABLE: "[]"}) is None
     assert RestartState.of({}) is None
@@ -134,29 +137,31 @@ from tui.system.self_restart import RestartState, restart
 before = RestartState.of(os.environ)
 print(os.getpid(), before and before.alarms, flush=True)
 if before is None:
-    restart(RestartState(alarms=("one",)))
+    restart(RestartState(alarms={"acme": []}))
 """
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=20)
     first, second = ran.stdout.splitlines()
     assert first.split()[0] == second.split()[0]
     assert "None" in first
-    assert "('one',)" in second
+    assert "{'acme': []}" in second
 
 
 async def test_a_wall_makes_way_at_its_hour_and_the_next_one_begins_as_it_ended(clock: Clock) -> None:
-    before = RestartState(wall=True, theme="day", alarms=("a.example: resting",))
+    before = RestartState(wall=True, theme="day", alarms={"acme": [to_plain(ALARM)]})
     app = DashboardApp([acme()], now=clock, restart_at=time(15), restored=before)
     async with app.run_test(size=(120, 40)) as pilot:
         app.post_message(app.Ticked(tick_of(account())))
         await pilot.pause()
         app.second_passed()
-        assert "ALARM  a.example: resting" in app.wall.banner.text
+        assert "(and 1 more)" in app.wall.banner.text, "beside what has begun since"
         assert app.restart_state is None
         clock.pass_by(3700)
         app.second_passed()
         await pilot.pause()
     assert app.return_code == self_restart.CODE
-    assert app.restart_state == before
+    assert app.restart_state
+    assert (app.restart_state.wall, app.restart_state.theme) == (True, "day")
+    assert ALARM.key in {told["key"] for told in app.restart_state.alarms["acme"]}
 
 
 YOUNG = """

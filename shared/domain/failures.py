@@ -1,0 +1,42 @@
+"""Why the service could not be read, in the words that every screen and command uses. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from shared.api.errors import (
+    OutreachError,
+    RateLimited,
+    Refused,
+    ServiceBroken,
+    Unauthorized,
+    Unreadable,
+)
+
+UNREACHABLE = "The service cannot be reached"
+REJECTED = "The service rejects the API key (401)"
+RATE_LIMITED = "The service has rate limited this key (429)"
+UNREADABLE = "The service gave an unreadable answer"
+
+
+def cause_of(error: OutreachError) -> str:
+    """What happened, without an end: `The service rejects the API key (401)`. Only no answer is unreachable."""
+    if isinstance(error, Unauthorized):
+        return REJECTED
+    if isinstance(error, RateLimited):
+        return RATE_LIMITED
+    if isinstance(error, Unreadable) or (isinstance(error, ServiceBroken) and (error.status or 200) < 300):
+        return UNREADABLE
+    if isinstance(error, ServiceBroken):
+        return f"The service answers with an error ({error.status})"
+    if isinstance(error, Refused):
+        return f"The service refuses the request ({error.status})"
+    return UNREACHABLE
+
+
+def cause_of_attempts(attempts: Iterable[OutreachError], *, rate_limited: bool) -> str:
+    """Why there was no answer in time: the last attempt's failure; else the wait that a 429 asked for, or silence."""
+    last = list(attempts)[-1:]
+    if last:
+        return cause_of(last[0])
+    return RATE_LIMITED if rate_limited else UNREACHABLE

@@ -1,0 +1,209 @@
+"""The life of alarms: raised, changed, acknowledged, recovered. Pure.
+
+An alarm follows a condition for as long as it holds. One that was acknowledged comes back when there is more to it
+than somebody has seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from shared.domain.card import Tone
+from shared.domain.conditions import DOMAIN_KINDS, Condition
+from shared.text.sanitize import visible
+from tui.model.lines import ChangeLine
+from tui.theme import formatting
+
+SETTLES = timedelta(seconds=30)
+"""A condition that comes back within this time was never gone."""
+KEPT = timedelta(hours=24)
+"""For so long the list shows an alarm that has recovered and was acknowledged."""
+MOST = 100
+TIMES = ("since", "absent_since", "recovered_at", "acknowledged_at")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alarm:
+    """One alarm of a workspace, with the present cause and value of its condition."""
+
+    key: str
+    kind: str
+    where: str
+    text: str
+    extent: int
+    since: datetime
+    since_or_earlier: bool = False
+    """It held already when this dashboard looked for the first time."""
+    absent_since: datetime | None = None
+    recovered_at: datetime | None = None
+    acknowledged_at: datetime | None = None
+    seen_extent: int = 0
+    """The most inboxes that it has concerned so far."""
+
+    @property
+    def is_on(self) -> bool:
+        return self.recovered_at is None
+
+    @property
+    def is_new(self) -> bool:
+        return self.acknowledged_at is None
+
+    @property
+    def tone(self) -> Tone:
+        return Tone.BAD if self.is_on else Tone.INFO
+
+    @property
+    def rank(self) -> tuple[bool, bool, bool, float]:
+        """What nobody has seen first, then what is on, then the service, then the newest."""
+        return not self.is_new, not self.is_on, self.kind in DOMAIN_KINDS, -self.since.timestamp()
+
+    @property
+    def words(self) -> str:
+        return f"{self.where} {self.text}"
+
+    def since_words(self, now: datetime) -> str:
+        before = "before " if self.since_or_earlier else ""
+        return before + formatting.moment(self.since, now=now)
+
+    def notice(self, now: datetime, *, workspace: str = "") -> AlarmNotice:
+        """`useacme.example paused, 7 inboxes not sending since 04:12`."""
+        what = " ".join(filter(None, (workspace and f"{workspace}:", self.where, self.text)))
+        text = f"{what} since {self.since_words(now)}"
+        if self.recovered_at:
+            recovered = formatting.moment(self.recovered_at, now=now)
+            text = f"Recovered at {recovered}, began {self.since_words(now)}: {what}"
+        return AlarmNotice(visible(text), is_on=self.is_on, is_service=self.kind not in DOMAIN_KINDS)
+
+
+class AlarmNotice(NamedTuple):
+    """An alarm that nobody has acknowledged, in one line."""
+
+    text: str
+    is_on: bool = True
+    is_service: bool = False
+
+
+class Update(NamedTuple):
+    """The alarms after a look, and those among them that are worth waking somebody."""
+
+    alarms: tuple[Alarm, ...]
+    raised: tuple[Alarm, ...]
+
+
+def update(
+    alarms: Sequence[Alarm],
+    conditions: Iterable[Condition],
+    *,
+    now: datetime,
+    domains_read: bool = True,
+    first_look: bool = False,
+    changes: Iterable[ChangeLine] = (),
+) -> Update:
+    """Follow the conditions of another look.
+
+    Where the inboxes were not read since the last one, nothing is learned of domains. What holds at the first look is
+    shown, but raised nothing: it is as old as `changes` say.
+    """
+    present = {one.key: one for one in conditions if domains_read or not one.is_of_domain}
+    known = {one.key: one for one in alarms}
+    kept, raised = [], []
+    for key, condition in present.items():
+        before = known.pop(key, None)
+        alarm = _followed(before, condition, now=now)
+        if before is None:
+            alarm = _begun(alarm, condition, now=now, first_look=first_look, changes=changes)
+        kept.append(alarm)
+        if alarm.is_new and not first_look and (before is None or not before.is_new):
+            raised.append(alarm)
+    for alarm in known.values():
+        is_read = domains_read or alarm.kind not in DOMAIN_KINDS
+        kept.append(_absent(alarm, now=now) if is_read else alarm)
+    lasting = [one for one in kept if not _is_over(one, now=now)]
+    lasting.sort(key=lambda one: one.rank)
+    return Update(tuple(lasting[:MOST]), tuple(raised))
+
+
+def acknowledge(alarms: Sequence[Alarm], key: str, *, now: datetime) -> tuple[Alarm, ...]:
+    return tuple(
+        replace(one, acknowledged_at=now) if one.key == key and one.is_new else one for one in alarms
+    )
+
+
+def _followed(before: Alarm | None, condition: Condition, *, now: datetime) -> Alarm:
+    """The alarm with what is so now; not acknowledged any more where that is worse, or of another kind."""
+    since = condition.since or now
+    if before is None or not before.is_on:
+        return Alarm(
+            key=condition.key,
+            kind=condition.kind,
+            where=condition.where,
+            text=condition.text,
+            extent=condition.extent,
+            since=since,
+            seen_extent=condition.extent,
+        )
+    is_more = _is_worse(before.kind, condition.kind) or condition.extent > before.seen_extent
+    return replace(
+        before,
+        kind=condition.kind,
+        text=condition.text,
+        extent=condition.extent,
+        seen_extent=max(before.seen_extent, condition.extent),
+        absent_since=None,
+        acknowledged_at=None if is_more else before.acknowledged_at,
+    )
+
+
+def _is_worse(before: str, after: str) -> bool:
+    if before in DOMAIN_KINDS and after in DOMAIN_KINDS:
+        return DOMAIN_KINDS.index(after) > DOMAIN_KINDS.index(before)
+    return before != after
+
+
+def _begun(
+    alarm: Alarm, condition: Condition, *, now: datetime, first_look: bool, changes: Iterable[ChangeLine]
+) -> Alarm:
+    """With the time at which it began, where that is known."""
+    if not first_look or condition.since:
+        return alarm
+    rested = [line.at for line in changes if line.text.endswith("→ resting") and _is_at(line, alarm.where)]
+    known = max((at for at in rested if at <= now), default=None)
+    if known and alarm.kind != "bad":
+        return replace(alarm, since=known)
+    return replace(alarm, since_or_earlier=True)
+
+
+def _is_at(line: ChangeLine, domain: str) -> bool:
+    return line.subject.lower().endswith(f"@{domain}")
+
+
+def _absent(alarm: Alarm, *, now: datetime) -> Alarm:
+    """Recovered once its condition has been gone for a while, as of the beginning of that while."""
+    if not alarm.is_on:
+        return alarm
+    absent = alarm.absent_since or now
+    gone = now - absent >= SETTLES
+    return replace(alarm, absent_since=absent, recovered_at=absent if gone else None)
+
+
+def _is_over(alarm: Alarm, *, now: datetime) -> bool:
+    return bool(alarm.recovered_at and not alarm.is_new and now - alarm.recovered_at > KEPT)
+
+
+def to_plain(alarm: Alarm) -> dict[str, Any]:
+    """For the process that goes on after a restart."""
+    return {
+        key: value.isoformat() if isinstance(value, datetime) else value
+        for key, value in asdict(alarm).items()
+    }
+
+
+def from_plain(told: Mapping[str, Any]) -> Alarm:
+    """What `to_plain` wrote; raises ValueError, TypeError or KeyError for anything else."""
+    names = {one.name for one in fields(Alarm)}
+    found = {key: value for key, value in told.items() if key in names}
+    times = {key: datetime.fromisoformat(found[key]) for key in TIMES if found.get(key)}
+    return Alarm(**{**found, **times})
