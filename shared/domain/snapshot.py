@@ -71,6 +71,11 @@ class Snapshot:
         assert isinstance(found, Reading)
         return found
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether everything was read, or at least asked for."""
+        return all(self.reading(source).was_tried for source in SOURCES.values())
+
     def with_reading(self, source: Source, reading: Reading[Any]) -> Snapshot:
         """This snapshot with one reading exchanged; readings taken concurrently are put in one after another."""
         if source.grouping:

@@ -60,6 +60,37 @@ def _reading_text(reading: Reading[Any]) -> Iterator[str]:
     yield "]}"
 
 
+def delta_text(before: Snapshot, after: Snapshot) -> str:
+    """What is different after; `with_delta` puts it onto what was before. Rows that are the same object are as before."""
+    readings = {}
+    for name, source in SOURCES.items():
+        old, new = before.reading(source), after.reading(source)
+        if old is not new:
+            readings[name] = {**_about(new), **_changed_rows(old.value, new.value)}
+    return _dumped({**_head(after), "readings": readings})
+
+
+def _changed_rows(before: Any, after: Any) -> dict[str, Any]:
+    if not (isinstance(before, tuple) and isinstance(after, tuple) and len(before) == len(after)):
+        return {"value": _plain(after)}
+    places = [
+        at for at, (old, new) in enumerate(zip(before, after, strict=True)) if old is not new and old != new
+    ]
+    return {"places": places, "rows": _plain(tuple(after[at] for at in places))}
+
+
+def with_delta(before: Snapshot, text: bytes) -> Snapshot:
+    """The snapshot that `delta_text` was made of."""
+    document = json.loads(text, object_hook=_thawed)
+    for name, kept in document["readings"].items():
+        if "places" in kept and name in SOURCES:
+            rows = list(before.reading(SOURCES[name]).value or ())
+            for at, row in zip(kept["places"], kept["rows"], strict=True):
+                rows[at] = row
+            kept["value"] = rows
+    return from_json(document, onto=before)
+
+
 def _dumped(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"))
 

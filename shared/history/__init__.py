@@ -96,5 +96,9 @@ class History:
             self.mark_written(found)
         return found
 
+    async def covered(self, workspace: str, *, end: datetime) -> tuple[tuple[datetime, datetime], ...]:
+        """The times in which somebody looked; between them nothing is known."""
+        return await self._read(lambda c: reader.covered_times(c, workspace, end=end))
+
     def mark_written(self, snapshot: Snapshot) -> None:
         self._writer.mark_written(snapshot)

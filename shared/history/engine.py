@@ -84,6 +84,27 @@ snapshots = sa.Table(
     sa.Column("body", sa.LargeBinary, nullable=False),
 )
 
+deltas = sa.Table(
+    "history_deltas",
+    metadata,
+    sa.Column("workspace", sa.Text, primary_key=True),
+    sa.Column("base_at", sa.BigInteger, primary_key=True),
+    sa.Column("writer", sa.Text, primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("at", sa.BigInteger, nullable=False),
+    sa.Column("body", sa.LargeBinary, nullable=False),
+    sa.Index("history_deltas_at", "workspace", "at"),
+    comment="Every poll after the whole snapshot of `base_at`: what was different from the poll before.",
+)
+covered = sa.Table(
+    "history_covered",
+    metadata,
+    sa.Column("workspace", sa.Text, primary_key=True),
+    sa.Column("start", sa.BigInteger, primary_key=True),
+    sa.Column("end", sa.BigInteger, nullable=False),
+    comment="The times in which somebody looked; a value holds until the next only within these.",
+)
+
 
 class HistoryUnavailable(Exception):
     """The history's database does not answer at the moment."""

@@ -19,17 +19,32 @@ import sqlalchemy as sa
 
 from shared.domain.health import Thresholds
 from shared.domain.snapshot import Reading, Snapshot
-from shared.domain.snapshot_json import to_text
+from shared.domain.snapshot_json import delta_text, to_text
 from shared.history import measurements
-from shared.history.engine import samples, series, snapshots, states, transitions, turns
+from shared.history.engine import (
+    covered,
+    deltas,
+    samples,
+    series,
+    snapshots,
+    states,
+    transitions,
+    turns,
+)
 from shared.history.measurements import SeriesKey
 from shared.history.reader import Transition, aware
 
-SNAPSHOT_EVERY = timedelta(seconds=60)
+WHOLE_EVERY = timedelta(minutes=5)
+"""Between whole snapshots every poll is kept as what it changed."""
+GAP = 1200
+"""Seconds without a read that make a gap; the bot reads every fifteen minutes where no dashboard runs."""
+COVER_EVERY = 15
+"""Seconds between two notes of the time that is covered."""
 BATCH = 400
 THINNING = ((timedelta(days=7), 3600), (timedelta(days=60), 86_400))
 """Samples older than this keep one, the last, in so many seconds."""
 SNAPSHOT_THINNING = (timedelta(hours=6), 600)
+"""Older than this, single polls go, and one whole snapshot in so many seconds stays."""
 KEPT_SNAPSHOTS = timedelta(hours=48)
 KEPT_SAMPLES = timedelta(days=400)
 KEPT_TRANSITIONS = timedelta(days=90)
@@ -53,13 +68,24 @@ class WriterState:
     words: dict[SeriesKey, str] = field(default_factory=dict)
 
 
+@dataclass(slots=True, kw_only=True)
+class Chain:
+    """The whole snapshot that polls are written after, and the last of them."""
+
+    base_at: int
+    last: Snapshot
+    number: int = 0
+
+
 class Writer:
     """Remembers what was written last, so that only what moved is looked at again."""
 
     def __init__(self, thresholds: Thresholds) -> None:
         self._thresholds = thresholds
         self._seen: dict[tuple[str, str], datetime] = {}
-        self._kept_at: dict[str, datetime] = {}
+        self._token = secrets.token_hex(4)
+        self._chains: dict[str, Chain] = {}
+        self._covered_at: dict[str, int] = {}
         self._known: dict[str, WriterState] = {}
 
     def add(self, connection: sa.Connection, snapshot: Snapshot, *, now: datetime) -> tuple[Transition, ...]:
@@ -68,8 +94,10 @@ class Writer:
         fresh = {
             name: one for name, one in measurements.readings(snapshot) if self._is_fresh(workspace, name, one)
         }
+        self._keep(connection, snapshot, now=now)
         if not fresh:
             return ()
+        self._cover(connection, workspace, at)
         known = self._look(connection, workspace)
         moved = _write_samples(connection, workspace, measurements.measures(fresh), known=known, at=at)
         words = measurements.words(fresh, self._thresholds)
@@ -79,7 +107,6 @@ class Writer:
         saved = _save_transitions(connection, workspace, changed)
         if moved or changed or added:
             known.token = _sign(connection, workspace)
-        self._keep(connection, snapshot, now=now)
         self._seen |= {(workspace, name): one.read_at for name, one in fresh.items() if one.read_at}
         return saved
 
@@ -100,17 +127,51 @@ class Writer:
         return known
 
     def _keep(self, connection: sa.Connection, snapshot: Snapshot, *, now: datetime) -> None:
-        last = self._kept_at.get(snapshot.workspace)
-        if last is not None and timedelta() <= now - last < SNAPSHOT_EVERY:
-            return
+        """Keep a poll: whole now and then, and what it changed in between; one that is half loaded is none."""
         workspace, at = snapshot.workspace, int(now.timestamp())
+        chain = self._chains.get(workspace)
+        if not snapshot.is_whole or (chain and chain.last is snapshot):
+            return
+        if chain is None or not 0 <= at - chain.base_at < WHOLE_EVERY.total_seconds():
+            self._keep_whole(connection, snapshot, at=at)
+            self._chains[workspace] = Chain(base_at=at, last=snapshot)
+            return
+        body = zlib.compress(delta_text(chain.last, snapshot).encode(), 3)
+        chain.number, chain.last = chain.number + 1, snapshot
+        connection.execute(
+            sa.insert(deltas).values(
+                workspace=workspace,
+                base_at=chain.base_at,
+                writer=self._token,
+                number=chain.number,
+                at=at,
+                body=body,
+            )
+        )
+
+    def _keep_whole(self, connection: sa.Connection, snapshot: Snapshot, *, at: int) -> None:
         packer = zlib.compressobj(3)
         packed = [packer.compress(piece.encode()) for piece in to_text(snapshot)]
         body = b"".join((*packed, packer.flush()))
-        which = (snapshots.c.workspace == workspace) & (snapshots.c.at == at)
+        which = (snapshots.c.workspace == snapshot.workspace) & (snapshots.c.at == at)
         connection.execute(sa.delete(snapshots).where(which))
-        connection.execute(sa.insert(snapshots).values(workspace=workspace, at=at, body=body))
-        self._kept_at[workspace] = now
+        connection.execute(sa.insert(snapshots).values(workspace=snapshot.workspace, at=at, body=body))
+
+    def _cover(self, connection: sa.Connection, workspace: str, at: int) -> None:
+        """Note that somebody looks: longer than before, or, after a gap, anew."""
+        c = covered.c
+        noted = self._covered_at.get(workspace)
+        if noted is not None and 0 <= at - noted < COVER_EVERY:
+            return
+        last = connection.execute(
+            sa.select(c.start, c.end).where(c.workspace == workspace).order_by(c.start.desc()).limit(1)
+        ).first()
+        if last and last.start <= at <= last.end + GAP:
+            which = (c.workspace == workspace) & (c.start == last.start)
+            connection.execute(sa.update(covered).where(which).values(end=max(at, last.end)))
+        elif last is None or at > last.end:
+            connection.execute(sa.insert(covered).values(workspace=workspace, start=at, end=at))
+        self._covered_at[workspace] = at
 
 
 def _read_known(connection: sa.Connection, workspace: str, *, token: str | None) -> WriterState:
@@ -246,7 +307,9 @@ def prune(connection: sa.Connection, *, now: datetime) -> None:
     connection.execute(sa.delete(samples).where(old, ~holding.exists()))
     connection.execute(sa.delete(transitions).where(transitions.c.at < _seconds(now - KEPT_TRANSITIONS)))
     connection.execute(sa.delete(snapshots).where(snapshots.c.at < _seconds(now - KEPT_SNAPSHOTS)))
+    connection.execute(sa.delete(covered).where(covered.c.end < _seconds(now - KEPT_SAMPLES)))
     age, seconds = SNAPSHOT_THINNING
+    connection.execute(sa.delete(deltas).where(deltas.c.at < _seconds(now - age)))
     _thin(connection, snapshots, snapshots.c.workspace, before=_seconds(now - age), seconds=seconds)
 
 

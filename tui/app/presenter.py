@@ -15,7 +15,7 @@ from tui.app.own_errors import OwnError
 from tui.feed.pending_changes import Confirmation
 from tui.feed.poller import Tick
 from tui.feed.workspace_state import Workspaces, WorkspaceState
-from tui.model.alarms import Alarm, AlarmNotice
+from tui.model.alarms import Alarm, AlarmNotice, notices_then
 from tui.model.all_workspaces import workspace_line
 from tui.model.board import unread
 from tui.screens.alarms import AlarmsScreen
@@ -109,7 +109,10 @@ class Presenter:
             screen.tick(now, beats=self._ui.workspaces.current.beats)
         elif self._ui.board.is_mounted:
             if self._ui.board.replayed_at:
-                self._ui.board.tick(self._ui.board.replayed_at)
+                shown = self._ui.board.board
+                self._ui.board.tick(
+                    self._ui.board.replayed_at, alarms=notices_then(shown.conditions) if shown else ()
+                )
             else:
                 self._ui.board.tick(now, alarms=self.alarms, notices=self._notices())
             self.show_workspace_bar()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -13,10 +14,12 @@ from typing import Self
 from shared.domain.card import Card, Column, Row, Table, Tone
 from shared.domain.health import DEFAULT, Thresholds
 from shared.domain.recurrence import parse_time
+from shared.text.formats import show_span
 from tui.app.presenter import Presenter, Ui
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Tick
 from tui.model import changes
+from tui.model.alarms import notices_then
 from tui.model.board import Board, compose
 from tui.model.lines import ChangeLine
 from tui.screens.dialogs import CardDialog
@@ -67,7 +70,10 @@ class ReplayControl:
         if state.history is None:
             self._ui.app.notify("There is no history here.", severity="warning")
             return
-        replay = move(self._replay or await Replay.open(state.history, now=self._ui.now()))
+        before = await Replay.open(state.history, now=self._ui.now(), at=self.at)
+        replay = move(before)
+        if not replay.moments or (self._replay and (replay.place, before.place) == (0, 0)):
+            self._ui.app.notify(replay.end_words(self._ui.now()), severity="warning", markup=False)
         board = None
         if not replay.live:
             board = await replay.board(state.history, like=state.last, thresholds=state.thresholds)
@@ -80,6 +86,7 @@ class ReplayControl:
         self._ui.board.replay(replay.at, replay.words(self._ui.now()))
         past = tuple(change for change in state.changes if change.at <= replay.at)
         self._ui.board.show(board, changes=past, beats=0, now=replay.at)
+        self._ui.board.tick(replay.at, alarms=notices_then(board.conditions))
 
     def show_difference(self) -> None:
         self._ui.run_worker(self._difference, group="difference")
@@ -107,6 +114,8 @@ class ReplayControl:
 
 FAR = timedelta(hours=48)
 """As long as whole snapshots are kept."""
+GAP = timedelta(minutes=20)
+"""Between two polls: longer than the ten minutes to which the record is thinned out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,9 +126,10 @@ class Replay:
     place: int
 
     @classmethod
-    async def open(cls, history: HistoryAccess, *, now: datetime) -> Self:
+    async def open(cls, history: HistoryAccess, *, now: datetime, at: datetime | None = None) -> Self:
+        """Every poll that was kept, looked at from `at`, else from now."""
         moments = await history.moments(start=now - FAR, end=now)
-        return cls(moments=moments, place=len(moments))
+        return cls(moments=moments, place=bisect_left(moments, at) if at else len(moments))
 
     @property
     def live(self) -> bool:
@@ -145,8 +155,24 @@ class Replay:
         return replace(self, place=distances.index(min(distances)))
 
     def words(self, now: datetime) -> str:
-        """`REPLAY 14:02, 3 h ago`."""
-        return f"REPLAY {formatting.moment(self.at, now=now)}, {formatting.ago(self.at, now=now)}"
+        """`REPLAY 14:02:05, 3 h ago (gap of 40 min before)`."""
+        said = f"REPLAY {formatting.moment(self.at, now=now)}{self.at.astimezone().strftime(':%S')}, {formatting.ago(self.at, now=now)}"
+        about = [f"gap of {show_span(gap)} {where}" for gap, where in self._gaps() if gap > GAP]
+        about += ["the record begins here"] if self.place == 0 else []
+        about += ["the last poll"] if self.place == len(self.moments) - 1 else []
+        return said + (f" ({', '.join(about)})" if about else "")
+
+    def _gaps(self) -> Iterator[tuple[timedelta, str]]:
+        """How long it is to the poll before and to the one after."""
+        if self.place > 0:
+            yield self.at - self.moments[self.place - 1], "before"
+        if self.place + 1 < len(self.moments):
+            yield self.moments[self.place + 1] - self.at, "after"
+
+    def end_words(self, now: datetime) -> str:
+        if not self.moments:
+            return "Nothing is recorded yet."
+        return f"The record begins at {formatting.moment(self.moments[0], now=now)}."
 
     async def board(
         self, history: HistoryAccess, *, like: Tick | None, thresholds: Thresholds = DEFAULT

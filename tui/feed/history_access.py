@@ -89,6 +89,7 @@ class HistoryAccess:
     ) -> tuple[Plot | None, tuple[Fact, ...]]:
         """A metric of the first key that has it, and where it leads; None where nothing is known."""
         points, start = max(8, min(points, MOST_POINTS)), now - over.span
+        covered = await self._or(self._history.covered(self._workspace, end=now), ())
 
         async def read(name: str, key: str) -> Sequence[Sample]:
             series = self._history.series(
@@ -98,10 +99,12 @@ class HistoryAccess:
 
         for key in keys:
             samples = await read(metric.metric, key)
-            values = spread_out(samples, start=start, end=now, points=points)
+            values = spread_out(samples, start=start, end=now, points=points, covered=covered)
             if metric.of:
                 whole = await read(metric.of, key)
-                values = share_of(values, spread_out(whole, start=start, end=now, points=points))
+                values = share_of(
+                    values, spread_out(whole, start=start, end=now, points=points, covered=covered)
+                )
             if known := [value for value in values if value is not None]:
                 judged = thresholds if metric.is_health else None
                 low, high = axis(known, judged=judged)
@@ -128,10 +131,12 @@ class HistoryAccess:
     async def _or(self, reading: Awaitable[T], default: T) -> T:
         """What was read; the default where the history is unavailable."""
         try:
-            return await reading
+            found = await reading
         except self._unavailable as error:
             self._fail(error)
             return default
+        self.notice = self._history.notice
+        return found
 
     async def _trends(self, now: datetime) -> Trends:
         for span in SPANS:

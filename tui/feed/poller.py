@@ -173,6 +173,8 @@ class Poller:
         self._again: set[str] = set()
         """Sources to be read once more when their read under way has ended."""
         self._tasks: list[asyncio.Task[None]] = []
+        self._tried: set[str] = set()
+        """What was read, or failed to be, since the start; a snapshot without it is half of another time."""
         self._saver: asyncio.Task[None] | None = None
         self._beats = 0
 
@@ -261,6 +263,7 @@ class Poller:
         moved = reading.value != before.value
         self._unchanged_reads[source.name] = 0 if moved else self._unchanged_reads[source.name] + 1
         self._beats += reading.failed_since is None
+        self._tried.add(source.name)
         self.snapshot = replace(self.snapshot.with_reading(source, reading), budget=self._client.budget)
         self._changed.set()
 
@@ -277,7 +280,7 @@ class Poller:
                     continue
                 self._alarmed = tick.board.verdict.tone is Tone.BAD and tick.board.trouble is None
                 deliver(tick)
-                if self._history and tick.beats:
+                if self._history and tick.beats and self._tried.issuperset(SOURCES):
                     await self._keep(tick.snapshot, self._history, composer)
 
     async def _keep(self, snapshot: Snapshot, history: HistoryAccess, composer: BoardComposer) -> None:

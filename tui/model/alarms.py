@@ -84,6 +84,15 @@ class AlarmNotice(NamedTuple):
     text: str
     is_on: bool = True
     is_service: bool = False
+    is_past: bool = False
+    """Of another moment, which is replayed."""
+
+
+def notices_then(conditions: Iterable[Condition]) -> tuple[AlarmNotice, ...]:
+    """What was wrong at a moment that is replayed."""
+    return tuple(
+        AlarmNotice(visible(one.summary), is_service=not one.is_of_domain, is_past=True) for one in conditions
+    )
 
 
 class Update(NamedTuple):

@@ -31,7 +31,11 @@ class WorkspaceLine:
     board: Board | None
     verdict: WorkspaceVerdict
     age: str
-    late: bool
+    freshness: Freshness
+
+    @property
+    def late(self) -> bool:
+        return self.freshness is not Freshness.FRESH
 
     @property
     def key(self) -> str:
@@ -74,15 +78,17 @@ def workspace_line(workspace: str, board: Board | None, *, now: datetime) -> Wor
     """The line of a workspace: as old as the older of what its verdict and its figures were read from."""
     stamps = [board.stamps[name] for name in ("inboxes", "sequence") if name in board.stamps] if board else []
     if board is None or not stamps:
-        return WorkspaceLine(workspace=workspace, board=board, verdict=UNREAD, age="reading…", late=True)
+        return WorkspaceLine(
+            workspace=workspace, board=board, verdict=UNREAD, age="reading…", freshness=Freshness.NEVER
+        )
     oldest = max(stamps, key=lambda stamp: stamp.freshness(now))
-    late = oldest.freshness(now) is not Freshness.FRESH
+    freshness = oldest.freshness(now)
     trouble = board.trouble
     age = f"not read since {formatting.moment(trouble.since, now=now)}" if trouble else oldest.words(now)
     verdict = board.verdict_at(now)
-    return WorkspaceLine(
-        workspace=workspace, board=board, verdict=verdict, age=age, late=late or trouble is not None
-    )
+    if trouble and freshness is Freshness.FRESH:
+        freshness = Freshness.LATE
+    return WorkspaceLine(workspace=workspace, board=board, verdict=verdict, age=age, freshness=freshness)
 
 
 def worst(boards: Iterable[tuple[str, Board | None]]) -> Sequence[EverywhereLine]:

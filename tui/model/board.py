@@ -83,6 +83,12 @@ class Board:
     def is_stale(self, source: str, now: datetime) -> bool:
         return self.freshness(source, now) >= Freshness.LATE
 
+    @property
+    def changes_stamp(self) -> Stamp | None:
+        """The age of the list of changes: they are seen in what was read longest ago."""
+        stamps = [self.stamps[name] for name in ("inboxes", "sequences") if name in self.stamps]
+        return min(stamps, key=lambda one: (one.read_at is not None, one.read_at), default=None)
+
     def verdict_at(self, now: datetime) -> WorkspaceVerdict:
         """The verdict as far as its age allows: what was healthy when it was last read is unknown now."""
         stamp = self.stamps.get("inboxes")

@@ -26,6 +26,7 @@ from tui.model.all_workspaces import (
     workspace_line,
     worst,
 )
+from tui.model.lines import Stamp
 from tui.model.page_content import PageRef
 from tui.screens.wall import burn_in_shift
 from tui.theme.error_boundary import ErrorBoundary
@@ -43,6 +44,7 @@ KEYS = (
     ("w", "wall"),
     ("esc", "back"),
 )
+UNREAD = Stamp(interval=0)
 EACH = 10
 """Lines for a workspace in numerals."""
 
@@ -64,7 +66,7 @@ class WorkspaceTile(ErrorBoundary, Vertical):
 
     def show(self, line: WorkspaceLine) -> None:
         self.head.set_text(*headed(line, glyphs=self._glyphs))
-        self.standing.show(line.verdict.counts, stale=line.late)
+        self.standing.show(line.verdict.counts, freshness=line.freshness)
 
 
 class AllWorkspacesScreen(ErrorBoundary, Screen[None]):
@@ -146,7 +148,9 @@ class AllWorkspacesScreen(ErrorBoundary, Screen[None]):
         self._arrange()
         self.workspaces.styles.height = min(2 * len(states) + 3, max(4, self.size.height // 2))
         boards = [(state.workspace, state.board) for state in states]
-        self.inboxes.show(worst(boards), stamp=None, now=now)
+        stamps = [board.stamps["inboxes"] for _, board in boards if board]
+        oldest = max(stamps, key=lambda stamp: stamp.freshness(now), default=None)
+        self.inboxes.show(worst(boards), stamp=oldest or UNREAD, now=now)
         self.tick(now, alarms=alarms)
 
     def tick(self, now: datetime, *, alarms: Sequence[AlarmNotice]) -> None:

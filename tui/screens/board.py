@@ -139,7 +139,7 @@ class BoardScreen(ErrorBoundary, Screen[None]):
         if self.board is None:
             return
         self.verdict.show(self.board, now=now, news=self._news(now))
-        self.figures.show(self.board.figures, stale=self.board.is_stale("sequence", now))
+        self.figures.show(self.board.figures, freshness=self.board.freshness("sequence", now))
         for panel in self.panels.values():
             panel.tick(now)
 
@@ -162,7 +162,7 @@ class BoardScreen(ErrorBoundary, Screen[None]):
             aside=f"by {self.grouping} (g)",
         )
         self.panels["interested"].show(board.interested, stamp=board.stamps.get("interested"), now=now)
-        self.panels["changes"].show(self.changes, stamp=None, now=now)
+        self.panels["changes"].show(self.changes, stamp=board.changes_stamp, now=now)
 
     def move_to(self, workspace: str) -> None:
         self._workspace = workspace

@@ -107,10 +107,10 @@ class WallScreen(ErrorBoundary, Screen[None]):
             "domains": (tuple(map(DomainLine, board.domains)), "inboxes"),
             "sequences": (board.sequences, "sequences"),
             "interested": (board.interested, "interested"),
-            "changes": (changes, ""),
         }
         for name, (lines, source) in shown.items():
             self.panels[name].show(lines, stamp=board.stamps.get(source), now=now)
+        self.panels["changes"].show(changes, stamp=board.changes_stamp, now=now)
         self.tick(now, alarms=alarms, notices=self._notices)
 
     def move_to(self, workspace: str) -> None:
@@ -123,10 +123,9 @@ class WallScreen(ErrorBoundary, Screen[None]):
         trouble = self._board.trouble if self._board else None
         self.banner.show(trouble, alarms=alarms, notices=notices, now=now)
         if self._board:
-            stale = self._board.is_stale("inboxes", now)
             self.verdict.show(self._board, now=now)
-            self.standing.show(self._board.counts, stale=stale)
-            self.figures.show(self._board.figures, stale=stale)
+            self.standing.show(self._board.counts, freshness=self._board.freshness("inboxes", now))
+            self.figures.show(self._board.figures, freshness=self._board.freshness("sequence", now))
         for panel in self.panels.values():
             panel.tick(now)
         in_trouble = trouble is not None and self._board is not None and self._board.verdict.tone is Tone.BAD

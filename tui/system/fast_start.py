@@ -20,7 +20,7 @@ import platformdirs
 from shared.domain.health import DEFAULT as THRESHOLDS
 from shared.domain.health import Thresholds
 from shared.domain.snapshot import Snapshot
-from shared.domain.snapshot_json import from_text
+from shared.domain.snapshot_json import from_text, with_delta
 
 PROGRAM = "outreach-ops"
 DEFAULT = "default"
@@ -28,7 +28,12 @@ SQLITE = "sqlite:///"
 POLL_SECONDS = 30.0
 SEVERAL = {"workspaces", "default_workspace"}
 """What a file with several workspaces holds; nothing else in it bears on the first picture, but what is read here."""
-LAST = "SELECT body FROM history_snapshots WHERE workspace = ? ORDER BY at DESC LIMIT 1"
+LAST = "SELECT at, body FROM history_snapshots WHERE workspace = ? ORDER BY at DESC LIMIT 1"
+SINCE = """
+SELECT body FROM history_deltas WHERE workspace = ?1 AND base_at = ?2 AND writer = (
+  SELECT writer FROM history_deltas WHERE workspace = ?1 AND base_at = ?2 ORDER BY at DESC LIMIT 1
+) ORDER BY number
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +54,13 @@ class StartSettings:
         try:
             with closing(sqlite3.connect(f"{self.history.absolute().as_uri()}?mode=ro", uri=True)) as opened:
                 row = opened.execute(LAST, (self.workspace,)).fetchone()
-            return from_text(zlib.decompress(row[0])) if row else None
-        except (sqlite3.Error, ValueError, KeyError, TypeError, zlib.error):
+                if row is None:
+                    return None
+                found = from_text(zlib.decompress(row[1]))
+                for (body,) in opened.execute(SINCE, (self.workspace, row[0])):
+                    found = with_delta(found, zlib.decompress(body))
+                return found
+        except (sqlite3.Error, ValueError, KeyError, TypeError, IndexError, zlib.error):
             return None
 
 

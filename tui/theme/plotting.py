@@ -57,9 +57,17 @@ class Plot:
 
 
 def spread_out(
-    samples: Sequence[Sample], *, start: datetime, end: datetime, points: int
+    samples: Sequence[Sample],
+    *,
+    start: datetime,
+    end: datetime,
+    points: int,
+    covered: Sequence[tuple[datetime, datetime]] = (),
 ) -> tuple[float | None, ...]:
-    """The value at evenly spaced times, each sample holding until the next; None before the first."""
+    """The value at evenly spaced times, each sample holding until the next; None before the first, and in gaps.
+
+    `covered` are the times in which somebody looked. What is older than the first of them was kept without them.
+    """
     step = (end - start) / max(1, points)
     values: list[float | None] = []
     held: float | None = None
@@ -68,8 +76,15 @@ def spread_out(
         while at < len(samples) and samples[at].at <= start + step * number:
             held = samples[at].value
             at += 1
-        values.append(held)
+        values.append(held if _is_covered(start + step * number, step, covered) else None)
     return tuple(values)
+
+
+def _is_covered(at: datetime, step: timedelta, covered: Sequence[tuple[datetime, datetime]]) -> bool:
+    """Whether somebody looked within the step that ends at a time."""
+    if not covered or at < covered[0][0]:
+        return True
+    return any(began <= at and ended > at - step for began, ended in covered)
 
 
 def share_of(part: Sequence[float | None], whole: Sequence[float | None]) -> tuple[float | None, ...]:

@@ -12,6 +12,7 @@ from textual.widget import Widget
 from shared.domain.workspace_verdict import InboxCounts
 from shared.text.formats import show_change, show_count, show_rate
 from tui.model.board import Figure
+from tui.model.lines import Freshness
 from tui.theme import drawing, formatting
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import PALETTES, Glyphs, Ink, Piece
@@ -37,24 +38,26 @@ def rates(figure: Figure, *, glyphs: Glyphs) -> list[Piece]:
 
 
 class NumberRow(ErrorBoundary, Widget):
-    """Numbers side by side, each in an equal share of the width; muted where they are stale."""
+    """Numbers side by side, each in an equal share of the width; muted where they are late, and hatched where they are out of date."""
 
     def __init__(self, *, glyphs: Glyphs, id: str) -> None:  # noqa: A002 # the framework's word
         super().__init__(id=id)
         self._glyphs = glyphs
-        self._stale = False
+        self._freshness = Freshness.FRESH
 
     def _paint(
-        self, numbers: Sequence[T], line: Callable[[T, int], Sequence[Piece]], *, margin: int
+        self, numbers: Sequence[T], line: Callable[[T, int], Sequence[Piece]], *, margin: int, y: int
     ) -> Strip:
         palette = PALETTES[self.app.theme]
         room = max(1, self.size.width // max(1, len(numbers)))
         pieces: list[Piece] = []
         for number in numbers:
             pieces += drawing.fit([(" " * margin, Ink.TEXT), *line(number, room)], room, more="")
-        return drawing.line(
-            pieces, palette=palette, ground=palette.panel, width=self.size.width, faded=self._stale
-        )
+        faded, ground = self._freshness >= Freshness.LATE, palette.panel
+        drawn = drawing.line(pieces, palette=palette, ground=ground, width=self.size.width, faded=faded)
+        if self._freshness is Freshness.VERY_LATE:
+            return drawing.hatched(drawn, y=y, glyphs=self._glyphs, palette=palette, ground=ground)
+        return drawn
 
 
 class KeyFigures(NumberRow):
@@ -70,13 +73,13 @@ class KeyFigures(NumberRow):
     def text(self) -> str:
         return "   ".join("".join(text for text, _ in self._compact(figure)) for figure in self._figures)
 
-    def show(self, figures: tuple[Figure, ...], *, stale: bool) -> None:
-        if (figures, stale) != (self._figures, self._stale):
-            self._figures, self._stale = figures, stale
+    def show(self, figures: tuple[Figure, ...], *, freshness: Freshness) -> None:
+        if (figures, freshness) != (self._figures, self._freshness):
+            self._figures, self._freshness = figures, freshness
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        return self._paint(self._figures, lambda figure, room: self._line(figure, y, room), margin=2)
+        return self._paint(self._figures, lambda figure, room: self._line(figure, y, room), margin=2, y=y)
 
     def _line(self, figure: Figure, y: int, room: int) -> Sequence[Piece]:
         if self.size.height == 1:
@@ -143,13 +146,13 @@ class HealthCounts(NumberRow):
         super().__init__(glyphs=glyphs, id=id)
         self._counts = InboxCounts()
 
-    def show(self, counts: InboxCounts, *, stale: bool) -> None:
-        if (counts, stale) != (self._counts, self._stale):
-            self._counts, self._stale = counts, stale
+    def show(self, counts: InboxCounts, *, freshness: Freshness) -> None:
+        if (counts, freshness) != (self._counts, self._freshness):
+            self._counts, self._freshness = counts, freshness
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        return self._paint(self._parts(), lambda part, room: self._line(part, y, room), margin=3)
+        return self._paint(self._parts(), lambda part, room: self._line(part, y, room), margin=3, y=y)
 
     def _parts(self) -> list[tuple[int, str, str, Ink]]:
         of, signs = self._counts, self._glyphs
@@ -162,7 +165,8 @@ class HealthCounts(NumberRow):
         return [*parts, (of.unknown, signs.unknown, "unknown", Ink.UNKNOWN)] if of.unknown else parts
 
     def _line(self, part: tuple[int, str, str, Ink], y: int, room: int) -> list[Piece]:
-        number, sign, word, ink = part
+        counted, sign, word, ink = part
+        number = None if self._freshness is Freshness.NEVER else counted
         label: list[Piece] = [(f"{sign} ", ink), (word.upper(), Ink.STRONG)]
         if self.size.height < LARGE or self._glyphs.ascii:
             return [*label, (f"  {show_count(number)}", ink)] if y == 0 else []

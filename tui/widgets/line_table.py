@@ -24,6 +24,7 @@ from tui.theme import drawing
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import PALETTES, Glyphs, Ink, Palette, Piece
 
+WAITING = "Waiting for the first answer…"
 MARGIN = 1
 """Cells left and right of a line."""
 
@@ -69,6 +70,8 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
         self._marked: frozenset[str] = frozenset()
         self.arrangement = Arrangement()
         self.freshness = Freshness.NEVER
+        self.waiting = WAITING
+        """What stands in place of lines before the first answer."""
         self.roomy = False
         """Leave a line free between lines where there is room, as on a wall."""
         self.painted = 0
@@ -111,9 +114,9 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
     def toggle_faults(self) -> None:
         self.set_arrangement(replace(self.arrangement, faults=not self.arrangement.faults))
 
-    def set_freshness(self, freshness: Freshness) -> None:
-        if freshness is not self.freshness:
-            self.freshness = freshness
+    def set_freshness(self, freshness: Freshness, *, waiting: str = WAITING) -> None:
+        if freshness is not self.freshness or waiting != self.waiting:
+            self.freshness, self.waiting = freshness, waiting
             self.refresh()
 
     def exchange(self, columns: Sequence[Column]) -> None:
@@ -289,9 +292,22 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
 
     def _blank(self, y: int, *, width: int, palette: Palette) -> Strip:
         ground = drawing.style(palette, Ink.MUTED, palette.panel)
+        unread = self.freshness is Freshness.NEVER and not self._all
+        if unread and not self.shown and y > 2 and y % 2 == 0:
+            return self._skeleton(y, width=width, palette=palette)
         if self.shown or y != 2:
             return Strip.blank(width, ground)
         text = "Nothing fits the filter." if self._all else self._empty
-        if self.freshness is Freshness.NEVER and not self._all:
-            text = "Waiting for the first answer…"
+        if unread:
+            text = self.waiting
         return Strip([Segment("  " + text, ground)])
+
+    def _skeleton(self, y: int, *, width: int, palette: Palette) -> Strip:
+        """The place of a line that is not known yet."""
+        rest = self._glyphs.rest
+        pieces = side_by_side(
+            self._placed, lambda placed: [(rest * max(1, placed.width * (5 + y * 7 % 5) // 10), Ink.FAINT)]
+        )
+        return drawing.line(
+            [(" " * MARGIN, Ink.FAINT), *pieces], palette=palette, ground=palette.panel, width=width
+        )

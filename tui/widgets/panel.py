@@ -19,7 +19,7 @@ from tui.model.lines import Freshness, Line, Stamp
 from tui.theme import drawing
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import PALETTES, Glyphs, Ink, Piece
-from tui.widgets.line_table import LineTable
+from tui.widgets.line_table import WAITING, LineTable
 
 
 class TextLine(ErrorBoundary, Widget):
@@ -101,6 +101,7 @@ class Panel(ErrorBoundary, Vertical):
         self._key = key
         self._glyphs = glyphs
         self._stamp: Stamp | None = None
+        self._unstamped = Freshness.NEVER
         self._aside = ""
         self.grid = LineTable(columns, glyphs=glyphs, empty=empty, id=name)
         self.head = TextLine()
@@ -112,6 +113,7 @@ class Panel(ErrorBoundary, Vertical):
     def show(self, lines: Sequence[Line], *, stamp: Stamp | None, now: datetime, aside: str = "") -> None:
         """Other lines, with their age; `aside` stands beside the title."""
         self._stamp, self._aside = stamp, aside
+        self._unstamped = Freshness.FRESH
         self.grid.show(lines)
         self.tick(now)
 
@@ -119,17 +121,18 @@ class Panel(ErrorBoundary, Vertical):
         self._title = title
 
     def tick(self, now: datetime) -> None:
-        freshness = self._stamp.freshness(now) if self._stamp else Freshness.FRESH
-        self.grid.set_freshness(freshness)
-        self.head.set_text(self._left(), self._age(now, freshness))
+        freshness = self._stamp.freshness(now) if self._stamp else self._unstamped
+        cause = self._stamp.cause if self._stamp else ""
+        self.grid.set_freshness(freshness, waiting=f"Not read yet: {cause}." if cause else WAITING)
+        self.head.set_text(self._left(freshness), self._age(now, freshness))
 
-    def _left(self) -> list[Piece]:
+    def _left(self, freshness: Freshness) -> list[Piece]:
         grid, focused = self.grid, self.grid.has_focus
         asked = grid.arrangement
         pieces: list[Piece] = [
             (self._glyphs.focus if focused else " ", Ink.ACCENT),
             (self._title.upper(), Ink.ACCENT if focused else Ink.STRONG),
-            (f" {len(grid.shown):,}" if grid.shown or self._stamp is None else "", Ink.MUTED),
+            (self._count(freshness), Ink.FAINT if freshness >= Freshness.LATE else Ink.MUTED),
             (f"  {self._aside}" if self._aside else "", Ink.MUTED),
             (f"  {self._key}" if not focused else "", Ink.FAINT),
         ]
@@ -141,6 +144,13 @@ class Panel(ErrorBoundary, Vertical):
         if marked:
             pieces.append((f"  {self._glyphs.marked} {len(grid.chosen)} marked", Ink.ACCENT))
         return pieces
+
+    def _count(self, freshness: Freshness) -> str:
+        """How many lines; a page of a longer list is said to be one, and nothing is counted that wasn't read."""
+        shown = self.grid.shown
+        if freshness is Freshness.NEVER and not shown:
+            return ""
+        return f" {len(shown):,}{'+' if self._stamp and self._stamp.more else ''}"
 
     def _age(self, now: datetime, freshness: Freshness) -> list[Piece]:
         if self._stamp is None:

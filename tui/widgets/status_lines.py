@@ -161,7 +161,8 @@ class Banner(TextLine):
         """Say the alarms that nobody has seen yet, else the trouble, else what is amiss with the dashboard."""
         self.set_class(trouble is not None or bool(alarms) or bool(notices), "-on")
         if alarms:
-            self.set_text(self._alarm(alarms, trouble, now), [("  A: all  a: acknowledge ", Ink.TEXT)])
+            keys = "" if alarms[0].is_past else "  A: all  a: acknowledge "
+            self.set_text(self._alarm(alarms, trouble, now), [(keys, Ink.TEXT)])
         elif trouble:
             self.set_text(self._trouble(trouble, now))
         elif notices:
@@ -169,6 +170,8 @@ class Banner(TextLine):
 
     def _alarm(self, alarms: Sequence[AlarmNotice], trouble: Trouble | None, now: datetime) -> list[Piece]:
         first, more = alarms[0], f"  (and {len(alarms) - 1} more)" if len(alarms) > 1 else ""
+        if first.is_past:
+            return [(f" {self._glyphs.bad} THEN  {first.text}{more}", Ink.STRONG)]
         if not first.is_on:
             return [(f" {self._glyphs.good} {first.text}{more}", Ink.STRONG)]
         if trouble and first.is_service:

@@ -201,15 +201,51 @@ async def test_postgresql_takes_hostile_names_too(history: History) -> None:
     ) == ["a\ufffdb?@x.com"]
 
 
-async def test_a_screen_can_be_replayed(history: History) -> None:
-    first, second = snapshot(NOW), snapshot(NOW + HOUR, sends=200)
-    await history.add(first, now=NOW)
-    await history.add(snapshot(NOW + timedelta(seconds=20)), now=NOW + timedelta(seconds=20))
-    await history.add(second, now=NOW + HOUR)
-    assert await history.snapshot_times("acme", start=NOW - DAY, end=NOW + DAY) == (NOW, NOW + HOUR)
-    assert await history.snapshot_at("acme", NOW + timedelta(minutes=59)) == first
-    assert await history.snapshot_at("acme", NOW + 2 * HOUR) == second
+def whole(made: Snapshot, *, at: datetime) -> Snapshot:
+    """The same with everything read."""
+    for source in SOURCES.values():
+        reading = made.reading(source)
+        if reading.read_at is None:
+            made = made.with_reading(source, Reading(value=(), read_at=at))
+    return made
+
+
+async def test_every_poll_can_be_replayed(history: History) -> None:
+    polls = {}
+    for seconds in (0, 20, 40, 3600, 3620):
+        at = NOW + timedelta(seconds=seconds)
+        polls[at] = whole(snapshot(at, score=90 - seconds / 100, sends=100 + seconds), at=at)
+        await history.add(polls[at], now=at)
+    assert await history.snapshot_times("acme", start=NOW - DAY, end=NOW + DAY) == tuple(polls)
+    for at, poll in polls.items():
+        assert await history.snapshot_at("acme", at + timedelta(seconds=5)) == poll
     assert await history.snapshot_at("acme", NOW - DAY) is None
+
+
+async def test_a_poll_keeps_what_failed_then(history: History) -> None:
+    first = whole(snapshot(NOW), at=NOW)
+    at = NOW + timedelta(seconds=30)
+    failed = replace(first, inboxes=first.inboxes.failed("no", cause="The service cannot be reached", at=at))
+    await history.add(first, now=NOW)
+    await history.add(failed, now=at)
+    assert await history.snapshot_at("acme", at) == failed
+    assert await history.snapshot_at("acme", NOW) == first
+
+
+async def test_a_half_loaded_poll_is_not_kept(history: History) -> None:
+    await history.add(snapshot(NOW), now=NOW)
+    assert await history.snapshot_times("acme", start=NOW - DAY, end=NOW + DAY) == ()
+
+
+async def test_the_times_in_which_nobody_looked_are_known(history: History) -> None:
+    for minutes in (0, 10, 20, 200, 205):
+        at = NOW + timedelta(minutes=minutes)
+        await history.add(snapshot(at), now=at)
+    times = await history.covered("acme", end=NOW + DAY)
+    minutes = [
+        ((start - NOW) // timedelta(minutes=1), (end - NOW) // timedelta(minutes=1)) for start, end in times
+    ]
+    assert minutes == [(0, 20), (200, 205)]
 
 
 async def test_old_things_are_thinned_and_the_last_value_stays(history: History) -> None:

@@ -339,7 +339,7 @@ async def test_a_time_is_sought_and_compared_with_now(clock: Clock, falling: His
         await see(app, pilot, 0, replace(account(), inboxes=Reading(value=(box,), read_at=NOW)))
         await press(pilot, "at", *"yesterday 14:40", "enter")
         assert app.board_screen.has_class("-replay")
-        assert "REPLAY 01 Mar 14:32" in app.board_screen.top.text
+        assert "REPLAY 01 Mar 14:32:07" in app.board_screen.top.text
         await pilot.press("equals_sign")
         await pilot.pause(0.2)
         assert isinstance(app.screen, CardDialog)

@@ -105,10 +105,12 @@ async def test_looking_back_shows_what_was_and_escape_is_now(clock: Clock, tmp_p
             await pilot.press("left_square_bracket")
             await app.workers.wait_for_complete()
             assert len(grid.shown) == 5
-            assert "REPLAY 13:32, 1 h ago" in app.board_screen.top.text
+            assert "REPLAY 13:32:07, 1 h ago (gap of 2 h before, the last poll)" in app.board_screen.top.text
             await pilot.press("left_square_bracket")
             await app.workers.wait_for_complete()
             assert len(grid.shown) == 3
+            assert "the record begins here" in app.board_screen.top.text
+            assert "THEN  useacme.example" in app.board_screen.banner.text, "the alarms of that moment"
             app.post_message(ticked(tick_of(account())))
             await pilot.pause()
             assert len(grid.shown) == 3, "what comes in does not push the past away"

@@ -159,9 +159,10 @@ async def test_a_wall_makes_way_at_its_hour_and_the_next_one_begins_as_it_ended(
         app.second_passed()
         await pilot.pause()
     assert app.return_code == self_restart.CODE
-    assert app.restart_state
-    assert (app.restart_state.wall, app.restart_state.theme) == (True, "day")
-    assert ALARM.key in {told["key"] for told in app.restart_state.alarms["acme"]}
+    left = RestartState.of({self_restart.VARIABLE: vars(app)["restart_state"].to_json()})
+    assert left
+    assert (left.wall, left.theme) == (True, "day")
+    assert ALARM.key in {told["key"] for told in left.alarms["acme"]}
 
 
 YOUNG = """

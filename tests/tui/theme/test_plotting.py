@@ -7,9 +7,10 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shared.history import Sample
 from tests.tui.accounts import NOW
 from tui.theme.palette import ASCII, UNICODE
-from tui.theme.plotting import Plot, draw
+from tui.theme.plotting import Plot, draw, spread_out
 
 
 @given(st.lists(st.one_of(st.none(), st.floats(0, 100)), max_size=40), st.integers(2, 9), st.integers(9, 90))
@@ -20,3 +21,13 @@ def test_a_plot_fills_its_place_exactly(values: list[float | None], height: int,
     for glyphs in (UNICODE, ASCII):
         drawn = draw(plot, width=width, height=height, glyphs=glyphs)
         assert [sum(len(text) for text, _ in line) for line in drawn] == [width] * height
+
+
+def test_nothing_is_drawn_before_the_first_sample_and_in_a_gap() -> None:
+    hour = timedelta(hours=1)
+    samples = [
+        Sample(at=NOW + at * hour, value=value, low=value, high=value) for at, value in ((2, 10.0), (8, 30.0))
+    ]
+    covered = [(NOW + 2 * hour, NOW + 4 * hour), (NOW + 8 * hour, NOW + 10 * hour)]
+    values = spread_out(samples, start=NOW, end=NOW + 10 * hour, points=10, covered=covered)
+    assert values == (None, 10, 10, 10, None, None, None, 30, 30, 30)
