@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from shared.domain.card import Tone
+from shared.domain.failures import UNREACHABLE, which_failed
 from shared.domain.health import DomainHealth
 from shared.domain.snapshot import SOURCES, Snapshot
 from shared.domain.workspace_verdict import WorkspaceVerdict
@@ -68,7 +69,7 @@ def _of_service(snapshot: Snapshot) -> Iterable[Condition]:
         return
     since = min(one.failed_since for one in failing.values() if one.failed_since)
     latest = max(failing.values(), key=lambda one: one.failed_at or since)
-    cause = latest.cause or "The service cannot be reached"
+    cause = latest.cause or UNREACHABLE
     answered = any(one.read_at and one.read_at > since and not one.error for one in readings.values())
-    which = f": {', '.join(failing)} not read" if answered else ""
-    yield Condition(kind=cause, where="", text=f"{cause}{which}", since=since)
+    text = which_failed(cause, tuple(failing)) if answered else cause
+    yield Condition(kind=cause, where="", text=text, since=since)

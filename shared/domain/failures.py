@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from shared.api.errors import (
     OutreachError,
@@ -18,6 +18,9 @@ REJECTED = "The service rejects the API key (401)"
 RATE_LIMITED = "The service has rate limited this key (429)"
 UNREADABLE = "The service gave an unreadable answer"
 
+SHOWN = 3
+"""Sources that are named."""
+
 
 def cause_of(error: OutreachError) -> str:
     """What happened, without an end: `The service rejects the API key (401)`. Only no answer is unreachable."""
@@ -32,6 +35,12 @@ def cause_of(error: OutreachError) -> str:
     if isinstance(error, Refused):
         return f"The service refuses the request ({error.status})"
     return UNREACHABLE
+
+
+def which_failed(cause: str, sources: Sequence[str]) -> str:
+    """The cause where other things were read: `No answer for inboxes, today`."""
+    shown = ", ".join(sources[:SHOWN]) + (f" and {len(sources) - SHOWN} more" if len(sources) > SHOWN else "")
+    return f"No answer for {shown}" if cause == UNREACHABLE else f"{cause} for {shown}"
 
 
 def cause_of_attempts(attempts: Iterable[OutreachError], *, rate_limited: bool) -> str:

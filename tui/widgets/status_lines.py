@@ -11,6 +11,7 @@ from textual.containers import Vertical
 
 from shared.api.http.rate_limit import BudgetState
 from shared.domain.card import Tone
+from shared.domain.failures import which_failed
 from shared.domain.workspace_verdict import InboxCounts
 from shared.text.formats import show_exact_span
 from shared.text.sanitize import visible
@@ -184,9 +185,7 @@ class Banner(TextLine):
 
     def _trouble(self, trouble: Trouble, now: datetime) -> list[Piece]:
         lasting = show_exact_span(now - trouble.since)
-        what = visible(trouble.cause)
-        if not trouble.everything:
-            what = f"Not read: {', '.join(trouble.sources[:3])}{_more(trouble.sources[3:])}. {what}"
+        what = trouble.cause if trouble.everything else which_failed(trouble.cause, trouble.sources)
         shown = (
             f"what was read at {formatting.moment(trouble.oldest, now=now)} stays"
             if trouble.oldest
@@ -201,10 +200,6 @@ class Banner(TextLine):
 
 def _first(told: Sequence[str]) -> str:
     return visible(told[0]) + (f"  (and {len(told) - 1} more)" if len(told) > 1 else "")
-
-
-def _more(rest: Sequence[str]) -> str:
-    return f" and {len(rest)} more" if rest else ""
 
 
 class Tabs(LinkLine):

@@ -1,0 +1,70 @@
+"""What the dashboard says of each way in which the service fails, against the real sandbox."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import aiohttp
+import pytest
+
+from sandbox.service import Service
+from shared.api import OutreachClient
+from shared.domain.failures import RATE_LIMITED, REJECTED, UNREACHABLE, UNREADABLE
+from tui.app.dashboard import utc_now
+from tui.feed.poller import Poller, PollIntervals, Tick
+
+FAULTS: list[tuple[dict[str, Any], str]] = [
+    ({"status": 401}, REJECTED),
+    ({"status": 429, "retry_after": "30"}, RATE_LIMITED),
+    ({"body": "html"}, UNREADABLE),
+    ({"body": "half"}, UNREADABLE),
+    ({"status": 503}, "The service answers with an error (503)"),
+    ({"cut": True}, UNREACHABLE),
+    ({"delay": 60.0}, UNREACHABLE),
+]
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(("fault", "cause"), FAULTS, ids=lambda value: str(value)[:24])
+async def test_the_cause_is_the_present_one_before_during_and_after_a_fault(
+    fault: dict[str, Any], cause: str
+) -> None:
+    ticks: asyncio.Queue[Tick] = asyncio.Queue()
+    async with Service(port=0, speed=0) as service, aiohttp.ClientSession() as http:
+        faults = f"{service.control_url}/faults"
+        async with OutreachClient(
+            base_url=service.base_url, api_key=service.api_keys["acme"], timeout=3.0
+        ) as client:
+            poller = Poller(
+                client=client,
+                workspace="acme",
+                poll_intervals=PollIntervals.of(0.5, {"jitter": 0}),
+                now=utc_now,
+                timeout=1.5,
+            )
+            poller.start(ticks.put_nowait)
+            try:
+                before = await _until(ticks, lambda tick: tick.snapshot.is_whole)
+                assert not before.board.trouble
+                async with http.post(faults, json={**fault, "times": None}) as answer:
+                    answer.raise_for_status()
+                during = await _until(
+                    ticks, lambda tick: bool(tick.board.trouble and tick.board.trouble.everything)
+                )
+                trouble, (condition, *_) = during.board.trouble, during.board.conditions
+                assert trouble
+                assert (trouble.cause, condition.text) == (cause, cause)
+                await http.delete(faults)
+                if "retry_after" not in fault:
+                    await _until(ticks, lambda tick: tick.board.trouble is None)
+            finally:
+                await poller.aclose()
+
+
+async def _until(ticks: asyncio.Queue[Tick], fits: Callable[[Tick], bool]) -> Tick:
+    async with asyncio.timeout(25):
+        while not fits(tick := await ticks.get()):
+            pass
+        return tick
