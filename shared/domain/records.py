@@ -64,6 +64,16 @@ class OpenReply:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InterestedReply:
+    """An interested reply that the bot has recorded, and who takes care of it (empty: nobody yet)."""
+
+    email: str
+    received_at: datetime
+    sequence: str = ""
+    claimed_by: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimTime:
     """How long an interested reply waited until somebody took it."""
 
@@ -116,6 +126,7 @@ class Records(Protocol):
     async def bot_is_running(self) -> bool: ...
     async def summary(self, workspace: str) -> AlertsSummary: ...
     async def open_replies(self, workspace: str) -> Sequence[OpenReply]: ...
+    async def interested_replies(self, workspace: str) -> Sequence[InterestedReply]: ...
     async def claim_times(self, workspace: str, since: datetime) -> Sequence[ClaimTime]: ...
     async def arrivals(self, workspace: str, since: datetime, until: datetime) -> Mapping[str, int]: ...
     async def subscriptions(self, workspace: str, channel: str) -> Sequence[Subscription]: ...

@@ -17,6 +17,7 @@ from shared.api.http.decode_thread import decode_in_thread
 from shared.api.http.rate_limit import BudgetState
 from shared.api.models import GROUPINGS, NOTHING, Grouping, Inbox, Lead, Page, Sequence, StatsRow
 from shared.domain.failures import cause_of
+from shared.domain.records import InterestedReply
 from shared.domain.reports import totals
 
 if TYPE_CHECKING:  # a dashboard shows what was kept before it needs a client
@@ -65,6 +66,8 @@ class Snapshot:
     previous: Reading[StatsRow] = Reading()
     interested: Reading[tuple[Lead, ...]] = Reading()
     budget: BudgetState | None = None
+    replies: tuple[InterestedReply, ...] = ()
+    """What the bot's records tell of the leads who are interested; nothing where no bot's database is shared."""
 
     def reading(self, source: Source) -> Reading[Any]:
         found = self.stats[source.grouping] if source.grouping else getattr(self, source.name)

@@ -22,7 +22,7 @@ async def open_replies(_: Invocation, context: CommandContext) -> Card:
     waiting = sorted(
         await need_records(context).open_replies(context.workspace.name), key=lambda reply: reply.received_at
     )
-    rows = []
+    rows, seen = [], bool(waiting) or await need_records(context).bot_is_running()
     for reply in waiting:
         age = context.now() - reply.received_at
         cells = (show_span(age), reply.lead, reply.email, reply.company, reply.sequence, reply.permalink)
@@ -30,8 +30,10 @@ async def open_replies(_: Invocation, context: CommandContext) -> Card:
     return Card(
         title=f"{show_number(len(rows), 'interested reply')} to be claimed"
         if rows
-        else "Every interested reply is claimed",
-        tone=rows[0].tone if rows else Tone.GOOD,
+        else "Every interested reply is claimed"
+        if seen
+        else "No unclaimed replies are recorded, but no bot is running to record them",
+        tone=rows[0].tone if rows else Tone.GOOD if seen else Tone.UNKNOWN,
         table=Table(columns=OPEN_COLUMNS, rows=tuple(rows)) if rows else None,
         data=tuple({**asdict(reply), "received_at": reply.received_at.isoformat()} for reply in waiting),
     )

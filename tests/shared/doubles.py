@@ -23,6 +23,7 @@ from shared.domain.records import (
     AlertsSummary,
     AuditEntry,
     ClaimTime,
+    InterestedReply,
     OpenReply,
     RecordsUnavailable,
     Subscription,
@@ -152,6 +153,12 @@ class MemoryRecords:
     async def open_replies(self, workspace: str) -> Sequence[OpenReply]:
         self._look()
         return self.replies
+
+    async def interested_replies(self, workspace: str) -> Sequence[InterestedReply]:
+        return [
+            InterestedReply(email=one.email, received_at=one.received_at, sequence=one.sequence)
+            for one in self.replies
+        ]
 
     async def claim_times(self, workspace: str, since: datetime) -> Sequence[ClaimTime]:
         return [claim for claim in self.claims if claim.at >= since]

@@ -75,7 +75,7 @@ class Presenter:
         current, screen, now = self._ui.workspaces.current, self._ui.app.screen, self._ui.now()
         board, changes = current.board or unread(current.workspace), tuple(current.changes)
         with self._ui.app.batch_update():
-            self._ui.board.show(board, changes=changes, beats=current.beats, now=now)
+            self._ui.board.show(board, changes=changes, beats=current.beats, now=now, alarms=self.alarms)
             if isinstance(screen, WallScreen) and screen.is_mounted:
                 screen.show(board, changes=changes, beats=current.beats, alarms=self.alarms, now=now)
             elif isinstance(screen, DetailScreen) and screen.is_mounted:

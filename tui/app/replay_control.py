@@ -85,8 +85,9 @@ class ReplayControl:
         self._replay = replay
         self._ui.board.replay(replay.at, replay.words(self._ui.now()))
         past = tuple(change for change in state.changes if change.at <= replay.at)
-        self._ui.board.show(board, changes=past, beats=0, now=replay.at)
-        self._ui.board.tick(replay.at, alarms=notices_then(board.conditions))
+        self._ui.board.show(
+            board, changes=past, beats=0, now=replay.at, alarms=notices_then(board.conditions)
+        )
 
     def show_difference(self) -> None:
         self._ui.run_worker(self._difference, group="difference")

@@ -16,6 +16,7 @@ from shared.domain.card import Fact, Tone
 from shared.domain.health import Thresholds
 from shared.domain.snapshot import SOURCES, Snapshot
 from shared.text.formats import show_span
+from tui.model.changes import tone_of_change
 from tui.model.lines import ChangeLine
 from tui.model.page_content import Metric
 from tui.theme.plotting import Plot, Range, axis, share_of, spread_out
@@ -171,7 +172,6 @@ def as_recalled(snapshot: Snapshot) -> Snapshot:
 
 
 def change_line(told: Transition) -> ChangeLine:
-    good = told.after in {"active", "healthy", "interested"}
-    tone = Tone.GOOD if good else Tone.INFO if told.after == "warming" else Tone.WARN
+    tone = tone_of_change(told.before, told.after)
     before = f"{told.before} → " if told.before else "is "
     return ChangeLine(told.at, told.label or told.key, f"{before}{told.after or 'gone'}", tone)

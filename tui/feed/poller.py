@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from shared.domain.card import Tone
 from shared.domain.failures import cause_of_attempts
 from shared.domain.health import DEFAULT, Thresholds
+from shared.domain.records import InterestedReply
 from shared.domain.snapshot import SOURCES, Reading, Snapshot, Source, read_source
 from tui.feed.history_access import HistoryAccess, RecalledState
 from tui.model import changes
@@ -198,6 +199,12 @@ class Poller:
         self._scheduler.add_job(
             self._read_regularly, "date", run_date=at, args=[SOURCES[name]], id=name, replace_existing=True
         )
+
+    def note_replies(self, replies: tuple[InterestedReply, ...]) -> None:
+        """Show what the bot has recorded of interested replies."""
+        if replies != self.snapshot.replies:
+            self.snapshot = replace(self.snapshot, replies=replies)
+            self._changed.set()
 
     def read_now(self, *names: str) -> None:
         """Read these sources now, or all; one that is being read already is read once more afterwards."""

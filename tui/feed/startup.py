@@ -13,10 +13,11 @@ import logging
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shared.domain.card import Card
-from shared.domain.records import Actor, Records
+from shared.domain.records import Actor, Records, RecordsUnavailable
 from shared.domain.snapshot import Snapshot, service_day
 from tui.feed.history_access import HistoryAccess, as_recalled
 from tui.feed.pending_changes import run_line
@@ -35,6 +36,10 @@ LATE_IMPORTS = ("shared.settings", "shared.history", "shared.operations.context"
 FIRST_PAINT = 0.05
 """Seconds that the screen has for itself."""
 KEPT_TODAY = timedelta(minutes=1)
+SETTLED = 3.0
+"""Seconds for the first reads, before the bot's records are opened."""
+REPLIES_EVERY = 15.0
+"""Seconds between two looks at the bot's records."""
 OpenRecords = Callable[["Settings"], AbstractAsyncContextManager[Records]]
 
 
@@ -158,10 +163,15 @@ class ServiceFeed:
                 await self._poller.aclose()
 
     async def _serve(self, settings: Settings, client: OutreachClient) -> None:
-        """Make the context for the first command; what opens the records takes ten megabytes."""
+        """Make the context for the first command; what opens the records takes ten megabytes.
+
+        Where the bot's database is shared they are opened anyway: it knows who has claimed which reply.
+        """
         from shared.operations.context import CommandContext
 
-        await self._acting.wait()
+        is_shared = await asyncio.to_thread(has_bot_database, settings)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._acting.wait(), SETTLED if is_shared else None)
         opened: AbstractAsyncContextManager[Records | None] = contextlib.nullcontext()
         if self._open_records:
             opened = self._open_records(settings)
@@ -175,4 +185,21 @@ class ServiceFeed:
                 confirmed=True,
             )
             self._equipped.set()
+            while records and self._poller:
+                await self._read_replies(records, self._poller)
+                await asyncio.sleep(REPLIES_EVERY)
             await asyncio.Event().wait()
+
+    async def _read_replies(self, records: Records, poller: Poller) -> None:
+        try:
+            replies = await records.interested_replies(self.start_settings.workspace)
+        except RecordsUnavailable as error:
+            logger.info("interested replies: %s", error)
+            replies = ()
+        poller.note_replies(tuple(replies))
+
+
+def has_bot_database(settings: Settings) -> bool:
+    """Whether a bot may have recorded something: its database is a server's, or a file that is there."""
+    path = settings.database.database
+    return settings.database.get_backend_name() != "sqlite" or bool(path and Path(path).is_file())

@@ -128,7 +128,7 @@ def compose(
         inboxes=inboxes,
         sequences=_sequence_lines(snapshot, stats=stats),
         stats={group: _stats_lines(rows, group=group, snapshot=snapshot) for group, rows in stats.items()},
-        interested=tuple(LeadLine(lead) for lead in snapshot.interested.value or ()),
+        interested=_interested_lines(snapshot),
         stamps=stamps,
         trouble=_trouble(stamps),
         budget=snapshot.budget,
@@ -184,6 +184,16 @@ def _sequence_lines(
         SequenceLine(s, rows.get(s.id) or (None if s.label in shared else rows.get(s.label)))
         for s in sequences
     )
+
+
+def _interested_lines(snapshot: Snapshot) -> tuple[LeadLine, ...]:
+    """Those whose reply the bot has recorded first, the newest first; then the others as the service lists them."""
+    recorded = {reply.email.lower(): reply for reply in reversed(snapshot.replies)}
+    lines = [
+        LeadLine(lead, recorded.get((lead.email or "").lower())) for lead in snapshot.interested.value or ()
+    ]
+    lines.sort(key=lambda line: -line.reply.received_at.timestamp() if line.reply else 0.0)
+    return tuple(lines)
 
 
 def _stats_lines(rows: Sequence[StatsRow], *, group: str, snapshot: Snapshot) -> tuple[StatsLine, ...]:

@@ -36,6 +36,15 @@ def news(lines: Iterable[ChangeLine], *, since: datetime | None, now: datetime) 
     return f"{show_number(len(found), 'change')} since {formatting.moment(since, now=now)}{how}"
 
 
+def tone_of_change(before: str, after: str) -> Tone:
+    """Whether one word after another is an improvement: an inbox that rested and warms up sends again."""
+    if after in {"active", "healthy", "interested"}:
+        return Tone.GOOD
+    if after == "warming":
+        return Tone.GOOD if before == "resting" else Tone.INFO
+    return Tone.GOOD if (before, after) == ("bad", "at risk") else Tone.WARN
+
+
 def _pairs(
     before: Reading[tuple[T, ...]], after: Reading[tuple[T, ...]], key: Callable[[T], str]
 ) -> Iterator[tuple[T | None, T | None]]:
@@ -74,7 +83,7 @@ def _inboxes(before: Snapshot, after: Snapshot, at: datetime) -> Iterator[Change
 
 def _inbox(was: Inbox, now: Inbox, at: datetime) -> Iterator[ChangeLine]:
     if was.status != now.status:
-        tone = Tone.GOOD if now.status == "active" else Tone.WARN
+        tone = tone_of_change(was.status or "", now.status or "")
         change = f"{was.status or 'unknown'} → {now.status or 'unknown'}"
         yield ChangeLine(at, now.email, change, tone)
     if was.health_score is None or now.health_score is None:

@@ -12,7 +12,7 @@ from shared.domain.card import Tone
 from shared.text import formats
 from shared.text.formats import show_count, show_rate
 from shared.text.sanitize import visible
-from tui.model.lines import ChangeLine, DomainLine, InboxLine, Line, SequenceLine, StatsLine
+from tui.model.lines import ChangeLine, DomainLine, InboxLine, LeadLine, Line, SequenceLine, StatsLine
 from tui.theme import drawing
 from tui.theme.palette import TONE_INK, Glyphs, Ink, Piece
 
@@ -239,6 +239,36 @@ INTERESTED = (
     _lead_text("Company", 14, lambda lead: lead.company),
     _lead_text("Address", 24, lambda lead: lead.email, rank=1),
 )
+
+
+def _replied(line: LeadLine, _: int, __: Glyphs) -> Sequence[Piece]:
+    if line.reply is None:
+        return (("–", Ink.FAINT),)
+    return ((line.reply.received_at.astimezone().strftime("%d %b %H:%M"), Ink.TEXT),)
+
+
+def _claimed(line: LeadLine, _: int, __: Glyphs) -> Sequence[Piece]:
+    if line.reply is None:
+        return (("–", Ink.FAINT),)
+    by = line.reply.claimed_by
+    return ((visible(by), Ink.TEXT) if by else ("unclaimed", Ink.WARN),)
+
+
+RECORDED = (
+    Column("Replied", 12, _replied, sort=lambda x: x.reply.received_at.timestamp() if x.reply else 0.0),
+    INTERESTED[0],
+    Column("Claimed by", 12, _claimed, least=9, sort=lambda x: x.reply.claimed_by if x.reply else ""),
+    Column(
+        "Sequence",
+        16,
+        _text(lambda x: x.reply.sequence if x.reply else "", Ink.MUTED),
+        least=10,
+        rank=2,
+        grow=1,
+    ),
+    *(replace(column, rank=column.rank + 3) for column in INTERESTED[1:]),
+)
+"""The columns of interested leads where the bot's database is shared."""
 
 
 def _when(line: ChangeLine, _: int, __: Glyphs) -> Sequence[Piece]:

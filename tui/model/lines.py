@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from shared.api.models import Inbox, Lead, Sequence, StatsRow
 from shared.domain.card import Tone
 from shared.domain.health import DomainHealth, Verdict
+from shared.domain.records import InterestedReply
 from shared.domain.reports import rate
 from shared.domain.snapshot import Reading
 from tui.theme import formatting
@@ -119,9 +120,10 @@ class StatsLine:
 
 @dataclass(frozen=True, slots=True)
 class LeadLine:
-    """A lead who is interested."""
+    """A lead who is interested, and what the bot has recorded of the reply."""
 
     lead: Lead
+    reply: InterestedReply | None = None
 
     @property
     def key(self) -> str:
@@ -138,7 +140,8 @@ class LeadLine:
 
     @property
     def words(self) -> str:
-        return f"{self.name} {self.lead.company or ''} {self.lead.email or ''}"
+        recorded = f"{self.reply.sequence} {self.reply.claimed_by or 'unclaimed'}" if self.reply else ""
+        return f"{self.name} {self.lead.company or ''} {self.lead.email or ''} {recorded}"
 
 
 @dataclass(frozen=True, slots=True)

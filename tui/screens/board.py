@@ -19,7 +19,7 @@ from tui.model import layout
 from tui.model.alarms import AlarmNotice
 from tui.model.board import Board
 from tui.model.changes import news
-from tui.model.columns import INBOXES, LISTS, UNCHARTED
+from tui.model.columns import INBOXES, INTERESTED, LISTS, RECORDED, UNCHARTED
 from tui.model.filter_sort import Arrangement
 from tui.model.keys import BOARD, REPLAY, bindings, foot_of
 from tui.model.lines import ChangeLine
@@ -124,11 +124,19 @@ class BoardScreen(ErrorBoundary, Screen[None]):
 
     # -- what is shown ---------------------------------------------------------------------------------
 
-    def show(self, board: Board, *, changes: tuple[ChangeLine, ...], beats: int, now: datetime) -> None:
+    def show(
+        self,
+        board: Board,
+        *,
+        changes: tuple[ChangeLine, ...],
+        beats: int,
+        now: datetime,
+        alarms: Sequence[AlarmNotice] = (),
+    ) -> None:
         """Another board; each widget paints what differs."""
         self.board, self.changes, self.beats = board, changes, beats
         self._show_panels(now)
-        self.tick(now, alarms=self._alarms, notices=self._notices)
+        self.tick(now, alarms=alarms, notices=self._notices)
 
     def tick(self, now: datetime, *, alarms: Sequence[AlarmNotice] = (), notices: Sequence[str] = ()) -> None:
         """A second has passed: ages, banner, clock."""
@@ -160,6 +168,9 @@ class BoardScreen(ErrorBoundary, Screen[None]):
             stamp=board.stamps.get(self.grouping),
             now=now,
             aside=f"by {self.grouping} (g)",
+        )
+        self.panels["interested"].grid.exchange(
+            RECORDED if any(line.reply for line in board.interested) else INTERESTED
         )
         self.panels["interested"].show(board.interested, stamp=board.stamps.get("interested"), now=now)
         self.panels["changes"].show(self.changes, stamp=board.changes_stamp, now=now)

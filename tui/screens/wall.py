@@ -19,7 +19,7 @@ from shared.domain.card import Tone
 from tui.model import layout
 from tui.model.alarms import AlarmNotice
 from tui.model.board import Board
-from tui.model.columns import LISTS
+from tui.model.columns import INTERESTED, LISTS, RECORDED
 from tui.model.lines import ChangeLine, DomainLine, Line
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import Glyphs, Ink, Piece
@@ -36,7 +36,7 @@ VIEWS = ("domains", "sequences", "interested", "changes")
 TITLES = {
     "domains": ("Domains", "No inboxes are connected."),
     "sequences": ("Sequences", "There are no sequences."),
-    "interested": ("Interested, newest first", "Nobody is interested yet."),
+    "interested": ("Interested", "Nobody is interested yet."),
     "changes": ("What changed", "Nothing has changed lately."),
 }
 
@@ -108,6 +108,9 @@ class WallScreen(ErrorBoundary, Screen[None]):
             "sequences": (board.sequences, "sequences"),
             "interested": (board.interested, "interested"),
         }
+        self.panels["interested"].grid.exchange(
+            RECORDED if any(line.reply for line in board.interested) else INTERESTED
+        )
         for name, (lines, source) in shown.items():
             self.panels[name].show(lines, stamp=board.stamps.get(source), now=now)
         self.panels["changes"].show(changes, stamp=board.changes_stamp, now=now)

@@ -25,6 +25,7 @@ from shared.domain.records import (
     AlertsSummary,
     AuditEntry,
     ClaimTime,
+    InterestedReply,
     OpenReply,
     Subscription,
     Timer,
@@ -110,6 +111,26 @@ class CommandRecords(Repository):
             .limit(MOST_OPEN)
         )
         return [_open_reply(row) for row in tx.execute(query)]
+
+    @reads
+    def interested_replies(self, tx: Transaction, workspace: str) -> Sequence[InterestedReply]:
+        """The newest interested replies, claimed or not, the newest first."""
+        c = alerts.c
+        query = (
+            sa.select(c.email, c.received_at, c.sequence, c.claimed_name, c.handled_name)
+            .where(c.workspace == workspace, c.kind == "reply.interested")
+            .order_by(c.received_at.desc())
+            .limit(MOST_OPEN)
+        )
+        return [
+            InterestedReply(
+                email=row.email,
+                received_at=datetime.fromtimestamp(row.received_at, UTC),
+                sequence=row.sequence,
+                claimed_by=row.claimed_name or row.handled_name,
+            )
+            for row in tx.execute(query)
+        ]
 
     @reads
     def claim_times(self, tx: Transaction, workspace: str, since: datetime) -> Sequence[ClaimTime]:

@@ -203,6 +203,7 @@ async def test_no_statement_reads_what_is_not_due(agency: Store) -> None:
         await store.records.backlogs()
         await store.records.summary("w1")
         await store.records.open_replies("w1")
+        await store.records.interested_replies("w1")
         await store.confirmations.ask(Question(line="pause x", person=actor.id, workspace="w1"), seconds=60)
         await store.alerts.claimed_by(actor.id)
     everything = "FROM timers GROUP BY"  # `status` counts all timers: each is work to come

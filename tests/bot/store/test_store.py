@@ -265,6 +265,8 @@ async def test_only_one_of_two_claims_wins_and_a_release_frees(store: Store) -> 
     assert [first.changed, second.changed].count(True) == 1
     assert first.name == second.name
     assert await store.records.open_replies("default") == []
+    (recorded,) = await store.records.interested_replies("default")
+    assert (recorded.email, recorded.claimed_by) == (reply.email, first.name)
     released = await store.alerts.release(reply.alert_id)
     assert released is not None
     assert released.changed

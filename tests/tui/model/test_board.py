@@ -8,10 +8,11 @@ from typing import Any
 
 from shared.api.models import Inbox, Sequence, StatsRow
 from shared.domain.card import Tone
+from shared.domain.records import InterestedReply
 from shared.domain.snapshot import Reading, Snapshot
 from shared.domain.workspace_verdict import InboxCounts
 from tests.tui.accounts import NOW, account, board_of, failing
-from tui.model.changes import between
+from tui.model.changes import between, tone_of_change
 from tui.model.lines import Freshness
 
 
@@ -157,3 +158,37 @@ def test_counts_under_a_name_that_two_sequences_share_are_nobodys() -> None:
     stats = {**account().stats, "sequence": Reading(value=rows, read_at=NOW)}
     board = board_of(account(sequences=Reading(value=twins, read_at=NOW), stats=stats))
     assert [line.stats for line in board.sequences] == [None, None]
+
+
+def test_interested_leads_come_by_the_time_of_their_reply_where_the_bot_has_recorded_it() -> None:
+    replies = (
+        InterestedReply(email="LUCÍA@indigo.example", received_at=NOW, sequence="Q3", claimed_by="ann"),
+        InterestedReply(email="sven@helio.example", received_at=NOW - timedelta(hours=1)),
+    )
+    lines = board_of(replace(account(), replies=replies)).interested
+    assert [(line.name.split()[0], line.reply and line.reply.claimed_by) for line in lines] == [
+        ("Lucía", "ann"),
+        ("Sven", ""),
+        ("Maya", None),
+    ]
+
+
+def test_a_page_of_a_longer_list_is_counted_as_such() -> None:
+    snapshot = account()
+    page = replace(snapshot.interested, more=True)
+    assert board_of(replace(snapshot, interested=page)).stamps["interested"].more
+
+
+def test_an_inbox_that_warms_up_after_its_rest_is_an_improvement() -> None:
+    assert tone_of_change("resting", "warming") is Tone.GOOD
+    assert tone_of_change("active", "resting") is Tone.WARN
+    assert tone_of_change("bad", "at risk") is Tone.GOOD
+    assert tone_of_change("healthy", "at risk") is Tone.WARN
+
+
+def test_what_was_healthy_when_it_was_last_read_is_unknown_later() -> None:
+    board = board_of(inboxes(Inbox(email="a@x.example", status="active", health_score=95.0)))
+    assert board.verdict_at(NOW).tone is Tone.GOOD
+    late = board.verdict_at(NOW + timedelta(minutes=10))
+    assert late.tone is Tone.UNKNOWN
+    assert late.text == "Unknown since 14:32: the only inbox was healthy"
