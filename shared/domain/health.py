@@ -100,7 +100,7 @@ def worst(tones: Iterable[Tone]) -> Tone:
 
 
 def roll_up(inboxes: Iterable[Inbox], *, thresholds: Thresholds = DEFAULT) -> tuple[DomainHealth, ...]:
-    """The domains, the worst first, then by lowest score, then by name."""
+    """The domains, the worst first, the paused ones before the bad ones, then by lowest score, then by name."""
     by_domain: defaultdict[str, list[Inbox]] = defaultdict(list)
     for inbox in inboxes:
         by_domain[inbox.domain].append(inbox)
@@ -120,9 +120,9 @@ def show_counts(domains: Iterable[DomainHealth]) -> str:
     return ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in counts.items() if count)
 
 
-def _badness(domain: DomainHealth) -> tuple[int, float, str]:
+def _badness(domain: DomainHealth) -> tuple[int, bool, float, str]:
     lowest = 101.0 if domain.lowest is None else domain.lowest
-    return WORST_FIRST.index(domain.tone), lowest, domain.domain
+    return WORST_FIRST.index(domain.tone), not domain.paused, lowest, domain.domain
 
 
 def _domain(domain: str, inboxes: list[Inbox], *, thresholds: Thresholds) -> DomainHealth:

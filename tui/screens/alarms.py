@@ -73,7 +73,8 @@ def _where(line: AlarmLine, _: int, __: Glyphs) -> Sequence[Piece]:
 def _since(line: AlarmLine, _: int, __: Glyphs) -> Sequence[Piece]:
     ended = line.alarm.recovered_at or line.now
     lasting = show_exact_span(max(ended - line.alarm.since, ended - ended))
-    return ((line.alarm.since_words(line.now), Ink.TEXT), (f"  {lasting}", Ink.MUTED))
+    known = "" if line.alarm.since_or_earlier else f"  {lasting}"
+    return ((line.alarm.since_words(line.now), Ink.TEXT), (known, Ink.MUTED))
 
 
 def _acknowledged(line: AlarmLine, _: int, __: Glyphs) -> Sequence[Piece]:

@@ -1,0 +1,66 @@
+"""The list of alarms, by keys."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from tests.tui.accounts import NOW, Clock, account, acme, failing, tick_of
+from tui.app.dashboard import DashboardApp
+from tui.model.alarms import Alarm
+from tui.screens.alarms import AlarmLine, AlarmsScreen
+from tui.screens.detail_page import DetailScreen
+from tui.screens.dialogs import CardDialog
+
+
+def paused(*domains: str) -> DashboardApp.Ticked:
+    boxes = tuple(
+        replace(box, status="resting" if box.domain in domains else "active", health_score=95.0)
+        for box in account().inboxes.value or ()
+    )
+    return DashboardApp.Ticked(tick_of(replace(account(), inboxes=replace(account().inboxes, value=boxes))))
+
+
+def listed(app: DashboardApp) -> list[Alarm]:
+    assert isinstance(app.screen, AlarmsScreen)
+    return [line.alarm for line in app.screen.panel.grid.shown if isinstance(line, AlarmLine)]
+
+
+async def test_one_alarm_is_acknowledged_in_the_list_and_the_others_stay() -> None:
+    clock = Clock()
+    app = DashboardApp([acme()], now=clock)
+    async with app.run_test(size=(160, 50)) as pilot:
+        app.post_message(paused())
+        clock.pass_by(60)
+        app.post_message(paused("acmehq.example", "getacme.example"))
+        await pilot.pause()
+        assert "(and 1 more)" in app.board_screen.banner.text
+        await pilot.press("A")
+        await pilot.pause()
+        assert [alarm.where for alarm in listed(app)] == ["acmehq.example", "getacme.example"]
+        await pilot.press("a")
+        first, second = listed(app)
+        assert (first.where, first.is_new) == ("getacme.example", True)
+        assert second.acknowledged_at == clock()
+        await pilot.press("escape")
+        app.second_passed()
+        assert "getacme.example paused" in app.board_screen.banner.text
+
+
+async def test_enter_opens_the_domain_of_an_alarm_or_tells_of_the_service() -> None:
+    app = DashboardApp([acme()], now=Clock())
+    async with app.run_test(size=(160, 50)) as pilot:
+        app.post_message(paused("acmehq.example"))
+        await pilot.press("A")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert isinstance(app.screen, DetailScreen)
+        assert app.screen.page
+        assert app.screen.page.card.title == "acmehq.example"
+        await pilot.press("escape")
+        app.post_message(app.Ticked(tick_of(failing(account(), since=NOW + timedelta(seconds=5)))))
+        await pilot.press("A")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert isinstance(app.screen, CardDialog)
+        assert "cannot be reached" in app.screen.card.text[0]
