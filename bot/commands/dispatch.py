@@ -37,6 +37,11 @@ from shared.text.formats import show_time
 FORMS = ("pause", "subscribe", "add")
 """The commands that can be filled in instead of typed."""
 CONFIRM_SECONDS = 600.0
+SHARE = "share"
+SHARED = frozenset({"stats", "status", "digest"})
+"""The commands whose answers can be shown to the whole channel."""
+THEN = " > "
+"""Between what a button does to an alert and what is shown after it: `claim al_1 > open 2`."""
 _ANSWERS = frozenset({"yes", "undo"})
 
 log = structlog.get_logger("acts")
@@ -48,6 +53,8 @@ class Answer:
 
     card: Card
     public: bool = False
+    whole: bool = False
+    """Public, and yet not in one line."""
     items: tuple[Card, ...] = ()
     """Listed under the card, each with buttons of its own."""
     settles: bool = False
@@ -104,12 +111,34 @@ class CommandDispatcher:
     async def _perform(self, line: str, person: Person, *, channel: str) -> Answer:
         verb, _, rest = line.partition(" ")
         if verb in {*VERBS, ACK} and rest.startswith(ALERT):
+            rest, _, then = rest.partition(THEN)
+            if then:
+                done = await self._act_on_alert(verb, rest, person, channel=channel)
+                return _followed(done, await self._perform(then, person, channel=channel))
             return await self._act_on_alert(verb, rest, person, channel=channel)
         if verb in _ANSWERS and rest.startswith("q_"):
             return await self._confirm(rest, person, channel=channel)
+        if verb == SHARE:
+            return await self._share(rest, person, channel=channel)
         if line == "no":
             return Answer(card=_CANCELLED, settles=True)
         return await self._command(commands.parse(line), person, channel=channel)
+
+    async def _share(self, line: str, person: Person, *, channel: str) -> Answer:
+        """Answer a reading command for the whole channel, signed by who shared it."""
+        invocation = commands.parse(line)
+        if not _can_be_shared(invocation):
+            names = ", ".join(sorted(SHARED))
+            text = (f"These can be shared: {names}.",)
+            return Answer(
+                card=Card(title="This answer can't be shared", tone=Tone.WARN, text=text, refused=True)
+            )
+        answer = await self._command(invocation, person, channel=channel)
+        if answer.card.refused or permissions.reach_of(person) is not Reach.EVERYTHING:
+            return answer
+        kept = tuple(button for button in answer.card.buttons if not button.command.startswith(f"{SHARE} "))
+        card = replace(_signed(answer.card, person, verb="Shared by"), buttons=kept)
+        return replace(answer, card=card, public=True, whole=True, settles=True)
 
     async def _act_on_alert(self, verb: str, rest: str, person: Person, *, channel: str) -> Answer:
         if not permissions.may(person, CLAIM, needed=Role.OPERATOR, rules=self._rules, channel=channel):
@@ -135,7 +164,9 @@ class CommandDispatcher:
                 return await self._refuse(invocation, person, channel=channel)
             invocation = replace(invocation, workspace=shown)
         context = self._context(invocation.workspace, person, channel=channel)
-        if command.name in self._bot_commands and not any(invocation.values.values()):
+        page, others = invocation.values.get("page"), {**invocation.values, "page": None}
+        if command.name in self._bot_commands and not any(others.values()):
+            context = replace(context, page=page or 1)
             return await self._bot_commands[command.name](context, person)
         if bulk_pause.scope(invocation) and (
             question := await self._bulk.ask(invocation, person, context=context)
@@ -171,6 +202,9 @@ class CommandDispatcher:
             card = _with_form(card, about)
         done = invocation.command.changes and not (card.refused or card.unchanged)
         card = await self._with_undo(card, context) if done else card
+        if not card.refused and _can_be_shared(invocation) and _is_shared_place(person, context):
+            shared = Button(label="Share to channel", command=f"{SHARE} {commands.render(invocation)}")
+            card = replace(card, buttons=(*card.buttons, shared))
         return self._changed_answer(card, person, context=context) if done else Answer(card=card)
 
     async def _with_undo(self, card: Card, context: CommandContext) -> Card:
@@ -208,6 +242,7 @@ class CommandDispatcher:
             permits=may,
             display_name=self._directory.display_name,
             find_place=self._directory.find_place,
+            zone=find_zone(person.zone) or find_zone(self._contexts.settings.routes.zone) or UTC,
         )
 
     def _may(self, person: Person, command: Command, *, channel: str) -> bool:
@@ -287,6 +322,12 @@ class CommandDispatcher:
         await self._contexts.store.records.record(entry)
 
 
+def _followed(done: Answer, then: Answer) -> Answer:
+    """The second answer in the place of what was clicked, with what the first came to on top."""
+    text = (done.card.title, *then.card.text)
+    return replace(then, card=replace(then.card, text=text), settles=True)
+
+
 def settles(line: str) -> bool:
     return line.partition(" ")[0] in {*_ANSWERS, "no"}
 
@@ -362,8 +403,19 @@ def _actor(person: Person, channel: str) -> Actor:
     return Actor(name=person.name, id=person.id, face="slack", channel=channel)
 
 
-def _signed(card: Card, person: Person) -> Card:
-    return replace(card, footer=" · ".join(filter(None, (card.footer, f"by @{person.name}"))))
+def _can_be_shared(invocation: Invocation) -> bool:
+    action = invocation.values.get("action", "now")
+    return invocation.command.name in SHARED and action in {"now", "today"}
+
+
+def _is_shared_place(person: Person, context: CommandContext) -> bool:
+    """A channel, whose people may all see it, and not a conversation with the bot."""
+    channel = context.actor.channel
+    return bool(channel) and channel[0] != "D" and permissions.reach_of(person) is Reach.EVERYTHING
+
+
+def _signed(card: Card, person: Person, *, verb: str = "by") -> Card:
+    return replace(card, footer=" · ".join(filter(None, (card.footer, f"{verb} @{person.name}"))))
 
 
 def failure(error: Exception) -> Card:

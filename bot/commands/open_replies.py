@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bot.commands.dispatch import Answer
+from bot.commands.dispatch import THEN, Answer
 from bot.slack.permissions import Person
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.records import OpenReply
 from shared.operations.context import CommandContext
-from shared.operations.outcome import need_records
-from shared.operations.replies import LATE_SECONDS
+from shared.operations.replies import LATE_SECONDS, PAGE, waiting_replies
 from shared.text.formats import show_number, show_span
-
-MAX_REPLIES = 15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,30 +21,46 @@ class OpenReplies:
     links: Callable[[Sequence[str]], Awaitable[Mapping[str, str]]]
 
     async def __call__(self, context: CommandContext, _: Person) -> Answer:
-        """The card for `open`, and an item per reply."""
-        waiting = sorted(
-            await need_records(context).open_replies(context.workspace.name),
-            key=lambda reply: reply.received_at,
-        )
-        links = await self.links([reply.alert_id for reply in waiting[:MAX_REPLIES]])
-        items = tuple(_item(reply, context, links.get(reply.alert_id, "")) for reply in waiting[:MAX_REPLIES])
-        if not items:
-            return Answer(card=Card(title="Nobody waits for an answer", tone=Tone.GOOD))
-        more = len(waiting) - len(items)
+        """One page of them, each with a button that claims it and shows the page again."""
+        waiting = await waiting_replies(context)
+        if not waiting:
+            return Answer(card=Card(title="No unclaimed replies", tone=Tone.GOOD))
+        pages = -(-len(waiting) // PAGE)
+        page = min(context.page, pages)
+        first = (page - 1) * PAGE
+        shown = waiting[first : first + PAGE]
+        links = await self.links([reply.alert_id for reply in shown])
+        items = tuple(_item(reply, context, links.get(reply.alert_id, ""), page=page) for reply in shown)
+        text = (f"{first + 1} to {first + len(shown)} of {len(waiting):,}, the oldest first.",)
         return Answer(
             card=Card(
-                title=f"{show_number(len(waiting), 'interested reply')} to be claimed",
+                title=f"{show_number(len(waiting), 'unclaimed reply')}",
                 tone=items[0].tone,
-                text=(f"The {len(items)} that wait longest, of {len(waiting)}.",) if more else (),
+                text=text if pages > 1 else (),
+                buttons=_turning(page, pages, context),
             ),
             items=items,
+            settles=context.page > 1,
         )
 
 
-def _item(reply: OpenReply, context: CommandContext, link: str) -> Card:
+def open_line(page: int, context: CommandContext) -> str:
+    """The command that shows this page of the same workspace."""
+    several = context.settings is not None and len(context.settings.workspaces) > 1
+    return f"open {page}" + (f" @{context.workspace.name}" if several else "")
+
+
+def _turning(page: int, pages: int, context: CommandContext) -> tuple[Button, ...]:
+    before = (Button(label="Previous", command=open_line(page - 1, context)),) if page > 1 else ()
+    after = (Button(label="Next", command=open_line(page + 1, context)),) if page < pages else ()
+    return (*before, *after)
+
+
+def _item(reply: OpenReply, context: CommandContext, link: str, *, page: int) -> Card:
     age = context.now() - reply.received_at
     who = " at ".join(filter(None, (reply.lead or reply.email, reply.company)))
-    buttons = [Button(label="Claim", command=f"claim {reply.alert_id}", tone=Tone.GOOD)]
+    claim = f"claim {reply.alert_id}{THEN}{open_line(page, context)}"
+    buttons = [Button(label="Claim", command=claim, tone=Tone.GOOD)]
     if link:
         buttons.append(Button(label="Open the card", command="", url=link))
     facts = (Fact(label="Waiting", value=f"waiting {show_span(age)}"), Fact(label="In", value=reply.sequence))

@@ -30,7 +30,10 @@ def run(command: Command, options: Namespace) -> int:
     invocation = parse(line(command.name, options.words))
     if options.workspace:
         invocation = replace(invocation, workspace=options.workspace)
-    if command.confirm and not options.yes and not attended():
+    from shared.operations import bulk
+
+    asks = command.confirm or bool(bulk.scope(invocation))
+    if asks and not options.yes and not attended():
         raise exit_codes.Failed(f"“{command.name}” asks first, and nobody can be asked here: add --yes")
     card = asyncio.run(_answer(invocation, options))
     if command.changes:
@@ -64,7 +67,7 @@ async def _answer(invocation: Invocation, options: Namespace) -> Card:
     from cli.console.resources import open_records
     from shared import operations
     from shared.domain.records import Actor
-    from shared.operations.context import CommandContext, open_client
+    from shared.operations.context import CommandContext, local_zone, open_client
     from shared.settings import Need, load
 
     settings = load(config=options.config, needs=(Need.API,))
@@ -79,6 +82,7 @@ async def _answer(invocation: Invocation, options: Namespace) -> Card:
             confirmed=getattr(options, "yes", False),
             pages_searched=PAGES_SEARCHED,
             settings=settings,
+            zone=local_zone(),
         )
         with (
             progress_bar()

@@ -43,7 +43,7 @@ def command_parser(command: Command) -> ArgumentParser:
         form.add_argument("--json", action="store_true", help="the data as JSON")
         form.add_argument("--csv", action="store_true", help="the data as CSV")
         parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="into a file instead of stdout")
-    if command.confirm:
+    if command.confirm or command.confirms_many:
         parser.add_argument("--yes", action="store_true", help="do not ask")
     return parser
 

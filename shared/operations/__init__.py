@@ -9,7 +9,7 @@ from shared.api.errors import OutreachError
 from shared.commands import Invocation, help_card, names_workspace
 from shared.domain.card import Card
 from shared.domain.records import RecordsUnavailable
-from shared.operations import inboxes, leads, overview, replies, sequences, stats, subscriptions
+from shared.operations import bulk, inboxes, leads, overview, replies, sequences, stats, subscriptions
 from shared.operations.context import CommandContext
 from shared.operations.error_cards import error_card
 from shared.operations.outcome import Outcome, confirming_command, failure, record_outcome, write_audit
@@ -41,8 +41,8 @@ READING: Mapping[str, Callable[[Invocation, CommandContext], Awaitable[Card]]] =
     "doctor": _doctor,
 }
 CHANGING: Mapping[str, Callable[[Invocation, CommandContext], Awaitable[Outcome]]] = {
-    "pause": sequences.pause,
-    "resume": sequences.resume,
+    "pause": bulk.pause,
+    "resume": bulk.resume,
     "add": leads.add,
     "remove": leads.remove,
     "subscribe": subscriptions.subscribe,

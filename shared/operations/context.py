@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shared.api.client import OutreachClient
 from shared.commands.table import Command, Role
 from shared.domain.records import Actor, Records
+from shared.domain.recurrence import find_zone
 from shared.settings import Settings, Workspace
 from shared.storage.rate_budget import SharedBudget, budget_key
 
@@ -62,6 +65,10 @@ class CommandContext:
     """What is set for all workspaces together; None: nothing is known beside this one."""
     problems: Callable[[], Sequence[str]] = tuple
     """What the running bot knows to be wrong with itself."""
+    zone: tzinfo = UTC
+    """In which the reader's times of day are."""
+    page: int = 1
+    """Which part of a list that is longer than one answer."""
     display_name: Callable[[str], Awaitable[str]] = show_as_is
     """How people say whom an id in the settings means."""
     find_place: Callable[[str], Awaitable[Place]] = take_as_is
@@ -79,6 +86,15 @@ def setting_hint(cure: str) -> str:
         return "If it has moved, set OUTREACH_BASE_URL to its new address."
     section, _, name = cure.removeprefix("fields.").partition(".")
     return f'Say where it is, in outreach.toml under [fields.{section}]: {name} = "path.to.it"'
+
+
+def local_zone() -> tzinfo:
+    """The zone of the machine: of $TZ, of /etc/localtime, or as far from UTC as it is now."""
+    named = find_zone(os.environ.get("TZ", "").removeprefix(":"))
+    if named is not None:
+        return named
+    linked = str(Path("/etc/localtime").resolve()).partition("zoneinfo/")[2]
+    return (find_zone(linked) if linked else None) or datetime.now().astimezone().tzinfo or UTC
 
 
 @asynccontextmanager

@@ -16,6 +16,7 @@ from shared.domain.records import ClaimTime, OpenReply
 from shared.domain.reports import change, rate, totals
 from shared.domain.snapshot import service_day
 from shared.domain.workspace_verdict import WorkspaceVerdict, judge
+from shared.operations import people
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
 from shared.operations.overview import Part, read_part
@@ -55,10 +56,10 @@ class Period:
         return show_days(self.first, self.last)
 
 
-async def digest_card(context: CommandContext, *, every: str = "day") -> Card:
-    """The period that ended yesterday against the one before, the best and the worst, who waited, what waits."""
-    yesterday = service_day(context.client, now=context.now()) - timedelta(days=1)
-    period = Period(last=yesterday, length=DAYS[every])
+async def digest_card(context: CommandContext, *, every: str = "day", so_far: bool = False) -> Card:
+    """The period that ended yesterday, or today so far, against the one before: rates, who claimed, what waits."""
+    today = service_day(context.client, now=context.now())
+    period = Period(last=today if so_far else today - timedelta(days=1), length=DAYS[every])
     days, sequences, inboxes, came, replies, claims = await asyncio.gather(
         read_part(_days(context, last=period.last)),
         read_part(_by_sequence(context, period)),
@@ -67,12 +68,13 @@ async def digest_card(context: CommandContext, *, every: str = "day") -> Card:
         read_part(_open(context)),
         read_part(_claims(context, since=period.before.span[0])),
     )
+    speeds = await read_part(people.read_speeds(context, *period.span))
     verdict = judge(inboxes.value or (), thresholds=context.workspace.thresholds)
     whose = "Digest" if context.workspace.name == DEFAULT else f"Digest of {context.workspace.name}"
     return Card(
-        title=f"{whose}, {period}",
+        title=f"{whose}, {'today so far' if so_far else period}",
         tone=Tone.UNKNOWN if inboxes.value is None else verdict.tone,
-        text=(f"Changes are against {period.before}.",),
+        text=(f"Changes are against {period.before}{'; today is not over' if so_far else ''}.",),
         facts=(
             *_numbers(days, length=period.length),
             *_extremes(sequences),
@@ -81,6 +83,7 @@ async def digest_card(context: CommandContext, *, every: str = "day") -> Card:
             _waiting(replies, context=context),
             _domains(inboxes, verdict),
         ),
+        table=people.speed_table(speeds.value or ()),
         chart=_chart(days, last=period.last),
         buttons=_BUTTONS,
     )

@@ -63,7 +63,7 @@ def _no_such_domain(query: str, known: set[str]) -> Card:
     return Card(
         title=f"No inbox belongs to “{clip(query)}”",
         tone=Tone.WARN,
-        text=(did_you_mean(query, sorted(known)),),
+        text=(did_you_mean(query, (*sorted(known), "unhealthy")),),
         buttons=(Button(label="inboxes", command="inboxes"),),
         data=(),
         refused=True,

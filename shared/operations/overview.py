@@ -22,7 +22,7 @@ from shared.domain.snapshot import service_day
 from shared.domain.workspace_verdict import WorkspaceVerdict, judge
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
-from shared.text.formats import show_count, show_number, show_span
+from shared.text.formats import show_count, show_number, show_span, show_time
 
 T = TypeVar("T")
 ASKED = 3
@@ -82,6 +82,7 @@ async def status(_: Invocation, context: CommandContext) -> Card:
         _sequences(seen.sequences),
         _inboxes(seen.inboxes, verdict),
         *_today(seen.today),
+        *_unclaimed(seen.alerts, context),
         *_alerts(seen.alerts, context),
         _budget(context, now=context.now()),
         *(Fact(label="Bot", value=problem, tone=Tone.BAD) for problem in context.problems()),
@@ -95,7 +96,7 @@ async def status(_: Invocation, context: CommandContext) -> Card:
             Button(label=name.capitalize(), command=name)
             for name in ("sequences", "inboxes", "stats", "open")
         ),
-        footer=f"{context.now():%Y-%m-%d %H:%M:%S} UTC",
+        footer=f"As of {show_time(context.now(), now=context.now(), zone=context.zone)}",
         data=(_data(seen, verdict, context),),
         refused=len(seen.service_errors) == ASKED,
     )
@@ -145,6 +146,18 @@ def _today(part: Part[StatsRow]) -> tuple[Fact, ...]:
     )
     counted = (f"{show_count(count)} {one if count == 1 else many}" for count, one, many in counts)
     return (Fact(label="Today", value=", ".join(counted)),)
+
+
+def _unclaimed(part: Part[AlertsSummary], context: CommandContext) -> tuple[Fact, ...]:
+    """Interested replies that nobody has claimed; what cannot be told is said under Alerts."""
+    if part.value is None:
+        return ()
+    known = part.value
+    if not known.unclaimed:
+        return (Fact(label="Unclaimed replies", value="none", tone=Tone.GOOD),)
+    oldest = known.oldest_unclaimed_at
+    waited = f", the oldest for {show_span(context.now() - oldest)}" if oldest else ""
+    return (Fact(label="Unclaimed replies", value=f"{known.unclaimed:,}{waited}", tone=Tone.WARN),)
 
 
 def _alerts(part: Part[AlertsSummary], context: CommandContext) -> tuple[Fact, ...]:
@@ -218,6 +231,7 @@ def _data(seen: Overview, verdict: WorkspaceVerdict, context: CommandContext) ->
         "inboxes": None if seen.inboxes.value is None else count_by_kind(verdict.domains),
         "verdict": None if seen.inboxes.value is None else verdict.as_data(),
         **{name: today and getattr(today, name) for name in COUNTS},
+        "unclaimed_replies": alerts and alerts.unclaimed,
         "alerts_waiting": alerts and alerts.waiting,
         "last_delivery_at": last.isoformat() if last else None,
         "requests_per_second": budget.rate,

@@ -6,22 +6,27 @@ from dataclasses import asdict
 
 from shared.commands import COMMANDS, Invocation
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
-from shared.domain.records import Actor
+from shared.domain.records import Actor, OpenReply
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
-from shared.text.formats import show_number, show_span
+from shared.text.formats import show_number, show_span, show_time
 
 OPEN_COLUMNS = columns("Waiting", "Lead", "Address", "Company", "Sequence", "Message")
-AUDIT_COLUMNS = columns("When (UTC)", "Who", "Where", "Command", "Result")
+PAGE = 15
+"""Replies on one page of `open`."""
+AUDIT_COLUMNS = columns("When", "Who", "Where", "Command", "Result")
 LATE_SECONDS = 300
 """Seconds after which a reply that nobody has claimed is shown as late."""
 
 
-async def open_replies(_: Invocation, context: CommandContext) -> Card:
-    """`open`: the oldest first."""
-    waiting = sorted(
-        await need_records(context).open_replies(context.workspace.name), key=lambda reply: reply.received_at
-    )
+async def open_replies(invocation: Invocation, context: CommandContext) -> Card:
+    """`open`: the oldest first; all of them, or one page."""
+    waiting = await waiting_replies(context)
+    page = invocation.values.get("page")
+    if page and waiting:
+        waiting = waiting[(page - 1) * PAGE : page * PAGE]
+        if not waiting:
+            return Card(title=f"There is no page {page}", tone=Tone.WARN, refused=True, data=())
     rows, seen = [], bool(waiting) or await need_records(context).bot_is_running()
     for reply in waiting:
         age = context.now() - reply.received_at
@@ -39,11 +44,25 @@ async def open_replies(_: Invocation, context: CommandContext) -> Card:
     )
 
 
+async def waiting_replies(context: CommandContext) -> list[OpenReply]:
+    """Interested replies that nobody has claimed, the oldest first."""
+    found = await need_records(context).open_replies(context.workspace.name)
+    return sorted(found, key=lambda reply: reply.received_at)
+
+
 async def audit(_: Invocation, context: CommandContext) -> Card:
     """`audit`: the newest first."""
     entries = await need_records(context).audit(context.workspace.name)
     rows = tuple(
-        Row(cells=(f"{e.at:%Y-%m-%d %H:%M:%S}", e.actor.name, where(e.actor), e.command, e.result))
+        Row(
+            cells=(
+                show_time(e.at, now=context.now(), zone=context.zone),
+                e.actor.name,
+                where(e.actor),
+                e.command,
+                e.result,
+            )
+        )
         for e in entries
     )
     return Card(

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from shared.api.errors import OutreachError, Uncertain
 from shared.api.http.rate_limit import Priority
 from shared.api.models import Sequence, as_dict
-from shared.commands import Invocation, join
+from shared.commands import Invocation, UsageError, join, parse
 from shared.commands.arguments import clip
 from shared.commands.resolve import Resolved
+from shared.commands.times import Moment
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, number
-from shared.domain.records import RecordsUnavailable, Timer
+from shared.domain.records import AuditEntry, RecordsUnavailable, Timer
 from shared.operations.context import CommandContext
 from shared.operations.outcome import (
     NO_RECORDS,
@@ -43,6 +46,8 @@ async def list_sequences(invocation: Invocation, context: CommandContext) -> Car
     wanted = invocation.values["status"]
     shown = [sequence for sequence in known if wanted in {None, sequence.status}]
     counts = Counter(sequence.status or "unknown" for sequence in known)
+    if wanted == "paused" and shown:
+        return await _paused(shown, context)
     return Card(
         title=show_number(len(shown), f"{wanted} sequence" if wanted else "sequence"),
         text=(", ".join(f"{count} {status}" for status, count in sorted(counts.items())),) if known else (),
@@ -50,6 +55,62 @@ async def list_sequences(invocation: Invocation, context: CommandContext) -> Car
         buttons=tuple(Button(label=word, command=f"sequences {word}") for word in TONES if word != wanted),
         data=tuple(map(as_dict, shown)),
     )
+
+
+async def _paused(shown: list[Sequence], context: CommandContext) -> Card:
+    """Who paused each, why, and until when; what was paused elsewhere, or long ago, is unknown."""
+    changes, timers = await _pauses([sequence.id for sequence in shown], context)
+    rows, data = [], []
+    for sequence in shown:
+        timer, entry = timers.get(sequence.id), changes.get(sequence.id)
+        who = timer.payload.get("by", "") if timer else entry.actor.name if entry else ""
+        why = timer.payload.get("reason", "") if timer else _reason_of(entry)
+        until = timer.due_at if timer else None
+        ends = show_time(until, now=context.now(), zone=context.zone) if until else None
+        rows.append(
+            Row(
+                cells=(sequence.name, f"@{who}" if who else None, ends, why or None, sequence.id),
+                tone=Tone.WARN,
+            )
+        )
+        pause = {"paused_by": who or None, "pause_reason": why or None}
+        data.append({**as_dict(sequence), **pause, "paused_until": until and until.isoformat()})
+    return Card(
+        title=show_number(len(shown), "paused sequence"),
+        text=("Pauses made outside outreach-ops have no name here.",)
+        if any(row.cells[1] is None for row in rows)
+        else (),
+        table=Table(columns=columns("Name", "Paused by", "Until", "Reason", "Id"), rows=tuple(rows)),
+        buttons=(Button(label="active", command="sequences active"),),
+        data=tuple(data),
+    )
+
+
+async def _pauses(
+    ids: list[str], context: CommandContext
+) -> tuple[Mapping[str, AuditEntry], Mapping[str, Timer]]:
+    """The last pause of each that this program made, and the timers that end them; empty without records."""
+    if context.records is None:
+        return {}, {}
+    try:
+        changes = await context.records.last_changes(context.workspace.name, ids)
+        timers = await context.records.timers(context.workspace.name, RESUME_TIMER)
+    except RecordsUnavailable:
+        return {}, {}
+    pauses = {name: one for name, one in changes.items() if "paused" in one.result}
+    return pauses, {timer.key: timer for timer in timers}
+
+
+def _reason_of(entry: AuditEntry | None) -> str:
+    """Of the line, or of the result where only the account could tell it from the name."""
+    if entry is None:
+        return ""
+    if told := entry.result.partition("; reason: ")[2]:
+        return told
+    try:
+        return str(parse(entry.command).values.get("reason") or "")
+    except UsageError:
+        return ""
 
 
 def sequence_table(sequences: list[Sequence]) -> Table:
@@ -64,20 +125,32 @@ def sequence_table(sequences: list[Sequence]) -> Table:
 async def pause(invocation: Invocation, context: CommandContext) -> Outcome:
     """`pause SEQUENCE [for 2h] [reason …]`."""
     values = invocation.values
-    duration: timedelta | None = values["duration"]
+    due_at = due_at_of(invocation, context)
+    if due_at is None and values.get("until"):
+        return refused(f"“{values['until']}” has passed", "Nothing was paused.", why="the time has passed")
     found = await find_sequence(values["target"], context=context, greedy=True)
     if not isinstance(found, Resolved):
         return which_sequence(found, invocation)
     reason = values["reason"] or _without_keyword(found.rest)
-    if duration and context.records is None:
+    if due_at and context.records is None:
         return refused(
             "Not paused: nobody could resume it",
             f"{NO_RECORDS} A pause with a duration is ended by the bot.",
             f"Without a duration it works: pause {found.sequence.id}",
             why=NO_RECORDS,
         )
-    due_at = context.now() + duration if duration else None
-    return await _pause(found.sequence, due_at=due_at, reason=reason, context=context)
+    outcome = await _pause(found.sequence, due_at=due_at, reason=reason, context=context)
+    split = reason and not values["reason"] and outcome.result
+    return replace(outcome, result=f"{outcome.result}; reason: {reason}") if split else outcome
+
+
+def due_at_of(invocation: Invocation, context: CommandContext) -> datetime | None:
+    """When a pause of the line ends by itself; None: it does not, or the moment has passed."""
+    duration: timedelta | None = invocation.values.get("duration")
+    until: Moment | None = invocation.values.get("until")
+    if until:
+        return until.after(context.now(), zone=context.zone)
+    return context.now() + duration if duration else None
 
 
 def _without_keyword(rest: tuple[str, ...]) -> str:
@@ -92,17 +165,25 @@ async def _pause(
     note = await pause_one(sequence, due_at=due_at, reason=reason, context=context)
     if already and due_at is None and not reason and note != FORGOTTEN:
         return _so_already(sequence, "paused", "Resume", note=note)
-    until = f" until {show_time(due_at, now=context.now())}" if due_at else ""
+    until = f" until {show_time(due_at, now=context.now(), zone=context.zone)}" if due_at else ""
     resumes = due_at is None or await _bot_runs(context)
     return _done(
         sequence,
         f"{'stays' if already else 'is'} paused{until}",
         tone=Tone.GOOD if resumes else Tone.WARN,
         text=(AUTOMATIC if resumes else NO_BOT,) if due_at else (),
-        facts=(Fact(label="Reason", value=reason),) if reason else (),
+        facts=_why(reason, due_at, context=context),
         button=Button(label="Resume" if already else UNDO, command=join("resume", sequence.id)),
         note=note,
     )
+
+
+def _why(reason: str, due_at: datetime | None, *, context: CommandContext) -> tuple[Fact, ...]:
+    facts = [Fact(label="Reason", value=reason)] if reason else []
+    if due_at:  # for faces that know each reader's zone
+        shown = show_time(due_at, now=context.now(), zone=context.zone)
+        facts.append(Fact(label="Until", value=shown, at=due_at))
+    return tuple(facts)
 
 
 def _done(

@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import date, timedelta
+from typing import Literal
 
 from shared.api.errors import OutreachError
 from shared.api.http.rate_limit import Priority
-from shared.api.models import GROUPINGS, Grouping, StatsRow, as_dict
+from shared.api.models import Grouping, StatsRow, as_dict
 from shared.commands import Invocation
+from shared.commands.periods import PERSON, STATS_GROUPS
 from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table, columns, number
 from shared.domain.reports import change, rate, totals
-from shared.domain.snapshot import DEFAULT_RANGE, service_day
+from shared.domain.snapshot import service_day
+from shared.operations import people
 from shared.operations.context import CommandContext
+from shared.operations.day_range import Range, range_of
 from shared.text.formats import show_change, show_count, show_days, show_rate
 
 NUMBERS = ("Sends", "Replies", "Reply rate", "Positive", "Positive rate", "Meetings")
@@ -24,47 +26,11 @@ MOST_CHARTED = 10
 """Groups that a chart shows."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Range:
-    """A range of days, both ends included; `name` is its name. `given` is False for the service's own 30 days."""
-
-    start: date
-    end: date
-    name: str
-    given: bool = True
-    running: bool = False
-    """Its last day is not over."""
-
-    @property
-    def has_started(self) -> bool:
-        return self.running and self.start == self.end
-
-    @property
-    def before(self) -> Range:
-        length = self.end - self.start + timedelta(days=1)
-        return Range(start=self.start - length, end=self.start - timedelta(days=1), name="before")
-
-    @property
-    def ends(self) -> tuple[date, date] | tuple[None, None]:
-        """For the client: both ends or neither."""
-        return (self.start, self.end) if self.given else (None, None)
-
-
-def range_of(values: Mapping[str, object], *, today: date) -> Range:
-    """The range that `stats` was asked for."""
-    start, end, days = values["start"], values["end"], values["days"]
-    if isinstance(start, date) and isinstance(end, date):
-        return Range(start=start, end=end, name=f"{start} to {end}", running=end >= today)
-    if isinstance(days, int):
-        name = "today so far" if days == 1 else f"last {days} days"
-        return Range(start=today - timedelta(days=days - 1), end=today, name=name, running=True)
-    first = today - DEFAULT_RANGE + timedelta(days=1)
-    return Range(start=first, end=today, name="last 30 days", given=False, running=True)
-
-
 async def stats(invocation: Invocation, context: CommandContext) -> Card:
-    """`stats [by sequence|step|variant|inbox] [7d|FROM..TO]`."""
-    by: Grouping = invocation.values["by"]
+    """`stats [by sequence|step|variant|inbox|person] [7d|last week|FROM..TO]`."""
+    by: Grouping | Literal["person"] = invocation.values["by"]
+    if by == PERSON:
+        return await people.stats_by_person(invocation, context)
     asked = range_of(invocation.values, today=service_day(context.client, now=context.now()))
     start, end = asked.ends
     rows, before, names = await asyncio.gather(
@@ -192,7 +158,7 @@ def _row(row: StatsRow, *, label: str, best: float) -> Row:
 
 
 def _buttons(by: str, asked: Range) -> tuple[Button, ...]:
-    others = [grouping for grouping in GROUPINGS if grouping != by]
+    others = [grouping for grouping in STATS_GROUPS if grouping != by]
     links = (Button(label=f"by {grouping}", command=f"stats by {grouping}") for grouping in others)
     week = Button(label="Last 7 days", command=f"stats by {by} 7d")
     return (*(() if asked.name == "last 7 days" else (week,)), *links)

@@ -153,8 +153,8 @@ def _mention_channel(channel: str) -> str:
 async def digest(invocation: Invocation, context: CommandContext) -> Outcome:
     """`digest now|at 09:00|off`; without a word it tells when the digest comes."""
     action = invocation.values["action"]
-    if action == "now":
-        return Outcome(card=await digest_card(context))
+    if action in {"now", "today"}:
+        return Outcome(card=await digest_card(context, so_far=action == "today"))
     channel = _channel(invocation.values, context)
     if not channel:
         return _nowhere()

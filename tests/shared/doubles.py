@@ -132,6 +132,9 @@ class MemoryRecords:
     routes: set[Subscription] = field(default_factory=set)
     digests: dict[str, str] = field(default_factory=dict)
     claims: list[ClaimTime] = field(default_factory=list)
+    done: list[tuple[str, datetime]] = field(default_factory=list)
+    senders: dict[str, list[str]] = field(default_factory=dict)
+    """Sequences by domain."""
     came: dict[date, dict[str, int]] = field(default_factory=dict)
     entries: list[AuditEntry] = field(default_factory=list)
     planned: dict[tuple[str, str], Timer] = field(default_factory=dict)
@@ -162,6 +165,17 @@ class MemoryRecords:
 
     async def claim_times(self, workspace: str, since: datetime) -> Sequence[ClaimTime]:
         return [claim for claim in self.claims if claim.at >= since]
+
+    async def done_times(self, workspace: str, since: datetime) -> Sequence[tuple[str, datetime]]:
+        return [(name, at) for name, at in self.done if at >= since]
+
+    async def domain_sequences(self, workspace: str, domain: str, since: datetime) -> Sequence[str]:
+        self._look()
+        return self.senders.get(domain, [])
+
+    async def last_changes(self, workspace: str, sequences: Sequence[str]) -> Mapping[str, AuditEntry]:
+        self._look()
+        return {name: one for one in self.entries for name in sequences if f"({name})" in one.result}
 
     async def arrivals(self, workspace: str, since: datetime, until: datetime) -> Mapping[str, int]:
         self._look()

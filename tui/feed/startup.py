@@ -167,7 +167,7 @@ class ServiceFeed:
 
         Where the bot's database is shared they are opened anyway: it knows who has claimed which reply.
         """
-        from shared.operations.context import CommandContext
+        from shared.operations.context import CommandContext, local_zone
 
         is_shared = await asyncio.to_thread(has_bot_database, settings)
         with contextlib.suppress(TimeoutError):
@@ -183,6 +183,7 @@ class ServiceFeed:
                 records=records,
                 now=self._now,
                 confirmed=True,
+                zone=local_zone(),
             )
             self._equipped.set()
             while records and self._poller:

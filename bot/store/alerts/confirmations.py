@@ -8,7 +8,6 @@ that was paused or resumed after that is left as it is.
 from __future__ import annotations
 
 import json
-import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +16,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from bot.store.alerts.records import read_audit_entry
+from bot.store.alerts.changes import last_changes
 from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import audit, questions
 from shared.domain.records import AuditEntry
@@ -122,7 +121,11 @@ def _look(tx: Transaction, nonce: str, person: str) -> Answered:
     if row is None:
         return Answered(verdict=Verdict.UNKNOWN)
     question, verdict = _read(row), _verdict(row, person, now=tx.now)
-    moved = _changed_since(tx, question) if verdict is Verdict.OPEN and question.since else {}
+    moved = (
+        last_changes(tx, question.workspace, question.names, after=question.since)
+        if verdict is Verdict.OPEN and question.since
+        else {}
+    )
     if moved and len(moved) == len(question.names):
         verdict = Verdict.MOVED
     return Answered(verdict=verdict, question=question, moved=moved)
@@ -137,22 +140,6 @@ def _verdict(row: sa.Row[Any], person: str, *, now: float) -> Verdict:
         not row.person and not _read(row).since
     )  # kept by a version that did not know what it undoes
     return Verdict.LATE if row.ends_at <= now or undo_of_nothing else Verdict.OPEN
-
-
-def _changed_since(tx: Transaction, undo: Question) -> dict[str, AuditEntry]:
-    """The last pause or resumption of each sequence after the change that an Undo undoes."""
-    later = (audit.c.workspace == undo.workspace) & (audit.c.id > undo.since)
-    entries = [
-        read_audit_entry(row) for row in tx.execute(sa.select(audit).where(later).order_by(audit.c.id))
-    ]
-    changes = [one for one in entries if _CHANGE.match(one.command) and not _NONE.match(one.result)]
-    words = [(frozenset(_WORD.findall(one.result)), one) for one in changes]
-    return {name: one for name in undo.names for ids, one in words if name in ids}
-
-
-_CHANGE = re.compile(r"\W*(pause|resume)\b", re.IGNORECASE)
-_NONE = re.compile(r"refused|failed")
-_WORD = re.compile(r"[^\s(),:]+")
 
 
 def _read(row: sa.Row[Any]) -> Question:

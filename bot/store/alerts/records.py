@@ -5,23 +5,21 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
 
+from bot.store.alerts import changes, figures
 from bot.store.alerts.timers import read_timer
 from bot.store.db.engine import Repository, Transaction, reads, writes
-from bot.store.db.schema import alerts, audit, deliveries, digests, posts, subscriptions, timers
+from bot.store.db.schema import alerts, audit, deliveries, digests, sightings, subscriptions, timers
 from bot.store.instance import last_seen
-from bot.store.queue.leases import broken_channels
 from bot.store.queue.outbox import give_up
-from bot.store.queue.posts import UNSENT, State
+from bot.store.queue.posts import State
 from shared.api.events import Event, read_event
 from shared.domain.records import (
-    TIMER_KINDS,
-    Actor,
     AlertsSummary,
     AuditEntry,
     ClaimTime,
@@ -33,25 +31,12 @@ from shared.domain.records import (
 from shared.domain.recurrence import MORNING, Recurrence, parse_recurrence
 
 DAY = 86_400.0
-MOST_OPEN = 200
+MOST_OPEN = 5_000
+LOOKED_BACK = 5_000
+"""Entries of the audit in which the last change of a sequence is looked for."""
 
 
 _SUBSCRIPTION = [subscriptions.c[field.name] for field in fields(Subscription)]
-
-
-@dataclass(slots=True)
-class Backlog:
-    """How many messages of a workspace wait, by state, and since when the oldest has waited."""
-
-    counts: Counter[str] = field(
-        default_factory=lambda: Counter(dict.fromkeys(("waiting", "dead", "uncertain", "held"), 0))
-    )
-    oldest_at: float | None = None
-
-    def add(self, state: str, number: int, oldest: float) -> None:
-        self.counts[state if state in {"dead", "uncertain", "held"} else "waiting"] += number
-        if not state or state in _UNDER_WAY:
-            self.oldest_at = oldest if self.oldest_at is None else min(self.oldest_at, oldest)
 
 
 class CommandRecords(Repository):
@@ -66,47 +51,45 @@ class CommandRecords(Repository):
     @reads
     def summary(self, tx: Transaction, workspace: str) -> AlertsSummary:
         """How the alerts of a workspace stand, and what came in the last 24 hours."""
-        states = {state: (count, oldest) for state, count, oldest in tx.execute(_by_state(workspace))}
+        states = {state: (count, oldest) for state, count, oldest in tx.execute(figures.by_state(workspace))}
         count = {state: states.get(state, (0, None))[0] for state in State}
-        under_way = [states[state][1] for state in _UNDER_WAY if state in states]
-        recent = tx.execute(_deliveries_since(workspace, tx.now - DAY)).all()
-        unread, unread_since = tx.execute(_pending(workspace)).one()
+        under_way = [states[state][1] for state in figures.UNDER_WAY if state in states]
+        recent = tx.execute(figures.deliveries_since(workspace, tx.now - DAY)).all()
+        unclaimed, unclaimed_since = tx.execute(figures.unclaimed(workspace)).one()
+        unread, unread_since = tx.execute(figures.pending(workspace)).one()
         routed = (deliveries.c.workspace == workspace) & sa.not_(deliveries.c.pending)
         last = sa.select(sa.func.max(deliveries.c.last_at)).where(routed)
         return AlertsSummary(
             waiting=count[State.READY] + count[State.SENDING] + unread,
             oldest_waiting_at=moment(min([*under_way, *filter(None, [unread_since])], default=None)),
+            unclaimed=unclaimed,
+            oldest_unclaimed_at=moment(unclaimed_since),
             dead=count[State.DEAD],
             uncertain=count[State.UNCERTAIN],
             held=count[State.HELD],
             unreadable=sum(row.seen for row in recent if row.problem),
             last_delivery_at=moment(tx.scalar(last)),
             deliveries={row.kind: int(row.seen) for row in recent if row.kind},
-            broken_channels=_broken(tx, workspace),
-            unknown_timers=tuple(tx.scalars(_unknown_timers(workspace, tx.now))),
-            timers=timers_by_workspace(tx),
+            broken_channels=figures.broken(tx, workspace),
+            unknown_timers=tuple(tx.scalars(figures.unknown_timers(workspace, tx.now))),
+            timers=figures.timers_by_workspace(tx),
         )
 
     @reads
-    def backlogs(self, tx: Transaction) -> Mapping[str, Backlog]:
+    def backlogs(self, tx: Transaction) -> Mapping[str, figures.Backlog]:
         """What is not posted yet, by workspace; those with nothing are left out."""
-        found: defaultdict[str, Backlog] = defaultdict(Backlog)
-        for row in tx.execute(_BACKLOG):
+        found: defaultdict[str, figures.Backlog] = defaultdict(figures.Backlog)
+        for row in tx.execute(figures.BACKLOG):
             found[row.workspace].add(row.state, row.number, row.oldest)
         return found
 
     @reads
     def open_replies(self, tx: Transaction, workspace: str) -> Sequence[OpenReply]:
         """Interested replies that nobody has claimed, the oldest first."""
-        where = (
-            (alerts.c.workspace == workspace)
-            & (alerts.c.kind == "reply.interested")
-            & alerts.c.waiting_since.is_not(None)
-        )
         query = (
             sa.select(alerts, deliveries.c.body)
             .join(deliveries, deliveries.c.id == alerts.c.delivery_id)
-            .where(where)
+            .where(figures.is_unclaimed(workspace))
             .order_by(alerts.c.received_at)
             .limit(MOST_OPEN)
         )
@@ -137,7 +120,8 @@ class CommandRecords(Repository):
         """How long the replies claimed since then had waited, the first claimed first."""
         query = (
             sa.select(alerts)
-            .where(alerts.c.workspace == workspace, alerts.c.claimed_at >= since.timestamp())
+            .where(alerts.c.workspace == workspace, alerts.c.kind == "reply.interested")
+            .where(alerts.c.claimed_at >= since.timestamp())
             .order_by(alerts.c.claimed_at)
         )
         return [
@@ -151,11 +135,44 @@ class CommandRecords(Repository):
         ]
 
     @reads
+    def done_times(self, tx: Transaction, workspace: str, since: datetime) -> Sequence[tuple[str, datetime]]:
+        """Who marked interested replies as done since then, and when."""
+        query = (
+            sa.select(alerts.c.handled_name, alerts.c.handled_at)
+            .where(alerts.c.workspace == workspace, alerts.c.kind == "reply.interested")
+            .where(alerts.c.handled_at >= since.timestamp())
+            .order_by(alerts.c.handled_at)
+        )
+        return [(name, datetime.fromtimestamp(at, UTC)) for name, at in tx.execute(query)]
+
+    @reads
+    def domain_sequences(
+        self, tx: Transaction, workspace: str, domain: str, since: datetime
+    ) -> Sequence[str]:
+        """The sequences that were seen sending from a domain, the busiest first."""
+        query = (
+            sa.select(sightings.c.sequence)
+            .where(sightings.c.workspace == workspace, sightings.c.domain == domain)
+            .where(sightings.c.at >= since.timestamp(), sightings.c.sequence != "")
+            .group_by(sightings.c.sequence)
+            .order_by(sa.func.count().desc(), sightings.c.sequence)
+        )
+        return tx.scalars(query).all()
+
+    @reads
+    def last_changes(
+        self, tx: Transaction, workspace: str, sequences: Sequence[str]
+    ) -> Mapping[str, AuditEntry]:
+        """The last pause or resumption of each sequence, as far as the audit goes back."""
+        newest = tx.scalar(sa.select(sa.func.max(audit.c.id))) or 0
+        return changes.last_changes(tx, workspace, sequences, after=newest - LOOKED_BACK)
+
+    @reads
     def arrivals(
         self, tx: Transaction, workspace: str, since: datetime, until: datetime
     ) -> Mapping[str, int]:
         """How many deliveries came of each kind, from one moment until before another."""
-        early = _deliveries_since(workspace, since.timestamp())
+        early = figures.deliveries_since(workspace, since.timestamp())
         early = early.where(deliveries.c.received_at < until.timestamp())
         counts: Counter[str] = Counter()
         for row in tx.execute(early):
@@ -227,7 +244,7 @@ class CommandRecords(Repository):
         query = (
             sa.select(audit).where(audit.c.workspace == workspace).order_by(audit.c.id.desc()).limit(limit)
         )
-        return [read_audit_entry(row) for row in tx.execute(query)]
+        return [changes.read_audit_entry(row) for row in tx.execute(query)]
 
     @writes
     def record(self, tx: Transaction, entry: AuditEntry) -> None:
@@ -266,67 +283,6 @@ class CommandRecords(Repository):
         return [read_timer(row) for row in tx.execute(query.order_by(timers.c.due_at))]
 
 
-_UNDER_WAY = (State.READY, State.SENDING, State.UNCERTAIN)
-
-
-_BACKLOG = sa.union_all(
-    sa.select(
-        posts.c.workspace,
-        posts.c.state,
-        sa.func.count().label("number"),
-        sa.func.min(posts.c.created_at).label("oldest"),
-    )
-    .where(UNSENT)
-    .group_by(posts.c.workspace, posts.c.state),
-    sa.select(deliveries.c.workspace, sa.literal(""), sa.func.count(), sa.func.min(deliveries.c.received_at))
-    .where(deliveries.c.pending)
-    .group_by(deliveries.c.workspace),
-)
-
-
-def _by_state(workspace: str) -> sa.Select[Any]:
-    return (
-        sa.select(posts.c.state, sa.func.count(), sa.func.min(posts.c.created_at))
-        .where(posts.c.workspace == workspace, UNSENT)
-        .group_by(posts.c.state)
-    )
-
-
-def _deliveries_since(workspace: str, since: float) -> sa.Select[Any]:
-    flawed = (deliveries.c.problem != "").label("problem")
-    return (
-        sa.select(deliveries.c.kind, flawed, sa.func.count().label("seen"))
-        .where(deliveries.c.workspace == workspace, deliveries.c.received_at >= since)
-        .where(sa.not_(deliveries.c.found), sa.not_(deliveries.c.pending))
-        .group_by(deliveries.c.kind, flawed)
-    )
-
-
-def _pending(workspace: str) -> sa.Select[int, float | None]:
-    return (
-        sa.select(sa.func.count(), sa.func.min(deliveries.c.received_at))
-        .select_from(deliveries)
-        .where(deliveries.c.pending, deliveries.c.workspace == workspace)
-    )
-
-
-def _broken(tx: Transaction, workspace: str) -> dict[str, str]:
-    waits = sa.select(posts.c.channel).where(posts.c.workspace == workspace, UNSENT)
-    waiting = set(tx.scalars(waits.distinct()))
-    return {channel: error for channel, error in broken_channels(tx).items() if channel in waiting}
-
-
-def timers_by_workspace(tx: Transaction) -> dict[str, int]:
-    query = sa.select(timers.c.workspace, sa.func.count().label("waiting")).group_by(timers.c.workspace)
-    return {row.workspace: row.waiting for row in tx.execute(query.order_by(timers.c.workspace))}
-
-
-def _unknown_timers(workspace: str, now: float) -> sa.Select[Any]:
-    due = (timers.c.workspace == workspace) & (timers.c.due_at <= now)
-    query = sa.select(timers.c.kind).where(due, timers.c.kind.not_in(TIMER_KINDS))
-    return query.distinct().order_by(timers.c.kind)
-
-
 def moment(at: float | None) -> datetime | None:
     """Unix seconds as an aware time."""
     return None if at is None else datetime.fromtimestamp(at, UTC)
@@ -339,17 +295,6 @@ def recurrence_of(at: str) -> Recurrence:
 
 def next_digest(at: str, now: float) -> float:
     return recurrence_of(at).next_after(datetime.fromtimestamp(now, UTC)).timestamp()
-
-
-def read_audit_entry(row: sa.Row[Any]) -> AuditEntry:
-    """A row of the audit."""
-    return AuditEntry(
-        at=datetime.fromtimestamp(row.at, UTC),
-        actor=Actor(name=row.actor_name, id=row.actor_id, face=row.face, channel=row.channel),
-        workspace=row.workspace,
-        command=row.command,
-        result=row.result,
-    )
 
 
 def _open_reply(row: sa.Row[Any]) -> OpenReply:

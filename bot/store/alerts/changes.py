@@ -1,0 +1,41 @@
+"""The audit: who paused or resumed which sequence last."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from bot.store.db.engine import Transaction
+from bot.store.db.schema import audit
+from shared.domain.records import Actor, AuditEntry
+
+_CHANGE = re.compile(r"\W*(pause|resume)\b", re.IGNORECASE)
+_NONE = re.compile(r"refused|failed")
+_WORD = re.compile(r"[^\s(),:;]+")
+
+
+def read_audit_entry(row: sa.Row[Any]) -> AuditEntry:
+    """A row of the audit."""
+    return AuditEntry(
+        at=datetime.fromtimestamp(row.at, UTC),
+        actor=Actor(name=row.actor_name, id=row.actor_id, face=row.face, channel=row.channel),
+        workspace=row.workspace,
+        command=row.command,
+        result=row.result,
+    )
+
+
+def last_changes(
+    tx: Transaction, workspace: str, names: Collection[str], *, after: int
+) -> dict[str, AuditEntry]:
+    """The last pause or resumption of each sequence that was written after this entry of the audit."""
+    later = (audit.c.workspace == workspace) & (audit.c.id > after)
+    rows = tx.execute(sa.select(audit).where(later).order_by(audit.c.id))
+    entries = [read_audit_entry(row) for row in rows]
+    changes = [one for one in entries if _CHANGE.match(one.command) and not _NONE.match(one.result)]
+    words = [(frozenset(_WORD.findall(one.result)), one) for one in changes]
+    return {name: one for name in names for ids, one in words if name in ids}

@@ -1,0 +1,103 @@
+"""What `status`, readiness and the digests count: messages that wait, deliveries, timers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import sqlalchemy as sa
+
+from bot.store.db.engine import Transaction
+from bot.store.db.schema import alerts, deliveries, posts, timers
+from bot.store.queue.leases import broken_channels
+from bot.store.queue.posts import UNSENT, State
+from shared.domain.records import TIMER_KINDS
+
+UNDER_WAY = (State.READY, State.SENDING, State.UNCERTAIN)
+
+
+@dataclass(slots=True)
+class Backlog:
+    """How many messages of a workspace wait, by state, and since when the oldest has waited."""
+
+    counts: Counter[str] = field(
+        default_factory=lambda: Counter(dict.fromkeys(("waiting", "dead", "uncertain", "held"), 0))
+    )
+    oldest_at: float | None = None
+
+    def add(self, state: str, number: int, oldest: float) -> None:
+        self.counts[state if state in {"dead", "uncertain", "held"} else "waiting"] += number
+        if not state or state in UNDER_WAY:
+            self.oldest_at = oldest if self.oldest_at is None else min(self.oldest_at, oldest)
+
+
+BACKLOG = sa.union_all(
+    sa.select(
+        posts.c.workspace,
+        posts.c.state,
+        sa.func.count().label("number"),
+        sa.func.min(posts.c.created_at).label("oldest"),
+    )
+    .where(UNSENT)
+    .group_by(posts.c.workspace, posts.c.state),
+    sa.select(deliveries.c.workspace, sa.literal(""), sa.func.count(), sa.func.min(deliveries.c.received_at))
+    .where(deliveries.c.pending)
+    .group_by(deliveries.c.workspace),
+)
+
+
+def by_state(workspace: str) -> sa.Select[Any]:
+    return (
+        sa.select(posts.c.state, sa.func.count(), sa.func.min(posts.c.created_at))
+        .where(posts.c.workspace == workspace, UNSENT)
+        .group_by(posts.c.state)
+    )
+
+
+def deliveries_since(workspace: str, since: float) -> sa.Select[Any]:
+    flawed = (deliveries.c.problem != "").label("problem")
+    return (
+        sa.select(deliveries.c.kind, flawed, sa.func.count().label("seen"))
+        .where(deliveries.c.workspace == workspace, deliveries.c.received_at >= since)
+        .where(sa.not_(deliveries.c.found), sa.not_(deliveries.c.pending))
+        .group_by(deliveries.c.kind, flawed)
+    )
+
+
+def pending(workspace: str) -> sa.Select[int, float | None]:
+    return (
+        sa.select(sa.func.count(), sa.func.min(deliveries.c.received_at))
+        .select_from(deliveries)
+        .where(deliveries.c.pending, deliveries.c.workspace == workspace)
+    )
+
+
+def broken(tx: Transaction, workspace: str) -> dict[str, str]:
+    waits = sa.select(posts.c.channel).where(posts.c.workspace == workspace, UNSENT)
+    waiting = set(tx.scalars(waits.distinct()))
+    return {channel: error for channel, error in broken_channels(tx).items() if channel in waiting}
+
+
+def timers_by_workspace(tx: Transaction) -> dict[str, int]:
+    query = sa.select(timers.c.workspace, sa.func.count().label("waiting")).group_by(timers.c.workspace)
+    return {row.workspace: row.waiting for row in tx.execute(query.order_by(timers.c.workspace))}
+
+
+def unknown_timers(workspace: str, now: float) -> sa.Select[Any]:
+    due = (timers.c.workspace == workspace) & (timers.c.due_at <= now)
+    query = sa.select(timers.c.kind).where(due, timers.c.kind.not_in(TIMER_KINDS))
+    return query.distinct().order_by(timers.c.kind)
+
+
+def unclaimed(workspace: str) -> sa.Select[int, float | None]:
+    """How many interested replies nobody has claimed, and when the oldest came."""
+    return sa.select(sa.func.count(), sa.func.min(alerts.c.received_at)).where(is_unclaimed(workspace))
+
+
+def is_unclaimed(workspace: str) -> sa.ColumnElement[bool]:
+    return (
+        (alerts.c.workspace == workspace)
+        & (alerts.c.kind == "reply.interested")
+        & alerts.c.waiting_since.is_not(None)
+    )

@@ -1,0 +1,126 @@
+"""Words as people type them, shared answers and the pages of `open`, by HTTP and by Socket Mode."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.slack.state import seed
+from tests.bot.fake_service import KEY, Remote, open_remote
+from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
+from tests.bot.slack.test_socket_mode import socket_harness
+from tests.waiting import until
+
+
+@pytest.fixture
+async def remote() -> AsyncIterator[Remote]:
+    async with open_remote() as opened:
+        for name in ("Q3 founders", "Q4 CTOs"):
+            opened.add(name)
+        yield opened
+
+
+@pytest.fixture
+async def bot(tmp_path: Path, remote: Remote) -> AsyncIterator[BotHarness]:
+    async with open_harness(tmp_path) as opened:
+        opened.environ |= {"OUTREACH_BASE_URL": remote.url, "OUTREACH_API_KEY": KEY}
+        async with bot_inside(opened, pace=HASTE):
+            yield opened
+
+
+def shown(message: dict[str, Any]) -> str:
+    return json.dumps(message["blocks"], ensure_ascii=False)
+
+
+async def press(bot: BotHarness, message: dict[str, Any], text: str, **more: Any) -> list[dict[str, Any]]:
+    at = {"channel": message["channel"], "ts": message["ts"], "text": text}
+    done = await bot.control("click", **at, **{"user": seed.BEN.id, "wait": 10, **more})
+    return list(done["answers"])
+
+
+@pytest.mark.parametrize("line", ["stats by person", "status", "digest today"])
+async def test_an_answer_is_shared_with_the_channel_by_a_button(bot: BotHarness, line: str) -> None:
+    (first, *_) = await bot.say(line, user=seed.BEN.id)
+
+    async def private() -> dict[str, Any] | None:
+        known = await bot.messages(first["channel"])
+        return next((m for m in known if m["seen_by"] and "Share to channel" in shown(m)), None)
+
+    answer = await until(private)
+    assert answer["seen_by"] == seed.BEN.id
+    await press(bot, answer, "Share to channel")
+
+    async def public() -> dict[str, Any] | None:
+        known = await bot.messages(answer["channel"])
+        return next((m for m in known if m["seen_by"] is None and "Shared by @ben" in shown(m)), None)
+
+    shared = await until(public)
+    assert shared["text"].split(":")[0] == answer["text"].split(":")[0]
+    assert "Share to channel" not in shown(shared)
+    assert answer["ts"] not in {m["ts"] for m in await bot.messages(answer["channel"])}
+
+
+async def test_what_changes_something_cannot_be_shared(bot: BotHarness, remote: Remote) -> None:
+    (answer,) = await bot.say("share pause all --yes")
+    assert "can't be shared" in answer["text"]
+    assert remote.patched == []
+
+
+async def test_open_is_paged_and_shows_the_page_anew_after_a_claim(bot: BotHarness) -> None:
+    for number in range(32):
+        assert await bot.deliver(interested(number)) == 200
+
+    async def all_waiting() -> bool:
+        assert bot.running is not None
+        return len(await bot.running.store.records.open_replies("default")) == 32
+
+    await until(all_waiting)
+    (first,) = await bot.say("open", user=seed.BEN.id)
+    assert "1 to 15 of 32" in shown(first)
+    (second,) = await press(bot, first, "Next")
+    assert "16 to 30 of 32" in shown(second)
+    assert "Previous" in shown(second)
+    claims = [block for block in second["blocks"] if "Claim" in json.dumps(block)]
+    button = claims[0]["elements"][0]
+    assert button["value"].endswith(" > open 2")
+    await press(bot, second, "Claim")
+
+    async def repainted() -> dict[str, Any] | None:
+        known = await bot.messages(second["channel"])
+        return next((m for m in known if "31 unclaimed replies" in m["text"]), None)
+
+    page = await until(repainted)
+    assert "16 to 30 of 31" in shown(page)
+    assert "You have it: Ada" in shown(page)
+
+
+async def test_a_pause_until_monday_ends_by_the_clock_of_who_gave_it(bot: BotHarness, remote: Remote) -> None:
+    await bot.say("pause sq_0001 until monday 14:00 reason holiday", user=seed.BEN.id)
+    assert bot.running is not None
+    (timer,) = await bot.running.store.records.timers("default", "resume")
+    assert remote.patched == [("sq_0001", "paused")]
+    assert timer.due_at > datetime.now(UTC)
+    assert timer.due_at - datetime.now(UTC) < timedelta(days=8)
+    (answer,) = await bot.say("sequences paused", user=seed.BEN.id)
+    for words in ("@ben", "14:00", "holiday"):
+        assert words in shown(answer)
+
+
+async def test_words_and_sharing_are_the_same_by_socket_mode(tmp_path: Path) -> None:
+    async with socket_harness(tmp_path) as bot:
+        (answer,) = await bot.say("stats by person last week", user=seed.BEN.id)
+        assert "last week" in answer["text"]
+        await press(bot, answer, "Share to channel")
+
+        async def public() -> bool:
+            known = await bot.messages(answer["channel"])
+            return any("Shared by @ben" in shown(m) for m in known if m["seen_by"] is None)
+
+        await until(public)
+        (refused,) = await bot.say("stats lastweek", user=seed.BEN.id)
+        assert "Did you mean last week?" in shown(refused)

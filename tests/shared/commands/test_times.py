@@ -1,0 +1,116 @@
+"""Moments and ranges of days as people type them, read without a clock and resolved in the reader's zone."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from shared.commands import UsageError, parse, render
+from shared.commands.times import Moment, days_of, read_moment
+from shared.text.formats import show_time
+
+FRIDAY = datetime(2026, 11, 20, 15, 30, tzinfo=UTC)
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("monday", "2026-11-23 09:00"),
+        ("next Mon 14:00", "2026-11-23 14:00"),
+        ("friday", "2026-11-27 09:00"),
+        ("tomorrow at 5 pm", "2026-11-21 17:00"),
+        ("16:00", "2026-11-21 16:00"),
+        ("17:00", "2026-11-20 17:00"),
+        ("1 dec", "2026-12-01 09:00"),
+        ("March 3rd", "2027-03-03 09:00"),
+        ("2026-12-24 08:30", "2026-12-24 08:30"),
+    ],
+)
+def test_a_moment_is_the_next_one_in_the_readers_zone(typed: str, meant: str) -> None:
+    found = read_moment(typed.split())
+    assert found is not None
+    at = found[0].after(FRIDAY, zone=BERLIN)
+    assert at is not None
+    assert f"{at.astimezone(BERLIN):%Y-%m-%d %H:%M}" == meant
+    assert read_moment(str(found[0]).split()) == (found[0], len(str(found[0]).split()))
+
+
+def test_a_day_that_has_passed_is_no_moment_ahead() -> None:
+    assert Moment(day="2026-11-19").after(FRIDAY) is None
+
+
+@pytest.mark.parametrize("typed", ["soon", "2026-13-40", "31 feb", "25:00", "", "mo"])
+def test_other_words_are_no_moment(typed: str) -> None:
+    assert read_moment(typed.split()) is None
+
+
+def test_pause_takes_a_moment_and_a_reason() -> None:
+    found = parse("pause Q3 CTOs until monday 9:00 reason bounces are high")
+    assert found.values["target"] == ("Q3", "CTOs")
+    assert str(found.values["until"]) == "monday 09:00"
+    assert found.values["reason"] == "bounces are high"
+    assert parse(render(found)).values == found.values
+    assert parse('pause "until monday"').values["target"] == ("until monday",)
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("pause Q3 until mondy", "Did you mean monday?"),
+        ("pause Q3 until whenever", "2026-12-01"),
+        ("pause Q3 until", "Until when?"),
+        ("stats yesterdy", "Did you mean yesterday?"),
+        ("stats last wek", "Did you mean last week?"),
+        ("stats by persn", "Did you mean person?"),
+        ("digest noww", "Did you mean now?"),
+        ("open two", "open 2"),
+    ],
+)
+def test_an_unknown_word_is_refused_with_the_nearest(line: str, says: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        parse(line)
+    card = refused.value.card
+    assert says in " ".join((card.title, *card.text))
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "last"),
+    [
+        ("today", "2026-11-20", "2026-11-20"),
+        ("yesterday", "2026-11-19", "2026-11-19"),
+        ("this week", "2026-11-16", "2026-11-20"),
+        ("last week", "2026-11-09", "2026-11-15"),
+        ("this month", "2026-11-01", "2026-11-20"),
+        ("last month", "2026-10-01", "2026-10-31"),
+    ],
+)
+def test_a_named_range_has_its_days(name: str, first: str, last: str) -> None:
+    days = days_of(name, today=date(2026, 11, 20))
+    assert days == (date.fromisoformat(first), date.fromisoformat(last))
+    line = f"stats by step {name}"
+    assert parse(render(parse(line))).values == parse(line).values
+
+
+def test_last_7_days_is_a_number_of_days() -> None:
+    assert parse("stats last 7 days").values["days"] == 7
+    assert parse("stats by people last 2 weeks").values == {
+        "by": "person",
+        "days": 14,
+        "start": None,
+        "end": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("at", "shown"),
+    [
+        (datetime(2026, 11, 20, 16, 5, tzinfo=UTC), "17:05 CET"),
+        (datetime(2026, 11, 23, 8, tzinfo=UTC), "23 Nov 09:00 CET"),
+        (datetime(2027, 7, 1, 7, tzinfo=UTC), "1 Jul 2027 09:00 CEST"),
+    ],
+)
+def test_a_time_has_one_form_in_the_readers_zone(at: datetime, shown: str) -> None:
+    assert show_time(at, now=FRIDAY, zone=BERLIN) == shown

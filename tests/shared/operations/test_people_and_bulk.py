@@ -1,0 +1,116 @@
+"""Speed to lead by person; many sequences at once in a shell; who paused what, why and until when."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from shared.commands import parse
+from shared.domain.card import Card
+from shared.domain.records import ClaimTime
+from shared.operations import confirming_command, run
+from shared.operations.digest import digest_card
+from tests.shared.doubles import NOW, MemoryRecords, Office, facts
+
+
+def records(office: Office) -> MemoryRecords:
+    assert office.records is not None
+    return office.records
+
+
+def rows(card: Card) -> list[tuple[object, ...]]:
+    return [row.cells for row in card.table.rows] if card.table else []
+
+
+def claim(name: str, minutes: float, *, ago: timedelta = timedelta(minutes=1)) -> ClaimTime:
+    return ClaimTime(name=name, sequence="Spring", waited=timedelta(minutes=minutes), at=NOW - ago)
+
+
+async def test_stats_by_person_tell_median_slow_end_share_in_time_and_what_was_done(office: Office) -> None:
+    records(office).claims = [claim("ann", minutes) for minutes in (1, 2, 3, 4, 40)] + [claim("ben", 9)]
+    records(office).claims.append(claim("cat", 1, ago=timedelta(days=9)))
+    records(office).done = [("ann", NOW), ("ann", NOW), ("dan", NOW)]
+    card = await office.say("stats by person today")
+    assert rows(card) == [
+        ("@ann", 5, "3 min", "40 min", "80.0 %", 2),
+        ("@ben", 1, "9 min", "9 min", "0.0 %", 0),
+        ("@dan", 0, "–", "–", "–", 1),
+        ("All", 6, "4 min", "40 min", "66.7 %", 3),
+    ]
+    assert card.chart is not None
+    assert card.chart.labels == ("ann", "ben")
+    assert card.chart.series[0] == ("Median", (3.0, 9.0))
+    assert card.data is not None
+    assert card.data[0] == {
+        "person": "ann",
+        "claims": 5,
+        "median_seconds": 180.0,
+        "p90_seconds": 2400.0,
+        "within_5_minutes": 0.8,
+        "done": 2,
+    }
+
+
+async def test_the_digest_of_today_has_who_claimed_how_fast(office: Office) -> None:
+    records(office).claims = [claim("ann", 2)]
+    records(office).done = [("ann", NOW)]
+    card = await office.say("digest today")
+    assert card.title == "Digest, today so far"
+    assert rows(card) == [("@ann", 1, "2 min", "2 min", "100.0 %", 1)]
+    assert "today is not over" in card.text[0]
+    assert rows(await digest_card(office.context)) == []
+
+
+async def test_pausing_all_asks_with_what_it_touches_and_does_it_after_a_yes(office: Office) -> None:
+    active = [one["id"] for one in office.service.sequences if one["status"] == "active"]
+    question = await office.say("pause all for 2h reason moving house")
+    assert confirming_command(question) is not None
+    assert question.table is not None
+    assert question.table.total == len(active)
+    assert [one["id"] for one in office.service.sequences if one["status"] == "active"] == active
+    done = await office.say(confirming_command(question) or "")
+    assert "paused until 16:30 UTC" in done.title
+    assert not [one for one in office.service.sequences if one["status"] == "active"]
+    assert {key for _, key in records(office).planned} == set(active)
+    assert all(name in records(office).entries[-1].result for name in active)
+
+
+async def test_pausing_a_domain_takes_the_sequences_that_were_seen_there(office: Office) -> None:
+    name = next(one["name"] for one in office.service.sequences if one["status"] == "active")
+    records(office).senders = {"acme.com": [name]}
+    card = await run(parse("pause domain:acme.com"), replace(office.context, confirmed=True))
+    assert card.title == "1 sequence is paused"
+    assert name in card.text[0]
+    unknown = await office.say("pause domain:nowhere.example")
+    assert confirming_command(unknown) is None
+    assert "`pause all`" in unknown.text[-1]
+
+
+async def test_paused_sequences_tell_who_why_and_until_when(office: Office) -> None:
+    for one in office.service.sequences:
+        one["status"] = "active"
+    first, second = (one["id"] for one in office.service.sequences[:2])
+    await office.say(f"pause {first} until 2026-03-16 08:00 reason list is bad")
+    await office.say(f"pause {second} because of a holiday")
+    card = await office.say("sequences paused")
+    found = {row[-1]: row[1:4] for row in rows(card)}
+    assert found[first] == ("@ann", "16 Mar 08:00 UTC", "list is bad")
+    assert found[second] == ("@ann", None, "because of a holiday")
+    told = {one["id"]: one for one in card.data or ()}
+    assert told[first]["paused_by"] == "ann"
+    assert told[first]["paused_until"] == "2026-03-16T08:00:00+00:00"
+
+
+async def test_a_pause_until_a_day_that_has_passed_changes_nothing(office: Office) -> None:
+    card = await office.say("pause sq_1 until 2020-01-01")
+    assert card.refused
+    assert "has passed" in card.title
+
+
+async def test_status_counts_unclaimed_replies(office: Office) -> None:
+    waiting = replace(records(office).alerts, unclaimed=3, oldest_unclaimed_at=NOW - timedelta(minutes=12))
+    records(office).alerts = waiting
+    card = await office.say("status")
+    assert facts(card)["Unclaimed replies"] == "3, the oldest for 12 min"
+    assert card.data is not None
+    assert card.data[0]["unclaimed_replies"] == 3
