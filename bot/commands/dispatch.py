@@ -13,7 +13,7 @@ from functools import partial
 
 import structlog
 
-from bot.commands import bulk_pause
+from bot.commands import bulk_pause, sharing
 from bot.commands.acknowledge import ACK, acknowledge
 from bot.commands.alert_actions import ALERT, VERBS, AlertActions
 from bot.commands.bulk_pause import UNDO_SECONDS, BulkPause
@@ -37,9 +37,6 @@ from shared.text.formats import show_time
 FORMS = ("pause", "subscribe", "add")
 """The commands that can be filled in instead of typed."""
 CONFIRM_SECONDS = 600.0
-SHARE = "share"
-SHARED = frozenset({"stats", "status", "digest"})
-"""The commands whose answers can be shown to the whole channel."""
 THEN = " > "
 """Between what a button does to an alert and what is shown after it: `claim al_1 > open 2`."""
 _ANSWERS = frozenset({"yes", "undo"})
@@ -118,26 +115,20 @@ class CommandDispatcher:
             return await self._act_on_alert(verb, rest, person, channel=channel)
         if verb in _ANSWERS and rest.startswith("q_"):
             return await self._confirm(rest, person, channel=channel)
-        if verb == SHARE:
+        if verb == sharing.SHARE:
             return await self._share(rest, person, channel=channel)
         if line == "no":
             return Answer(card=_CANCELLED, settles=True)
         return await self._command(commands.parse(line), person, channel=channel)
 
     async def _share(self, line: str, person: Person, *, channel: str) -> Answer:
-        """Answer a reading command for the whole channel, signed by who shared it."""
         invocation = commands.parse(line)
-        if not _can_be_shared(invocation):
-            names = ", ".join(sorted(SHARED))
-            text = (f"These can be shared: {names}.",)
-            return Answer(
-                card=Card(title="This answer can't be shared", tone=Tone.WARN, text=text, refused=True)
-            )
+        if not (sharing.can_be_shared(invocation) and sharing.may_share(person)):
+            return Answer(card=sharing.REFUSAL)
         answer = await self._command(invocation, person, channel=channel)
-        if answer.card.refused or permissions.reach_of(person) is not Reach.EVERYTHING:
+        if answer.card.refused:
             return answer
-        kept = tuple(button for button in answer.card.buttons if not button.command.startswith(f"{SHARE} "))
-        card = replace(_signed(answer.card, person, verb="Shared by"), buttons=kept)
+        card = sharing.for_channel(answer.card, person)
         return replace(answer, card=card, public=True, whole=True, settles=True)
 
     async def _act_on_alert(self, verb: str, rest: str, person: Person, *, channel: str) -> Answer:
@@ -202,9 +193,7 @@ class CommandDispatcher:
             card = _with_form(card, about)
         done = invocation.command.changes and not (card.refused or card.unchanged)
         card = await self._with_undo(card, context) if done else card
-        if not card.refused and _can_be_shared(invocation) and _is_shared_place(person, context):
-            shared = Button(label="Share to channel", command=f"{SHARE} {commands.render(invocation)}")
-            card = replace(card, buttons=(*card.buttons, shared))
+        card = sharing.with_button(card, invocation, person, channel=context.actor.channel)
         return self._changed_answer(card, person, context=context) if done else Answer(card=card)
 
     async def _with_undo(self, card: Card, context: CommandContext) -> Card:
@@ -324,6 +313,8 @@ class CommandDispatcher:
 
 def _followed(done: Answer, then: Answer) -> Answer:
     """The second answer in the place of what was clicked, with what the first came to on top."""
+    if not then.items:  # a list whose last item was taken
+        return Answer(card=replace(done.card, footer=then.card.title), settles=True)
     text = (done.card.title, *then.card.text)
     return replace(then, card=replace(then.card, text=text), settles=True)
 
@@ -403,19 +394,8 @@ def _actor(person: Person, channel: str) -> Actor:
     return Actor(name=person.name, id=person.id, face="slack", channel=channel)
 
 
-def _can_be_shared(invocation: Invocation) -> bool:
-    action = invocation.values.get("action", "now")
-    return invocation.command.name in SHARED and action in {"now", "today"}
-
-
-def _is_shared_place(person: Person, context: CommandContext) -> bool:
-    """A channel, whose people may all see it, and not a conversation with the bot."""
-    channel = context.actor.channel
-    return bool(channel) and channel[0] != "D" and permissions.reach_of(person) is Reach.EVERYTHING
-
-
-def _signed(card: Card, person: Person, *, verb: str = "by") -> Card:
-    return replace(card, footer=" · ".join(filter(None, (card.footer, f"{verb} @{person.name}"))))
+def _signed(card: Card, person: Person) -> Card:
+    return replace(card, footer=" · ".join(filter(None, (card.footer, f"by @{person.name}"))))
 
 
 def failure(error: Exception) -> Card:

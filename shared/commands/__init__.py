@@ -35,6 +35,8 @@ __all__ = [
 LONGEST_LINE = 4000
 PROGRAM = ("outreach", "/outreach")
 CONFIRMED = "--yes"
+MANY = ("all", "domain:")
+"""What the target of a command that `confirms_many` begins with; a sequence may be called `--yes`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +108,8 @@ def _without_workspace(words: tuple[Word, ...]) -> tuple[tuple[Word, ...], str |
 
 
 def _without_flags(words: tuple[Word, ...], *, command: Command) -> tuple[tuple[Word, ...], dict[str, bool]]:
-    if not (command.confirm or command.confirms_many):
+    many = command.confirms_many and words[1:] and words[0].text.lower().startswith(MANY)
+    if not (command.confirm or many):
         return words, {}
     rest = tuple(word for word in words if not word.is_one_of(CONFIRMED))
     given = len(rest) < len(words)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Mapping
-from typing import Literal
 
 from shared.api.errors import OutreachError
 from shared.api.http.rate_limit import Priority
@@ -28,9 +27,9 @@ MOST_CHARTED = 10
 
 async def stats(invocation: Invocation, context: CommandContext) -> Card:
     """`stats [by sequence|step|variant|inbox|person] [7d|last week|FROM..TO]`."""
-    by: Grouping | Literal["person"] = invocation.values["by"]
-    if by == PERSON:
+    if invocation.values["by"] == PERSON:
         return await people.stats_by_person(invocation, context)
+    by: Grouping = invocation.values["by"]
     asked = range_of(invocation.values, today=service_day(context.client, now=context.now()))
     start, end = asked.ends
     rows, before, names = await asyncio.gather(

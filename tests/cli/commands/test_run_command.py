@@ -77,6 +77,26 @@ def test_a_sequence_is_paused_and_resumed_and_the_audit_knows(shell: Shell) -> N
     assert 'pause "Manufacturing DACH" for 2h' in shell.run("audit").out
 
 
+def test_all_sequences_are_paused_after_a_yes_and_listed_with_who_and_why(shell: Shell) -> None:
+    before = {one["id"] for one in shell.run("sequences", "active", "--json").data}
+    asked = shell.run("pause", "all", "for", "2h")
+    assert (asked.code, "add --yes" in asked.err) == (1, True)
+    done = shell.run("pause", "all", "for", "2h", "reason", "holiday", "--yes")
+    assert done.code == 0
+    assert f"{len(before)} sequences are paused until" in done.out
+    paused = {one["id"]: one for one in shell.run("sequences", "paused", "--json").data}
+    assert before <= paused.keys()
+    assert all(paused[name]["pause_reason"] == "holiday" and paused[name]["paused_until"] for name in before)
+    for name in before:
+        assert shell.run("resume", name).code == 0
+
+
+def test_a_domain_that_nobody_sent_from_pauses_nothing(shell: Shell) -> None:
+    told = shell.run("pause", "domain:nowhere.example", "--yes")
+    assert told.code == 1
+    assert "`pause all`" in told.err
+
+
 def test_a_lead_is_added_found_and_removed(shell: Shell) -> None:
     assert shell.run("add", "ann@shell.example.com", "to", "Fintech", "title=VP Sales").code == 0
     assert "VP Sales" in shell.run("lead", "ann@shell.example.com").out

@@ -1,0 +1,46 @@
+"""`share stats 7d`: an answer that one person got is shown to the channel."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bot.slack import permissions
+from bot.slack.permissions import Person, Reach
+from shared.commands import Invocation, render
+from shared.domain.card import Button, Card, Tone
+
+SHARE = "share"
+SHARED = ("digest", "stats", "status")
+"""The commands whose answers can be shown to the whole channel."""
+REFUSAL = Card(
+    title="This answer can't be shared",
+    tone=Tone.WARN,
+    text=(f"These can be shared: {', '.join(SHARED)}.",),
+    refused=True,
+)
+
+
+def can_be_shared(invocation: Invocation) -> bool:
+    action = invocation.values.get("action", "now")
+    return invocation.command.name in SHARED and action in {"now", "today"}
+
+
+def may_share(person: Person) -> bool:
+    """Everybody in the channel will read it: a guest or somebody from outside may not decide that."""
+    return permissions.reach_of(person) is Reach.EVERYTHING
+
+
+def with_button(card: Card, invocation: Invocation, person: Person, *, channel: str) -> Card:
+    """The card with a button that shares it, where there is a channel to share it with."""
+    conversation = not channel or channel[0] == "D"
+    if card.refused or conversation or not (can_be_shared(invocation) and may_share(person)):
+        return card
+    button = Button(label="Share to channel", command=f"{SHARE} {render(invocation)}")
+    return replace(card, buttons=(*card.buttons, button))
+
+
+def for_channel(card: Card, person: Person) -> Card:
+    """As the channel sees it: signed, and not to be shared again."""
+    kept = tuple(button for button in card.buttons if not button.command.startswith(f"{SHARE} "))
+    footer = " · ".join(filter(None, (card.footer, f"Shared by @{person.name}")))
+    return replace(card, buttons=kept, footer=footer)
