@@ -31,6 +31,8 @@ from tests.waiting import BOUND, until
 
 SECRET = "whsec-of-the-tests"
 CHANNEL = seed.ALERTS
+START_BOUND = 60.0
+"""Seconds for the start of a process: on a machine that is busy with other things it takes many."""
 HASTE = LeaseTimings(period=0.05, burst=1, lease=1.5, storm_at=60, read_pause=0.2, doubt=1.2)
 RUN = """
 import sys
@@ -209,7 +211,7 @@ async def bot_process(
     program = before + RUN.format(pace=pace)
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", program, env=environ, stderr=stderr)
     try:
-        await until(lambda: _answers(bot))
+        await until(lambda: _answers(bot), seconds=START_BOUND)
         yield process
     finally:
         if process.returncode is None:
@@ -220,5 +222,5 @@ async def bot_process(
 async def _answers(bot: BotHarness) -> bool:
     try:
         return (await bot.get("/healthz"))[0] == 200
-    except aiohttp.ClientConnectionError:
+    except (aiohttp.ClientConnectionError, TimeoutError):
         return False
