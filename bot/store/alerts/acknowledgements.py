@@ -55,7 +55,7 @@ class Acknowledgements(Repository):
         taken = {"acked_name": actor.name, "acked_at": tx.now, "ack_due_at": None}
         changed = tx.execute(sa.update(alerts).where(free).values(**taken)).rowcount == 1
         if changed:
-            outbox.repaint(tx, [alert])
+            outbox.repaint(tx, [alert], clicked=True)
         row = tx.execute(sa.select(alerts).where(which)).one_or_none()
         if row is None:
             return None
