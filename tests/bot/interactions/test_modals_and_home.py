@@ -273,7 +273,8 @@ async def test_a_shortcut_on_an_alert_pauses_its_sequence_and_on_other_messages_
 async def test_a_slow_command_is_announced_by_a_line_that_stays_true(floor: Floor) -> None:
     slow = {"method": "users.info", "kind": "delay", "seconds": 3.0}
     await floor.bot.control("faults", **slow)
-    (slow_line,) = await floor.bot.say("whoami", user=seed.CLEO.id)
+    command = {"text": "/outreach whoami", "user": seed.CLEO.id, "wait": 15}
+    (slow_line,) = (await floor.bot.control("command", **command))["answers"]
     assert slow_line["text"].startswith("This takes longer than usual. The answer will be a new message.")
 
     async def answered() -> list[dict[str, Any]] | None:

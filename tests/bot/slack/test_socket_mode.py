@@ -28,6 +28,7 @@ async def socket_harness(folder: Path, *, disabled: bool = False) -> AsyncIterat
     """A bot that Slack reaches by Socket Mode alone."""
     async with open_harness(folder) as bot:
         bot.use_socket_mode()
+        await bot.control("settings", tier_factor=0)  # these connect more often than Slack lets a bot
         if disabled:
             await bot.control("sockets", act="disable")
         async with bot_inside(bot, timeouts=HASTE):
