@@ -5,16 +5,19 @@ from __future__ import annotations
 from datetime import datetime
 
 from bot.alerts.model import Alert
-from bot.alerts.wording import about, campaign_of, facts_of, footer, line_of, show_time, when
-from shared.domain.card import Button, Card, Fact, Tone
+from bot.alerts.wording import about, answer_link, campaign_of, facts_of, footer, line_of, show_time, when
+from shared.domain.card import Button, Card, Confirm, Fact, Tone
 from shared.text.formats import show_exact_span, show_number
+from shared.text.replies import without_quotation
 
 QUOTED = 1_500
-"""Letters of a reply that the card shows."""
+"""Characters of a reply that the card shows."""
+WORTH_FOLDING = 40
+"""Characters: less quoted mail or signature than that is shown."""
 
 
 def card(alert: Alert) -> Card:
-    """Headline, standing, place and time, the reply, the buttons."""
+    """Headline, status, place and time, the reply, the buttons."""
     event = alert.event
     quote, cut = excerpt(event.reply or "")
     return Card(
@@ -22,10 +25,8 @@ def card(alert: Alert) -> Card:
         tone=_tone(alert),
         text=(*_status_line(alert), *_paused(alert)),
         facts=(
-            *facts_of(
-                ("From", event.lead.email if event.lead.name != event.lead.email else None),
-                ("Campaign", campaign_of(event)),
-            ),
+            *_address(alert),
+            *facts_of(("Campaign", campaign_of(event))),
             when("Received", alert.received_at),
             *_snoozed_until(alert),
         ),
@@ -35,14 +36,22 @@ def card(alert: Alert) -> Card:
     )
 
 
+def _address(alert: Alert) -> tuple[Fact, ...]:
+    """The address, which opens an answer in the reader's mail program."""
+    email = alert.event.lead.email
+    return (Fact(label="From", value=email, url=answer_link(alert.event)),) if email else ()
+
+
 def excerpt(reply: str) -> tuple[str, str]:
-    """The beginning of a reply, cut between words, and how much is not shown."""
-    text = reply.strip()
-    if len(text) <= QUOTED:
-        return text, ""
-    shown = text[: QUOTED - 1]
-    shown = shown[: shown.rfind(" ")] if " " in shown[-80:] else shown
-    return f"{shown}…", f"{show_number(len(text) - len(shown), 'more letter')} not shown"
+    """What the lead wrote without quoted mail and signature, cut between words, and how much is not shown."""
+    whole, text = reply.strip(), without_quotation(reply)
+    if len(whole) <= min(QUOTED, len(text) + WORTH_FOLDING):
+        return whole, ""
+    if len(text) > QUOTED:
+        shown = text[: QUOTED - 1]
+        text = f"{shown[: shown.rfind(' ')] if ' ' in shown[-80:] else shown}…"
+    hidden = len(whole) - len(text.removesuffix("…"))
+    return text, f"{show_number(hidden, 'more character')} not shown"
 
 
 def _tone(alert: Alert) -> Tone:
@@ -53,16 +62,16 @@ def _tone(alert: Alert) -> Tone:
 
 def _status_line(alert: Alert) -> tuple[str, ...]:
     """One line that says whose move it is."""
+    if alert.handled and alert.closed_reason:
+        return (f"Closed by @{alert.handled.name}: not interested ({alert.closed_reason})",)
     if alert.handled:
-        return (f"✓ Handled by @{alert.handled.name} after {_time_taken(alert, alert.handled.at)}",)
+        return (f"✓ Done by @{alert.handled.name} after {_time_taken(alert, alert.handled.at)}",)
     if alert.claim:
         return (f"✓ Claimed by @{alert.claim.name} after {_time_taken(alert, alert.claim.at)}",)
     if alert.snooze:
         return (f"Snoozed by @{alert.snooze.name}; it comes back by itself",)
     if alert.nudges:
-        return (
-            ("Still waiting: somebody was reminded", "Still waiting: it was escalated")[alert.nudges > 1],
-        )
+        return (("Still unclaimed: a reminder was sent", "Still unclaimed: escalated")[alert.nudges > 1],)
     return ()
 
 
@@ -71,7 +80,7 @@ def _time_taken(alert: Alert, at: datetime) -> str:
 
 
 def _paused(alert: Alert) -> tuple[str, ...]:
-    return ("Sequence paused: nothing more is sent from it",) if alert.sequence_paused else ()
+    return ("This sequence is paused",) if alert.sequence_paused else ()
 
 
 def _snoozed_until(alert: Alert) -> tuple[Fact, ...]:
@@ -83,13 +92,30 @@ def _snoozed_until(alert: Alert) -> tuple[Fact, ...]:
 def buttons(alert: Alert) -> tuple[Button, ...]:
     """What can be done with an alert as it stands: a pure function of its state."""
     if alert.handled:
-        return (_alert_button(alert, "reopen", "Reopen"), *_lead(alert))
+        return (_alert_button(alert, "reopen", "Reopen"), *_links(alert), *_lead(alert))
     if alert.claim:
-        return (_alert_button(alert, "release", "Release"), *_sequence(alert), _handled(alert), *_lead(alert))
+        return (
+            _done(alert, tone=Tone.GOOD),
+            take_over(alert.id, alert.claim.name),
+            *_sequence(alert),
+            *_links(alert),
+            _alert_button(alert, "release", "Release", menu=True),
+            _not_interested(alert),
+            *_lead(alert),
+        )
     claim = _alert_button(alert, "claim", "Claim", tone=Tone.GOOD)
     if alert.snooze:
-        return (claim, _alert_button(alert, "wake", "Wake now"), _handled(alert), *_lead(alert))
-    return (claim, *_sequence(alert), _handled(alert), *_snoozes(alert), *_lead(alert))
+        wake = _alert_button(alert, "wake", "Wake now")
+        return (claim, wake, *_links(alert), _done(alert, menu=True), *_lead(alert))
+    return (
+        claim,
+        *_sequence(alert),
+        *_links(alert),
+        _done(alert, menu=True),
+        _not_interested(alert),
+        _alert_button(alert, "snooze", "Snooze until …", menu=True),
+        *_lead(alert),
+    )
 
 
 def _alert_button(
@@ -98,13 +124,36 @@ def _alert_button(
     return Button(label=label, command=f"{verb} {alert.id}", tone=tone, menu=menu)
 
 
-def _handled(alert: Alert) -> Button:
-    return _alert_button(alert, "handled", "Mark as handled", menu=True)
+def _done(alert: Alert, *, tone: Tone = Tone.INFO, menu: bool = False) -> Button:
+    return _alert_button(alert, "done", "Mark done", tone=tone, menu=menu)
 
 
-def _snoozes(alert: Alert) -> tuple[Button, ...]:
-    hour = Button(label="Snooze for an hour", command=f"snooze {alert.id} 1h", menu=True)
-    return (hour, _alert_button(alert, "snooze", "Snooze until …", menu=True))
+def take_over(alert_id: str, claimer: str) -> Button:
+    """Asks first: somebody else is at work on it."""
+    return Button(
+        label="Take over",
+        command=f"takeover {alert_id}",
+        confirm=Confirm(
+            title="Take over this reply?",
+            text=f"@{claimer} has claimed it, and is told that you took it over.",
+            yes="Take over",
+        ),
+    )
+
+
+def _not_interested(alert: Alert) -> Button:
+    return _alert_button(alert, "dismiss", "Not interested …", menu=True)
+
+
+def _links(alert: Alert) -> tuple[Button, ...]:
+    """Leads to the lead's own page, and to the whole reply where the card folds it."""
+    page = (crm_button(alert.lead_link),) if alert.lead_link else ()
+    whole = (_alert_button(alert, "reply", "Show all"),) if excerpt(alert.event.reply or "")[1] else ()
+    return (*whole, *page)
+
+
+def crm_button(link: str) -> Button:
+    return Button(label="Open in CRM", command="", url=link)
 
 
 def _sequence(alert: Alert) -> tuple[Button, ...]:
@@ -120,6 +169,6 @@ def _lead(alert: Alert) -> tuple[Button, ...]:
     if not email:
         return ()
     return (
-        Button(label="Show lead", command=line_of(alert, "lead", email), menu=True),
+        _alert_button(alert, "lead", "View lead", menu=True),
         Button(label="Remove lead …", command=line_of(alert, "remove", email), menu=True),
     )

@@ -33,6 +33,8 @@ class Alert:
     """Read from the API: its delivery never came."""
     claim: Mark | None = None
     handled: Mark | None = None
+    closed_reason: str = ""
+    """Why nobody follows up."""
     snooze: Mark | None = None
     """By whom, and until when."""
     nudges: int = 0
@@ -44,6 +46,8 @@ class Alert:
     """Of a paused domain: who takes care of it."""
     workspace: str = ""
     """Named only where there are several."""
+    lead_link: str = ""
+    """The lead's page elsewhere, where the settings name one."""
 
     @property
     def sequence_paused(self) -> bool:

@@ -7,33 +7,37 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from bot.alerts import kinds
+from bot.alerts import answers, kinds
 from bot.alerts.model import Alert, Mark
 from bot.alerts.wording import facts_of, show_counts
 from bot.blockkit import card_blocks, card_list
-from bot.store.queue.posts import NUDGES, UNACKNOWLEDGED, Post
+from bot.store.queue.posts import ANSWER, NUDGES, UNACKNOWLEDGED, UNFINISHED, Post
 from bot.store.queue.repaints import StormTally
 from shared.api.events import Event, read_event
 from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table, Tone
+from shared.text.links import lead_link
 
 
-def alert_of(post: Post, *, several: bool) -> Alert:
-    """The alert of a post; one whose body was pruned still says what is known."""
-    event = read_event(post.body or b"")
+def alert_of(post: Post, *, several: bool, link: str = "") -> Alert:
+    """The alert of a post; one whose body was pruned still says what is known. `link` leads to a lead's page."""
+    read = read_event(post.body or b"")
+    event = read if isinstance(read, Event) else Event(kind="pruned")
     return Alert(
         id=post.alert_id,
-        event=event if isinstance(event, Event) else Event(kind="pruned"),
+        event=event,
         received_at=moment(post.received_at),
         seen=post.seen,
         found=post.found,
         claim=_mark(post.claimed_name, post.claimed_at),
         handled=_mark(post.handled_name, post.handled_at),
+        closed_reason=post.closed_reason,
         snooze=_mark(post.snoozed_name, post.snoozed_until),
         nudges=post.nudges if post.waiting_since is not None else 0,
         standing=json.loads(post.standing) if post.standing else {},
         recovered_at=None if post.recovered_at is None else moment(post.recovered_at),
         acknowledged=_mark(post.acked_name, post.acked_at),
         workspace=post.workspace if several else "",
+        lead_link=lead_link(link, event.lead.email),
     )
 
 
@@ -46,13 +50,13 @@ def moment(at: float) -> datetime:
     return datetime.fromtimestamp(at, UTC)
 
 
-def card_of(post: Post, *, several: bool, tally: StormTally | None = None) -> Card:
+def card_of(post: Post, *, several: bool, link: str = "", tally: StormTally | None = None) -> Card:
     """What a post says."""
     if post.kind == "storm":
         return storm(tally)
     if post.note:
         return settled_card(read_note(post.note), post) if is_settled(post) else read_note(post.note)
-    alert = alert_of(post, several=several)
+    alert = alert_of(post, several=several, link=link)
     if post.kind == "turned":
         return kinds.turned(alert)
     if post.kind == "again":
@@ -61,8 +65,11 @@ def card_of(post: Post, *, several: bool, tally: StormTally | None = None) -> Ca
 
 
 def is_settled(post: Post) -> bool:
+    """Whether a message that asks for something asks for nothing any more."""
     if post.kind == UNACKNOWLEDGED:
         return post.acked_at is not None or post.recovered_at is not None
+    if post.kind == UNFINISHED:
+        return post.handled_at is not None or post.claimed_by != post.mention
     return post.kind in NUDGES and post.waiting_since is None
 
 
@@ -70,25 +77,33 @@ def settled_card(card: Card, post: Post) -> Card:
     """What is left of a reminder when somebody has taken, done or put off what it reminded of."""
     if post.kind == UNACKNOWLEDGED:
         text = f"✓ Acknowledged by @{post.acked_name}." if post.acked_at else "It has recovered."
+    elif post.handled_at is not None and post.closed_reason:
+        text = f"Closed by @{post.handled_name}: not interested ({post.closed_reason})."
     elif post.handled_at is not None:
-        text = f"✓ Handled by @{post.handled_name}."
+        text = f"✓ Done by @{post.handled_name}."
     elif post.claimed_at is not None:
         text = f"✓ Claimed by @{post.claimed_name}."
     else:
-        text = f"Snoozed by @{post.snoozed_name}." if post.snoozed_until else "Nobody is waited for any more."
+        text = f"Snoozed by @{post.snoozed_name}." if post.snoozed_until else "Nothing to do any more."
     return Card(title=card.title, text=(text,))
 
 
-def message(posts: Sequence[Post], *, several: bool, tally: StormTally | None = None) -> card_blocks.Message:
+def message(
+    posts: Sequence[Post], *, several: bool, link: str = "", tally: StormTally | None = None
+) -> card_blocks.Message:
     """One post as a whole card, or several as a list in which each keeps its own button."""
+    if posts[0].kind == ANSWER:
+        return answers.read(posts[0])
     if len(posts) == 1 and not posts[0].bundle:
-        card = card_of(posts[0], several=several, tally=tally)
+        card = card_of(posts[0], several=several, link=link, tally=tally)
         drawn = card_list.render_line(card) if posts[0].condensed else card_blocks.render(card)
-        calls = posts[0].kind not in {"alert", *NUDGES} or posts[0].waiting_since is not None
-        calls = calls and not (posts[0].kind == UNACKNOWLEDGED and is_settled(posts[0]))
-        return with_mention(drawn, posts[0].mention if calls else "")
-    cards = [card_of(post, several=several) for post in posts]
+        return with_mention(drawn, posts[0].mention if _calls(posts[0]) else "")
+    cards = [card_of(post, several=several, link=link) for post in posts]
     return card_list.render_list(cards)
+
+
+def _calls(post: Post) -> bool:
+    return post.waiting_since is not None if post.kind == "alert" else not is_settled(post)
 
 
 def with_mention(drawn: card_blocks.Message, mention: str) -> card_blocks.Message:
@@ -165,29 +180,37 @@ def write_note(card: Card) -> str:
         "series": card.chart.series,
         "bars": card.chart.bars,
     }
-    facts = [[fact.label, fact.value, fact.tone, fact.at and fact.at.timestamp()] for fact in card.facts]
-    buttons = [[button.label, button.command, button.tone] for button in card.buttons]
-    words = {"title": card.title, "tone": card.tone, "text": card.text, "footer": card.footer}
+    facts = [
+        [fact.label, fact.value, fact.tone, fact.at and fact.at.timestamp(), fact.url] for fact in card.facts
+    ]
+    buttons = [[button.label, button.command, button.tone, button.url] for button in card.buttons]
+    words = {
+        "title": card.title,
+        "tone": card.tone,
+        "text": card.text,
+        "quote": card.quote,
+        "footer": card.footer,
+    }
     return json.dumps({**words, "facts": facts, "buttons": buttons, "table": table, "chart": chart})
 
 
 def read_note(note: str) -> Card:
     """The Card of `write_note`."""
     given = json.loads(note)
-    facts = given.get("facts", ())
     return Card(
         title=given["title"],
         tone=Tone(given["tone"]),
         text=tuple(given["text"]),
         facts=tuple(
-            Fact(label=label, value=value, tone=Tone(tone), at=None if at is None else moment(at))
-            for label, value, tone, at in facts
+            Fact(label=label, value=value, tone=Tone(tone), at=at and moment(at), url="".join(url))
+            for label, value, tone, at, *url in given.get("facts", ())
         ),
+        quote=given.get("quote", ""),
         table=_table(given.get("table")),
         chart=_chart(given.get("chart")),
         buttons=tuple(
-            Button(label=label, command=command, tone=Tone(tone))
-            for label, command, tone in given.get("buttons", ())
+            Button(label=label, command=command, tone=Tone(tone), url="".join(url))
+            for label, command, tone, *url in given.get("buttons", ())
         ),
         footer=given.get("footer", ""),
     )

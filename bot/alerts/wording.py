@@ -9,6 +9,7 @@ from bot.alerts.model import Alert
 from shared.api.events import Event
 from shared.commands.arguments import clip
 from shared.domain.card import Fact
+from shared.text import links
 from shared.text.tokenize import join
 
 
@@ -33,6 +34,13 @@ def show_counts(counts: Sequence[tuple[str, int]], *, most: int = 10) -> str:
 
 def facts_of(*pairs: tuple[str, str | None]) -> tuple[Fact, ...]:
     return tuple(Fact(label=label, value=value) for label, value in pairs if value)
+
+
+def answer_link(event: Event) -> str:
+    """Opens an answer to the reply, under its own subject where the delivery tells it."""
+    subject = event.raw.get("subject")
+    own = subject if isinstance(subject, str) else ""
+    return links.answer_link(event.lead.email, event.reply or "", subject=own) if event.lead.email else ""
 
 
 def when(label: str, at: datetime) -> Fact:

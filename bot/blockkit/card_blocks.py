@@ -143,6 +143,8 @@ def _facts(facts: Iterable[Fact]) -> Block | None:
 def _value(fact: Fact) -> dict[str, Any]:
     """A moment in the zone of whoever reads it; Slack asks for a fallback."""
     text = MARKS[fact.tone] + (cut(visible(fact.value).strip(), 300) or "unknown")
+    if fact.url:
+        return elements.link_element(text, fact.url)
     if fact.at is None:
         return elements.text_element(text)
     form = "{date_short_pretty}, {time}"

@@ -86,6 +86,14 @@ def text_element(text: str, **style: bool) -> dict[str, Any]:
     return {"type": "text", "text": text} | ({"style": style} if style else {})
 
 
+def link_element(text: str, url: str) -> dict[str, Any]:
+    """https://docs.slack.dev/reference/block-kit/block-elements/link-element; `mailto:` is a link like any other.
+
+    https://docs.slack.dev/messaging/formatting-message-text#linking_to_urls
+    """
+    return {"type": "link", "url": url, "text": text}
+
+
 def rich_elements(text: str) -> list[dict[str, Any]]:
     """The sentence's words and code, for a rich text section."""
     parts = _CODE.split(text)  # words and code in turn

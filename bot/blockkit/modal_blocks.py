@@ -9,16 +9,18 @@ from typing import Any
 from bot.blockkit import card_blocks, card_list, charts, elements, plainer
 from bot.blockkit.elements import Block, cut
 from shared.domain.card import Card, Row, Table
-from shared.text.sanitize import visible
+from shared.text.sanitize import visible, visible_lines
 
 ROWS = (40, 20, 10, 5)
 """How many rows are tried, until they fit."""
 NAME, DETAILS = 100, 300
+QUOTE, QUOTES = 2_800, 12
+"""Characters of each part of a quote, and how many parts are shown."""
 
 
 def render(card: Card, *, items: Sequence[Card] = ()) -> list[Block]:
     """The blocks of a view; everything that a message would show."""
-    bare = replace(card, table=None, chart=None)
+    bare = replace(card, table=None, chart=None, quote="")
     message = card_list.render_with(bare, items) if items else card_blocks.render(bare)
     for rows in ROWS if card.table and card.table.rows else ():
         with_rows = card_blocks.with_block(message, _rows(card.table, rows=rows))
@@ -28,7 +30,24 @@ def render(card: Card, *, items: Sequence[Card] = ()) -> list[Block]:
     repeated = card.table is not None and card.chart is not None and card.chart.bars
     for chart in () if repeated else plainer.older_blocks(charts.draw(card.chart)):
         message = card_blocks.with_block(message, chart)
-    return message.blocks
+    return _with_quote(message.blocks, card.quote)
+
+
+def _with_quote(blocks: list[Block], quote: str) -> list[Block]:
+    """The blocks with all that a view can hold of a quote, above the buttons.
+
+    https://docs.slack.dev/reference/views: 100 blocks.
+    """
+    text = visible_lines(quote).strip()
+    parts = [text[at : at + QUOTE] for at in range(0, len(text), QUOTE)]
+    drawn = [
+        card_blocks.rich({"type": "rich_text_quote", "elements": [elements.text_element(part)]})
+        for part in parts[:QUOTES]
+    ]
+    rest = sum(map(len, parts[QUOTES:]))
+    drawn += [card_blocks.rich(_section(elements.text_element(f"{rest:,} more characters")))] if rest else []
+    at = next((n for n, block in enumerate(blocks) if block["type"] == "actions"), len(blocks))
+    return [*blocks[:at], *drawn, *blocks[at:]]
 
 
 def _rows(table: Table | None, *, rows: int) -> Block:

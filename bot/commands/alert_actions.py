@@ -1,4 +1,4 @@
-"""What people do with an alert: claim, release, put off, mark as handled, take up again.
+"""What people do with an alert: claim, take over, release, snooze, mark done, close with a reason, reopen.
 
 Buttons carry these lines (`snooze al_… tomorrow`); they are no commands of the table, since they name an alert.
 """
@@ -8,20 +8,31 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from functools import partial
 
-from bot.alerts.wording import about
+from bot.alerts import rendering
+from bot.alerts.interested import crm_button, take_over
+from bot.alerts.wording import about, answer_link
 from bot.slack import permissions
 from bot.slack.permissions import Person
 from bot.store import Store
-from bot.store.alerts.claims import ClaimState
+from bot.store.alerts.claims import ClaimState, Trace
 from shared.api.events import Event, read_event
 from shared.commands import Role
-from shared.domain.card import Button, Card, Tone
+from shared.commands.arguments import clip
+from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.records import Actor, AuditEntry
 from shared.domain.recurrence import find_zone
-from shared.text.tokenize import parse_duration
+from shared.text.links import lead_link
+from shared.text.tokenize import join, parse_duration
 
-VERBS = frozenset({"claim", "release", "snooze", "wake", "handled", "reopen"})
+VERBS = frozenset({"claim", "takeover", "release", "snooze", "wake", "done", "handled", "dismiss", "reopen"})
+"""`handled` is on the cards of older versions."""
+LOOKS = frozenset({"lead", "reply"})
+"""What only shows something: the alert's lead, and its whole reply."""
+REASONS = ("not a fit", "wrong person", "no budget", "bad timing", "already a customer")
+REASON = 200
+"""Characters of a reason that are kept."""
 ALERT = "al_"
 MORNING, AFTERNOON = time(9), time(14)
 LONGEST = timedelta(days=90)
@@ -36,10 +47,12 @@ class ActionResult:
 
 
 class AlertActions:
-    """`perform` one of the lines for a person; `zone` is where mornings begin."""
+    """`perform` one of the lines for a person; `zone` is where mornings begin, `link` leads to a lead's page."""
 
-    def __init__(self, store: Store, *, changed: Callable[[], None], zone: tzinfo = UTC) -> None:
-        self._store, self._changed, self._zone = store, changed, zone
+    def __init__(
+        self, store: Store, *, changed: Callable[[], None], zone: tzinfo = UTC, link: str = ""
+    ) -> None:
+        self._store, self._changed, self._zone, self._link = store, changed, zone, link
 
     async def perform(self, verb: str, rest: str, person: Person, actor: Actor) -> ActionResult:
         """What it came to, for this person alone."""
@@ -47,35 +60,41 @@ class AlertActions:
             return ActionResult(card=permissions.refusal(person, f"“{verb}”"))
         alert, _, when = rest.partition(" ")
         now, zone = datetime.fromtimestamp(self._store.database.clock(), UTC), self._zone_of(person)
-        if verb == "snooze" and not when:
-            return ActionResult(card=snooze_choices(alert, now=now, zone=zone))
+        if not when.strip() and verb in {"snooze", "dismiss"}:
+            asked = snooze_choices(alert, now=now, zone=zone) if verb == "snooze" else reason_choices(alert)
+            return ActionResult(card=asked)
         until = snoozed_until(when, now=now, zone=zone) if verb == "snooze" else now
         if until is None:
             return ActionResult(card=_UNCLEAR)
-        claim = await self._change(verb, alert, actor, until=until)
+        reason = clip(" ".join(when.split()), length=REASON) if verb == "dismiss" else ""
+        claim = await self._change(verb, alert, actor, until=until, reason=reason)
         if claim is None:
-            return ActionResult(card=_GONE)
+            return ActionResult(card=GONE)
         if not claim.changed:
             return ActionResult(card=unchanged_card(claim, person, now=now, zone=zone))
         await self._record(f"{verb} {rest}", claim, actor)
-        return ActionResult(card=changed_card(verb, claim, until=until.astimezone(zone)), shown=True)
+        card = changed_card(verb, claim, until=until.astimezone(zone), link=self._link)
+        return ActionResult(card=card, shown=True)
 
     def _zone_of(self, person: Person) -> tzinfo:
         return find_zone(person.zone) or self._zone
 
-    async def _change(self, verb: str, alert: str, actor: Actor, *, until: datetime) -> ClaimState | None:
-        match verb:
-            case "claim":
-                return await self._store.alerts.claim(alert, actor)
-            case "release":
-                return await self._store.alerts.release(alert)
-            case "snooze":
-                return await self._store.alerts.snooze(alert, actor, until=until.timestamp())
-            case "wake":
-                return await self._store.alerts.wake(alert)
-            case "handled":
-                return await self._store.alerts.handle(alert, actor)
-        return await self._store.alerts.reopen(alert)
+    async def _change(
+        self, verb: str, alert: str, actor: Actor, *, until: datetime, reason: str
+    ) -> ClaimState | None:
+        alerts = self._store.alerts
+        if verb == "snooze":
+            return await alerts.snooze(alert, actor, until=until.timestamp())
+        if verb in {"done", "handled", "dismiss"}:
+            return await alerts.handle(alert, actor, reason=reason)
+        change = {
+            "claim": lambda: alerts.claim(alert, actor),
+            "takeover": lambda: alerts.take_over(alert, actor, trace=partial(taken_over, actor=actor)),
+            "release": lambda: alerts.release(alert, trace=partial(released, actor=actor)),
+            "wake": lambda: alerts.wake(alert),
+            "reopen": lambda: alerts.reopen(alert),
+        }
+        return await change[verb]()
 
     async def _record(self, line: str, claim: ClaimState, actor: Actor) -> None:
         self._changed()
@@ -85,14 +104,34 @@ class AlertActions:
         await self._store.records.record(entry)
 
 
-_GONE = Card(
-    title="This alert is not known any more",
+GONE = Card(
+    title="This alert no longer exists",
     tone=Tone.WARN,
-    text=("It is older than what is kept. `open` lists the replies that wait.",),
+    text=("Alerts are deleted after 90 days. `open` lists the unclaimed replies.",),
 )
 _UNCLEAR = Card(
-    title="Until when?", tone=Tone.WARN, text=("Choose a time ahead, at most 90 days; nothing was changed.",)
+    title="Snooze until when?",
+    tone=Tone.WARN,
+    text=("Choose a time in the next 90 days. Nothing was changed.",),
 )
+
+
+def released(before: ClaimState, *, actor: Actor) -> Trace:
+    """What the thread keeps of a release; whoever had it is told when somebody else gave it back."""
+    other = before.by not in {actor.id, actor.name}
+    text = f"@{before.name} had claimed it. " if other else ""
+    card = Card(title=f"Released by @{actor.name}", text=(f"{text}It is unclaimed again.",))
+    return Trace(note=rendering.write_note(card), mention=_mention(before) if other else "")
+
+
+def taken_over(before: ClaimState, *, actor: Actor) -> Trace:
+    """What the thread keeps when somebody takes a reply over; it mentions whoever had it."""
+    card = Card(title=f"Taken over by @{actor.name}", text=(f"@{before.name} had claimed it.",))
+    return Trace(note=rendering.write_note(card), mention=_mention(before))
+
+
+def _mention(claim: ClaimState) -> str:
+    return claim.by if claim.by[:1] in {"U", "W"} else ""
 
 
 def lead_of(claim: ClaimState) -> str:
@@ -101,23 +140,52 @@ def lead_of(claim: ClaimState) -> str:
     return about(event) if isinstance(event, Event) else "the reply"
 
 
-def changed_card(verb: str, claim: ClaimState, *, until: datetime) -> Card:
+def line_of_lead(claim: ClaimState, *, several: bool) -> str:
+    """The command that looks up whose reply it is; empty where that is not known."""
+    event = read_event(claim.body or b"")
+    email = event.lead.email if isinstance(event, Event) else None
+    return join("lead", email) + (f" @{claim.workspace}" if several else "") if email else ""
+
+
+def whole_reply(claim: ClaimState) -> Card:
+    """Everything that the lead wrote, with the mail it quotes."""
+    event = read_event(claim.body or b"")
+    text = event.reply if isinstance(event, Event) else ""
+    return Card(title=f"Reply of {lead_of(claim)}", quote=(text or "").strip())
+
+
+def changed_card(verb: str, claim: ClaimState, *, until: datetime, link: str = "") -> Card:
     """What was done, for who did it elsewhere than on the alert's card."""
     who = lead_of(claim)
     given = {
-        "claim": f"You have it: {who}",
-        "release": f"Given back: {who}",
-        "snooze": f"Put off until {until:%a %-d %b, %H:%M} ({until.tzinfo}): {who}",
-        "wake": f"Waits again: {who}",
-        "handled": f"Handled: {who}",
+        "claim": f"You claimed {who}",
+        "takeover": f"You took over {who}",
+        "release": f"Released: {who}",
+        "snooze": f"Snoozed until {until:%a %-d %b, %H:%M} ({until.tzinfo}): {who}",
+        "wake": f"Unclaimed again: {who}",
+        "done": f"Done: {who}",
+        "handled": f"Done: {who}",
+        "dismiss": f"Closed as not interested: {who}",
         "reopen": f"Open again: {who}",
     }
-    return Card(title=given[verb], tone=Tone.GOOD)
+    if verb not in {"claim", "takeover"}:
+        return Card(title=given[verb], tone=Tone.GOOD)
+    read = read_event(claim.body or b"")
+    event = read if isinstance(read, Event) else Event(kind="pruned")
+    email, page = event.lead.email or "", lead_link(link, event.lead.email)
+    return Card(
+        title=given[verb],
+        tone=Tone.GOOD,
+        facts=(Fact(label="Answer", value=email, url=answer_link(event)),) if email else (),
+        buttons=(
+            Button(label="Mark done", command=f"done {claim.alert_id}", tone=Tone.GOOD),
+            *((crm_button(page),) if page else ()),
+        ),
+    )
 
 
 def unchanged_card(claim: ClaimState, person: Person, *, now: datetime, zone: tzinfo) -> Card:
     """What a click comes to that changed nothing: who was faster."""
-    shown = ("The card shows it.",)
 
     def clock(at: float) -> str:
         then = datetime.fromtimestamp(at, zone)
@@ -125,11 +193,14 @@ def unchanged_card(claim: ClaimState, person: Person, *, now: datetime, zone: tz
 
     if claim.handled_at is not None:
         who = "You" if claim.handled_name == person.name else f"@{claim.handled_name}"
-        return Card(title=f"{who} handled it at {clock(claim.handled_at)}", text=shown)
+        verb = "closed this as not interested" if claim.closed_reason else "marked this done"
+        return Card(title=f"{who} {verb} at {clock(claim.handled_at)}")
     if claim.by and claim.at is not None:
-        who = "You have" if claim.by == person.id else f"@{claim.name} has"
-        return Card(title=f"{who} it since {clock(claim.at)}", text=shown)
-    return Card(title="Nobody has it, and it waits", text=("Somebody was faster. Claim takes it.",))
+        if claim.by == person.id:
+            return Card(title=f"You claimed this at {clock(claim.at)}")
+        other = take_over(claim.alert_id, claim.name)
+        return Card(title=f"@{claim.name} claimed this at {clock(claim.at)}", buttons=(other,))
+    return Card(title="Unclaimed", text=("Somebody else was faster. To take it, click Claim.",))
 
 
 def snoozed_until(given: str, *, now: datetime, zone: tzinfo) -> datetime | None:
@@ -172,8 +243,18 @@ def snooze_choices(alert: str, *, now: datetime, zone: tzinfo) -> Card:
         if until := snoozed_until(word, now=now, zone=zone):  # on a Sunday, tomorrow is Monday
             moments.setdefault(until, Button(label=label, command=f"snooze {alert} {word}"))
     return Card(
-        title="Put it off until …",
-        text=("It comes back by itself, into its thread, and waits again for somebody to take it.",),
+        title="Snooze until …",
+        text=("It comes back by itself, in its thread, unclaimed.",),
         buttons=(*moments.values(), Button(label="Another time", command=f"snooze {alert}", picks_time=True)),
         footer=f"Times of day are those of {zone}.",
+    )
+
+
+def reason_choices(alert: str) -> Card:
+    """Why nobody follows up: the usual reasons, and how to give another."""
+    return Card(
+        title="Why not interested?",
+        text=("The reply is closed, with the reason on its card. Reopen takes it back.",),
+        buttons=tuple(Button(label=one.capitalize(), command=f"dismiss {alert} {one}") for one in REASONS),
+        footer="For another reason, write in the card's thread: @outreach not interested REASON",
     )

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from bot.slack.permissions import Person
 from bot.store import Store
-from bot.store.alerts.confirmations import Question
+from bot.store.alerts.undo import Question
 from shared.commands import COMMANDS, Invocation, render
 from shared.domain.card import Button, Card, Tone
 from shared.domain.records import AuditEntry

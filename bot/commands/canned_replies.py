@@ -16,6 +16,13 @@ NO_ALERT = Card(
     text=("The shortcut works on the cards of interested replies and of other leads.",),
     buttons=(Button(label="What waits", command="open"), Button(label="Sequences", command="sequences")),
 )
+WHICH_ALERT = Card(
+    title="Which reply?",
+    tone=Tone.WARN,
+    text=("This works in the thread of one reply's card. `open` lists the unclaimed replies.",),
+    buttons=(Button(label="Open replies", command="open"),),
+    refused=True,
+)
 NOBODY = Card(
     title="Slack did not say who sent this",
     tone=Tone.WARN,

@@ -49,7 +49,8 @@ def _group(title: str, names: tuple[str, ...], context: CommandContext) -> str:
 
 
 def _line(command: Command) -> str:
-    return f"`{command.synopsis}`  {command.summary}"
+    """One or two lines on a phone; `help COMMAND` has the arguments."""
+    return f"`{command.name}`  {command.summary}"
 
 
 def _footer(refused: list[str]) -> str:

@@ -5,6 +5,7 @@ Knows nothing of how Slack is spoken to: the listeners hand in who, where and wh
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -13,15 +14,16 @@ from functools import partial
 
 import structlog
 
-from bot.commands import bulk_pause, sharing
+from bot.commands import alert_actions, bulk_pause, sharing
 from bot.commands.acknowledge import ACK, acknowledge
-from bot.commands.alert_actions import ALERT, VERBS, AlertActions
+from bot.commands.alert_actions import ALERT, LOOKS, VERBS, AlertActions, line_of_lead, whole_reply
 from bot.commands.bulk_pause import UNDO_SECONDS, BulkPause
 from bot.commands.context import CommandContexts
 from bot.slack import permissions
 from bot.slack.directory import UserDirectory
 from bot.slack.permissions import Person, Reach
-from bot.store.alerts.confirmations import Answered, Question, Verdict
+from bot.store.alerts.confirmations import Answered, Verdict
+from bot.store.alerts.undo import Question
 from shared import commands, operations
 from shared.commands import COMMANDS, CONFIRMED, Command, Invocation, Role, UsageError
 from shared.commands.arguments import clip
@@ -84,14 +86,22 @@ class CommandDispatcher:
         self._alert_changed = alert_changed
         self._bulk = BulkPause(contexts.store)
         self._alert_actions = AlertActions(
-            contexts.store, changed=alert_changed, zone=find_zone(contexts.settings.routes.zone) or UTC
+            contexts.store,
+            changed=alert_changed,
+            zone=find_zone(contexts.settings.routes.zone) or UTC,
+            link=contexts.settings.links.lead,
         )
 
-    async def perform(self, line: str, person: Person, *, channel: str) -> Answer:
-        """Parse, check the role, run; what a person did for all to see is signed with their name."""
+    async def perform(
+        self, line: str, person: Person, *, channel: str, progress: Callable[[int], None] | None = None
+    ) -> Answer:
+        """Parse, check the role, run; what a person did for all to see is signed with their name.
+
+        `progress` is told how many leads a search has looked at.
+        """
         with_role = permissions.with_role(person, rules=self._rules, channel=channel)
         try:
-            return await self._perform(line.strip(), with_role, channel=channel)
+            return await self._perform(line.strip(), with_role, channel=channel, progress=progress)
         except UsageError as error:
             return Answer(card=_with_form(error.card, line))
         except Exception as error:  # noqa: BLE001 # whatever it is, the person gets an answer and a reference
@@ -105,21 +115,50 @@ class CommandDispatcher:
             return None
         return await self._refusal(verb, verb, command.role, with_role, channel=channel)
 
-    async def _perform(self, line: str, person: Person, *, channel: str) -> Answer:
+    async def _perform(
+        self, line: str, person: Person, *, channel: str, progress: Callable[[int], None] | None
+    ) -> Answer:
         verb, _, rest = line.partition(" ")
         if verb in {*VERBS, ACK} and rest.startswith(ALERT):
-            rest, _, then = rest.partition(THEN)
-            if then:
-                done = await self._act_on_alert(verb, rest, person, channel=channel)
-                return _followed(done, await self._perform(then, person, channel=channel))
-            return await self._act_on_alert(verb, rest, person, channel=channel)
+            return await self._act(verb, rest, person, channel=channel, progress=progress)
         if verb in _ANSWERS and rest.startswith("q_"):
             return await self._confirm(rest, person, channel=channel)
         if verb == sharing.SHARE:
             return await self._share(rest, person, channel=channel)
         if line == "no":
             return Answer(card=_CANCELLED, settles=True)
-        return await self._command(commands.parse(line), person, channel=channel)
+        if verb in LOOKS and rest.startswith(ALERT):
+            return await self._look_at(verb, rest, person, channel=channel, progress=progress)
+        return await self._command(commands.parse(line), person, channel=channel, progress=progress)
+
+    async def _act(
+        self, verb: str, rest: str, person: Person, *, channel: str, progress: Callable[[int], None] | None
+    ) -> Answer:
+        """An act on an alert, and the line that goes with it, if any."""
+        alert, _, then = rest.partition(THEN)
+        done = await self._act_on_alert(verb, alert, person, channel=channel)
+        if not then:
+            return done
+        return _followed(done, await self._perform(then, person, channel=channel, progress=progress))
+
+    async def _look_at(
+        self, verb: str, alert: str, person: Person, *, channel: str, progress: Callable[[int], None] | None
+    ) -> Answer:
+        """The lead of an alert, or its whole reply, for whoever may look up leads here."""
+        state = await self._store.alerts.find(alert)
+        several = len(self._contexts.settings.workspaces) > 1
+        line = line_of_lead(state, several=several) if state else ""
+        if state is None or not line:
+            return Answer(card=alert_actions.GONE)
+        if verb == "lead":
+            return await self._command(commands.parse(line), person, channel=channel, progress=progress)
+        invocation = commands.parse(line)
+        if not self._may(person, invocation.command, channel=channel) or (
+            permissions.reach_of(person) is Reach.CHANNEL
+            and not await self._readable_workspace(invocation, person, channel=channel)
+        ):
+            return await self._refuse(invocation, person, channel=channel)
+        return Answer(card=whole_reply(state))
 
     async def _share(self, line: str, person: Person, *, channel: str) -> Answer:
         invocation = commands.parse(line)
@@ -141,9 +180,18 @@ class CommandDispatcher:
             return Answer(card=done.card, on_card=done.shown)
         granted = replace(person, role=Role.ADMIN if role_is_less(person) else person.role)
         done = await self._alert_actions.perform(verb, rest, granted, _actor(person, channel))
-        return Answer(card=done.card, on_card=done.shown, settles=verb == "snooze" and " " in rest)
+        return Answer(
+            card=done.card, on_card=done.shown, settles=verb in {"snooze", "dismiss"} and " " in rest
+        )
 
-    async def _command(self, invocation: Invocation, person: Person, *, channel: str) -> Answer:
+    async def _command(
+        self,
+        invocation: Invocation,
+        person: Person,
+        *,
+        channel: str,
+        progress: Callable[[int], None] | None = None,
+    ) -> Answer:
         command = invocation.command
         if not self._may(person, command, channel=channel):
             return await self._refuse(invocation, person, channel=channel)
@@ -155,6 +203,7 @@ class CommandDispatcher:
                 return await self._refuse(invocation, person, channel=channel)
             invocation = replace(invocation, workspace=shown)
         context = self._context(invocation.workspace, person, channel=channel)
+        context = replace(context, progress=progress) if progress else context
         page, others = invocation.values.get("page"), {**invocation.values, "page": None}
         if command.name in self._bot_commands and not any(others.values()):
             context = replace(context, page=page or 1)
@@ -232,7 +281,12 @@ class CommandDispatcher:
             display_name=self._directory.display_name,
             find_place=self._directory.find_place,
             zone=find_zone(person.zone) or find_zone(self._contexts.settings.routes.zone) or UTC,
+            permalink=self._permalink,
         )
+
+    async def _permalink(self, alert: str) -> str:
+        place = (await self._store.alerts.messages([alert])).get(alert)
+        return await self._directory.permalink(*place) if place else ""
 
     def _may(self, person: Person, command: Command, *, channel: str) -> bool:
         return permissions.allowed(person, command, rules=self._rules, channel=channel)
@@ -265,11 +319,14 @@ class CommandDispatcher:
         if counted.question is None or counted.verdict is not Verdict.TAKEN:
             return _not_confirmed(counted)
         try:
-            return await self._carry_out(counted, invocation, person, context=context)
+            answer = await self._carry_out(counted, invocation, person, context=context)
         except Exception:
             if counted.question.since:
                 await self._store.confirmations.give_back(nonce)  # an Undo that failed can be tried again
             raise
+        with contextlib.suppress(RecordsUnavailable):
+            await self._store.confirmations.carried_out(nonce, person.name)
+        return answer
 
     async def _carry_out(
         self, counted: Answered, invocation: Invocation, person: Person, *, context: CommandContext

@@ -30,12 +30,15 @@ log = structlog.get_logger("repainter")
 Draw = Callable[[Sequence[Post]], Awaitable[Message]]
 
 
-async def draw(store: Store, posts: Sequence[Post], *, several: bool) -> Message:
-    """The message of posts as they stand; `several`: workspaces are named. Raises `RecordsUnavailable`."""
+async def draw(store: Store, posts: Sequence[Post], *, several: bool, link: str = "") -> Message:
+    """The message of posts as they stand. Raises `RecordsUnavailable`.
+
+    `several`: workspaces are named; `link`: the address of a lead's page, as the settings have it.
+    """
     tally: StormTally | None = None
     if posts[0].kind == "storm":
         tally = await store.repaints.storm_tally(posts[0])
-    return rendering.message(posts, several=several, tally=tally)
+    return rendering.message(posts, several=several, link=link, tally=tally)
 
 
 class Repainter:

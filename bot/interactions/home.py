@@ -27,6 +27,7 @@ from shared.api.events import Event, read_event
 from shared.commands import COMMANDS
 from shared.domain.records import RecordsUnavailable
 from shared.settings import UnknownWorkspace, Workspace
+from shared.text.links import lead_link
 
 MOST_VISITORS = 2_000
 
@@ -48,7 +49,7 @@ class HomeTab:
     ) -> None:
         self._contexts, self._directory, self._slack = contexts, directory, slack
         self._cache, self._links = cache, links
-        self._store = contexts.store
+        self._store, self._page = contexts.store, contexts.settings.links.lead
         self._chosen: dict[str, str] = {}
         """What each visitor looks at: the name of a workspace, or empty for all."""
 
@@ -149,6 +150,7 @@ class HomeTab:
                 sequence=reply.sequence,
                 since=reply.received_at,
                 link=links.get(reply.alert_id, ""),
+                page=lead_link(self._page, reply.email),
             )
             for name, reply in found
         ]
@@ -166,10 +168,10 @@ class HomeTab:
     async def _claims(self, person: Person) -> Sequence[Waiting]:
         held = await self._store.alerts.claimed_by(person.id)
         links = await self._links([one.alert_id for one in held[: home_view.CLAIMS]])
-        return [_claimed(one, link=links.get(one.alert_id, "")) for one in held]
+        return [_claimed(one, link=links.get(one.alert_id, ""), page=self._page) for one in held]
 
 
-def _claimed(one: ClaimState, *, link: str) -> Waiting:
+def _claimed(one: ClaimState, *, link: str, page: str) -> Waiting:
     event = read_event(one.body or b"")
     known = event if isinstance(event, Event) else None
     return Waiting(
@@ -179,6 +181,7 @@ def _claimed(one: ClaimState, *, link: str) -> Waiting:
         sequence=(known.sequence or "") if known else "",
         since=datetime.fromtimestamp(one.at or one.received_at, UTC),
         link=link,
+        page=lead_link(page, known.lead.email if known else None),
     )
 
 

@@ -25,6 +25,9 @@ class Waiting:
     since: datetime
     workspace: str
     link: str = ""
+    """To its card."""
+    page: str = ""
+    """The lead's own page, where the settings name one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
+from bot.alerts.interested import crm_button
 from bot.blockkit import card_blocks, elements
 from bot.blockkit.elements import LABEL, RUN, Block, cut, draw_button, plain
 from bot.interactions.home_state import ALL, HomeState, Paused, Waiting
@@ -117,12 +118,13 @@ def _reply(item: Waiting, standing: HomeState, *, mine: bool) -> list[Block]:
     elsewhere = item.workspace if item.workspace != standing.viewed_workspace and standing.several else ""
     parts = (elsewhere, visible(item.sequence), f"{'yours for' if mine else 'waiting'} {age}")
     text = _entry(visible(item.lead) or "Somebody", " · ".join(filter(None, parts)), bold=True)
-    verbs = (("release", "Release"), ("handled", "Mark as handled")) if mine else (("claim", "Claim"),)
+    verbs = (("done", "Mark done"), ("release", "Release")) if mine else (("claim", "Claim"),)
     acts = [
-        Button(label=label, command=f"{verb} {item.alert}", tone=Tone.GOOD if verb == "claim" else Tone.INFO)
-        for verb, label in (verbs if standing.may_change else ())
+        Button(label=label, command=f"{verb} {item.alert}", tone=Tone.GOOD if number == 0 else Tone.INFO)
+        for number, (verb, label) in enumerate(verbs if standing.may_change else ())
     ]
     acts += [Button(label="Open the card", command="", url=item.link)] if item.link else []
+    acts += [crm_button(item.page)] if item.page else []
     return [text, *([_dispatcher(item.alert, acts)] if acts else [])]
 
 

@@ -11,6 +11,7 @@ import contextlib
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncRespond
@@ -18,17 +19,19 @@ from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncRespond
 from bot.blockkit.channel_names import channels_in, with_channel_names
 from bot.blockkit.elements import PICK, RUN
 from bot.commands import dispatch
-from bot.commands.canned_replies import GREETING, NO_ALERT, NOBODY, ON_ITS_WAY
+from bot.commands.alert_actions import LOOKS
+from bot.commands.canned_replies import GREETING, NO_ALERT, NOBODY, ON_ITS_WAY, WHICH_ALERT
 from bot.commands.dispatch import Answer, CommandDispatcher
-from bot.interactions import forms
+from bot.interactions import forms, thread_lines
+from bot.interactions.answer_queue import QueuedThread
 from bot.interactions.fallbacks import Fallbacks
 from bot.interactions.form_input import read_form
-from bot.interactions.modals import UPDATE_DELAY, Modals, SilentResponder
+from bot.interactions.modals import UPDATE_DELAY, ModalResponder, Modals, SilentResponder
 from bot.interactions.responders import Address, Responder, Thread, run_and_reply, thread_of
 from bot.slack.directory import UserDirectory
 from bot.slack.manifest import SHORTCUTS
 from bot.slack.permissions import Person
-from bot.slack.web_api import WebApi
+from bot.slack.web_api import SlackError, WebApi
 from shared.domain.card import Card
 from shared.text.tokenize import from_slack
 
@@ -52,6 +55,7 @@ class Listeners:
         reopen: Callable[[str], Awaitable[None]],
     ) -> None:
         self._dispatcher, self._directory, self._modals, self._slack = dispatcher, directory, modals, slack
+        self._queue = modals.queue
         self._reopen = reopen
         self._fallbacks = Fallbacks(modals, slack)
         self._busy: set[asyncio.Task[Any]] = set()
@@ -84,10 +88,19 @@ class Listeners:
         app.options(forms.SEQUENCE)(self.choices)
         self._fallbacks.register(app)
 
-    async def _perform(self, line: str, user: str, *, name: str, channel: str, responder: str = "") -> Answer:
+    async def _perform(
+        self,
+        line: str,
+        user: str,
+        *,
+        name: str,
+        channel: str,
+        responder: str = "",
+        progress: Callable[[int], None] | None = None,
+    ) -> Answer:
         person = await self._directory.find(user, name=name)
         line = await self._directory.with_channels(line)
-        answer = await self._dispatcher.perform(line, person, channel=channel)
+        answer = await self._dispatcher.perform(line, person, channel=channel, progress=progress)
         return await self._with_channel_names(answer, {channel: responder})
 
     async def _with_channel_names(self, answer: Answer, names: Mapping[str, str]) -> Answer:
@@ -110,7 +123,8 @@ class Listeners:
                 channel=channel,
                 responder=body.get("channel_name", ""),
             )
-            responder = Address(respond, self._slack, person=user, channel=channel)
+            public = partial(self._queue.post_where_known, channel=channel)
+            responder = Address(respond, self._slack, person=user, channel=channel, public=public)
             answer = await run_and_reply(answering, responder)
             await self._modals.announce(answer, channel)
             if answer.public:
@@ -132,7 +146,12 @@ class Listeners:
             if responder is not None:
                 name = (body.get("channel") or {}).get("name", "")
                 answering = self._perform(
-                    line, user["id"], name=user.get("username", ""), channel=channel, responder=name
+                    line,
+                    user["id"],
+                    name=user.get("username", ""),
+                    channel=channel,
+                    responder=name,
+                    progress=_progress_of(responder),
                 )
                 answer = await run_and_reply(answering, responder)
                 if not view:
@@ -188,11 +207,15 @@ class Listeners:
             if line.partition(" ")[0] in _SHOWN_AT_HOME:
                 return SilentResponder(self._slack, person=user)
             return await self._modals.open_answer(body["trigger_id"], person=user, channel=channel)
+        if line.partition(" ")[0] in LOOKS:  # it may take long, and is no business of the channel's
+            with contextlib.suppress(SlackError):
+                return await self._modals.open_answer(body["trigger_id"], person=user, channel=channel)
         ephemeral = bool((body.get("container") or {}).get("is_ephemeral"))
         shown, name = body.get("message"), body["user"].get("username", user)
         return Address(
             respond, self._slack, person=user, channel=channel, thread_ts=thread_of(body), ephemeral=ephemeral,
             settling=dispatch.settles(line),
+            public=partial(self._queue.post_where_known, channel=channel, thread_ts=thread_of(body)),
             clicked=self._modals.clicked(shown, channel=channel, name=name) if shown and not ephemeral else None,
         )  # fmt: skip
 
@@ -213,9 +236,10 @@ class Listeners:
     async def _answer_message(self, line: str, event: Mapping[str, Any], *, thread: str) -> None:
         with self._track():
             answering = self._answer_to(line, event)
-            answer = await run_and_reply(
-                answering, Thread(self._slack, channel=event["channel"], thread_ts=thread)
+            responder = QueuedThread(
+                self._queue, channel=event["channel"], thread_ts=thread, about=str(event["ts"])
             )
+            answer = await run_and_reply(answering, responder)
             await self._modals.announce(answer, event["channel"])
 
     async def _answer_to(self, line: str, event: Mapping[str, Any]) -> Answer:
@@ -229,6 +253,10 @@ class Listeners:
         person = await self._directory.find(user)
         if event.get("bot_id"):
             person = replace(person, is_bot=True)
+        alert = await self._modals.alert_of_thread(channel, str(event.get("thread_ts") or ""))
+        if alert is None and thread_lines.needs_alert(line):
+            return Answer(card=WHICH_ALERT)
+        line = thread_lines.line_about(line, alert, several=self._modals.several)
         line = await self._directory.with_channels(line)
         return await self._with_channel_names(
             await self._dispatcher.perform(line, person, channel=channel), {}
@@ -264,15 +292,25 @@ class Listeners:
                 return await self._open_form(f"{forms.FORM} pause", body, channel=channel)
             modal = await self._modals.open_answer(trigger, person=user, channel=channel)
             line = self._modals.line_of_shortcut(wanted, channel, str(body.get("message_ts") or ""))
-            await run_and_reply(self._of_shortcut(line, body, channel=channel), modal)
+            answering = self._of_shortcut(line, body, channel=channel, progress=modal.progress)
+            await run_and_reply(answering, modal)
         return None
 
-    async def _of_shortcut(self, line: Awaitable[str], body: Mapping[str, Any], *, channel: str) -> Answer:
+    async def _of_shortcut(
+        self,
+        line: Awaitable[str],
+        body: Mapping[str, Any],
+        *,
+        channel: str,
+        progress: Callable[[int], None],
+    ) -> Answer:
         text = await line
         if not text:
             return Answer(card=NO_ALERT)
         user = body["user"]
-        return await self._perform(text, user["id"], name=user.get("username", ""), channel=channel)
+        return await self._perform(
+            text, user["id"], name=user.get("username", ""), channel=channel, progress=progress
+        )
 
     async def submitted(self, ack: AsyncAck, body: Mapping[str, Any], view: Mapping[str, Any]) -> None:
         """A form, however late: its line runs, and the modal shows the answer."""
@@ -306,7 +344,11 @@ class Listeners:
         await ack(options=[] if refusal else found)
 
 
-_SHOWN_AT_HOME = frozenset({"claim", "release", "handled"})
+_SHOWN_AT_HOME = frozenset({"claim", "release", "done", "handled"})
+
+
+def _progress_of(responder: Responder) -> Callable[[int], None] | None:
+    return responder.progress if isinstance(responder, ModalResponder) else None
 
 
 async def _refuse(ack: AsyncAck, errors: Mapping[str, str]) -> None:

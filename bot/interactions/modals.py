@@ -6,6 +6,8 @@ A trigger lives three seconds: so a view is opened first, and filled when the an
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -16,17 +18,21 @@ from bot.commands.context import CommandContexts
 from bot.commands.dispatch import Answer
 from bot.commands.workspace_cache import WorkspaceCache
 from bot.interactions import forms
+from bot.interactions.answer_queue import AnswerQueue
 from bot.interactions.home import HomeTab
 from bot.interactions.responders import ClickedCard, Thread
 from bot.slack.directory import UserDirectory
 from bot.slack.manifest import LEAD_OF_ALERT, PAUSE_OF_ALERT
 from bot.slack.web_api import SlackError, WebApi
+from bot.store.alerts.claims import ClaimState
 from shared.api.errors import OutreachError
 from shared.api.events import Event, read_event
 from shared.domain.card import Card
 from shared.settings import UnknownWorkspace, Workspace
 from shared.text.tokenize import join
 
+PROGRESS_EVERY = 2.0
+"""Seconds between two updates of a view that shows how far a search is."""
 UPDATE_DELAY = 0.3
 """Seconds for an acknowledgement that changes a view: an update that overtakes it would be painted over."""
 log = structlog.get_logger("dialogs")
@@ -38,6 +44,7 @@ class ModalResponder:
     def __init__(
         self,
         slack: WebApi,
+        queue: AnswerQueue,
         *,
         view: str,
         person: str,
@@ -45,19 +52,36 @@ class ModalResponder:
         channel_for: Callable[[str, str], str],
         delay: float = 0.0,
     ) -> None:
-        self._slack, self._view, self._person = slack, view, person
+        self._slack, self._queue, self._view, self._person = slack, queue, view, person
         self._channel, self._channel_for = channel, channel_for
         self._delay = delay
+        self._shown_at = time.monotonic()
+        self._showing: asyncio.Task[None] | None = None
 
     async def show_progress(self) -> None:
         """The modal says so from the beginning."""
+
+    def progress(self, count: int) -> None:
+        """So many leads were looked at; the modal says so every few seconds."""
+        now = time.monotonic()
+        if now - self._shown_at >= PROGRESS_EVERY and (self._showing is None or self._showing.done()):
+            self._shown_at = now
+            card = Card(title="Searching …", text=(f"{count:,} leads so far.",))
+            self._showing = asyncio.create_task(self._update(Answer(card=card)), name="progress")
+
+    async def _update(self, answer: Answer) -> None:
+        view = forms.answer_view(answer.card, items=answer.items, channel=self._channel)
+        with contextlib.suppress(SlackError):
+            await self._slack.call("views.update", view_id=self._view, view=view)
 
     async def reply(self, answer: Answer) -> None:
         """Show it; what changed something is told to the channel, too."""
         channel_for = self._channel_for(self._channel, answer.workspace)
         if answer.public and channel_for:
-            await Thread(self._slack, channel=channel_for).reply(answer)
+            await self._queue.post(answer, channel=channel_for)
         await asyncio.sleep(self._delay)
+        if self._showing:
+            await self._showing  # an update that is under way would be painted over the answer
         try:
             view = forms.answer_view(answer.card, items=answer.items, channel=self._channel)
             await self._slack.call("views.update", view_id=self._view, view=view)
@@ -94,6 +118,7 @@ class Modals:
     ) -> None:
         self._contexts, self._directory, self._slack, self._changed = contexts, directory, slack, changed
         self._store = contexts.store
+        self.queue = AnswerQueue(contexts.store, slack, changed=changed)
         self._cache = WorkspaceCache(contexts)
         self.home = HomeTab(contexts, directory, slack, cache=self._cache, links=self.links)
 
@@ -111,7 +136,7 @@ class Modals:
     async def announce(self, answer: Answer, channel: str) -> None:
         shared = self.channel_for(channel, answer.workspace)
         if answer.public and shared and shared != channel:
-            await Thread(self._slack, channel=shared).reply(answer)
+            await self.queue.post(answer, channel=shared)
 
     async def open_form(self, line: str, trigger: str, *, channel: str) -> None:
         """A command's empty form: `pause`, or `pause @acme`."""
@@ -140,6 +165,7 @@ class Modals:
         """A modal that is open already; `settling`: seconds that Slack is given to draw it anew first."""
         return ModalResponder(
             self._slack,
+            self.queue,
             view=view,
             person=person,
             channel=channel,
@@ -173,9 +199,11 @@ class Modals:
         event = read_event(claim.body or b"") if claim else None
         if claim is None or not isinstance(event, Event):
             return ""
-        verb, about = ("pause", event.sequence) if wanted == PAUSE_OF_ALERT else ("lead", event.lead.email)
+        if wanted == LEAD_OF_ALERT:
+            return f"lead {claim.alert_id}" if event.lead.email else ""
         several = len(self._contexts.settings.workspaces) > 1
-        return join(verb, about) + (f" @{claim.workspace}" if several else "") if about else ""
+        about = event.sequence
+        return join("pause", about) + (f" @{claim.workspace}" if several else "") if about else ""
 
     async def choices(self, typed: str, view: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The options of a form's menu of sequences; none where the service does not answer in time."""
@@ -186,6 +214,14 @@ class Modals:
             log.info("no sequences for a menu", error=type(error).__name__)
             return []
         return forms.options(known, typed)
+
+    @property
+    def several(self) -> bool:
+        return len(self._contexts.settings.workspaces) > 1
+
+    async def alert_of_thread(self, channel: str, thread_ts: str) -> ClaimState | None:
+        """The alert whose card a thread belongs to; None outside of such a thread."""
+        return await self._store.alerts.in_message(channel, thread_ts) if thread_ts else None
 
     async def links(self, alerts: Sequence[str]) -> dict[str, str]:
         places = await self._store.alerts.messages(alerts)

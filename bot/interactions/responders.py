@@ -119,6 +119,7 @@ class Address:
     (https://docs.slack.dev/interactivity/handling-user-interaction#publishing_in_thread).
     A slash command's address can replace and delete nothing
     (https://github.com/slackapi/bolt-python/issues/1268).
+    `public` posts what the whole channel is to see, where it can.
     """
 
     def __init__(
@@ -132,8 +133,9 @@ class Address:
         ephemeral: bool = False,
         settling: bool = False,
         clicked: ClickedCard | None = None,
+        public: Callable[[Answer], Awaitable[bool]] | None = None,
     ) -> None:
-        self._respond, self._slack = respond, slack
+        self._respond, self._slack, self._public = respond, slack, public
         self._person, self._channel, self._thread = person, channel, thread_ts
         self._ephemeral, self._settling, self._clicked = ephemeral, settling, clicked
         self._announced = self._shows_progress = False
@@ -166,6 +168,8 @@ class Address:
             await respond_to(self._respond, {"delete_original": True})
         if silent:
             return
+        if answer.public and self._public and await self._public(answer):
+            return  # from the queue, which keeps its Undo up to date
         await self._send(render_answer(answer), public=answer.public, over=own and not answer.public)
 
     async def _send(self, message: Message, *, public: bool, over: bool) -> None:

@@ -45,7 +45,9 @@ def add_jobs(
         store, {"resume": AutoResume(store, contexts, planned=planned)}, workspaces=contexts.clients
     )
     scheduler.every(TIMER_SECONDS, timers.fire, name="timers")
-    reminding = Reminders(store, settings.alert_policy, settings.routes, planned=planned)
+    reminding = Reminders(
+        store, settings.alert_policy, settings.routes, planned=planned, link=settings.links.lead
+    )
     scheduler.every(reminders.EVERY, reminding.sweep, name="reminders")
     paused_domains = UnacknowledgedDomains(store, settings.alert_policy, settings.routes, planned=planned)
     scheduler.every(unacknowledged.EVERY, paused_domains.sweep, name="unacknowledged")

@@ -1,5 +1,6 @@
-"""Speed to lead: an interested reply that nobody takes is said again, once, then escalated, then left in peace.
+"""Speed to lead: who is reminded of a reply that nobody has claimed, or that its claimer has not marked done.
 
+Each is brought up once and then escalated, and then left in peace.
 What is due stands in the store and is planned there in the transaction that marks it as said; this says it.
 """
 
@@ -10,15 +11,18 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import timedelta
 
 from bot.alerts import rendering
+from bot.alerts.interested import crm_button, excerpt
 from bot.alerts.model import INTERESTED
-from bot.alerts.wording import about
+from bot.alerts.wording import about, answer_link, campaign_of, facts_of
 from bot.store import Store
 from bot.store.alerts.reminders import Due
 from bot.store.queue.outbox import PlannedPost
+from bot.store.queue.posts import UNFINISHED
 from shared.api.events import Event, read_event
 from shared.domain.alert_settings import AlertPolicy, Routing
-from shared.domain.card import Button, Card, Tone
+from shared.domain.card import Button, Card, Fact, Tone
 from shared.text.formats import show_exact_span, show_number
+from shared.text.links import lead_link
 from shared.text.tokenize import join
 
 TOGETHER = 5
@@ -33,14 +37,16 @@ class Reminders:
     """`sweep` now and then; several processes may, each alert is said once."""
 
     def __init__(
-        self, store: Store, alert_policy: AlertPolicy, routing: Routing, *, planned: Callable[[], None]
+        self,
+        store: Store,
+        alert_policy: AlertPolicy,
+        routing: Routing,
+        *,
+        planned: Callable[[], None],
+        link: str = "",
     ) -> None:
-        self._store, self._alert_policy, self._routing, self._planned = (
-            store,
-            alert_policy,
-            routing,
-            planned,
-        )
+        self._store, self._alert_policy, self._routing = store, alert_policy, routing
+        self._planned, self._link = planned, link
 
     async def sweep(self) -> None:
         """Say what is due, and let go of what a quiet time held."""
@@ -48,6 +54,7 @@ class Reminders:
             self.plan,
             remind_after=_seconds(self._alert_policy.remind_after),
             escalate_after=_seconds(self._alert_policy.escalate_after),
+            unfinished_after=_seconds(self._alert_policy.unfinished_after),
         )
         if found:
             self._planned()
@@ -72,9 +79,10 @@ class Reminders:
             channel=due.channel,
             kind=_KINDS[due.what] if is_interested(due) else "returned",
             urgency=2,
-            note=rendering.write_note(reminder_card(due, now=now)),
-            condensed=True,
+            note=rendering.write_note(reminder_card(due, now=now, link=self._link)),
+            condensed=due.what != "escalate",
             mention=self._mention(due, now, channel=due.channel),
+            held_until=self._held_until(due, now),
             alert_id=due.alert_id,
         )
 
@@ -86,7 +94,8 @@ class Reminders:
             kind="note",
             urgency=2,
             note=rendering.write_note(summary_card(group, now=now)),
-            mention=self._mention(first, now, channel=first.channel),
+            mention="" if first.what == "unfinished" else self._mention(first, now, channel=first.channel),
+            held_until=self._held_until(first, now),
         )
 
     def _elsewhere(
@@ -104,16 +113,17 @@ class Reminders:
                 kind="escalation" if alone else "note",
                 urgency=2,
                 note=rendering.write_note(
-                    reminder_card(first, now=now) if alone else summary_card(group, now=now)
+                    reminder_card(first, now=now, link=self._link) if alone else summary_card(group, now=now)
                 ),
-                condensed=alone,
                 mention=self._mention(first, now, channel=channel),
                 alert_id=first.alert_id if alone else "",
             )
         ]
 
     def _mention(self, due: Due, now: float, *, channel: str) -> str:
-        """Whom to call: nobody in the channel's quiet hours."""
+        """Whom to call: a claimer, who is called after the quiet hours; else nobody in the channel's quiet hours."""
+        if due.what == "unfinished":
+            return due.claimed_by if due.claimed_by[:1] in {"U", "W"} else ""
         channel_policy = self._routing.channel_policy(channel)
         if not is_interested(due):
             return ""
@@ -122,8 +132,14 @@ class Reminders:
         usual = due.mention or channel_policy.mention
         return (self._alert_policy.escalate_mention or usual) if due.what == "escalate" else usual
 
+    def _held_until(self, due: Due, now: float) -> float | None:
+        """What a claimer has still to do can wait until the quiet hours end."""
+        return (
+            self._routing.channel_policy(due.channel).quiet_until(now) if due.what == "unfinished" else None
+        )
 
-_KINDS = {"remind": "reminder", "escalate": "escalation", "back": "back"}
+
+_KINDS = {"remind": "reminder", "escalate": "escalation", "back": "back", "unfinished": UNFINISHED}
 
 
 def _seconds(length: timedelta | None) -> float | None:
@@ -144,22 +160,50 @@ def returned_card(due: Due, event: Event) -> Card:
     return Card(title=f"{about(event)} is back", tone=Tone.GOOD, text=(text,), buttons=buttons)
 
 
-def reminder_card(due: Due, *, now: float) -> Card:
-    """One reply that waits."""
-    event = read_event(due.body or b"")
-    if isinstance(event, Event) and event.kind != INTERESTED:
+def reminder_card(due: Due, *, now: float, link: str = "") -> Card:
+    """One reply that is unclaimed, or claimed and not done; or a lead who is back."""
+    read = read_event(due.body or b"")
+    event = read if isinstance(read, Event) else None
+    if event and event.kind != INTERESTED:
         return returned_card(due, event)
-    who = about(event) if isinstance(event, Event) else "A lead"
+    who = about(event) if event else "A lead"
     waited = show_exact_span(timedelta(seconds=now - due.received_at))
-    buttons = (Button(label="Claim", command=f"claim {due.alert_id}", tone=Tone.GOOD),)
+    claim = Button(label="Claim", command=f"claim {due.alert_id}", tone=Tone.GOOD)
+    if due.what == "unfinished":
+        since = show_exact_span(timedelta(seconds=now - (due.claimed_at or due.received_at)))
+        return Card(
+            title=f"{who}: claimed, not done",
+            tone=Tone.WARN,
+            text=(f"@{due.claimed_name} claimed this {since} ago. Mark it done, or release it on its card.",),
+            buttons=(Button(label="Mark done", command=f"done {due.alert_id}", tone=Tone.GOOD),),
+        )
     if due.what == "back":
-        text = f"Snoozed by @{due.by} until now; it waits for somebody to take it."
-        return Card(title=f"{who} is back", tone=Tone.GOOD, text=(text,), buttons=buttons)
+        text = f"Snoozed by @{due.by} until now. It is unclaimed."
+        return Card(title=f"{who} is back", tone=Tone.GOOD, text=(text,), buttons=(claim,))
     if due.what == "escalate":
-        text = "Escalated; nothing more is said of it here. `open` lists what waits."
-        return Card(title=f"{who} has waited for {waited}", tone=Tone.BAD, text=(text,), buttons=buttons)
-    text = "It waits for somebody to take it."
-    return Card(title=f"{who} has waited for {waited}", tone=Tone.WARN, text=(text,), buttons=buttons)
+        return _escalation(due, event, title=f"{who} has waited for {waited}", claim=claim, link=link)
+    text = "Nobody has claimed it yet."
+    return Card(title=f"{who} has waited for {waited}", tone=Tone.WARN, text=(text,), buttons=(claim,))
+
+
+def _escalation(due: Due, event: Event | None, *, title: str, claim: Button, link: str) -> Card:
+    """With all that is needed to answer: it may stand in another channel than the alert's card."""
+    quote, hidden = excerpt(event.reply or "") if event else ("", "")
+    email = event.lead.email if event else None
+    page = lead_link(link, email)
+    whole = (Button(label="Show all", command=f"reply {due.alert_id}"),) if hidden else ()
+    return Card(
+        title=title,
+        tone=Tone.BAD,
+        text=("Escalated: nobody has claimed it. This is the last reminder.",),
+        facts=(
+            *((Fact(label="From", value=email, url=answer_link(event)),) if event and email else ()),
+            *facts_of(("Campaign", campaign_of(event) if event else None)),
+        ),
+        quote=quote,
+        buttons=(claim, *whole, *((crm_button(page),) if page else ())),
+        footer=hidden,
+    )
 
 
 def summary_card(group: Sequence[Due], *, now: float) -> Card:
@@ -169,10 +213,15 @@ def summary_card(group: Sequence[Due], *, now: float) -> Card:
     names = [event for event in (read_event(one.body or b"") for one in group) if isinstance(event, Event)]
     shown = ", ".join(about(event) for event in names[:5])
     more = f" and {len(group) - 5} more" if len(group) > 5 else ""
-    verb = {"remind": "wait to be taken", "escalate": "wait still", "back": "are back from their snooze"}
+    verb = {
+        "remind": "unclaimed",
+        "escalate": "still unclaimed",
+        "back": "back from their snooze",
+        "unfinished": "claimed, not done",
+    }
     return Card(
         title=f"{show_number(len(group), 'interested reply')} {verb[group[0].what]}",
         tone=Tone.BAD if group[0].what == "escalate" else Tone.WARN,
         text=(f"{shown}{more}", f"The oldest came {waited} ago."),
-        buttons=(Button(label="Show what waits", command="open"),),
+        buttons=() if group[0].what == "unfinished" else (Button(label="Open replies", command="open"),),
     )

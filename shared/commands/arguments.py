@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from shared.api.models import EVENT_KINDS, LEAD_STATUSES, SEQUENCE_STATUSES
@@ -126,6 +126,12 @@ def _read_who(words: Words) -> Values:
         raise ArgumentError("Which lead?", hint="Give an e-mail address or an id (ld_…).")
     none_left(words[1:])
     return {"who": words[0].text}
+
+
+def _read_lead(words: Words) -> Values:
+    """An address, an id, or the words of a name."""
+    is_name = len(words) > 1 and "@" not in words[0].text
+    return {"who": " ".join(texts(words))} if is_name else _read_who(words)
 
 
 def _read_add(words: Words) -> Values:
@@ -266,6 +272,7 @@ TARGET = Grammar(read=lambda words: {"target": need_target(words)}, write=write_
 INBOXES = Grammar(read=_read_inboxes, write=lambda v: [quote(v["filter"])] if v["filter"] else [])
 LEADS = Grammar(read=_read_leads, write=lambda v: [*write_target(v), *([v["status"]] if v["status"] else [])])
 WHO = Grammar(read=_read_who, write=lambda values: [quote(values["who"])])
+LEAD = replace(WHO, read=_read_lead)
 ADD = Grammar(read=_read_add, write=_write_add)
 SUBSCRIBE = Grammar(read=_read_subscribe, write=_write_subscribe)
 CHANNEL = Grammar(read=_read_channel_only, write=_write_channel_only)

@@ -130,10 +130,10 @@ _TABLE = (
     ),
     Command(
         name="lead",
-        usage="EMAIL|ld_…",
-        summary="One lead, by address or id",
-        examples=("lead ann@acme.com", "lead ld_1"),
-        grammar=arguments.WHO,
+        usage="EMAIL|NAME|ld_…",
+        summary="One lead with its last reply, by address, name or id",
+        examples=("lead ann@acme.com", "lead Ada Lovelace", "lead ld_1"),
+        grammar=arguments.LEAD,
     ),
     Command(
         name="add",

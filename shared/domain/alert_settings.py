@@ -93,4 +93,6 @@ class AlertPolicy:
     escalate_to: str | None = None
     """Another channel to post to; None: the thread, shown in the channel too."""
     escalate_mention: str = ""
+    unfinished_after: timedelta | None = timedelta(hours=4)
+    """How long after the claim its claimer is reminded."""
     spike: SpikeRule = SpikeRule()

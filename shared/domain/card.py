@@ -30,6 +30,8 @@ class Fact:
     tone: Tone = Tone.INFO
     at: datetime | None = None
     """The moment that `value` says, for faces that know their reader's time zone."""
+    url: str = ""
+    """Where the value leads, for faces that can: an `https:` or `mailto:` address of ours."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -77,6 +77,22 @@ class InterestedReply:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LeadReply:
+    """The newest reply of a lead that was delivered."""
+
+    alert_id: str
+    received_at: datetime
+    sequence: str
+    """Its name, or an id where the delivery told no name."""
+    step: int | None
+    text: str
+    lead: str = ""
+    company: str = ""
+    status: str = ""
+    """Who takes care of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimTime:
     """How long an interested reply waited until somebody took it."""
 
@@ -130,6 +146,7 @@ class Records(Protocol):
     async def summary(self, workspace: str) -> AlertsSummary: ...
     async def open_replies(self, workspace: str) -> Sequence[OpenReply]: ...
     async def interested_replies(self, workspace: str) -> Sequence[InterestedReply]: ...
+    async def last_reply(self, workspace: str, email: str) -> LeadReply | None: ...
     async def claim_times(self, workspace: str, since: datetime) -> Sequence[ClaimTime]: ...
     async def done_times(self, workspace: str, since: datetime) -> Sequence[tuple[str, datetime]]: ...
     async def domain_sequences(self, workspace: str, domain: str, since: datetime) -> Sequence[str]: ...

@@ -25,6 +25,10 @@ async def show_as_is(who: str) -> str:
     return who
 
 
+async def no_link(_alert: str) -> str:
+    return ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
     """A channel where something is to be posted; `refusal` says why it cannot be, `fix` what to do.
@@ -71,6 +75,8 @@ class CommandContext:
     """Which part of a list that is longer than one answer."""
     display_name: Callable[[str], Awaitable[str]] = show_as_is
     """How people say whom an id in the settings means."""
+    permalink: Callable[[str], Awaitable[str]] = no_link
+    """The address of an alert's card, for faces that can lead there; empty where there is none."""
     find_place: Callable[[str], Awaitable[Place]] = take_as_is
     """Whether a channel exists and takes posts; only Slack knows."""
 

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from shared.api.errors import NotFound
 from shared.api.http.rate_limit import Priority
-from shared.api.models import LEAD_STATUSES, AddResult, Lead, Page, as_dict
+from shared.api.models import LEAD_STATUSES, AddResult, Lead, as_dict
 from shared.commands import CONFIRMED, Invocation, join, with_sequence
 from shared.commands.arguments import clip, did_you_mean
 from shared.commands.resolve import Ambiguous, NoMatch, Resolved
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
+from shared.domain.records import LeadReply, RecordsUnavailable
 from shared.operations.context import CommandContext
+from shared.operations.lead_search import PAGE, Search, search
 from shared.operations.outcome import Outcome, find_sequence, which_sequence
 from shared.text.formats import show_number
+from shared.text.links import answer_link, lead_link
+from shared.text.replies import without_quotation
 
-PAGE = 100
-PAGES_FIRST = 20
-"""So many pages of a search go before other things; the rest must not hold everybody up."""
 NAMED = ("id", "email", "status", "first_name", "last_name", "company")
 MOST_OTHER_FIELDS = 12
 TONES = {
@@ -84,88 +85,111 @@ def lead_name(lead: Lead) -> str:
     return " ".join(filter(None, (lead.first_name, lead.last_name)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
-    """The leads that were found, among how many, and whether those were all."""
-
-    found: tuple[Lead, ...]
-    looked_at: int
-    complete: bool
-
-
-async def search(who: str, *, context: CommandContext) -> Search:
-    """Look for an address or an id through the newest pages; ends with the page that has it."""
-    looked_at, pages = 0, 0
-    async for page in _pages(context):
-        found = tuple(lead for lead in page.items if _is(lead, who))
-        looked_at, pages = looked_at + len(page.items), pages + 1
-        context.progress(looked_at)
-        if found or pages == context.pages_searched:
-            return Search(found=found, looked_at=looked_at, complete=page.next_cursor is None)
-    return Search(found=(), looked_at=looked_at, complete=True)
-
-
-async def _pages(context: CommandContext) -> AsyncIterator[Page[Lead]]:
-    left, cursor = PAGES_FIRST, None
-    async for page in context.client.iter_pages(page_size=PAGE, priority=Priority.INTERACTIVE):
-        left, cursor = left - 1, page.next_cursor
-        yield page
-        if not left:
-            break
-    if cursor is not None:
-        async for page in context.client.iter_pages(page_size=PAGE, cursor=cursor, priority=Priority.NORMAL):
-            yield page
-
-
-def _is(lead: Lead, who: str) -> bool:
-    return lead.id == who or (lead.email or "").casefold() == who.casefold()
-
-
 async def lead(invocation: Invocation, context: CommandContext) -> Card:
-    """`lead EMAIL|ld_…`."""
+    """`lead EMAIL|NAME|ld_…`: the lead as the service has it, and the last reply as it was delivered."""
     who = invocation.values["who"]
-    result = await search(who, context=context)
-    if not result.found:
-        return _not_found(who, result)
+    reply = await _last_reply(who, context) if "@" in who else None
+    result = await search(who, context=context, sequence_id=await _sequence_id(reply, context))
     if len(result.found) > 1:
         return Card(
-            title=f"{len(result.found)} leads are “{clip(who)}”",
+            title=f"{len(result.found)} leads match “{clip(who)}”",
             table=lead_table(result.found),
             data=tuple(map(as_dict, result.found)),
         )
+    if not result.found:
+        return await _only_replied(who, reply, result, context) if reply else _not_found(who, result)
     one = result.found[0]
+    reply = reply or await _last_reply(one.email, context)
     return Card(
         title=lead_name(one) or one.email or one.id,
         tone=TONES.get(one.status or "", Tone.UNKNOWN),
-        facts=_facts(one),
-        buttons=(Button(label="Remove", command=join("remove", one.id), tone=Tone.BAD),),
+        facts=(*_known(one, subject=reply), *_reply_facts(reply), *_other_facts(one)),
+        quote=without_quotation(reply.text) if reply else "",
+        buttons=(
+            *await _links(one.email, reply, context),
+            Button(label="Remove", command=join("remove", one.id), tone=Tone.BAD),
+        ),
         data=(as_dict(one),),
     )
 
 
-def _not_found(who: str, result: Search) -> Card:
-    every = f"All {result.looked_at:,} leads were looked at."
-    newest = f"Only the newest {result.looked_at:,} leads were looked at; the service offers no search."
+async def _last_reply(email: str | None, context: CommandContext) -> LeadReply | None:
+    if context.records is None or not email:
+        return None
+    try:
+        return await context.records.last_reply(context.workspace.name, email)
+    except RecordsUnavailable:
+        return None
+
+
+async def _sequence_id(reply: LeadReply | None, context: CommandContext) -> str | None:
+    """The id of the sequence that a reply names, where only one has that name."""
+    if reply is None or not reply.sequence:
+        return None
+    found = await find_sequence((reply.sequence,), context=context)
+    return found.sequence.id if isinstance(found, Resolved) else None
+
+
+async def _only_replied(who: str, reply: LeadReply, result: Search, context: CommandContext) -> Card:
+    """What a delivery told of a lead that the service was not seen to list."""
     return Card(
-        title=f"No lead is “{clip(who)}”",
+        title=" at ".join(filter(None, (reply.lead or who, reply.company))),
+        tone=Tone.UNKNOWN,
+        text=(_looked_through(result),),
+        facts=(Fact(label="Address", value=who, url=answer_link(who, reply.text)), *_reply_facts(reply)),
+        quote=without_quotation(reply.text),
+        buttons=await _links(who, reply, context),
+        data=(),
+    )
+
+
+async def _links(email: str | None, reply: LeadReply | None, context: CommandContext) -> tuple[Button, ...]:
+    """To the alert's card and to the lead's own page, for faces that can lead there."""
+    card = await context.permalink(reply.alert_id) if reply else ""
+    template = context.settings.links.lead if context.settings else ""
+    page = lead_link(template, email) if context.actor.face == "slack" else ""
+    named = (("Open the card", card), ("Open in CRM", page))
+    return tuple(Button(label=label, command="", url=url) for label, url in named if url)
+
+
+def _not_found(who: str, result: Search) -> Card:
+    return Card(
+        title=f"No lead matches “{clip(who)}”",
         tone=Tone.WARN if result.complete else Tone.UNKNOWN,
-        text=(every if result.complete else newest,),
+        text=(_looked_through(result),),
         data=(),
         refused=True,
     )
 
 
+def _looked_through(result: Search) -> str:
+    if result.complete:
+        return f"Not found among all {result.looked_at:,} leads."
+    return f"Not found among {result.looked_at:,} leads: the interested ones and the newest. The service offers no search."
+
+
+def _known(lead: Lead, *, subject: LeadReply | None = None) -> tuple[Fact, ...]:
+    known = (("Company", lead.company), ("Status", lead.status or "unknown"), ("Id", lead.id))
+    link = answer_link(lead.email, subject.text if subject else "") if lead.email else ""
+    address = (Fact(label="Address", value=lead.email, url=link),) if lead.email else ()
+    return (*address, *(Fact(label=label, value=value) for label, value in known if value))
+
+
+def _reply_facts(reply: LeadReply | None) -> tuple[Fact, ...]:
+    if reply is None:
+        return ()
+    step = "" if reply.step is None else str(reply.step)
+    named = (("Sequence", reply.sequence), ("Step", step), ("Reply", reply.status))
+    when = Fact(label="Replied", value=f"{reply.received_at:%-d %b, %H:%M} UTC", at=reply.received_at)
+    return (*(Fact(label=label, value=value) for label, value in named if value), when)
+
+
+def _other_facts(lead: Lead) -> tuple[Fact, ...]:
+    return tuple(Fact(label=key, value=str(value)) for key, value in _others(lead.raw)[:MOST_OTHER_FIELDS])
+
+
 def _facts(lead: Lead) -> tuple[Fact, ...]:
-    known = (
-        ("Address", lead.email),
-        ("Company", lead.company),
-        ("Status", lead.status or "unknown"),
-        ("Id", lead.id),
-    )
-    named = tuple(Fact(label=label, value=value) for label, value in known if value)
-    return named + tuple(
-        Fact(label=key, value=str(value)) for key, value in _others(lead.raw)[:MOST_OTHER_FIELDS]
-    )
+    return (*_known(lead), *_other_facts(lead))
 
 
 def _others(raw: Mapping[str, Any]) -> list[tuple[str, Any]]:

@@ -246,9 +246,16 @@ class AlertsSection(Section):
     escalate_after: of.Duration = setting(timedelta(minutes=15), example="15m")
     escalate_to: of.Channel | None = setting(None, example="C0123456789")
     escalate_mention: of.Mention = setting("", example="here")
+    unfinished_after: of.Duration = setting(timedelta(hours=4), example="4h")
     spike_count: Annotated[int, Field(ge=2, le=100_000)] = setting(10, example=10)
     spike_window: of.Duration = setting(timedelta(hours=1), example="1h")
     spike_percent: of.Percent = setting(5, example=5)
+
+
+class LinksSection(Section):
+    """`[links]`."""
+
+    lead: of.LeadPage = setting("", example="https://crm.example.com/contacts?q={email}")
 
 
 class Roles(Section):
@@ -346,7 +353,13 @@ class Settings(WorkspaceSection):
     )
     alerts: AlertsSection = setting(
         AlertsSection(),
-        "How long an interested reply may wait, and how many bounces or opt-outs at once are a spike.",
+        "How long an interested reply may wait to be claimed and then to be marked done (off: nobody is reminded), "
+        "and how many bounces or opt-outs at once are a spike.",
+    )
+    links: LinksSection = setting(
+        LinksSection(),
+        "Where a lead's page is in another program; {email} stands for the address. It gives alerts and leads a "
+        "button “Open in CRM”.",
     )
     roles: Roles = setting(
         Roles(), "Who may do what in Slack: ids of users (U…) and user groups (S…), or members."
@@ -452,6 +465,7 @@ class Settings(WorkspaceSection):
             escalate_after=alerts.escalate_after,
             escalate_to=alerts.escalate_to,
             escalate_mention=alerts.escalate_mention,
+            unfinished_after=alerts.unfinished_after,
             spike=spike,
         )
 

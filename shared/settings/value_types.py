@@ -16,12 +16,15 @@ from shared.api.models import EVENT_KINDS
 from shared.commands.table import COMMANDS, Role
 from shared.domain.recurrence import find_zone, parse_time
 from shared.storage.database import DatabaseUnusable, parse_url
+from shared.text.links import EMAIL_FIELD
 from shared.text.tokenize import parse_duration
 
 MEMBERS = "members"
 """Every full member of the Slack workspace."""
 CLAIM = "claim"
 """Claiming, snoozing and handling alerts, which is no command of the table."""
+LONGEST_PAGE = 1_000
+"""Characters; Slack takes links of 3,000, and an address may be quoted to three times its length."""
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 THEMES = ("night", "day", "contrast")
 
@@ -54,6 +57,23 @@ def _web_address(text: str) -> str:
         raise wrong("is not a web address.", "Write it in full: https://HOST/…")
     if parts.username or parts.password or parts.query or parts.fragment:
         raise wrong("has more than an address.", "Leave out any user, password, query or fragment.")
+    return text
+
+
+def _lead_page(text: str) -> str:
+    """An address with `{email}` in it, in the path or the query, where it is quoted."""
+    text = text.strip()
+    try:
+        parts = urlsplit(text)
+        plausible = parts.scheme == "https" and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        plausible = False
+    if not plausible or re.search(r"\s", text) or "@" in parts.netloc or "{" in parts.netloc:
+        raise wrong("is not an https address.", "Write it in full: https://crm.example/contacts?q={email}")
+    if EMAIL_FIELD not in text:
+        raise wrong("does not say where the address goes.", "Put {email} where the lead's address belongs.")
+    if "{" in text.replace(EMAIL_FIELD, "") or len(text) > LONGEST_PAGE:
+        raise wrong("has more than {email} to fill in, or is too long.", "Use {email} alone.")
     return text
 
 
@@ -108,6 +128,7 @@ def _seconds(value: float) -> float:
 
 
 WebAddress = Annotated[str, AfterValidator(_web_address)]
+LeadPage = Annotated[str, AfterValidator(_lead_page)]
 BaseUrl = Annotated[
     WebAddress,
     AfterValidator(lambda text: text.rstrip("/")),

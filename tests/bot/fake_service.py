@@ -22,6 +22,11 @@ class Remote:
     url: str
     sequences: dict[str, dict[str, Any]] = field(default_factory=dict)
     inboxes: list[dict[str, Any]] = field(default_factory=list)
+    leads: list[dict[str, Any]] = field(default_factory=list)
+    asked: list[dict[str, str]] = field(default_factory=list)
+    """The query of each GET /leads."""
+    reading: float = 0.0
+    """How long a GET /leads takes."""
     refuses: int = 0
     fails: dict[str, int] = field(default_factory=dict)
     """The status that answers a PATCH of a sequence."""
@@ -40,8 +45,23 @@ class Remote:
         if refusal := self._refusal(request):
             return refusal
         what = request.match_info["what"]
+        if what == "leads":
+            return await self._leads(dict(request.query))
         rows = {"sequences": list(self.sequences.values()), "inboxes": self.inboxes}.get(what, [])
         return web.json_response({"data": rows, "next_cursor": None})
+
+    async def _leads(self, query: dict[str, str]) -> web.Response:
+        self.asked.append(query)
+        await asyncio.sleep(self.reading)
+        fitting = [
+            lead
+            for lead in self.leads
+            if query.get("status") in {None, lead["status"]}
+            and query.get("sequence_id") in {None, lead["sequence_id"]}
+        ]
+        start, size = int(query.get("cursor", 0)), int(query["limit"])
+        more = str(start + size) if len(fitting) > start + size else None
+        return web.json_response({"data": fitting[start : start + size], "next_cursor": more})
 
     async def patch(self, request: web.Request) -> web.Response:
         """PATCH /sequences/{id}."""

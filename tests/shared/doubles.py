@@ -24,6 +24,7 @@ from shared.domain.records import (
     AuditEntry,
     ClaimTime,
     InterestedReply,
+    LeadReply,
     OpenReply,
     RecordsUnavailable,
     Subscription,
@@ -129,6 +130,8 @@ class MemoryRecords:
 
     alerts: AlertsSummary = field(default_factory=AlertsSummary)
     replies: list[OpenReply] = field(default_factory=list)
+    answered: dict[str, LeadReply] = field(default_factory=dict)
+    """The newest reply by address."""
     routes: set[Subscription] = field(default_factory=set)
     digests: dict[str, str] = field(default_factory=dict)
     claims: list[ClaimTime] = field(default_factory=list)
@@ -162,6 +165,10 @@ class MemoryRecords:
             InterestedReply(email=one.email, received_at=one.received_at, sequence=one.sequence)
             for one in self.replies
         ]
+
+    async def last_reply(self, workspace: str, email: str) -> LeadReply | None:
+        self._look()
+        return self.answered.get(email)
 
     async def claim_times(self, workspace: str, since: datetime) -> Sequence[ClaimTime]:
         return [claim for claim in self.claims if claim.at >= since]

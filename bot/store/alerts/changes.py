@@ -35,7 +35,11 @@ def last_changes(
     """The last pause or resumption of each sequence that was written after this entry of the audit."""
     later = (audit.c.workspace == workspace) & (audit.c.id > after)
     rows = tx.execute(sa.select(audit).where(later).order_by(audit.c.id))
-    entries = [read_audit_entry(row) for row in rows]
-    changes = [one for one in entries if _CHANGE.match(one.command) and not _NONE.match(one.result)]
-    words = [(frozenset(_WORD.findall(one.result)), one) for one in changes]
-    return {name: one for name in names for ids, one in words if name in ids}
+    touched = [(touched_by(entry), entry) for entry in map(read_audit_entry, rows)]
+    return {name: entry for name in names for ids, entry in touched if name in ids}
+
+
+def touched_by(entry: AuditEntry) -> frozenset[str]:
+    """The sequences that an entry paused or resumed."""
+    changed = _CHANGE.match(entry.command) and not _NONE.match(entry.result)
+    return frozenset(_WORD.findall(entry.result)) if changed else frozenset()

@@ -1,8 +1,11 @@
-"""Who takes care of an alert: the first click wins, whoever comes later learns who has it; snoozes; what is done."""
+"""Who takes care of an alert: the first click wins, whoever comes later learns who has it; snoozes; what is done.
+
+What its card no longer shows afterwards, a note in the card's thread keeps: who released it, who took it over.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +14,8 @@ import sqlalchemy as sa
 from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import alerts, deliveries, posts
 from bot.store.queue import outbox
+from bot.store.queue.outbox import PlannedPost
+from bot.store.queue.posts import UNFINISHED, State
 from shared.domain.records import Actor
 
 
@@ -29,16 +34,39 @@ class ClaimState:
     snoozed_until: float | None = None
     handled_name: str = ""
     handled_at: float | None = None
+    closed_reason: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """What is said in the card's thread of a change, and whom it mentions."""
+
+    note: str
+    mention: str = ""
+
+
+WriteTrace = Callable[[ClaimState], Trace]
+"""Words the trace of a change, given how the alert stood before it. Pure: it runs inside the transaction."""
 MOST_CLAIMED = 50
+TRACE = "trace"
+"""The kind of message that says in the card's thread what was done."""
 _AWAKE: dict[str, Any] = {"snoozed_until": None, "snoozed_name": "", "nudges": 0}
 _STATES = sa.select(
     alerts.c.id.label("alert_id"),
     alerts.c.claimed_by.label("by"),
     alerts.c.claimed_name.label("name"),
     alerts.c.claimed_at.label("at"),
-    *(alerts.c[name] for name in ("workspace", "received_at", "snoozed_until", "handled_name", "handled_at")),
+    *(
+        alerts.c[name]
+        for name in (
+            "workspace",
+            "received_at",
+            "snoozed_until",
+            "handled_name",
+            "handled_at",
+            "closed_reason",
+        )
+    ),
     deliveries.c.body,
 ).join(deliveries, deliveries.c.id == alerts.c.delivery_id)
 
@@ -49,15 +77,20 @@ class Alerts(Repository):
     @writes
     def claim(self, tx: Transaction, alert: str, actor: Actor) -> ClaimState | None:
         """Take an alert for a person; None: there is no such alert."""
-        free = (alerts.c.id == alert) & (alerts.c.claimed_by == "") & alerts.c.handled_at.is_(None)
-        taken = {"claimed_by": actor.id or actor.name, "claimed_name": actor.name, "claimed_at": tx.now}
-        values = {**taken, "waiting_since": None, "snoozed_until": None, "snoozed_name": ""}
-        return _change(tx, alert, free, values)
+        free = (alerts.c.claimed_by == "") & alerts.c.handled_at.is_(None)
+        return _change(tx, alert, free, _taken(tx, actor))
 
     @writes
-    def release(self, tx: Transaction, alert: str) -> ClaimState | None:
+    def take_over(
+        self, tx: Transaction, alert: str, actor: Actor, *, trace: WriteTrace | None = None
+    ) -> ClaimState | None:
+        """Take an alert from whoever has it; None: there is no such alert."""
+        theirs = alerts.c.claimed_by.not_in(("", actor.id or actor.name)) & alerts.c.handled_at.is_(None)
+        return _change(tx, alert, theirs, _taken(tx, actor), trace=trace)
+
+    @writes
+    def release(self, tx: Transaction, alert: str, *, trace: WriteTrace | None = None) -> ClaimState | None:
         """Give an alert back; None: there is no such alert."""
-        taken = (alerts.c.id == alert) & (alerts.c.claimed_by != "")
         waits = sa.case((alerts.c.handled_at.is_(None), tx.now), else_=None)
         values = {
             "claimed_by": "",
@@ -66,12 +99,12 @@ class Alerts(Repository):
             "waiting_since": waits,
             "nudges": 0,
         }
-        return _change(tx, alert, taken, values)
+        return _change(tx, alert, alerts.c.claimed_by != "", values, trace=trace)
 
     @writes
     def snooze(self, tx: Transaction, alert: str, actor: Actor, *, until: float) -> ClaimState | None:
         """Put an unclaimed alert off; None: there is no such alert."""
-        open_ = (alerts.c.id == alert) & (alerts.c.claimed_by == "") & alerts.c.handled_at.is_(None)
+        open_ = (alerts.c.claimed_by == "") & alerts.c.handled_at.is_(None)
         values = {"snoozed_until": until, "snoozed_name": actor.name, "waiting_since": None}
         return _change(tx, alert, open_, values)
 
@@ -83,19 +116,38 @@ class Alerts(Repository):
         return _change(tx, alert, asleep, {**_AWAKE, "waiting_since": claimable})
 
     @writes
-    def handle(self, tx: Transaction, alert: str, actor: Actor) -> ClaimState | None:
-        """Nobody need do anything any more; None: there is no such alert."""
-        undone = (alerts.c.id == alert) & alerts.c.handled_at.is_(None)
-        values = {**_AWAKE, "handled_name": actor.name, "handled_at": tx.now, "waiting_since": None}
-        return _change(tx, alert, undone, values)
+    def handle(self, tx: Transaction, alert: str, actor: Actor, *, reason: str = "") -> ClaimState | None:
+        """Nobody need do anything any more, or nothing is to be done for a `reason`; None: there is no such alert."""
+        values = {
+            **_AWAKE,
+            "handled_name": actor.name,
+            "handled_at": tx.now,
+            "closed_reason": reason,
+            "waiting_since": None,
+        }
+        changed = _change(tx, alert, alerts.c.handled_at.is_(None), values)
+        if changed and changed.changed:
+            late = (posts.c.alert_id == alert) & (posts.c.kind == UNFINISHED) & (posts.c.state == State.HELD)
+            tx.execute(sa.delete(posts).where(late))
+        return changed
 
     @writes
     def reopen(self, tx: Transaction, alert: str) -> ClaimState | None:
         """It was not done after all; it waits again unless somebody has it. None: there is no such alert."""
-        done = (alerts.c.id == alert) & alerts.c.handled_at.is_not(None)
         waits = sa.case((alerts.c.claimed_by == "", tx.now), else_=None)
-        values = {"handled_name": "", "handled_at": None, "waiting_since": waits, "nudges": 0}
-        return _change(tx, alert, done, values)
+        values = {
+            "handled_name": "",
+            "handled_at": None,
+            "closed_reason": "",
+            "waiting_since": waits,
+            "nudges": 0,
+        }
+        return _change(tx, alert, alerts.c.handled_at.is_not(None), values)
+
+    @reads
+    def find(self, tx: Transaction, alert: str) -> ClaimState | None:
+        """How an alert stands; None: there is no such alert."""
+        return _read(tx, alert)
 
     @reads
     def claimed_by(self, tx: Transaction, person: str) -> Sequence[ClaimState]:
@@ -125,14 +177,53 @@ class Alerts(Repository):
         return {row.alert_id: (row.channel, row.ts) for row in tx.execute(query)}
 
 
+def _taken(tx: Transaction, actor: Actor) -> dict[str, Any]:
+    return {
+        "claimed_by": actor.id or actor.name,
+        "claimed_name": actor.name,
+        "claimed_at": tx.now,
+        "claim_nudges": 0,
+        "waiting_since": None,
+        "snoozed_until": None,
+        "snoozed_name": "",
+    }
+
+
 def _change(
-    tx: Transaction, alert: str, which: sa.ColumnElement[bool], values: dict[str, Any]
+    tx: Transaction,
+    alert: str,
+    which: sa.ColumnElement[bool],
+    values: dict[str, Any],
+    *,
+    trace: WriteTrace | None = None,
 ) -> ClaimState | None:
     """Change an alert in the state that `which` describes, and have its messages redrawn."""
-    changed = tx.execute(sa.update(alerts).where(which).values(**values)).rowcount == 1
+    before = _read(tx, alert) if trace else None
+    changed = tx.execute(sa.update(alerts).where(alerts.c.id == alert, which).values(**values)).rowcount == 1
     if changed:
         outbox.repaint(tx, [alert], clicked=True)
+    if changed and trace and before:
+        _leave(tx, before, trace(before))
     return _read(tx, alert, changed=changed)
+
+
+def _leave(tx: Transaction, before: ClaimState, trace: Trace) -> None:
+    """Plan the trace in the thread of each of the alert's cards; the first mentions who is to know."""
+    cards = sa.select(posts.c.channel, posts.c.workspace, sa.func.max(posts.c.version).label("version"))
+    shown = (posts.c.alert_id == before.alert_id) & (posts.c.kind == "alert") & (posts.c.state == State.SENT)
+    query = cards.where(shown).group_by(posts.c.channel, posts.c.workspace).order_by(sa.func.min(posts.c.id))
+    for number, card in enumerate(tx.execute(query).all()):
+        planned = PlannedPost(
+            dedupe=f"{before.alert_id}:{card.channel}:{TRACE}:{card.version}",
+            channel=card.channel,
+            kind=TRACE,
+            urgency=2,
+            note=trace.note,
+            condensed=True,
+            mention="" if number else trace.mention,
+            alert_id=before.alert_id,
+        )
+        outbox.plan(tx, planned, workspace=card.workspace)
 
 
 def _read(tx: Transaction, alert: str, *, changed: bool = False) -> ClaimState | None:

@@ -16,7 +16,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from bot.store.alerts.changes import last_changes
+from bot.store.alerts import undo
+from bot.store.alerts.undo import Question, read_question
 from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import audit, questions
 from shared.domain.records import AuditEntry
@@ -37,18 +38,6 @@ class Verdict(StrEnum):
     UNKNOWN = "unknown"
     OPEN = "open"
     """It would count now."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """`line` is what a yes means; `person` is a Slack id, or empty for anybody; `names` are what it touches."""
-
-    line: str
-    person: str
-    workspace: str
-    names: Sequence[str] = ()
-    since: int = 0
-    """The entry of the audit that an Undo undoes; 0: this is no Undo."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,8 +81,8 @@ class Confirmations(Repository):
         """Keep an Undo of what this person has just done to these sequences; returns its nonce."""
         mine = (audit.c.workspace == workspace) & (audit.c.actor_id == person)
         since = tx.scalar(sa.select(sa.func.max(audit.c.id)).where(mine)) or 0
-        undo = Question(line=line, person="", workspace=workspace, names=names, since=since)
-        return _ask(tx, undo, seconds=seconds)
+        back = Question(line=line, person="", workspace=workspace, names=names, since=since)
+        return _ask(tx, back, seconds=seconds)
 
     @reads
     def look(self, tx: Transaction, nonce: str, person: str) -> Answered:
@@ -108,6 +97,7 @@ class Confirmations(Repository):
             return found
         free = (questions.c.id == nonce) & questions.c.given_at.is_(None)
         taken = tx.execute(sa.update(questions).where(free).values(given_at=tx.now)).rowcount == 1
+        undo.repaint(tx, [nonce])
         return replace(found, verdict=Verdict.TAKEN if taken else Verdict.GIVEN)
 
     @writes
@@ -115,17 +105,19 @@ class Confirmations(Repository):
         """Open a question again whose answer could not be carried out."""
         tx.execute(sa.update(questions).where(questions.c.id == nonce).values(given_at=None))
 
+    @writes
+    def carried_out(self, tx: Transaction, nonce: str, name: str) -> None:
+        """What was answered is done: the line with this Undo says by whom."""
+        tx.execute(sa.update(questions).where(questions.c.id == nonce).values(given_name=name))
+        undo.repaint(tx, [nonce])
+
 
 def _look(tx: Transaction, nonce: str, person: str) -> Answered:
     row = tx.execute(sa.select(questions).where(questions.c.id == nonce)).one_or_none()
     if row is None:
         return Answered(verdict=Verdict.UNKNOWN)
-    question, verdict = _read(row), _verdict(row, person, now=tx.now)
-    moved = (
-        last_changes(tx, question.workspace, question.names, after=question.since)
-        if verdict is Verdict.OPEN and question.since
-        else {}
-    )
+    question, verdict = read_question(row), _verdict(row, person, now=tx.now)
+    moved = undo.changed_since(tx, question) if verdict is Verdict.OPEN and question.since else {}
     if moved and len(moved) == len(question.names):
         verdict = Verdict.MOVED
     return Answered(verdict=verdict, question=question, moved=moved)
@@ -137,18 +129,6 @@ def _verdict(row: sa.Row[Any], person: str, *, now: float) -> Verdict:
     if row.given_at is not None:
         return Verdict.GIVEN
     undo_of_nothing = (
-        not row.person and not _read(row).since
+        not row.person and not read_question(row).since
     )  # kept by a version that did not know what it undoes
     return Verdict.LATE if row.ends_at <= now or undo_of_nothing else Verdict.OPEN
-
-
-def _read(row: sa.Row[Any]) -> Question:
-    kept = json.loads(row.names or "[]")
-    kept = kept if isinstance(kept, dict) else {"names": kept}
-    return Question(
-        line=row.line,
-        person=row.person,
-        workspace=row.workspace,
-        names=tuple(kept["names"]),
-        since=int(kept.get("since") or 0),
-    )

@@ -11,7 +11,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from bot.store.alerts import changes, figures
+from bot.store.alerts import changes, figures, replies, undo
 from bot.store.alerts.timers import read_timer
 from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import alerts, audit, deliveries, digests, sightings, subscriptions, timers
@@ -24,6 +24,7 @@ from shared.domain.records import (
     AuditEntry,
     ClaimTime,
     InterestedReply,
+    LeadReply,
     OpenReply,
     Subscription,
     Timer,
@@ -114,6 +115,10 @@ class CommandRecords(Repository):
             )
             for row in tx.execute(query)
         ]
+
+    @reads
+    def last_reply(self, tx: Transaction, workspace: str, email: str) -> LeadReply | None:
+        return replies.last_reply(tx, workspace, email)
 
     @reads
     def claim_times(self, tx: Transaction, workspace: str, since: datetime) -> Sequence[ClaimTime]:
@@ -261,6 +266,7 @@ class CommandRecords(Repository):
                 result=entry.result,
             )
         )
+        undo.overtake(tx, entry)
 
     @writes
     def set_timer(self, tx: Transaction, workspace: str, timer: Timer) -> None:

@@ -30,7 +30,7 @@ class Due:
     channel: str
     mention: str
     what: str
-    """remind, escalate or back (from a snooze)."""
+    """remind, escalate, back (from a snooze) or unfinished (claimed, and not done)."""
     waiting_since: float
     received_at: float
     round: int
@@ -39,6 +39,9 @@ class Due:
     body: bytes | None
     bundled: bool
     """Its card shares a message with others: a storm."""
+    claimed_by: str = ""
+    claimed_name: str = ""
+    claimed_at: float | None = None
 
 
 class Reminders(Repository):
@@ -52,12 +55,14 @@ class Reminders(Repository):
         *,
         remind_after: float | None,
         escalate_after: float | None,
+        unfinished_after: float | None = None,
     ) -> int:
         """Plan the reminders that are due, and let go of what was held; returns how many there were."""
         marked = {
             "back": _wake(tx),
             "remind": _nudge(tx, nudges=0, after=remind_after),
             "escalate": _nudge(tx, nudges=1, after=escalate_after),
+            "unfinished": _nudge_claimer(tx, after=unfinished_after),
         }
         outbox.repaint(tx, [alert for ids in marked.values() for alert in ids])
         due = [one for what, ids in marked.items() for one in _due(tx, what, ids)]
@@ -81,18 +86,41 @@ def _wake(tx: Transaction) -> Sequence[str]:
 def _nudge(tx: Transaction, *, nudges: int, after: float | None) -> Sequence[str]:
     if after is None:
         return ()
-    shown = sa.select(posts.c.alert_id).where(
-        posts.c.alert_id == alerts.c.id, posts.c.kind == "alert", posts.c.state == State.SENT
-    )
     which = (
         sa.select(alerts.c.id)
-        .where(alerts.c.waiting_since <= tx.now - after, alerts.c.nudges == nudges, shown.exists())
+        .where(alerts.c.waiting_since <= tx.now - after, alerts.c.nudges == nudges, _SHOWN.exists())
         .order_by(alerts.c.waiting_since)
         .limit(AT_ONCE)
         .with_for_update(skip_locked=True)
     )
     marked = sa.update(alerts).where(alerts.c.id.in_(which)).values(nudges=nudges + 1)
     return tx.scalars(marked.returning(alerts.c.id)).all()
+
+
+def _nudge_claimer(tx: Transaction, *, after: float | None) -> Sequence[str]:
+    """Those that somebody claimed so long ago and has not marked done, once each."""
+    if after is None:
+        return ()
+    which = (
+        sa.select(alerts.c.id)
+        .where(
+            alerts.c.claimed_by != sa.literal("", literal_execute=True),
+            alerts.c.handled_at.is_(None),
+            alerts.c.claim_nudges == sa.literal(0, literal_execute=True),
+            alerts.c.claimed_at <= tx.now - after,
+            _SHOWN.exists(),
+        )
+        .order_by(alerts.c.claimed_at)
+        .limit(AT_ONCE)
+        .with_for_update(skip_locked=True)
+    )
+    marked = sa.update(alerts).where(alerts.c.id.in_(which)).values(claim_nudges=1)
+    return tx.scalars(marked.returning(alerts.c.id)).all()
+
+
+_SHOWN = sa.select(posts.c.alert_id).where(
+    posts.c.alert_id == alerts.c.id, posts.c.kind == "alert", posts.c.state == State.SENT
+)
 
 
 def _due(tx: Transaction, what: str, ids: Sequence[str]) -> list[Due]:
@@ -103,8 +131,10 @@ def _due(tx: Transaction, what: str, ids: Sequence[str]) -> list[Due]:
             *(posts.c[name] for name in ("channel", "mention")),
             posts.c.version.label("round"),
             (posts.c.bundle != "").label("bundled"),
-            *(alerts.c[name] for name in ("workspace", "waiting_since", "received_at")),
+            sa.func.coalesce(alerts.c.waiting_since, 0.0).label("waiting_since"),
+            *(alerts.c[name] for name in ("workspace", "received_at")),
             alerts.c.snoozed_name.label("by"),
+            *(alerts.c[name] for name in ("claimed_by", "claimed_name", "claimed_at")),
             deliveries.c.body,
         )
         .join(alerts, alerts.c.id == posts.c.alert_id)

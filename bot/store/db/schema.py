@@ -118,6 +118,8 @@ alerts = sa.Table(
     _text("snoozed_name"),
     _text("handled_name"),
     _moment("handled_at"),
+    _text("closed_reason"),  # why nobody follows up: the lead is not interested after all
+    _count("claim_nudges"),  # how often its claimer was reminded
     _text("standing"),  # how what it is about stands, as JSON: its sequence, its domain
     _moment("looked_at"),  # when that was last asked
     _moment("recovered_at"),
@@ -154,6 +156,13 @@ sa.Index(
     alerts.c.claimed_at,
     sqlite_where=_CLAIMED,
     postgresql_where=_CLAIMED,
+)
+_UNFINISHED = _CLAIMED & (alerts.c.claim_nudges == 0)
+sa.Index(
+    "ix_alerts_unfinished",
+    alerts.c.claimed_at,
+    sqlite_where=_UNFINISHED,
+    postgresql_where=_UNFINISHED,
 )
 _OPEN = (alerts.c.kind == "reply.interested") & alerts.c.handled_at.is_(None)
 sa.Index(
@@ -194,6 +203,7 @@ posts = sa.Table(
     _text("error"),
     _flag("condensed"),
     _text("mention"),  # whom Slack is to call: U…, S… or here
+    _text("undo"),  # the question that its Undo button answers
     _moment("held_until"),  # of a post that is held over a quiet time
     _count("attempts"),
     _count("lookups"),
@@ -238,6 +248,10 @@ sa.Index(
 )
 sa.Index("ix_posts_alert_id", posts.c.alert_id)
 sa.Index("ix_posts_ts", posts.c.channel, posts.c.ts)
+_WITH_UNDO = posts.c.undo != ""
+sa.Index("ix_posts_undo", posts.c.undo, sqlite_where=_WITH_UNDO, postgresql_where=_WITH_UNDO)
+_ANSWERS = posts.c.kind == "answer"
+sa.Index("ix_posts_answers", posts.c.created_at, sqlite_where=_ANSWERS, postgresql_where=_ANSWERS)
 sa.Index(
     "ix_posts_storm", posts.c.storm, sqlite_where=posts.c.storm != 0, postgresql_where=posts.c.storm != 0
 )
@@ -326,6 +340,8 @@ questions = sa.Table(  # confirmations and Undos that can still be answered
     _text("names"),
     _moment("ends_at", nullable=False),
     _moment("given_at"),
+    _text("given_name"),  # who answered
+    _text("overtaken_by"),  # who changed all that an Undo would take back
 )
 sa.Index("ix_questions_ends_at", questions.c.ends_at)
 

@@ -20,7 +20,7 @@ import sqlalchemy as sa
 from bot.store.db.engine import Database, Repository, Transaction, reads, writes
 from bot.store.db.schema import channel_leases, posts
 from bot.store.queue import slack_limits
-from bot.store.queue.posts import UNSENT, Post, State, load
+from bot.store.queue.posts import ANSWER, UNSENT, Post, State, load
 
 BUNDLE = 20
 """Alerts that share one message of a storm's thread."""
@@ -185,6 +185,7 @@ def _turn(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> Chan
     turn = (
         _lookup(tx, lease, timings=timings)
         or _trial(tx, lease, timings=timings)
+        or _answer(tx, lease, timings=timings)
         or _delivery(tx, lease, timings=timings)
     )
     if turn is None:
@@ -226,6 +227,12 @@ def _trial(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> Cha
         return None
     letter = load(tx, lease.channel, State.DEAD, limit=1, sure=True, least_tried=True)
     return _take(tx, lease, letter, timings=timings)
+
+
+def _answer(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> ChannelLease | None:
+    """Somebody waits for it: before all alerts, and never in a storm's thread."""
+    first = load(tx, lease.channel, State.READY, limit=1, kind=ANSWER)
+    return _take(tx, lease, first, timings=timings, thread_ts=first[0].thread_ts) if first else None
 
 
 def _delivery(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> ChannelLease | None:

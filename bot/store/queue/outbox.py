@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from bot.store.db.engine import Repository, Transaction, writes
+from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import channel_leases, posts
 from bot.store.queue.posts import NUDGES, UNACKNOWLEDGED, UNSENT, State
 from bot.store.queue.slack_events import present_ids
@@ -29,6 +29,10 @@ class PlannedPost:
     """It is kept back until then: a quiet time."""
     alert_id: str = ""
     """Of a message of the bot's own that belongs into the thread of that alert's card."""
+    thread_ts: str = ""
+    """Of an answer: the thread in which somebody asked."""
+    undo: str = ""
+    """The question that its Undo button answers."""
 
 
 def plan(tx: Transaction, planned: PlannedPost, *, workspace: str) -> None:
@@ -48,6 +52,8 @@ def post_row(planned: PlannedPost, *, workspace: str, alert: str, now: float) ->
         "condensed": planned.condensed,
         "mention": planned.mention,
         "held_until": planned.held_until,
+        "thread_ts": planned.thread_ts,
+        "undo": planned.undo,
         "created_at": now,
     }
 
@@ -117,3 +123,10 @@ class Outbox(Repository):
     def plan(self, tx: Transaction, workspace: str, planned: PlannedPost) -> None:
         """Plan a message of the bot's own."""
         plan(tx, planned, workspace=workspace)
+
+    @reads
+    def reaches(self, tx: Transaction, channel: str) -> bool:
+        """Whether the bot has posted in a channel, and Slack did not refuse it since."""
+        sent = sa.select(posts.c.id).where(posts.c.channel == channel, posts.c.ts != "").limit(1)
+        trouble = sa.select(channel_leases.c.trouble).where(channel_leases.c.channel == channel)
+        return tx.execute(sent).first() is not None and not tx.scalar(trouble)

@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from bot.store.db.engine import Transaction
-from bot.store.db.schema import alerts, deliveries, posts
+from bot.store.db.schema import alerts, deliveries, posts, questions
 
 
 class State(StrEnum):
@@ -30,8 +30,12 @@ INCIDENT = 3
 """The urgency of a message that is posted by itself, before all others, and never bundled in a storm."""
 IS_INCIDENT = posts.c.urgency >= sa.literal(INCIDENT, literal_execute=True)
 """In the words of the index over incidents that wait."""
-NUDGES = ("reminder", "escalation", "back")
-"""Kinds of message that ask for an alert to be claimed, and show when it was."""
+UNFINISHED = "unfinished"
+"""The kind of message that asks a claimer to finish, and shows when it is done."""
+ANSWER = "answer"
+"""The kind of message that answers somebody: its note is the message as it was drawn."""
+NUDGES = ("reminder", "escalation", "back", UNFINISHED)
+"""Kinds of message that ask for an alert to be claimed or done, and show when it was."""
 UNACKNOWLEDGED = "unacknowledged"
 """The kind of message that asks for a paused domain to be acknowledged, and shows when it was."""
 
@@ -71,10 +75,15 @@ class Post:
     snoozed_name: str = ""
     handled_name: str = ""
     handled_at: float | None = None
+    closed_reason: str = ""
     standing: str = ""
     recovered_at: float | None = None
     acked_name: str = ""
     acked_at: float | None = None
+    undo: str = ""
+    undone_by: str = ""
+    overtaken_by: str = ""
+    """Who used its Undo, or changed since what that would take back."""
 
     @property
     def mark(self) -> str:
@@ -93,6 +102,7 @@ def load(
     sure: bool = False,
     least_tried: bool = False,
     incidents: bool | None = None,
+    kind: str = "",
 ) -> tuple[Post, ...]:
     """Posts of a channel in one state, which is not `SENT`, the first planned first."""
     query = drawable().where(posts.c.channel == channel, UNSENT, posts.c.state == state).limit(limit)
@@ -100,6 +110,8 @@ def load(
         query = query.where(posts.c.id == only)
     if bundle:
         query = query.where(posts.c.bundle == bundle)
+    if kind:
+        query = query.where(posts.c.kind == kind)
     if sure:
         query = query.where(sa.not_(posts.c.unsure))
     if incidents is not None:
@@ -114,6 +126,7 @@ def load(
 def drawable() -> sa.Select[Any]:
     source = posts.outerjoin(alerts, alerts.c.id == posts.c.alert_id)
     source = source.outerjoin(deliveries, deliveries.c.id == alerts.c.delivery_id)
+    source = source.outerjoin(questions, questions.c.id == posts.c.undo)
     return sa.select(*_COLUMNS).select_from(source)
 
 
@@ -126,7 +139,15 @@ _COLUMNS = (
     *(column for column in posts.c if column.name in _OWN),
     *(
         _or(alerts.c[name], "")
-        for name in ("claimed_by", "claimed_name", "snoozed_name", "handled_name", "standing", "acked_name")
+        for name in (
+            "claimed_by",
+            "claimed_name",
+            "snoozed_name",
+            "handled_name",
+            "closed_reason",
+            "standing",
+            "acked_name",
+        )
     ),
     *(
         alerts.c[name]
@@ -137,6 +158,8 @@ _COLUMNS = (
     _or(deliveries.c.seen, 0),
     _or(deliveries.c.found, sa.false()),
     deliveries.c.body,
+    sa.func.coalesce(questions.c.given_name, "").label("undone_by"),
+    _or(questions.c.overtaken_by, ""),
 )
 
 

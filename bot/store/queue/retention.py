@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from bot.store.db.engine import Repository, Transaction, writes
 from bot.store.db.schema import alerts, answers, arrivals, audit, deliveries, posts, sightings
-from bot.store.queue.posts import UNSENT
+from bot.store.queue.posts import ANSWER, UNSENT
 from shared.storage.database import long_statements
 
 BODIES = 30 * 86_400.0
@@ -50,6 +50,7 @@ class Retention(Repository):
                 )
                 old = sa.select(first.c[key.name]).where(first.c.at < tx.now - hashes_after)
                 tx.execute(sa.delete(table).where(key.in_(old)))
+            _forget_answers(tx, before=tx.now - bodies_after)
         return Pruned(bodies=bodies, deliveries=gone, more=AT_ONCE in {bodies, gone})
 
 
@@ -81,3 +82,10 @@ def _forget_deliveries(tx: Transaction, *, before: float) -> int:
     tx.execute(sa.delete(posts).where(posts.c.alert_id.in_(names)))
     tx.execute(sa.delete(alerts).where(alerts.c.delivery_id.in_(ids)))
     return tx.execute(sa.delete(deliveries).where(deliveries.c.id.in_(ids))).rowcount
+
+
+def _forget_answers(tx: Transaction, *, before: float) -> None:
+    old = sa.select(posts.c.id).where(
+        posts.c.kind == sa.literal(ANSWER, literal_execute=True), posts.c.created_at < before
+    )
+    tx.execute(sa.delete(posts).where(posts.c.id.in_(old.limit(AT_ONCE))))

@@ -11,7 +11,7 @@ from bot.alerts.routing import Routes
 from shared import commands
 from shared.api.events import Event, EventLead
 from shared.api.models import EVENT_KINDS
-from shared.domain.card import Card
+from shared.domain.card import Card, Tone
 from shared.domain.records import Subscription
 from shared.text.formats import show_exact_span
 
@@ -47,10 +47,10 @@ def test_an_interested_card_names_lead_place_and_words_and_can_be_claimed() -> N
     assert labels(card) == [
         "Claim",
         "Pause sequence",
-        "Mark as handled",
-        "Snooze for an hour",
+        "Mark done",
+        "Not interested …",
         "Snooze until …",
-        "Show lead",
+        "View lead",
         "Remove lead …",
     ]
 
@@ -58,7 +58,8 @@ def test_an_interested_card_names_lead_place_and_words_and_can_be_claimed() -> N
 def test_a_claimed_card_says_by_whom_and_how_fast_and_can_be_released() -> None:
     card = kinds.card(alert(claim=Mark(name="ann", at=NOON + timedelta(minutes=3, seconds=20))))
     assert card.text == ("✓ Claimed by @ann after 3 min",)
-    assert labels(card)[0] == "Release"
+    assert [b.label for b in card.buttons if b.tone is Tone.GOOD] == ["Mark done"]
+    assert "Release" in labels(card)
 
 
 def test_a_repeat_is_counted_in_the_footer() -> None:

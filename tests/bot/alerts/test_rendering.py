@@ -51,32 +51,32 @@ STATES: dict[str, tuple[dict[str, Any], str, tuple[str, ...], list[str]]] = {
         {},
         "🟢 ",
         (),
-        ["Claim", "Pause sequence", "Mark as handled", "Snooze for an hour", "Snooze until …"],
+        ["Claim", "Pause sequence", "Mark done", "Not interested …", "Snooze until …"],
     ),
     "reminded": (
         {"nudges": 1},
         "🟠 ",
-        ("Still waiting: somebody was reminded",),
-        ["Claim", "Pause sequence", "Mark as handled", "Snooze for an hour", "Snooze until …"],
+        ("Still unclaimed: a reminder was sent",),
+        ["Claim", "Pause sequence", "Mark done", "Not interested …", "Snooze until …"],
     ),
     "claimed": (
         {"claim": ANN},
         "",
         ("✓ Claimed by @ann after 3 min",),
-        ["Release", "Pause sequence", "Mark as handled"],
+        ["Mark done", "Take over", "Pause sequence", "Release", "Not interested …"],
     ),
     "snoozed": (
         {"snooze": ANN},
         "",
         ("Snoozed by @ann; it comes back by itself",),
-        ["Claim", "Wake now", "Mark as handled"],
+        ["Claim", "Wake now", "Mark done"],
     ),
-    "handled": ({"handled": ANN, "claim": ANN}, "", ("✓ Handled by @ann after 3 min",), ["Reopen"]),
+    "handled": ({"handled": ANN, "claim": ANN}, "", ("✓ Done by @ann after 3 min",), ["Reopen"]),
     "paused": (
         {"claim": ANN, "standing": {"sequence": "paused"}},
         "",
-        ("✓ Claimed by @ann after 3 min", "Sequence paused: nothing more is sent from it"),
-        ["Release", "Resume sequence", "Mark as handled"],
+        ("✓ Claimed by @ann after 3 min", "This sequence is paused"),
+        ["Mark done", "Take over", "Resume sequence", "Release", "Not interested …"],
     ),
 }
 
@@ -86,7 +86,7 @@ def test_how_an_alert_stands_decides_on_its_mark_its_words_and_its_buttons(state
     given_state, mark, said, labels = STATES[state]
     card = kinds.card(in_state(**given_state))
     assert card.text == said
-    assert [button.label for button in card.buttons] == [*labels, "Show lead", "Remove lead …"]
+    assert [button.label for button in card.buttons] == [*labels, "View lead", "Remove lead …"]
     drawn = card_blocks.render(card).blocks
     assert drawn[0]["text"]["text"] == f"{mark}Ada Lovelace at Acme is interested"
     dated = json.dumps([block for block in drawn if block["type"] == "rich_text"])

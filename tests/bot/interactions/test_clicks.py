@@ -134,7 +134,7 @@ async def test_a_claim_in_the_list_of_what_waits_is_confirmed_there(bot: BotHarn
 
     async def told() -> bool:
         said = {(m["text"], m["seen_by"]) for m in await bot.messages()}
-        return ("You have it: Ada 1 at Acme", seed.BEN.id) in said
+        return ("You claimed Ada 1 at Acme", seed.BEN.id) in said
 
     await until(told)
     await until_shown(bot, message, "Claimed by @ben")
@@ -151,10 +151,10 @@ async def test_a_card_whose_alert_was_forgotten_says_so(bot: BotHarness) -> None
         return not await store.records.open_replies("default")
 
     await until(forgotten)
-    menu = {"action_id": "run_menu", "value": value(message, "Mark as handled")}
+    menu = {"action_id": "run_menu", "value": value(message, "Mark done")}
     for text, more in (("Claim", {}), (None, menu)):
         (told,) = await click(bot, message, text, **more)
-        assert "not known any more" in told["text"]
+        assert "no longer exists" in told["text"]
         assert "`open`" not in told["text"]
         assert told["seen_by"] == seed.ANN.id
     assert await bot.running.store.records.audit("default") == []
@@ -266,7 +266,7 @@ async def test_a_name_of_three_thousand_characters_is_paused_from_its_card(
     message = await card(bot, sequence=name.strip())
     (question,) = await bot.say("pause '<!here>'", user=seed.BEN.id)
     assert "paused" in question["text"]
-    await until_shown(bot, message, "Sequence paused")
+    await until_shown(bot, message, "This sequence is paused")
 
 
 async def test_a_refused_key_is_told_in_a_form_and_at_home(bot: BotHarness, remote: Remote) -> None:

@@ -306,7 +306,7 @@ async def test_buttons_and_modals_of_older_versions_are_answered(floor: Floor) -
     (answer,) = await click(floor.bot, {"channel": CHANNEL, "ts": ts}, "Old")
     assert "older version" in answer["text"]
     (gone,) = await floor.bot.say("claim al_0000000000")
-    assert "not known" in gone["text"]
+    assert "no longer exists" in gone["text"]
     late: dict[str, Any] = {
         "type": "modal",
         "callback_id": "of_last_year",

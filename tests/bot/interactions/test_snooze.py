@@ -105,7 +105,11 @@ async def test_tomorrow_is_the_clickers_own(bot: BotHarness) -> None:
 
 @pytest.mark.parametrize(
     ("ahead", "words"),
-    [(timedelta(hours=30), ""), (timedelta(days=91), "Until when?"), (-timedelta(minutes=1), "Until when?")],
+    [
+        (timedelta(hours=30), ""),
+        (timedelta(days=91), "Snooze until when?"),
+        (-timedelta(minutes=1), "Snooze until when?"),
+    ],
     ids=["a day ahead", "too far", "past"],
 )
 async def test_a_date_of_ones_own(bot: BotHarness, ahead: timedelta, words: str) -> None:

@@ -15,6 +15,7 @@ from bot.alerts.routing import Routes
 from bot.commands import alert_actions
 from bot.jobs import digests, spikes
 from bot.jobs.card_refresh import sequence_state
+from bot.jobs.reminders import Reminders
 from bot.store import Store, open_store
 from bot.store.alerts import spikes as counted
 from bot.store.alerts.spikes import Tally
@@ -40,7 +41,7 @@ async def test_a_reply_that_nobody_takes_is_said_again_once_then_escalated_then_
     assert (reminder.kind, reminder.mention, reminder.alert_id) == ("reminder", "S0SALES", alert)
     assert reminder.thread_ts, "it belongs under the card"
     assert "has waited for 6 min" in rendering.read_note(reminder.note).title
-    assert (await shown(store)).text == ("Still waiting: somebody was reminded",)
+    assert (await shown(store)).text == ("Still unclaimed: a reminder was sent",)
     hands.now += 10 * MINUTE
     (escalation,) = await swept(store, hands)
     assert escalation.kind == "escalation"
@@ -95,7 +96,7 @@ async def test_many_that_wait_at_once_are_said_in_one_message(store: Store, hand
     await post_all(store, hands)
     hands.now += 6 * MINUTE
     (note,) = await swept(store, hands)
-    assert rendering.read_note(note.note).title == "12 interested replies wait to be taken"
+    assert rendering.read_note(note.note).title == "12 interested replies unclaimed"
 
 
 async def test_an_escalation_goes_to_the_channel_that_is_named_for_it_too(
@@ -198,7 +199,7 @@ async def test_a_card_says_that_its_sequence_was_paused_elsewhere_and_offers_to_
     paused = Sequence(id="sq_1", name="Q3 Founders", status="paused")
     assert await store.subjects.update(alert, sequence_state(open_, [paused]))
     card = await shown(store)
-    assert "Sequence paused" in card.text[-1]
+    assert card.text[-1] == "This sequence is paused"
     assert "Resume sequence" in [button.label for button in card.buttons]
     running = sequence_state(open_, [paused, replace(paused, id="sq_2", status="active")])
     assert running == "", "a name that two share is paused when both are"
@@ -320,7 +321,7 @@ async def test_what_a_storm_left_waiting_is_said_once_in_a_quarter_of_an_hour(
 
 @pytest.mark.parametrize(
     ("verb", "left"),
-    [("claim", "✓ Claimed by @ann."), ("handled", "✓ Handled by @ann."), ("snooze", "Snoozed by @ann.")],
+    [("claim", "✓ Claimed by @ann."), ("handled", "✓ Done by @ann."), ("snooze", "Snoozed by @ann.")],
 )
 async def test_what_reminded_of_a_reply_says_who_has_it_and_calls_nobody_any_more(
     store: Store, hands: Hands, alert: str, verb: str, left: str
@@ -343,3 +344,58 @@ async def test_what_reminded_of_a_reply_says_who_has_it_and_calls_nobody_any_mor
     await store.alerts.wake(alert)
     (again,) = [m for m in await store.repaints.claim(limit=10) if m[0].kind == "reminder"]
     assert [button.label for button in rendering.card_of(again[0], several=False).buttons] == ["Claim"]
+
+
+async def test_a_claimer_who_has_not_finished_is_reminded_once_and_the_line_shows_the_end(
+    store: Store, hands: Hands, alert: str
+) -> None:
+    await store.alerts.claim(alert, ANN)
+    hands.now += 3 * HOUR
+    assert await swept(store, hands) == []
+    hands.now += 2 * HOUR
+    (reminder,) = await swept(store, hands)
+    assert (reminder.kind, reminder.mention, bool(reminder.thread_ts)) == ("unfinished", "U1", True)
+    drawn = rendering.message([reminder], several=False)
+    assert "<@U1>" in json.dumps(drawn.blocks)
+    assert "@ann claimed this 5 h ago" in json.dumps(drawn.blocks)
+    hands.now += 24 * HOUR
+    assert await swept(store, hands) == []
+    await store.repaints.claim(limit=10)
+    await store.alerts.handle(alert, ANN)
+    (left,) = [m for m in await store.repaints.claim(limit=10) if m[0].kind == "unfinished"]
+    assert rendering.card_of(left[0], several=False).text == ("✓ Done by @ann.",)
+    assert "<@" not in json.dumps(rendering.message(left, several=False).blocks)
+
+
+async def test_a_claimer_is_left_alone_in_quiet_hours_and_when_it_is_done_meanwhile(
+    store: Store, hands: Hands, alert: str
+) -> None:
+    quiet = Routing(quiet=QuietHours(start=time(12), end=time(18)))
+    await store.alerts.claim(alert, ANN)
+    hands.now += 5 * HOUR
+    reminders = Reminders(store, AlertPolicy(), quiet, planned=lambda: None)
+    await reminders.sweep()
+    assert await post_all(store, hands) == []
+    await store.alerts.handle(alert, ANN)
+    hands.now += 24 * HOUR
+    await reminders.sweep()
+    assert await post_all(store, hands) == []
+
+
+async def test_an_escalation_carries_the_reply_its_sequence_and_a_link(
+    store: Store, hands: Hands, alert: str
+) -> None:
+    rules = AlertPolicy(remind_after=timedelta(0), escalate_to="C9")
+    page = "https://crm.example/c?q={email}"
+    reminders = Reminders(store, rules, Routing(), planned=lambda: None, link=page)
+    await reminders.sweep()
+    hands.now += 16 * MINUTE
+    await reminders.sweep()
+    posted = [post for post in await post_all(store, hands) if post.kind == "escalation"]
+    assert {post.channel for post in posted} == {CHANNEL, "C9"}
+    for post in posted:
+        drawn = json.dumps(rendering.message([post], several=False).blocks)
+        assert "Yes, call me." in drawn
+        assert "Q3 founders" in drawn
+        assert "mailto:ada1@acme.example?subject=" in drawn
+        assert "https://crm.example/c?q=ada1%40acme.example" in drawn

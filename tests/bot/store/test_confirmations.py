@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 from bot.store import Store
-from bot.store.alerts.confirmations import Question, Verdict
+from bot.store.alerts.confirmations import Verdict
+from bot.store.alerts.undo import Question
 from tests.bot.held_clock import Hands
 
 QUESTION = Question(line="remove ld_1 --yes", person="U1ANN", workspace="default")

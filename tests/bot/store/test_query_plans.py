@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from bot.alerts.routing import Routes
 from bot.store import Store, open_store
-from bot.store.alerts.confirmations import Question
+from bot.store.alerts.undo import Question
 from bot.store.db.schema import metadata
 from bot.store.queue import retention
 from bot.store.queue.insert import Arrival

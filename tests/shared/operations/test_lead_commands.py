@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import httpx
 import pytest
 
 from shared.api.errors import OutreachError
-from shared.commands import parse
+from shared.commands import UsageError, parse
 from shared.domain.card import Tone
+from shared.domain.records import LeadReply
 from shared.operations import confirming_command, run
 from tests.shared.doubles import Office, facts, text
 
@@ -52,12 +54,12 @@ async def test_a_lead_is_found_by_address_or_id_on_a_later_page(office: Office) 
     assert facts(card)["plan"] == "pro"
     assert card.buttons[0].command == "remove ld_240"
     assert (await office.say("lead ld_3")).title == "P3"
-    assert len(office.service.asked("GET")) == 3 + 1
+    assert len(office.service.asked("GET")) == (1 + 3) + (1 + 1), "the interested ones first"
 
 
 async def test_a_lead_that_is_not_there(office: Office) -> None:
     card = await office.say("lead nobody@acme.com")
-    assert "All 250 leads were looked at" in text(card)
+    assert "Not found among all 250 leads" in text(card)
     assert card.data == ()
 
 
@@ -66,7 +68,7 @@ async def test_the_search_stops_and_says_where(office: Office) -> None:
         {"id": f"ld_{n}", "email": f"p{n}@acme.com", "status": "active"} for n in range(2100)
     ]
     card = await office.say("lead p2050@acme.com")
-    assert "Only the newest 2,000 leads" in text(card)
+    assert "Not found among 2,000 leads: the interested ones and the newest" in text(card)
     assert card.tone is Tone.UNKNOWN
 
 
@@ -79,7 +81,7 @@ async def test_who_has_time_looks_further_and_sees_how_far(office: Office) -> No
     card = await run(parse("lead p2050@acme.com"), context)
     assert facts(card)["Address"] == "p2050@acme.com"
     assert counts == list(range(100, 2101, 100))
-    assert "All 2,100 leads" in text(await run(parse("lead p9@b.com"), context))
+    assert "all 2,100 leads" in text(await run(parse("lead p9@b.com"), context))
 
 
 async def test_add_adds_with_fields(office: Office) -> None:
@@ -157,3 +159,56 @@ async def test_a_failure_of_the_service_is_in_the_audit(office: Office) -> None:
     with office.failing("DELETE /leads", httpx.Response(503, text="down")), pytest.raises(OutreachError):
         await office.say("remove ld_1 --yes")
     assert results(office)[0].startswith("failed: DELETE /leads")
+
+
+REPLY = LeadReply(
+    alert_id="al_1",
+    received_at=datetime(2026, 11, 20, 9, tzinfo=UTC),
+    sequence="Q3 CTO",
+    step=2,
+    text="Yes, call me.\n\nOn Tue, 3 Nov 2026, Sam <sam@mail.example> wrote:\n> Hi",
+    lead="Ann Lee",
+    company="New",
+    status="claimed by @ben",
+)
+
+
+async def test_who_just_replied_is_found_among_the_interested_with_one_request(office: Office) -> None:
+    office.service.leads[240]["status"] = "interested"
+    assert office.records is not None
+    office.records.answered["p240@acme.com"] = REPLY
+    card = await office.say("lead p240@acme.com")
+    told = facts(card)
+    assert (told["Sequence"], told["Step"], told["Reply"]) == ("Q3 CTO", "2", "claimed by @ben")
+    assert card.quote == "Yes, call me."
+    assert [one for one in office.service.asked("GET") if one == "/leads"] == ["/leads"]
+    assert office.service.requests[-1][2] == {"status": "interested", "limit": "100"}
+
+
+async def test_the_replys_sequence_is_searched_before_all_leads(office: Office) -> None:
+    assert office.records is not None
+    office.records.answered["p9@acme.com"] = REPLY
+    await office.say("lead p9@acme.com")
+    asked = [request[2] for request in office.service.requests if request[1] == "/leads"]
+    assert asked[0] == {"status": "interested", "limit": "100"}
+    assert asked[1] == {"sequence_id": "sq_2", "limit": "100"}
+
+
+async def test_a_lead_is_found_by_name(office: Office) -> None:
+    office.service.leads[30] |= {"first_name": "Ada", "last_name": "Lovelace"}
+    office.service.leads[31] |= {"first_name": "Ada", "last_name": "Lowell"}
+    assert (await office.say("lead ada lovelace")).title == "Ada Lovelace"
+    assert (await office.say("lead Lovelace")).title == "Ada Lovelace"
+    several = await office.say("lead ada lo")
+    assert several.title == "2 leads match “ada lo”"
+    with pytest.raises(UsageError):
+        await office.say("remove ada lovelace")
+
+
+async def test_a_lead_that_is_not_listed_still_shows_its_reply(office: Office) -> None:
+    assert office.records is not None
+    office.records.answered["gone@new.com"] = REPLY
+    card = await office.say("lead gone@new.com")
+    assert (card.title, card.tone) == ("Ann Lee at New", Tone.UNKNOWN)
+    assert facts(card)["Sequence"] == "Q3 CTO"
+    assert not card.refused

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import get_args
@@ -318,3 +319,23 @@ def test_the_template_is_toml_names_every_setting_and_works_when_uncommented(tmp
         "\n".join(lines).replace("the key", "k").replace("the secret", "s").replace("…", "x")
     )
     assert load(environ={}, needs=ALL).workspace().name == "acme"
+
+
+def test_a_leads_page_is_an_https_address_with_a_place_for_the_address(tmp_path: Path) -> None:
+    file, page = tmp_path / "outreach.toml", "https://crm.example/contacts?q={email}"
+
+    def read(lead: str) -> str:
+        file.write_text(f"[links]\nlead = {lead!r}\n")
+        return load(environ={"OUTREACH_CONFIG": str(file)}).links.lead
+
+    assert read(page) == page
+    for wrong, says in (
+        ("http://crm.example/{email}", "https address"),
+        ("javascript:alert({email})", "https address"),
+        ("https://{email}/", "https address"),
+        ("https://me@crm.example/{email}", "https address"),
+        ("https://crm.example/contacts", "{email}"),
+        ("https://crm.example/{email}/{id}", "alone"),
+    ):
+        with pytest.raises(SettingsError, match=re.escape(says)):
+            read(wrong)

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0030"
-down_revision = "0010"
+down_revision = "0020"
 
 INCIDENTS = sa.text("urgency >= 3 AND state != 'sent'")
 ACK_DUE = sa.text("ack_due_at IS NOT NULL")

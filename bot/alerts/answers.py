@@ -1,0 +1,50 @@
+"""Answers that the queue posts: kept as they were drawn, and drawn anew without an Undo that counts no more. Pure."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from bot.blockkit import card_blocks
+from bot.blockkit.card_blocks import Message
+from bot.blockkit.elements import Block
+from bot.store.queue.posts import Post
+
+UNDO = "undo "
+"""Begins the command of an Undo button; its question follows."""
+
+
+def write(message: Message) -> str:
+    return json.dumps({"text": message.text, "blocks": message.blocks})
+
+
+def read(post: Post) -> Message:
+    """The message of `write`; an Undo goes when it was used or overtaken, and a line says by whom."""
+    given = json.loads(post.note)
+    message = Message(text=given["text"], blocks=given["blocks"])
+    if post.undone_by:
+        return without_undo(message, f"Undone by @{post.undone_by}")
+    if post.overtaken_by:
+        return without_undo(message, f"Changed since by @{post.overtaken_by}")
+    return message
+
+
+def undo_of(message: Message) -> str:
+    """The question that the message's Undo button answers; empty where it has none."""
+    commands = (str(one.get("value") or "") for block in message.blocks for one in block.get("elements", ()))
+    return next((one.removeprefix(UNDO) for one in commands if one.startswith(UNDO)), "")
+
+
+def without_undo(message: Message, why: str) -> Message:
+    blocks = [kept for block in message.blocks if (kept := _without_undo(block))]
+    line = card_blocks.context(why)
+    return Message(text=message.text, blocks=[*blocks, *([line] if line else [])])
+
+
+def _without_undo(block: Block) -> Block | None:
+    if block.get("type") != "actions":
+        return block
+    left: list[dict[str, Any]] = [
+        one for one in block["elements"] if not str(one.get("value") or "").startswith(UNDO)
+    ]
+    return {**block, "elements": left} if left else None

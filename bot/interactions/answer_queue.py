@@ -1,0 +1,75 @@
+"""Answers through the delivery queue: paced with the alerts, before them, and not lost when Slack or the bot fails.
+
+What was changed is told even when the answer meets a rate limit or a restart: it waits in the store like an alert.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+
+import structlog
+
+from bot.alerts import answers
+from bot.commands.dispatch import Answer
+from bot.interactions.responders import Thread, render_answer
+from bot.slack.web_api import WebApi
+from bot.store import Store
+from bot.store.queue.outbox import PlannedPost
+from bot.store.queue.posts import ANSWER
+from shared.domain.records import RecordsUnavailable
+
+URGENCY = 3
+"""Above every alert."""
+
+log = structlog.get_logger("answers")
+
+
+class AnswerQueue:
+    """`post` an answer; `changed` is told when something is to be posted."""
+
+    def __init__(self, store: Store, slack: WebApi, *, changed: Callable[[], None]) -> None:
+        self._store, self._slack, self._changed = store, slack, changed
+
+    async def post(self, answer: Answer, *, channel: str, thread_ts: str = "", about: str = "") -> None:
+        """Plan it, once for what it is `about`; where the store does not answer, it is sent directly."""
+        message = render_answer(answer)
+        planned = PlannedPost(
+            dedupe=f"{ANSWER}:{channel}:{about or secrets.token_hex(8)}",
+            channel=channel,
+            kind=ANSWER,
+            urgency=URGENCY,
+            note=answers.write(message),
+            thread_ts=thread_ts,
+            undo=answers.undo_of(message),
+        )
+        try:
+            await self._store.outbox.plan(answer.workspace, planned)
+        except RecordsUnavailable as error:
+            log.warning("an answer is sent without the queue", error=str(error))
+            await Thread(self._slack, channel=channel, thread_ts=thread_ts).reply(answer)
+        else:
+            self._changed()
+
+    async def post_where_known(self, answer: Answer, *, channel: str, thread_ts: str = "") -> bool:
+        """Post it where the bot has posted before; whether it was."""
+        try:
+            known = await self._store.outbox.reaches(channel)
+        except RecordsUnavailable:
+            known = False
+        if known:
+            await self.post(answer, channel=channel, thread_ts=thread_ts)
+        return known
+
+
+class QueuedThread:
+    """The thread of a mention, or a conversation with the bot."""
+
+    def __init__(self, queue: AnswerQueue, *, channel: str, about: str, thread_ts: str = "") -> None:
+        self._queue, self._channel, self._about, self._thread = queue, channel, about, thread_ts
+
+    async def show_progress(self) -> None:
+        """The answer stands alone: a line before it would have to be replaced by another call."""
+
+    async def reply(self, answer: Answer) -> None:
+        await self._queue.post(answer, channel=self._channel, thread_ts=self._thread, about=self._about)

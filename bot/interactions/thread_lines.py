@@ -1,0 +1,51 @@
+"""What is said to the bot in the thread of an alert's card means that alert: `claim`, `pause for 2h`, `done`. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from bot.commands.alert_actions import ALERT
+from bot.store.alerts.claims import ClaimState
+from shared.api.events import Event, read_event
+from shared.text.tokenize import join
+
+_PHRASES = {"take over": "takeover", "not interested": "dismiss", "mark done": "done", "view lead": "lead"}
+_VERBS = frozenset({"claim", "takeover", "release", "snooze", "wake", "done", "dismiss", "reopen"})
+_LOOKS = frozenset({"lead", "reply", "remove"})
+"""Verbs that mean the card's lead when nothing follows."""
+_WITHOUT_TARGET = re.compile(r"(?:(?:for|until|reason)\b.*)?", re.IGNORECASE | re.DOTALL)
+
+
+def needs_alert(line: str) -> bool:
+    """Whether a line means an alert that it does not name."""
+    verb, rest = _split(line)
+    if verb in _VERBS:
+        return not rest.startswith(ALERT)
+    return verb in _LOOKS and not rest
+
+
+def line_about(line: str, alert: ClaimState | None, *, several: bool) -> str:
+    """The line with the alert, its lead or its sequence put in; as it is where it names its own."""
+    verb, rest = _split(line)
+    event = read_event(alert.body or b"") if alert else None
+    if alert is None or not isinstance(event, Event):
+        return line
+    named = f" @{alert.workspace}" if several else ""
+    if verb == "remove" and not rest and event.lead.email:
+        return join("remove", event.lead.email) + named
+    if needs_alert(line):
+        return f"{verb} {alert.alert_id} {rest}".strip()
+    if verb in {"pause", "resume"} and _WITHOUT_TARGET.fullmatch(rest):
+        target = join(verb, event.sequence) if event.sequence else f"{verb} domain:{event.domain}"
+        return f"{target} {rest}".strip() + named if event.sequence or event.domain else line
+    return line
+
+
+def _split(line: str) -> tuple[str, str]:
+    """The verb, also where it is two words, and the rest."""
+    text = line.strip()
+    for phrase, verb in _PHRASES.items():
+        if re.match(rf"{phrase}\b", text, re.IGNORECASE):
+            return verb, text[len(phrase) :].strip()
+    verb, _, rest = text.partition(" ")
+    return verb.lower(), rest.strip()

@@ -1,0 +1,115 @@
+"""A bot that Slack reaches over HTTP or by Socket Mode, and what people do with one interested reply."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from bot.slack.socket_mode import SocketTimeouts
+from sandbox.slack.state import seed
+from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness
+from tests.waiting import until
+
+SOCKETS = SocketTimeouts(ping=0.2, connect=1.0, first_wait=0.05, longest_wait=0.2, close=0.5)
+TRANSPORTS = ("http", "socket")
+PAGE = "https://crm.example/contacts?q={email}"
+
+
+@asynccontextmanager
+async def open_floor(
+    folder: Path, transport: str, *, config: str = f'[links]\nlead = "{PAGE}"\n', **environ: str
+) -> AsyncIterator[BotHarness]:
+    """A running bot, with a page for each lead."""
+    async with open_harness(folder, **environ) as bot:
+        bot.config(config)
+        if transport == "socket":
+            bot.slack.settings.request_url = None
+            bot.environ["SLACK_APP_TOKEN"] = bot.slack.announcement["slack_app_token"]
+            del bot.environ["SLACK_SIGNING_SECRET"]
+        async with bot_inside(bot, pace=HASTE, timeouts=SOCKETS):
+            if transport == "socket":
+                await until(lambda: _connected(bot))
+            yield bot
+
+
+async def _connected(bot: BotHarness) -> bool:
+    return bool(json.loads((await bot.get("/readyz"))[1])["socket_mode"]["connected"])
+
+
+async def card(bot: BotHarness, number: int = 1, **changes: Any) -> dict[str, Any]:
+    """The message of an interested reply."""
+    assert await bot.deliver(interested(number, **changes)) == 200
+    await bot.until_posted(1)
+    message = (await bot.messages())[-1]
+    assert bot.running is not None
+    alerts = bot.running.store.alerts
+    await until(lambda: alerts.in_message(message["channel"], message["ts"]))
+    return message
+
+
+async def click(
+    bot: BotHarness, message: dict[str, Any], text: str | None = None, **more: Any
+) -> list[dict[str, Any]]:
+    """Press a button of a message."""
+    at = {"channel": message["channel"], "ts": message["ts"], "wait": 10, **more}
+    return list((await bot.control("click", **at, **({"text": text} if text else {})))["answers"])
+
+
+async def choose(bot: BotHarness, message: dict[str, Any], label: str, **more: Any) -> list[dict[str, Any]]:
+    """Choose an entry of a message's menu."""
+    return await click(bot, message, action_id="run_menu", value=line_of(message, label), **more)
+
+
+def line_of(message: dict[str, Any], label: str) -> str:
+    """The command line behind a button or a menu's entry."""
+    elements = [one for block in message["blocks"] or () for one in block.get("elements", ())]
+    options = [option for one in elements for option in one.get("options", ())]
+    return next(str(one["value"]) for one in (*elements, *options) if _label(one) == label)
+
+
+def labels(message: dict[str, Any]) -> list[str]:
+    """Of a message's row of buttons."""
+    elements = [one for block in message["blocks"] or () for one in block.get("elements", ())]
+    return [_label(one) for one in elements if one.get("type") == "button"]
+
+
+def _label(element: dict[str, Any]) -> str:
+    text = element.get("text")
+    return str(text.get("text")) if isinstance(text, dict) else ""
+
+
+async def shown(bot: BotHarness, message: dict[str, Any], words: str) -> dict[str, Any]:
+    """A message as it stands, once it says so."""
+
+    async def there() -> dict[str, Any] | None:
+        known = await bot.messages(message["channel"])
+        found = next((one for one in known if one["ts"] == message["ts"]), None)
+        said = found and f"{found['text']} {json.dumps(found['blocks'], ensure_ascii=False)}"
+        return found if said and words in said else None
+
+    return dict(await until(there))
+
+
+async def in_thread(bot: BotHarness, message: dict[str, Any], words: str) -> dict[str, Any]:
+    """The bot's message with these words in the thread of another."""
+
+    async def there() -> dict[str, Any] | None:
+        known = await bot.messages(message["channel"])
+        replies = [
+            one for one in known if one.get("thread_ts") == message["ts"] and one["user"] == seed.BOT.id
+        ]
+        return next(
+            (one for one in replies if words in one["text"] + json.dumps(one["blocks"], ensure_ascii=False)),
+            None,
+        )
+
+    return dict(await until(there))
+
+
+async def mention(bot: BotHarness, message: dict[str, Any], line: str, *, user: str = seed.BEN.id) -> None:
+    """Write `@outreach …` into a message's thread."""
+    text = f"<@{seed.BOT.id}> {line}"
+    await bot.control("message", text=text, channel=CHANNEL, thread_ts=message["ts"], user=user)

@@ -1,0 +1,159 @@
+"""Answers to mentions and lines about changes go through the queue; over HTTP and by Socket Mode."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.slack.state import seed
+from tests.bot.fake_service import Remote, open_remote
+from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness
+from tests.bot.interactions.sales_floor import (
+    TRANSPORTS,
+    card,
+    click,
+    in_thread,
+    labels,
+    mention,
+    open_floor,
+    shown,
+)
+from tests.waiting import until
+
+NAME = "Q3 founders"
+
+
+@pytest.fixture
+async def remote() -> AsyncIterator[Remote]:
+    async with open_remote() as opened:
+        opened.add(NAME)
+        opened.add("Spring")
+        yield opened
+
+
+@pytest.fixture(params=TRANSPORTS)
+async def bot(request: pytest.FixtureRequest, remote: Remote, tmp_path: Path) -> AsyncIterator[BotHarness]:
+    async with open_floor(tmp_path, request.param, OUTREACH_BASE_URL=remote.url) as opened:
+        yield opened
+
+
+async def line_with(bot: BotHarness, words: str, channel: str = CHANNEL) -> dict[str, Any]:
+    async def there() -> dict[str, Any] | None:
+        return next((m for m in await bot.messages(channel) if words in m["text"]), None)
+
+    return dict(await until(there))
+
+
+async def test_a_mention_in_a_cards_thread_means_that_card(bot: BotHarness, remote: Remote) -> None:
+    message = await card(bot)
+    await mention(bot, message, "claim")
+    answer = await in_thread(bot, message, "You claimed Ada 1 at Acme")
+    assert labels(answer) == ["Mark done", "Open in CRM"]
+    assert "mailto:ada1@acme.example" in json.dumps(answer["blocks"])
+    await shown(bot, message, "Claimed by @ben")
+    await mention(bot, message, "take over", user=seed.CLEO.id)
+    await in_thread(bot, message, "You took over Ada 1 at Acme")
+    await mention(bot, message, "pause for 2h reason too many bounces", user=seed.CLEO.id)
+    await in_thread(bot, message, "Q3 founders is paused until")
+    assert remote.patched == [("sq_0001", "paused")]
+    await mention(bot, message, "not interested wrong market", user=seed.CLEO.id)
+    await shown(bot, message, "Closed by @cleo: not interested (wrong market)")
+    await mention(bot, message, "reopen", user=seed.CLEO.id)
+    await in_thread(bot, message, "Open again")
+    await mention(bot, message, "done", user=seed.CLEO.id)
+    await shown(bot, message, "Done by @cleo")
+
+
+async def test_a_mention_outside_of_a_cards_thread_asks_which_reply(bot: BotHarness) -> None:
+    other = (await bot.control("message", text="hello", channel=CHANNEL, user=seed.BEN.id))["message"]
+    await mention(bot, other, "claim")
+    await in_thread(bot, other, "Which reply?")
+
+
+async def test_an_answer_outlives_a_slack_that_refuses_to_take_it(bot: BotHarness, remote: Remote) -> None:
+    """Three retries of a call are over long before Slack takes messages again."""
+    message = await card(bot)
+    await bot.control("faults", method="chat.postMessage", kind="error", error="internal_error", times=2)
+    await mention(bot, message, "pause")
+    await in_thread(bot, message, "Q3 founders is paused")
+    assert remote.patched == [("sq_0001", "paused")]
+    told = [m for m in await bot.messages() if "Q3 founders is paused" in m["text"]]
+    assert len(told) == 1
+
+
+async def test_answers_in_a_storm_come_once_each_into_their_thread(bot: BotHarness) -> None:
+    message = await card(bot)
+    await asyncio.gather(*(bot.deliver(interested(number)) for number in range(2, 92)))
+    for user, line in ((seed.BEN.id, "claim"), (seed.BEN.id, "release"), (seed.CLEO.id, "claim")):
+        await mention(bot, message, line, user=user)
+        by = {"claim": "Claimed by @", "release": '"Claim"'}[line]
+        await shown(bot, message, by)
+
+    async def told() -> list[str]:
+        known = [m for m in await bot.messages() if m.get("thread_ts") == message["ts"]]
+        answers = sorted(m["text"] for m in known if m["text"].startswith(("You claimed", "Released: ")))
+        return answers if len(answers) == 3 else []
+
+    assert await until(told) == ["Released: Ada 1 at Acme", *["You claimed Ada 1 at Acme"] * 2]
+
+
+async def test_a_used_undo_goes_from_its_line(bot: BotHarness, remote: Remote) -> None:
+    await card(bot)
+    await bot.say(f"pause {NAME}", user=seed.BEN.id)
+    line = await line_with(bot, "is paused")
+    assert labels(line) == ["Undo"]
+    await click(bot, line, "Undo", user=seed.CLEO.id)
+    undone = await shown(bot, line, "Undone by @cleo")
+    assert labels(undone) == []
+    assert remote.patched == [("sq_0001", "paused"), ("sq_0001", "active")]
+
+
+async def test_an_overtaken_undo_goes_from_the_old_line_alone(bot: BotHarness) -> None:
+    await card(bot)
+    await bot.say(f"pause {NAME}", user=seed.BEN.id)
+    await bot.say("pause Spring", user=seed.BEN.id)
+    old, other = await line_with(bot, "founders is paused"), await line_with(bot, "Spring is paused")
+    await bot.say(f"resume {NAME}", user=seed.CLEO.id)
+    assert labels(await shown(bot, old, "Changed since by @cleo")) == []
+    assert labels(await shown(bot, other, "Spring")) == ["Undo"]
+    assert "Undo" in labels(await line_with(bot, "active again"))
+
+
+async def test_an_undo_that_fails_stays_on_its_line(bot: BotHarness, remote: Remote) -> None:
+    await card(bot)
+    await bot.say(f"pause {NAME}", user=seed.BEN.id)
+    line = await line_with(bot, "is paused")
+    remote.fails["sq_0001"] = 404
+    await click(bot, line, "Undo", user=seed.CLEO.id)
+
+    async def refused() -> bool:
+        return any(m["seen_by"] == seed.CLEO.id and "ref-" in json.dumps(m) for m in await bot.messages())
+
+    await until(refused)
+    assert labels(await shown(bot, line, "is paused")) == ["Undo"]
+    del remote.fails["sq_0001"]
+    await click(bot, line, "Undo", user=seed.CLEO.id)
+    assert labels(await shown(bot, line, "Undone by @cleo")) == []
+
+
+async def test_where_the_bot_has_never_posted_a_command_is_answered_by_its_own_address(
+    bot: BotHarness,
+) -> None:
+    answers = await bot.say(f"pause {NAME}", user=seed.BEN.id, channel=seed.GENERAL)
+    assert [one["channel"] for one in answers if "is paused" in one["text"]] == [seed.GENERAL]
+
+
+async def test_an_answer_that_was_planned_is_posted_after_a_restart(tmp_path: Path, remote: Remote) -> None:
+    async with open_harness(tmp_path, OUTREACH_BASE_URL=remote.url) as bot:
+        async with bot_inside(bot, pace=HASTE):
+            message = await card(bot)
+            await bot.control("faults", method="chat.postMessage", kind="rate_limited", retry_after=3)
+            await mention(bot, message, "claim")
+            await shown(bot, message, "Claimed by @ben")
+        async with bot_inside(bot, pace=HASTE):
+            await in_thread(bot, message, "You claimed Ada 1")

@@ -1,0 +1,97 @@
+"""Looking up who replied, and the whole reply, from an alert's card; over HTTP and by Socket Mode."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.slack.state import seed
+from tests.bot.fake_service import Remote, open_remote
+from tests.bot.harness import BotHarness
+from tests.bot.interactions.sales_floor import TRANSPORTS, card, choose, click, open_floor
+from tests.waiting import until
+
+NAME = "Q3 founders"
+LONG = "Yes, Thursday works for us. " * 90
+QUOTE = "On Tue, 3 Nov 2026 at 10:12, Sam <sam@mail.example> wrote:\n> Hi Ada,\n> do you have time?"
+
+
+@pytest.fixture
+async def remote() -> AsyncIterator[Remote]:
+    async with open_remote() as opened:
+        key = opened.add(NAME)
+        opened.leads = [
+            {"id": f"ld_{n}", "email": f"ada{n}@acme.example", "status": "active", "sequence_id": key}
+            for n in range(1_500)
+        ]
+        opened.leads[1_400] |= {"status": "interested", "first_name": "Ada", "last_name": "Lovelace"}
+        yield opened
+
+
+@pytest.fixture(params=TRANSPORTS)
+async def bot(request: pytest.FixtureRequest, remote: Remote, tmp_path: Path) -> AsyncIterator[BotHarness]:
+    async with open_floor(tmp_path, request.param, OUTREACH_BASE_URL=remote.url) as opened:
+        yield opened
+
+
+async def modal(bot: BotHarness, words: str, user: str = seed.BEN.id) -> dict[str, Any]:
+    """The view in front of somebody, once it says so."""
+
+    async def there() -> dict[str, Any] | None:
+        view = bot.slack.workspace.people.views.top(user)
+        return view if view and words in json.dumps(view, ensure_ascii=False) else None
+
+    return dict(await until(there))
+
+
+async def test_view_lead_shows_who_just_replied_in_a_modal_after_one_request(
+    bot: BotHarness, remote: Remote
+) -> None:
+    message = await card(bot, 1_400)
+    await choose(bot, message, "View lead", user=seed.BEN.id)
+    view = json.dumps(await modal(bot, "Ada Lovelace"))
+    assert {query.get("status") for query in remote.asked} == {"interested"}
+    for words in (NAME, '"2"', "Yes, call me.", "unclaimed", "Open the card", "ada1400%40acme.example"):
+        assert words in view
+    assert f"/archives/{message['channel']}/p{message['ts'].replace('.', '')}" in view
+    assert "mailto:ada1400@acme.example?subject=" in view
+    assert len(await bot.messages()) == 1, "nothing is said in the channel"
+
+
+async def test_a_long_search_shows_how_far_it_is_in_the_modal_alone(bot: BotHarness, remote: Remote) -> None:
+    remote.reading = 0.4
+    message = await card(bot, 1_490)
+    await choose(bot, message, "View lead", user=seed.BEN.id, wait=0)
+    await modal(bot, "leads so far")
+    await modal(bot, "ada1490@acme.example")
+    assert "Working" not in json.dumps(await bot.messages())
+    assert "Searching" not in json.dumps(await bot.messages())
+
+
+async def test_show_all_opens_the_whole_reply_with_the_mail_it_quotes(bot: BotHarness) -> None:
+    message = await card(bot, reply=f"{LONG}\n\n{QUOTE}")
+    drawn = json.dumps(message["blocks"])
+    assert "do you have time" not in drawn
+    assert "more characters not shown" in drawn
+    await click(bot, message, "Show all", user=seed.BEN.id)
+    view = await modal(bot, "do you have time")
+    told = "".join(
+        leaf["text"]
+        for block in view["blocks"]
+        if block["type"] == "rich_text"
+        for part in block["elements"]
+        for leaf in part["elements"]
+    )
+    assert told == f"{LONG}\n\n{QUOTE}"
+
+
+async def test_people_of_other_organizations_read_no_more_than_the_card(bot: BotHarness) -> None:
+    await bot.control("members", channel=seed.ALERTS, invite=seed.EVA.id)
+    message = await card(bot, reply=f"Yes.\n\n{QUOTE}")
+    await click(bot, message, "Show all", user=seed.EVA.id)
+    view = await modal(bot, "other organization", seed.EVA.id)
+    assert "do you have time" not in json.dumps(view)
