@@ -66,7 +66,7 @@ class Lifecycle:
         """
         event = str(body.get("event_id") or "") if body.get("type") == "event_callback" else ""
         if event and not await self._is_new(event):
-            log.info("event repeated", event=event)
+            log.info("event repeated", event_id=event)
             return await ack()
         return await next_()
 

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from bot.store.db.engine import Transaction
 from bot.store.db.schema import alerts, deliveries, posts, timers
 from bot.store.queue.leases import broken_channels
-from bot.store.queue.posts import UNSENT, State
+from bot.store.queue.posts import ANSWER, UNSENT, State
 from shared.domain.records import TIMER_KINDS
 
 UNDER_WAY = (State.READY, State.SENDING, State.UNCERTAIN)
@@ -39,7 +39,7 @@ BACKLOG = sa.union_all(
         sa.func.count().label("number"),
         sa.func.min(posts.c.created_at).label("oldest"),
     )
-    .where(UNSENT)
+    .where(posts.c.kind != ANSWER, UNSENT)
     .group_by(posts.c.workspace, posts.c.state),
     sa.select(deliveries.c.workspace, sa.literal(""), sa.func.count(), sa.func.min(deliveries.c.received_at))
     .where(deliveries.c.pending)
@@ -50,7 +50,7 @@ BACKLOG = sa.union_all(
 def by_state(workspace: str) -> sa.Select[Any]:
     return (
         sa.select(posts.c.state, sa.func.count(), sa.func.min(posts.c.created_at))
-        .where(posts.c.workspace == workspace, UNSENT)
+        .where(posts.c.workspace == workspace, posts.c.kind != ANSWER, UNSENT)
         .group_by(posts.c.state)
     )
 
@@ -74,7 +74,7 @@ def pending(workspace: str) -> sa.Select[int, float | None]:
 
 
 def broken(tx: Transaction, workspace: str) -> dict[str, str]:
-    waits = sa.select(posts.c.channel).where(posts.c.workspace == workspace, UNSENT)
+    waits = sa.select(posts.c.channel).where(posts.c.workspace == workspace, posts.c.kind != ANSWER, UNSENT)
     waiting = set(tx.scalars(waits.distinct()))
     return {channel: error for channel, error in broken_channels(tx).items() if channel in waiting}
 
