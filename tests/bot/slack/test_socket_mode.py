@@ -166,6 +166,7 @@ async def test_socket_mode_refused_at_the_start_is_said_and_stops_no_delivery(tm
 async def test_a_refresh_waits_for_every_acknowledgement_that_is_due(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as bot:
         bot.slack.settings.request_url = None
+        bot.slack.settings.tier_factor = 100.0  # these connect anew far more often than a bot does
         await bot.control("settings", commands=[{"command": "/slow"}, {"command": "/quick"}])
         token, base = bot.environ["SLACK_BOT_TOKEN"], bot.environ["SLACK_API_URL"]
         async with open_web_api(token, base_url=base) as slack:
