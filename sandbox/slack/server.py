@@ -7,12 +7,15 @@ unanswered, which only a server that owns its sockets can do.
 from __future__ import annotations
 
 import contextlib
+import secrets
 from typing import Self
 
 from aiohttp import web
 
 from sandbox.asgi_server import bind
+from sandbox.slack.app import App
 from sandbox.slack.control.routes import routes as control_routes
+from sandbox.slack.pages.authorize import Authorize
 from sandbox.slack.pages.page import Pages, request_guard
 from sandbox.slack.state import seed
 from sandbox.slack.state.settings import Clock, Credentials, Settings
@@ -49,6 +52,18 @@ class SlackStandIn:
             settings=self.settings, credentials=self.credentials, clock=self.clock, origin=self.origin
         )
         self.feed, self.sockets = self.workspace.feed, self.workspace.sockets
+        second = seed.SECOND
+        self.second = Workspace(
+            settings=self.settings,
+            credentials=self.credentials,
+            clock=self.clock,
+            origin=f"{self.origin}/teams/{second.team.id}",
+            contents=second,
+            sockets=self.sockets,
+            bot_token=f"xoxb-{secrets.token_hex(16)}",
+            installed=False,
+        )
+        self.app = App({one.contents.team.id: one for one in (self.workspace, self.second)})
         self._exits = contextlib.AsyncExitStack()
 
     @property
@@ -63,12 +78,15 @@ class SlackStandIn:
             "slack_signing_secret": self.credentials.signing_secret,
             "slack_control_url": f"{self.origin}/control",
             "slack_alert_channel": seed.ALERTS,
+            "slack_client_id": self.credentials.client_id,
+            "slack_client_secret": self.credentials.client_secret,
         }
 
     async def __aenter__(self) -> Self:
         async with contextlib.AsyncExitStack() as stack:
             stack.callback(self._listener.close)
             await stack.enter_async_context(self.workspace.delivery)
+            await stack.enter_async_context(self.second.delivery)
             runner = web.AppRunner(
                 self._application(), access_log=None, handle_signals=False, shutdown_timeout=1.0
             )
@@ -77,6 +95,7 @@ class SlackStandIn:
             await web.SockSite(runner, self._listener).start()
             stack.push_async_callback(self.sockets.close)
             stack.callback(self.feed.close)
+            stack.callback(self.second.feed.close)
             self._exits = stack.pop_all()
         return self
 
@@ -85,17 +104,29 @@ class SlackStandIn:
 
     def _application(self) -> web.Application:
         application = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=[request_guard(self.port)])
-        endpoint, transfers = Endpoint(self.workspace), Transfers(self.workspace)
+        endpoint = Endpoint(self.app)
         application.add_routes(
             [
                 web.post("/api/{method}", endpoint.handle),
                 web.get("/api/{method}", endpoint.handle),
                 web.get("/link", self.sockets.serve),
-                web.post("/actions/{team}/{number}/{key}", transfers.respond),
-                web.post("/upload/{file}/{key}", transfers.upload),
-                web.get("/files/{file}/{key}", transfers.download),
-                *Pages(self.workspace).routes(),
-                *control_routes(self.workspace),
+                *Authorize(self.app).routes(),
+                *_routes(self.workspace),
             ]
         )
+        second = web.Application(client_max_size=MAX_BODY_BYTES)
+        second.add_routes(_routes(self.second))
+        application.add_subapp(f"/teams/{self.second.contents.team.id}/", second)
         return application
+
+
+def _routes(workspace: Workspace) -> list[web.RouteDef]:
+    """What each workspace has of its own."""
+    transfers = Transfers(workspace)
+    return [
+        web.post("/actions/{team}/{number}/{key}", transfers.respond),
+        web.post("/upload/{file}/{key}", transfers.upload),
+        web.get("/files/{file}/{key}", transfers.download),
+        *Pages(workspace).routes(),
+        *control_routes(workspace),
+    ]

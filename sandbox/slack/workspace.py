@@ -6,6 +6,7 @@ import secrets
 
 from sandbox.slack.people.people import People
 from sandbox.slack.people.response_urls import ResponseUrls
+from sandbox.slack.state import seed
 from sandbox.slack.state.faults import Faults
 from sandbox.slack.state.feed import Feed
 from sandbox.slack.state.rate_limits import RateLimiter
@@ -20,18 +21,33 @@ from sandbox.slack.world.world import World
 class Workspace:
     """Everything that the Web API, the control API and the page read and change.
 
-    `origin` is the stand-in's own address; `boot` differs for every start, so that a page notices a restart.
+    `origin` is the address of its page; `boot` differs for every start, so that a page notices a restart. Several
+    workspaces share the app: its settings, credentials and Socket Mode connections, but not its bot token.
     """
 
-    def __init__(self, *, settings: Settings, credentials: Credentials, clock: Clock, origin: str) -> None:
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        credentials: Credentials,
+        clock: Clock,
+        origin: str,
+        contents: seed.Contents = seed.FIRST,
+        sockets: Sockets | None = None,
+        bot_token: str | None = None,
+        installed: bool = True,
+    ) -> None:
         self.settings = settings
         self.credentials = credentials
         self.clock = clock
         self.origin = origin
+        self.contents = contents
+        self.bot_token = bot_token or credentials.bot_token
+        self.revoked = False
         self.boot = secrets.token_hex(8)
         self.feed = Feed()
         self.traffic = Traffic(self.feed)
-        self.sockets = Sockets(clock=clock, feed=self.feed)
+        self.sockets = sockets or Sockets(clock=clock, feed=self.feed)
         self.delivery = Delivery(
             settings=settings,
             credentials=credentials,
@@ -39,10 +55,19 @@ class Workspace:
             sockets=self.sockets,
             traffic=self.traffic,
         )
-        self._create_contents()
+        self._create_contents(installed=installed)
 
-    def _create_contents(self) -> None:
-        self.world = World(clock=self.clock, feed=self.feed, settings=self.settings)
+    def _create_contents(self, *, installed: bool) -> None:
+        self.world = World(
+            clock=self.clock,
+            feed=self.feed,
+            settings=self.settings,
+            team=self.contents.team,
+            channels={one.id: one for one in self.contents.channels()},
+            users={one.id: one for one in self.contents.users},
+            groups={one.id: one for one in self.contents.groups},
+            installed=installed,
+        )
         self.faults = Faults()
         self.rate_limiter = RateLimiter()
         self.response_urls = ResponseUrls(self.world, origin=self.origin)
@@ -57,8 +82,20 @@ class Workspace:
             response_urls=self.response_urls,
         )
 
+    def install(self) -> str:
+        """Install the app, or install it again, which leaves its token as it is; answers the token."""
+        self.world.installed, self.revoked = True, False
+        self.feed.publish("settings", {})
+        return self.bot_token
+
+    def uninstall(self) -> None:
+        """Take the app away; its token is of no use any more."""
+        self.world.installed = False
+        self.bot_token = f"xoxb-{secrets.token_hex(16)}"
+        self.feed.publish("settings", {})
+
     def reset(self) -> None:
         """Forget messages, views, faults and counts; settings and connections stay."""
         self.traffic.clear()
-        self._create_contents()
+        self._create_contents(installed=self.world.installed)
         self.feed.publish("reset", {})

@@ -43,7 +43,7 @@ _SETTINGS: dict[str, Callable[[Any], Any]] = {
     "enterprise_id": str,
     "loads_options": bool,
     **dict.fromkeys(("burst", "answers_burst"), int),
-    **dict.fromkeys(("commands", "shortcuts"), tuple),
+    **dict.fromkeys(("commands", "shortcuts", "redirect_urls"), tuple),
     "retry_seconds": lambda value: tuple(float(one) for one in value),
     **dict.fromkeys(("events", "refused_blocks"), lambda value: frozenset(map(str, value))),
 }
@@ -69,6 +69,7 @@ async def manifest(workspace: Workspace, body: Body) -> Json:
     now.commands = tuple(features.get("slash_commands") or ())
     now.shortcuts = tuple(features.get("shortcuts") or ())
     now.events = frozenset((settings.get("event_subscriptions") or {}).get("bot_events") or ())
+    now.redirect_urls = tuple((body.get("oauth_config") or {}).get("redirect_urls") or ())
     now.loads_options = bool((settings.get("interactivity") or {}).get("message_menu_options_url"))
     granted = ((body.get("oauth_config") or {}).get("scopes") or {}).get("bot")
     if granted is not None:
@@ -115,10 +116,26 @@ async def sockets(workspace: Workspace, body: Body) -> Json:
 async def token(workspace: Workspace, body: Body) -> Json:
     """`{revoked, uninstalled}`: take the token back (the bot hears of it), or give it again."""
     revoked = bool(body.get("revoked", True))
-    if revoked and not workspace.settings.revoked:
+    if revoked and not workspace.revoked:
         workspace.events.token_revoked(uninstalled=bool(body.get("uninstalled")))
-    workspace.settings.revoked = revoked
+    workspace.revoked = revoked
     return {"revoked": revoked}
+
+
+async def uninstall(workspace: Workspace, body: Body) -> Json:
+    """`{order}`: an admin removes the app. Its two events come in no fixed order (`order`: their names).
+
+    https://docs.slack.dev/reference/events/app_uninstalled, https://docs.slack.dev/reference/events/tokens_revoked
+    """
+    fields: dict[str, Json] = {
+        "app_uninstalled": {},
+        "tokens_revoked": {"tokens": {"oauth": [], "bot": [seed.BOT.id]}},
+    }
+    order = body.get("order") or list(fields)
+    for kind in order:
+        workspace.events.fire(str(kind), **fields[str(kind)])
+    workspace.uninstall()
+    return {"installed": False}
 
 
 async def scopes(workspace: Workspace, body: Body) -> Json:

@@ -14,7 +14,7 @@ Query = dict[str, str]
 async def state(workspace: Workspace, query: Query) -> Json:
     """Everything but the messages."""
     return {
-        "team": asdict(seed.TEAM),
+        "team": asdict(workspace.world.team),
         "settings": workspace.settings.to_json(),
         "users": [user.to_slack() for user in workspace.world.users.values()],
         "channels": [

@@ -40,6 +40,7 @@ ACTING: dict[str, Handler] = {
     "clock": administration.clock,
     "sockets": administration.sockets,
     "token": administration.token,
+    "uninstall": administration.uninstall,
     "scopes": administration.scopes,
     "channel": administration.channel,
     "members": administration.members,

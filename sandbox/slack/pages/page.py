@@ -123,7 +123,7 @@ def _state(workspace: Workspace, user: str) -> Json:
     return {
         "boot": workspace.boot,
         "number": workspace.feed.number,
-        "team": {"id": seed.TEAM.id, "name": seed.TEAM.name, "bot_user": seed.BOT.id},
+        "team": {"id": workspace.world.team.id, "name": workspace.world.team.name, "bot_user": seed.BOT.id},
         "me": person.id,
         "users": [one.to_slack() for one in workspace.world.users.values()],
         "groups": [group.to_slack() for group in workspace.world.groups.values()],

@@ -76,8 +76,14 @@ class People:
 
     async def interact(self, kind: str, *, user: User, name: str, **fields: Any) -> Ack:
         """Send an interaction to the app."""
-        enterprise = self._settings.enterprise_id
-        payload = payloads.interaction(kind, user=user, token=self._token, enterprise=enterprise, **fields)
+        payload = payloads.interaction(
+            kind,
+            team=self.world.team,
+            user=user,
+            token=self._token,
+            enterprise=self._settings.enterprise_id,
+            **fields,
+        )
         return await self._delivery.send("interactive", payload, name=name)
 
     @property
@@ -88,7 +94,7 @@ class People:
         """Type a slash command; Slackbot reports it when the bot does not answer in time."""
         name, _, text = typed.strip().partition(" ")
         known = next((c for c in self._settings.commands if c["command"] == name), None)
-        if known is None:
+        if known is None or not self.world.installed:
             self._post_notice(user, channel, f"`{name}` is not a valid command.")
             raise InvalidActionError(f"{name} is not a valid command")
         if known.get("should_escape"):
@@ -100,6 +106,7 @@ class People:
         form = payloads.slash_command(
             name,
             text.strip(),
+            team=self.world.team,
             user=user,
             channel=channel,
             token=self._token,

@@ -24,7 +24,7 @@ class ResponseUrls:
         self._origin = origin
 
     def address(self, url: ResponseUrl) -> str:
-        return f"{self._origin}/actions/{seed.TEAM.id}/{url.id}"
+        return f"{self._origin}/actions/{self._world.team.id}/{url.id}"
 
     def channel_of(self, name: str) -> str:
         """Where the answers of an address go; raises `SlackError` (expired_url)."""

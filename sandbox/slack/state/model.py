@@ -83,12 +83,13 @@ class Group:
     handle: str
     name: str
     users: tuple[str, ...]
+    team_id: str = "T0SANDBOX1"
 
     def to_slack(self) -> Json:
         """A usergroup object as usergroups.list returns it."""
         return {
             "id": self.id,
-            "team_id": "T0SANDBOX1",
+            "team_id": self.team_id,
             "is_usergroup": True,
             "name": self.name,
             "handle": self.handle,
@@ -124,6 +125,7 @@ class Message:
     files: list[Json] = field(default_factory=list)
     replies: list[str] = field(default_factory=list)
     repliers: list[str] = field(default_factory=list)
+    team: Team = field(default_factory=Team)
 
     @property
     def is_reply(self) -> bool:
@@ -135,7 +137,7 @@ class Message:
 
     def to_slack(self, *, with_metadata: bool = False) -> Json:
         """A message object as conversations.history returns it."""
-        team = Team()
+        team = self.team
         body: Json = {"type": "message", "ts": self.ts, "user": self.user, "text": self.text, "team": team.id}
         if self.by_app:
             app = {"bot_id": team.bot_id, "app_id": team.app_id}

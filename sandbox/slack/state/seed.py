@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
 from sandbox.slack.state.model import Channel, Group, Team, User
 
 TEAM = Team()
@@ -69,6 +72,46 @@ def channels() -> list[Channel]:
         ),
     ]
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """What a fresh workspace holds."""
+
+    team: Team
+    users: Sequence[User]
+    groups: Sequence[Group]
+    channels: Callable[[], Sequence[Channel]]
+
+
+FIRST = Contents(team=TEAM, users=USERS, groups=GROUPS, channels=channels)
+
+NORTHWIND = Team(id="T0NORTHWND", name="Northwind Partners", domain="northwind")
+_EVA = replace(EVA, title="Founder", is_admin=True, is_stranger=False)
+_NIA = User(id=BEN.id, name="nia", real_name="Nia Laurent", title="Account Manager", team_id=NORTHWIND.id)
+
+
+def northwind_channels() -> list[Channel]:
+    """Conversations of the second workspace: one has the id of another in the first workspace."""
+    members = [_EVA.id, _NIA.id, BOT.id]
+    return [
+        Channel(id="C0NORTH001", name="general", members=members, topic="All of Northwind"),
+        Channel(id=SALES, name="pipeline", members=members, topic="Replies that Northwind works on"),
+    ]
+
+
+SECOND = Contents(
+    team=NORTHWIND,
+    users=(_EVA, _NIA, replace(BOT, team_id=NORTHWIND.id), replace(SLACKBOT, team_id=NORTHWIND.id)),
+    groups=(
+        Group(id="S0NORTHALL", handle="partners", name="Partners", users=(_EVA.id,), team_id=NORTHWIND.id),
+    ),
+    channels=northwind_channels,
+)
+"""A second workspace, where the app is not installed yet.
+
+Ids of users, channels and bots are unique to a workspace only, so some are those of other things in the first
+(https://docs.slack.dev/reference/objects/user-object).
+"""
 
 COMMANDS = (
     {

@@ -37,6 +37,10 @@ class Credentials:
     config_token: str = field(default_factory=lambda: f"xoxe.xoxp-1-{secrets.token_hex(16)}")
     signing_secret: str = field(default_factory=lambda: secrets.token_hex(16))
     verification_token: str = field(default_factory=lambda: secrets.token_hex(12))
+    client_id: str = field(
+        default_factory=lambda: f"{secrets.randbelow(10**12):012}.{secrets.randbelow(10**12):012}"
+    )
+    client_secret: str = field(default_factory=lambda: secrets.token_hex(16))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -49,8 +53,9 @@ class Settings:
     loads_options: bool = False
     """Whether the manifest has `interactivity.message_menu_options_url`: without it Slack loads the options of an
     external select over Socket Mode only (docs.slack.dev/reference/app-manifest)."""
+    redirect_urls: tuple[str, ...] = ()
+    """Where the manifest lets an installation end (oauth_config.redirect_urls)."""
     scopes: frozenset[str] = seed.SCOPES
-    revoked: bool = False
     messages_per_second: float = 1.0
     """Messages in one channel; 0 takes away this limit and that of the workspace."""
     burst: int = 3

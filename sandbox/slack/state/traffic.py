@@ -10,7 +10,7 @@ from typing import Any, Literal
 from sandbox.slack.state.feed import Feed
 
 Direction = Literal["to_bot", "web_api", "response_url"]
-_HIDDEN = frozenset({"token", "client_secret"})
+_HIDDEN = frozenset({"token", "access_token", "client_secret"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,15 +29,16 @@ class Events:
         self._delivery = delivery
 
     def fire(self, kind: str, /, *, subscribed_only: bool = True, event_id: str = "", **fields: Any) -> bool:
-        """Send one event; false when the app did not subscribe to it.
+        """Send one event; false when the app did not subscribe to it, or is not installed.
 
         `event_id` is that of an earlier event, which is sent again.
         """
-        if subscribed_only and kind not in self._settings.events:
+        if not self._world.installed or (subscribed_only and kind not in self._settings.events):
             return False
         event = {"type": kind, **fields, "event_ts": fields.get("event_ts") or self._world.stamp()}
         payload = payloads.event_callback(
             event,
+            team=self._world.team,
             token=self._token,
             now=self._world.clock.now(),
             enterprise=self._settings.enterprise_id,
@@ -57,7 +58,7 @@ class Events:
             "text": message.text,
             "ts": message.ts,
             "channel": channel.id,
-            "team": seed.TEAM.id,
+            "team": self._world.team.id,
             "event_ts": message.ts,
         }
         speaker = self._world.users[message.user]
@@ -95,7 +96,9 @@ class Events:
 
     def _member_changed(self, kind: str, user: str, channel: Channel, **fields: Any) -> None:
         channel_type = "G" if channel.is_private else "C"
-        self.fire(kind, user=user, channel=channel.id, channel_type=channel_type, team=seed.TEAM.id, **fields)
+        self.fire(
+            kind, user=user, channel=channel.id, channel_type=channel_type, team=self._world.team.id, **fields
+        )
 
     def channel_archived(self, channel: Channel, *, by: str) -> None:
         kind = "group" if channel.is_private else "channel"

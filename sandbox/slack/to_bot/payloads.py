@@ -6,16 +6,15 @@ import re
 import secrets
 from typing import Any
 
-from sandbox.slack.state import seed
-from sandbox.slack.state.model import Channel, Json, Message, User
+from sandbox.slack.state.model import Channel, Json, Message, Team, User
 
-TEAM = seed.TEAM
 ENTERPRISE = "Outbound Holding"
 
 
 def interaction(
     kind: str,
     *,
+    team: Team,
     user: User,
     token: str,
     enterprise: str = "",
@@ -30,9 +29,9 @@ def interaction(
     payload: Json = {
         "type": kind,
         "user": {"id": user.id, "username": user.name, "name": user.name, "team_id": user.team_id},
-        "api_app_id": TEAM.app_id,
+        "api_app_id": team.app_id,
         "token": token,
-        "team": {"id": TEAM.id, "domain": TEAM.domain, **_of_enterprise(enterprise)},
+        "team": {"id": team.id, "domain": team.domain, **_of_enterprise(enterprise)},
         "enterprise": {"id": enterprise, "name": ENTERPRISE} if enterprise else None,
         "is_enterprise_install": False,
     }
@@ -74,6 +73,7 @@ def slash_command(
     command: str,
     text: str,
     *,
+    team: Team,
     user: User,
     channel: Channel,
     token: str,
@@ -84,8 +84,8 @@ def slash_command(
     """The form of a slash command; every value is a string."""
     return {
         "token": token,
-        "team_id": TEAM.id,
-        "team_domain": TEAM.domain,
+        "team_id": team.id,
+        "team_domain": team.domain,
         **_of_enterprise(enterprise),
         "channel_id": channel.id,
         "channel_name": _channel(channel)["name"],
@@ -93,7 +93,7 @@ def slash_command(
         "user_name": user.name,
         "command": command,
         "text": text,
-        "api_app_id": TEAM.app_id,
+        "api_app_id": team.app_id,
         "is_enterprise_install": "false",
         "response_url": response_url,
         "trigger_id": trigger_id,
@@ -110,13 +110,15 @@ def message_container(message: Message) -> Json:
     return container | ({"thread_ts": message.thread_ts} if message.is_reply else {})
 
 
-def event_callback(event: Json, *, token: str, now: float, enterprise: str = "", event_id: str = "") -> Json:
+def event_callback(
+    event: Json, *, team: Team, token: str, now: float, enterprise: str = "", event_id: str = ""
+) -> Json:
     """The envelope of the Events API; `event_id` stays the same over redeliveries."""
     return {
         "token": token,
-        "team_id": TEAM.id,
+        "team_id": team.id,
         **({"enterprise_id": enterprise} if enterprise else {}),
-        "api_app_id": TEAM.app_id,
+        "api_app_id": team.app_id,
         "event": event,
         "type": "event_callback",
         "event_id": event_id or f"Ev{secrets.token_hex(5).upper()}",
@@ -124,8 +126,8 @@ def event_callback(event: Json, *, token: str, now: float, enterprise: str = "",
         "authorizations": [
             {
                 "enterprise_id": enterprise or None,
-                "team_id": TEAM.id,
-                "user_id": TEAM.bot_user,
+                "team_id": team.id,
+                "user_id": team.bot_user,
                 "is_bot": True,
                 "is_enterprise_install": False,
             }

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from sandbox.slack.app import App
 from sandbox.slack.state import seed
 from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.model import Channel, Json
@@ -33,6 +34,7 @@ class Method:
     app_level: bool = False
     config_token: bool = False
     """Takes an app configuration token (xoxe.xoxp-…), and no other."""
+    needs_token: bool = True
 
 
 METHODS: dict[str, Method] = {}
@@ -54,11 +56,12 @@ def warning(name: str) -> Json:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One call of a method: its arguments, and the workspace that it reads and changes."""
+    """One call of a method: its arguments, the workspace of its token, and the app that calls."""
 
     method: Method
     args: Json
     workspace: Workspace
+    app: App
 
     @property
     def world(self) -> World:

@@ -21,9 +21,9 @@ def auth_test(call: Call) -> Json:
     return {
         **({"enterprise_id": enterprise} if enterprise else {}),
         "url": f"{call.workspace.origin}/",
-        "team": seed.TEAM.name,
+        "team": call.world.team.name,
         "user": seed.BOT.name,
-        "team_id": seed.TEAM.id,
+        "team_id": call.world.team.id,
         "user_id": seed.BOT.id,
         "bot_id": seed.TEAM.bot_id,
         "app_id": seed.TEAM.app_id,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import hmac
 import json
 import time
@@ -10,14 +11,16 @@ from typing import Any
 
 from aiohttp import web
 
+from sandbox.slack.app import App
 from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.faults import Fault
 from sandbox.slack.state.model import Json
-from sandbox.slack.web_api import chat, conversations, directory, files, surfaces, validation
+from sandbox.slack.state.settings import Credentials
+from sandbox.slack.web_api import chat, conversations, directory, files, oauth, surfaces, validation
 from sandbox.slack.web_api.calls import METHODS, Call, Method
 from sandbox.slack.workspace import Workspace
 
-FAMILIES = (chat, conversations, directory, files, surfaces, validation)
+FAMILIES = (chat, conversations, directory, files, oauth, surfaces, validation)
 """The modules of methods; importing them fills the table."""
 _NESTED = {"blocks", "attachments", "view", "metadata", "files"}
 
@@ -58,8 +61,8 @@ def abort(request: web.Request) -> web.StreamResponse:
 class Endpoint:
     """`POST` or `GET /api/{method}`."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+    def __init__(self, app: App) -> None:
+        self._app = app
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """One call: what a fault asks for, the method itself, and the record of both."""
@@ -67,79 +70,106 @@ class Endpoint:
         name = request.match_info["method"]
         args: Json = {}
         status, headers = 200, dict[str, str]()
-        fault = self._workspace.faults.take(name)
+        workspace, fault, unreadable = self._app.first, None, None
         try:
             args = await arguments(request)
+        except SlackError as error:
+            unreadable = error
+        workspace = self._app.of_token(_token(request, args)) or workspace
+        fault = workspace.faults.take(name)
+        try:
+            if unreadable:
+                raise unreadable
             replaced = await _apply(fault)
-            body = self._run(name, args, request) if replaced is None else replaced
+            body = self._run(name, args, request, workspace) if replaced is None else replaced
         except SlackError as error:
             body, headers = error.body(), error.headers()
             status = 429 if headers else 200
         if isinstance(body, web.Response):
             status = body.status
         cut = fault is not None and fault.cuts
-        self._record(name, args, body, status=None if cut else status, started=started)
+        _record(workspace, name, args, body, status=None if cut else status, started=started)
         if cut:
             return abort(request)
         response = body if isinstance(body, web.Response) else web.json_response(body, status=status)
         response.headers.update(headers)
-        response.headers["X-OAuth-Scopes"] = ",".join(sorted(self._workspace.settings.scopes))
+        response.headers["X-OAuth-Scopes"] = ",".join(sorted(workspace.settings.scopes))
         return response
 
-    def _run(self, name: str, args: Json, request: web.Request) -> Json:
-        method, settings = METHODS.get(name), self._workspace.settings
-        self._check_token(method, request, args)
+    def _run(self, name: str, args: Json, request: web.Request, workspace: Workspace) -> Json:
+        method, settings = METHODS.get(name), workspace.settings
+        if method is None or method.needs_token:
+            self._check_token(method, _token(request, args), workspace)
         if method is None:
             raise SlackError("unknown_method", extra={"req_method": name})
-        call = Call(method=method, args=args, workspace=self._workspace)
+        if not method.needs_token:
+            args = {**args, **_client(request)}
+        call = Call(method=method, args=args, workspace=workspace, app=self._app)
         call.require_scope(method.scope)
-        self._workspace.rate_limiter.take_call(
-            name, tier=method.tier, factor=settings.tier_factor, now=self._workspace.clock.now()
+        workspace.rate_limiter.take_call(
+            name, tier=method.tier, factor=settings.tier_factor, now=workspace.clock.now()
         )
         return {"ok": True, **method.run(call)}
 
-    def _check_token(self, method: Method | None, request: web.Request, args: Json) -> None:
-        header = request.headers.get("Authorization", "")
-        token = header[7:].strip() if header.startswith("Bearer ") else str(args.get("token") or "")
+    def _check_token(self, method: Method | None, token: str, workspace: Workspace) -> None:
         if not token:
             raise SlackError("not_authed")
-        credentials = self._workspace.credentials
-        if method is not None and method.config_token:
-            self._check_config_token(token)
-            return
-        app_level = method is not None and method.app_level
-        right = credentials.app_token if app_level else credentials.bot_token
-        if app_level and token == credentials.bot_token:
-            raise SlackError("not_allowed_token_type")
-        if not hmac.compare_digest(token.encode(), right.encode()):
+        is_bot = self._app.of_token(token) is not None
+        if method is not None and (method.app_level or method.config_token):
+            _check_special_token(method, token, workspace.credentials, is_bot=is_bot)
+        elif not is_bot:
             raise SlackError("invalid_auth")
-        if self._workspace.settings.revoked and not app_level:
+        elif workspace.revoked:
             raise SlackError("token_revoked")
 
-    def _check_config_token(self, token: str) -> None:
-        credentials = self._workspace.credentials
-        if token in (credentials.bot_token, credentials.app_token):
-            raise SlackError("not_allowed_token_type")
-        if not hmac.compare_digest(token.encode(), credentials.config_token.encode()):
-            raise SlackError("invalid_auth")
 
-    def _record(
-        self, name: str, args: Json, body: Json | web.Response, *, status: int | None, started: float
-    ) -> None:
-        answer = body if isinstance(body, dict) else body.text
-        ok = isinstance(body, dict) and body.get("ok") is True and status == 200
-        error = body.get("error") if isinstance(body, dict) else None
-        self._workspace.traffic.record(
-            "web_api",
-            name,
-            at=self._workspace.clock.now(),
-            ms=(time.perf_counter() - started) * 1000,
-            ok=ok,
-            status=status,
-            error=None if ok else (error or ("cut" if status is None else f"http_{status}")),
-            request=args,
-            answer=answer,
-        )
+def _check_special_token(method: Method, token: str, credentials: Credentials, *, is_bot: bool) -> None:
+    """A method that takes an app-level token or an app configuration token, and no other."""
+    if is_bot or (method.config_token and token == credentials.app_token):
+        raise SlackError("not_allowed_token_type")
+    right = credentials.config_token if method.config_token else credentials.app_token
+    if not hmac.compare_digest(token.encode(), right.encode()):
+        raise SlackError("invalid_auth")
+
+
+def _token(request: web.Request, args: Json) -> str:
+    header = request.headers.get("Authorization", "")
+    return header[7:].strip() if header.startswith("Bearer ") else str(args.get("token") or "")
+
+
+def _client(request: web.Request) -> Json:
+    """The app's id and secret, where they come as Basic authentication."""
+    scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+    try:
+        client, colon, secret = base64.b64decode(given, validate=True).decode().partition(":")
+    except ValueError:
+        return {}
+    return {"client_id": client, "client_secret": secret} if scheme == "Basic" and colon else {}
+
+
+def _record(
+    workspace: Workspace,
+    name: str,
+    args: Json,
+    body: Json | web.Response,
+    *,
+    status: int | None,
+    started: float,
+) -> None:
+    answer = body if isinstance(body, dict) else body.text
+    ok = isinstance(body, dict) and body.get("ok") is True and status == 200
+    error = body.get("error") if isinstance(body, dict) else None
+    workspace.traffic.record(
+        "web_api",
+        name,
+        at=workspace.clock.now(),
+        ms=(time.perf_counter() - started) * 1000,
+        ok=ok,
+        status=status,
+        error=None if ok else (error or ("cut" if status is None else f"http_{status}")),
+        request=args,
+        answer=answer,
+    )
 
 
 async def _apply(fault: Fault | None) -> web.Response | None:

@@ -9,9 +9,8 @@ from typing import Any
 from sandbox.slack.blockkit.blocks import Surface, problems
 from sandbox.slack.blockkit.elements import plain
 from sandbox.slack.blockkit.rules import Rule, anything, boolean, problem, shape, string
-from sandbox.slack.state import seed
 from sandbox.slack.state.errors import SlackError
-from sandbox.slack.state.model import Json
+from sandbox.slack.state.model import Json, Team
 from sandbox.slack.world.world import World, with_ids
 
 MAX_DEPTH = 3
@@ -64,15 +63,15 @@ def _has_inputs(blocks: Any) -> bool:
     return isinstance(blocks, list) and any(isinstance(b, dict) and b.get("type") == "input" for b in blocks)
 
 
-def stored(view: Json, *, name: str | None = None) -> Json:
+def stored(view: Json, *, team: Team, name: str | None = None) -> Json:
     """A view object as Slack returns it, with its ids, hash and empty state."""
     identity = name or f"V{secrets.token_hex(5).upper()}"
     return {
         "id": identity,
-        "team_id": seed.TEAM.id,
-        "app_id": seed.TEAM.app_id,
-        "app_installed_team_id": seed.TEAM.id,
-        "bot_id": seed.TEAM.bot_id,
+        "team_id": team.id,
+        "app_id": team.app_id,
+        "app_installed_team_id": team.id,
+        "bot_id": team.bot_id,
         "type": view["type"],
         "title": view.get("title"),
         "submit": view.get("submit"),
@@ -106,7 +105,7 @@ class Views:
 
     def open(self, user: str, view: Any) -> Json:
         """Show a new modal instead of any that is open."""
-        fresh = stored(self._checked(view, kind="modal"))
+        fresh = stored(self._checked(view, kind="modal"), team=self._world.team)
         self._require_new_external_id(fresh)
         self._drop(user)
         return self._show(user, fresh)
@@ -118,7 +117,7 @@ class Views:
             raise SlackError("not_found")
         if len(stack) >= MAX_DEPTH:
             raise SlackError("push_limit_reached")
-        fresh = stored(self._checked(view, kind="modal"))
+        fresh = stored(self._checked(view, kind="modal"), team=self._world.team)
         self._require_new_external_id(fresh)
         fresh |= {"root_view_id": stack[0], "previous_view_id": stack[-1]}
         return self._show(user, fresh)
@@ -144,7 +143,7 @@ class Views:
     def update(self, old: Json, view: Any) -> Json:
         """Exchange a view in its place, keeping its id and what was typed into the blocks that stay."""
         kind = old["type"]
-        fresh = stored(self._checked(view, kind=kind), name=old["id"])
+        fresh = stored(self._checked(view, kind=kind), team=self._world.team, name=old["id"])
         fresh |= {"root_view_id": old["root_view_id"], "previous_view_id": old["previous_view_id"]}
         self._world.views[old["id"]] = fresh
         if kind == "home":
@@ -159,7 +158,8 @@ class Views:
 
     def publish(self, user: str, view: Any) -> Json:
         """Set the Home tab of `user`."""
-        fresh = stored(self._checked(view, kind="home"), name=self._world.homes.get(user))
+        home = self._world.homes.get(user)
+        fresh = stored(self._checked(view, kind="home"), team=self._world.team, name=home)
         self._world.views[fresh["id"]] = fresh
         self._world.homes[user] = fresh["id"]
         self._world.feed.publish("home", fresh, only_for=user)

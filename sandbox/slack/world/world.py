@@ -13,7 +13,7 @@ from sandbox.slack.blockkit.rules import problem
 from sandbox.slack.state import seed
 from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.feed import Feed
-from sandbox.slack.state.model import Channel, Group, Json, Message, User
+from sandbox.slack.state.model import Channel, Group, Json, Message, Team, User
 from sandbox.slack.state.settings import Clock, Settings
 from sandbox.slack.state.triggers import Triggers
 
@@ -46,9 +46,12 @@ class World:
     feed: Feed
     settings: Settings
     """These stay over a reset."""
-    channels: dict[str, Channel] = field(default_factory=lambda: {c.id: c for c in seed.channels()})
-    users: dict[str, User] = field(default_factory=lambda: {u.id: u for u in seed.USERS})
-    groups: dict[str, Group] = field(default_factory=lambda: {g.id: g for g in seed.GROUPS})
+    team: Team
+    channels: dict[str, Channel]
+    users: dict[str, User]
+    groups: dict[str, Group]
+    installed: bool = True
+    """Whether the app is in this workspace."""
     triggers: Triggers = field(default_factory=Triggers)
     views: dict[str, Json] = field(default_factory=dict)
     stacks: dict[str, list[str]] = field(default_factory=dict)
@@ -148,7 +151,13 @@ class World:
         ts = self.stamp()
         details["blocks"] = with_ids(details.get("blocks") or [])
         message = Message(
-            ts=ts, channel=channel.id, user=user, text=text, posted_at=self.clock.now(), **details
+            ts=ts,
+            channel=channel.id,
+            user=user,
+            text=text,
+            posted_at=self.clock.now(),
+            team=self.team,
+            **details,
         )
         (channel.messages if message.seen_by is None else channel.ephemerals)[ts] = message
         self._add_to_thread(channel, message)

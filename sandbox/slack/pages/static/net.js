@@ -1,5 +1,8 @@
 // The stand-in's own addresses: what to read, what to do, and the live stream with its reconnects.
 
+// Where the page of this workspace lives: the second has a folder of its own.
+const BASE = location.pathname.match(/^\/teams\/[^/]+/)?.[0] ?? "";
+
 async function parsed(response) {
   const body = await response.json().catch(() => ({ ok: false, error: `status ${response.status}` }));
   if (!response.ok) throw new Error(body.error || `status ${response.status}`);
@@ -7,12 +10,12 @@ async function parsed(response) {
 }
 
 export async function read(path, query = {}) {
-  return parsed(await fetch(`${path}?${new URLSearchParams(query)}`));
+  return parsed(await fetch(`${BASE}${path}?${new URLSearchParams(query)}`));
 }
 
 export async function act(name, body = {}) {
   return parsed(
-    await fetch(`/control/${name}`, {
+    await fetch(`${BASE}/control/${name}`, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify(body),
@@ -41,7 +44,7 @@ export class Stream {
   open(user, after) {
     this.source?.close();
     this.status("connecting");
-    const source = new EventSource(`/page/feed?${new URLSearchParams({ user, after })}`);
+    const source = new EventSource(`${BASE}/page/feed?${new URLSearchParams({ user, after })}`);
     this.source = source;
     source.onopen = () => this.status("live");
     source.onerror = () => {

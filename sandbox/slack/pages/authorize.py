@@ -1,0 +1,96 @@
+"""Slack's own page of an installation: which workspace, and what the app may do there.
+
+Source: docs.slack.dev/authentication/installing-with-oauth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from urllib.parse import urlencode, urlsplit
+
+from aiohttp import web
+
+from sandbox.slack.app import App
+from sandbox.slack.pages.page import HEADERS
+from sandbox.slack.state.errors import SlackError
+from sandbox.slack.state.oauth import Grant, matches
+
+PATH = "/oauth/v2/authorize"
+
+
+class Authorize:
+    """`GET` shows the request, `POST` carries out what the person decided."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    def routes(self) -> list[web.RouteDef]:
+        return [web.get(PATH, self.ask), web.post(PATH, self.decide)]
+
+    async def ask(self, request: web.Request) -> web.StreamResponse:
+        try:
+            target = self._target(request.query)
+        except SlackError as error:
+            return _page(f"<h1>Something went wrong</h1><p>{escape(error.error)}</p>", status=400)
+        forms = "".join(
+            f'<form method="post"><input type="hidden" name="team" value="{one.contents.team.id}">'
+            f"<p>Install Outreach in <b>{escape(one.contents.team.name)}</b></p>"
+            '<button name="decision" value="allow">Allow</button> '
+            '<button name="decision" value="cancel">Cancel</button></form>'
+            for one in self._app.workspaces.values()
+            if request.query.get("team") in {None, "", one.contents.team.id}
+        )
+        scopes = "".join(f"<li>{escape(scope)}</li>" for scope in _scopes(request.query))
+        parts = urlsplit(target)
+        return _page(
+            f"<h1>Outreach requests permission</h1><ul>{scopes}</ul>{forms}",
+            form_action=f"'self' {parts.scheme}://{parts.netloc}",
+        )
+
+    async def decide(self, request: web.Request) -> web.StreamResponse:
+        try:
+            target = self._target(request.query)
+        except SlackError as error:
+            return _page(f"<h1>Something went wrong</h1><p>{escape(error.error)}</p>", status=400)
+        form = await request.post()
+        answer = {"error": "access_denied"}
+        if form.get("decision") == "allow":
+            workspace = self._app.workspaces[str(form.get("team"))]
+            admin = next(user for user in workspace.world.users.values() if user.is_admin)
+            grant = Grant(
+                team=workspace.contents.team.id,
+                user=admin.id,
+                scopes=_scopes(request.query),
+                redirect_uri=request.query.get("redirect_uri", ""),
+                at=workspace.clock.now(),
+            )
+            answer = {"code": self._app.codes.issue(grant)}
+        query = urlencode({**answer, "state": request.query.get("state", "")})
+        raise web.HTTPFound(f"{target}{'&' if '?' in target else '?'}{query}")
+
+    def _target(self, query: Mapping[str, str]) -> str:
+        """Where the answer goes; raises `SlackError` (invalid_client_id, bad_redirect_uri, no_scopes)."""
+        settings = self._app.first.settings
+        if query.get("client_id") != self._app.first.credentials.client_id:
+            raise SlackError("invalid_client_id")
+        named = query.get("redirect_uri", "")
+        if not settings.redirect_urls or (named and not matches(named, settings.redirect_urls)):
+            raise SlackError("bad_redirect_uri")
+        if not _scopes(query):
+            raise SlackError("no_scopes")
+        return named or settings.redirect_urls[0]
+
+
+def _scopes(query: Mapping[str, str]) -> list[str]:
+    return [scope for scope in query.get("scope", "").split(",") if scope]
+
+
+def _page(body: str, *, status: int = 200, form_action: str = "'none'") -> web.Response:
+    policy = f"default-src 'none'; form-action {form_action}; base-uri 'none'; frame-ancestors 'none'"
+    return web.Response(
+        text=f'<!doctype html><html lang="en"><title>Slack stand-in</title><body>{body}</body></html>',
+        content_type="text/html",
+        status=status,
+        headers={**HEADERS, "Content-Security-Policy": policy},
+    )

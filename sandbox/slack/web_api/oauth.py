@@ -1,0 +1,53 @@
+"""oauth.v2.access and api.test: the methods that need no token."""
+
+from __future__ import annotations
+
+import hmac
+
+from sandbox.slack.state import seed
+from sandbox.slack.state.errors import SlackError
+from sandbox.slack.state.model import Json
+from sandbox.slack.web_api.calls import Call, method
+
+
+@method("api.test", tier=4, needs_token=False)
+def api_test(call: Call) -> Json:
+    """Whether Slack answers at all (https://docs.slack.dev/reference/methods/api.test)."""
+    if call.args.get("error"):
+        raise SlackError(str(call.args["error"]))
+    return {"args": {name: value for name, value in call.args.items() if name != "token"}}
+
+
+@method("oauth.v2.access", needs_token=False)
+def oauth_v2_access(call: Call) -> Json:
+    """Exchange a code for the workspace's bot token.
+
+    https://docs.slack.dev/reference/methods/oauth.v2.access
+    """
+    app = call.workspace.credentials
+    if str(call.args.get("client_id") or "") != app.client_id:
+        raise SlackError("invalid_client_id")
+    if not hmac.compare_digest(
+        str(call.args.get("client_secret") or "").encode(), app.client_secret.encode()
+    ):
+        raise SlackError("bad_client_secret")
+    if call.args.get("grant_type") not in {None, "authorization_code"}:
+        raise SlackError("invalid_grant_type")
+    grant = call.app.codes.redeem(
+        str(call.args.get("code") or ""),
+        redirect_uri=str(call.args.get("redirect_uri") or ""),
+        now=call.workspace.clock.now(),
+    )
+    workspace = call.app.workspaces[grant.team]
+    team = workspace.contents.team
+    return {
+        "access_token": workspace.install(),
+        "token_type": "bot",
+        "scope": ",".join(grant.scopes),
+        "bot_user_id": seed.BOT.id,
+        "app_id": team.app_id,
+        "team": {"id": team.id, "name": team.name},
+        "enterprise": None,
+        "is_enterprise_install": False,
+        "authed_user": {"id": grant.user},
+    }
