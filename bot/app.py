@@ -11,11 +11,12 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from secrets import token_hex
+from typing import Any, cast
 
 import structlog
 from slack_bolt.adapter.asgi.async_handler import AsyncSlackRequestHandler
@@ -29,10 +30,11 @@ from bot.commands.dispatch import CommandDispatcher
 from bot.commands.open_replies import OpenReplies
 from bot.commands.self_test import SelfTest
 from bot.delivery.channel_health import ChannelHealth
-from bot.delivery.repainter import Repainter
+from bot.delivery.repainter import Repainter, everybody_sees
 from bot.delivery.repainter import draw as draw_posts
 from bot.delivery.worker import DeliveryWorker
 from bot.http.asgi import SLACK, AsgiApp
+from bot.http.oauth_pages import OAuthPages
 from bot.http.readiness import ReadinessProbe
 from bot.http.slack_guard import SlackGuard
 from bot.http.webhook import BodyReader, DeliveryIntake, WebhookReceiver
@@ -40,6 +42,7 @@ from bot.http.webhook_secrets import WebhookSecrets
 from bot.interactions.lifecycle import CHECK_SECONDS, Lifecycle
 from bot.interactions.listeners import Listeners
 from bot.interactions.modals import Modals
+from bot.interactions.team_apps import TeamApp, TeamApps
 from bot.jobs import register
 from bot.jobs.card_refresh import CardRefresher
 from bot.jobs.scheduler import JobScheduler
@@ -48,10 +51,12 @@ from bot.runtime.wakeup import DeliverySignals, Wakeup
 from bot.slack.directory import UserDirectory
 from bot.slack.messages import MessageSender
 from bot.slack.socket_mode import SocketMode, SocketTimeouts
+from bot.slack.teams import Teams
 from bot.slack.web_api import SlackError, WebApi, open_web_api
 from bot.store import LeaseTimings, Store, open_store
 from bot.store.db.lock import sole_owner
 from bot.store.instance import BEAT_SECONDS
+from bot.store.slack_teams import SlackTeam, SlackTeams
 from bot.store.webhooks import SecretCipher, WebhookSubscriptions
 from bot.telemetry import logs
 from shared.api.errors import OutreachError
@@ -75,7 +80,7 @@ class Bot:
     store: Store
     signals: DeliverySignals
     worker: DeliveryWorker
-    listeners: Listeners
+    listeners: Listeners | TeamApps
     intake: DeliveryIntake
     socket_mode: SocketMode | None
 
@@ -93,16 +98,18 @@ async def open_bot(
         contexts = await stack.enter_async_context(
             open_contexts(settings, store, problems=supervisor.problems)
         )
-        slack = await stack.enter_async_context(_open_slack(settings))
+        cipher = SecretCipher(settings.secret_keys)
+        teams = _teams(settings, store, cipher)
+        slack = await stack.enter_async_context(_open_slack(settings, teams))
+        may_see = teams.may_see if teams else everybody_sees
         histories = await stack.enter_async_context(register.open_histories(contexts))
         signals, account_changed = DeliverySignals(), Wakeup()
         intake = DeliveryIntake(store, stored=signals.stored)
         messages = MessageSender(slack, timeout=store.leases.timings.patience)
         directory = UserDirectory(slack, groups=settings.roles.groups)
         report = ChannelHealth(settings, name=directory.known_name)
-        several, link = len(settings.workspaces) > 1, settings.links.lead
-        draw = partial(draw_posts, store, several=several, link=link)
-        repainter = Repainter(store, messages, draw=draw, wakeup=signals.repaints)
+        draw = partial(draw_posts, store, several=len(settings.workspaces) > 1)
+        repainter = Repainter(store, messages, draw=draw, wakeup=signals.repaints, may_see=may_see)
         worker = DeliveryWorker(
             store,
             messages,
@@ -116,6 +123,7 @@ async def open_bot(
             stored_count=lambda: intake.count,
             report=report,
             before_report=directory.channel_name,
+            may_see=may_see,
         )
         refresher = CardRefresher(
             store,
@@ -124,30 +132,26 @@ async def open_bot(
             soon=account_changed,
             planned=signals.changed,
         )
-        bolt = bolt_app(settings, slack)
-        lifecycle = Lifecycle(
+        lifecycle_of = partial(
+            Lifecycle,
             store,
-            directory,
             set_channels=set_channels(settings),
             report=report,
             changed=signals.changed,
             lost_token=worker.note_lost_token,
         )
-        lifecycle.register(bolt)
-        socket_mode = _socket_mode(settings, bolt, slack, timeouts=timeouts)
-        listeners = _listeners(
-            contexts,
-            directory,
-            slack,
-            socket_mode,
-            lifecycle=lifecycle,
+        lifecycle = lifecycle_of(directory=directory)
+        listen = partial(
+            _listen,
+            lifecycle_of=lifecycle_of,
             alert_changed=signals.changed,
             account_changed=account_changed.set,
         )
-        listeners.register(bolt)
+        side = partial(_several_teams, teams=teams) if teams else partial(_one_team, directory=directory)
+        bolt, listeners, socket_mode = side(settings, contexts, slack, listen, timeouts=timeouts)
         secrets = WebhookSecrets(
             settings,
-            WebhookSubscriptions(store.database, SecretCipher(settings.secret_keys)),
+            WebhookSubscriptions(store.database, cipher),
             now=time.monotonic,
         )
         await secrets.open()
@@ -166,6 +170,7 @@ async def open_bot(
         web = AsgiApp(
             receiver=WebhookReceiver(intake, bodies=bodies, secrets=secrets, now=store.database.clock),
             slack=_slack_guard(settings, bolt, bodies),
+            installing=OAuthPages(slack, teams, settings.slack) if teams else None,
             default_workspace=settings.default_workspace,
             readiness=readiness.readiness,
             update_gauges=readiness.update_gauges,
@@ -215,9 +220,91 @@ def set_channels(settings: Settings) -> frozenset[str]:
     return frozenset(filter(None, (*alerts, *ruled, settings.routes.fallback)))
 
 
-def _open_slack(settings: Settings) -> AbstractAsyncContextManager[WebApi]:
+def _teams(settings: Settings, store: Store, cipher: SecretCipher) -> Teams | None:
+    """The Slack workspaces that installed the bot; None: there is one, whose token is in the settings."""
+    client_id = settings.slack.client_id
+    return Teams(SlackTeams(store.database, cipher, client_id=client_id)) if client_id else None
+
+
+def _open_slack(settings: Settings, teams: Teams | None) -> AbstractAsyncContextManager[WebApi]:
+    base = settings.slack.api_url or ""
+    if teams:
+        if settings.slack.bot_token:
+            log.warning("SLACK_BOT_TOKEN is not used: SLACK_CLIENT_ID is set")
+        return open_web_api("", base_url=base, token_of=teams.token)
     token = settings.slack.bot_token
-    return open_web_api(token.get_secret_value() if token else "", base_url=settings.slack.api_url or "")
+    return open_web_api(token.get_secret_value() if token else "", base_url=base)
+
+
+_Listen = Callable[[AsyncApp, CommandContexts, UserDirectory, WebApi, SocketMode | None], Listeners]
+
+
+def _listen(
+    app: AsyncApp,
+    contexts: CommandContexts,
+    directory: UserDirectory,
+    slack: WebApi,
+    socket_mode: SocketMode | None,
+    *,
+    lifecycle_of: Callable[..., Lifecycle],
+    alert_changed: Callable[[], None],
+    account_changed: Callable[[], None],
+) -> Listeners:
+    """What hears all that one Slack workspace says."""
+    lifecycle = lifecycle_of(directory=directory)
+    lifecycle.register(app)
+    listeners = _listeners(
+        contexts,
+        directory,
+        slack,
+        socket_mode,
+        lifecycle=lifecycle,
+        alert_changed=alert_changed,
+        account_changed=account_changed,
+    )
+    listeners.register(app)
+    return listeners
+
+
+_SlackSide = tuple[AsyncApp | TeamApps, Listeners | TeamApps, SocketMode | None]
+"""What takes Slack's requests, what ends with the answers under way, and the connection they come by."""
+
+
+def _one_team(
+    settings: Settings,
+    contexts: CommandContexts,
+    slack: WebApi,
+    listen: _Listen,
+    *,
+    directory: UserDirectory,
+    timeouts: SocketTimeouts | None,
+) -> _SlackSide:
+    bolt = bolt_app(settings, slack)
+    socket_mode = _socket_mode(settings, bolt, slack, timeouts=timeouts)
+    return bolt, listen(bolt, contexts, directory, slack, socket_mode), socket_mode
+
+
+def _several_teams(
+    settings: Settings,
+    contexts: CommandContexts,
+    slack: WebApi,
+    listen: _Listen,
+    *,
+    teams: Teams,
+    timeouts: SocketTimeouts | None,
+) -> _SlackSide:
+    """An app for each Slack workspace, made when its first request comes."""
+
+    def build(team: SlackTeam) -> TeamApp:
+        own = slack.of_team(team.id)
+        app = bolt_app(settings, own, team=team)
+        directory = UserDirectory(own, groups=settings.roles.groups)
+        listeners = listen(app, contexts.only(team.workspaces), directory, own, socket_mode)
+        return TeamApp(team=team, app=app, listeners=listeners)
+
+    apps = TeamApps(teams, workspaces=settings.workspaces, build=build)
+    socket_mode = _socket_mode(settings, apps, slack, timeouts=timeouts)
+    return apps, apps, socket_mode
 
 
 def _listeners(
@@ -245,23 +332,25 @@ def _listeners(
     return Listeners(dispatcher, directory, modals, slack, reopen=lifecycle.reopen)
 
 
-def bolt_app(settings: Settings, slack: WebApi) -> AsyncApp:
+def bolt_app(settings: Settings, slack: WebApi, *, team: SlackTeam | None = None) -> AsyncApp:
     """Bolt without a call to Slack before a listener runs, once the bot knows itself.
 
     An acknowledgement must not wait for the network.
     """
 
     async def authorize(enterprise_id: str | None, team_id: str | None) -> AuthorizeResult:
-        if not slack.identity:  # readiness asks at once and then every minute
+        own: Mapping[str, Any] = {"bot_id": team.bot_id, "user_id": team.bot_user_id} if team else {}
+        if not team and not slack.identity:  # readiness asks at once and then every minute
             with contextlib.suppress(SlackError):
                 await slack.call("auth.test", seconds=IDENTIFIED_WITHIN)
+        own = own or slack.identity
         return AuthorizeResult(
             enterprise_id=enterprise_id,
             team_id=team_id,
-            bot_token=slack.client.token,
+            bot_token=team.token if team else slack.client.token,
             # By these Bolt knows the bot's own events and leaves them out.
-            bot_id=slack.identity.get("bot_id"),
-            bot_user_id=slack.identity.get("user_id"),
+            bot_id=own.get("bot_id"),
+            bot_user_id=own.get("user_id"),
         )
 
     secret = settings.slack.signing_secret
@@ -273,16 +362,17 @@ def bolt_app(settings: Settings, slack: WebApi) -> AsyncApp:
     )
 
 
-def _slack_guard(settings: Settings, bolt: AsyncApp, bodies: BodyReader) -> SlackGuard | None:
+def _slack_guard(settings: Settings, bolt: AsyncApp | TeamApps, bodies: BodyReader) -> SlackGuard | None:
     secret = settings.slack.signing_secret
     if secret is None or settings.slack.app_token is not None:
         return None
-    handler = AsyncSlackRequestHandler(bolt, path=SLACK)
+    handler = AsyncSlackRequestHandler(cast("AsyncApp", bolt), path=SLACK)
     return SlackGuard(handler, signing_secret=secret.get_secret_value(), bodies=bodies)
 
 
 def _socket_mode(
-    settings: Settings, bolt: AsyncApp, slack: WebApi, *, timeouts: SocketTimeouts | None
+    settings: Settings, bolt: AsyncApp | TeamApps, slack: WebApi, *, timeouts: SocketTimeouts | None
 ) -> SocketMode | None:
     token = settings.slack.app_token
-    return SocketMode(bolt, token.get_secret_value(), slack, timeouts=timeouts) if token else None
+    app = cast("AsyncApp", bolt)
+    return SocketMode(app, token.get_secret_value(), slack, timeouts=timeouts) if token else None

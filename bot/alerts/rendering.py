@@ -16,6 +16,7 @@ from bot.store.queue.repaints import StormTally
 from shared.api.events import Event, read_event
 from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table, Tone
 from shared.text.links import lead_link
+from shared.text.slack_ids import bare
 
 
 def alert_of(post: Post, *, several: bool, link: str = "") -> Alert:
@@ -110,7 +111,9 @@ def with_mention(drawn: card_blocks.Message, mention: str) -> card_blocks.Messag
     """The message, calling somebody; who it is comes from the settings, never from a lead."""
     if not mention:
         return drawn
-    call = {"here": "<!here>"}.get(mention, f"<!subteam^{mention}>" if mention[0] == "S" else f"<@{mention}>")
+    call = {"here": "<!here>"}.get(
+        mention, f"<!subteam^{mention}>" if bare(mention)[0] == "S" else f"<@{mention}>"
+    )
     context = {"type": "context", "elements": [{"type": "mrkdwn", "text": call}]}
     return card_blocks.Message(text=f"{call} {drawn.text}", blocks=[*drawn.blocks, context])
 

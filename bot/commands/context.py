@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from bot.store import Store
@@ -45,6 +45,12 @@ class CommandContexts:
                 if channel and workspace.alert_channel == channel:
                     return workspace
         return self.settings.workspace(name)
+
+    def only(self, workspaces: Collection[str]) -> CommandContexts:
+        """The same with these workspaces alone: what one of several Slack workspaces may see."""
+        settings = self.settings.only(workspaces)
+        clients = {name: self.clients[name] for name in settings.workspaces}
+        return replace(self, settings=settings, clients=clients)
 
 
 @asynccontextmanager

@@ -18,6 +18,7 @@ from bot.commands import alert_actions, bulk_pause, sharing
 from bot.commands.acknowledge import ACK, acknowledge
 from bot.commands.alert_actions import ALERT, LOOKS, VERBS, AlertActions, line_of_lead, whole_reply
 from bot.commands.bulk_pause import UNDO_SECONDS, BulkPause
+from bot.commands.canned_replies import UNKNOWN
 from bot.commands.context import CommandContexts
 from bot.slack import permissions
 from bot.slack.directory import UserDirectory
@@ -35,6 +36,7 @@ from shared.operations.context import CommandContext
 from shared.operations.sequences import UNDO
 from shared.settings import CLAIM, UnknownWorkspace
 from shared.text.formats import show_time
+from shared.text.slack_ids import in_team, split_id
 
 FORMS = ("pause", "subscribe", "add")
 """The commands that can be filled in instead of typed."""
@@ -148,7 +150,7 @@ class CommandDispatcher:
         state = await self._store.alerts.find(alert)
         several = len(self._contexts.settings.workspaces) > 1
         line = line_of_lead(state, several=several) if state else ""
-        if state is None or not line:
+        if state is None or not line or not await self._is_shown(alert):
             return Answer(card=alert_actions.GONE)
         if verb == "lead":
             return await self._command(commands.parse(line), person, channel=channel, progress=progress)
@@ -159,6 +161,22 @@ class CommandDispatcher:
         ):
             return await self._refuse(invocation, person, channel=channel)
         return Answer(card=whole_reply(state))
+
+    def _in_own_team(self, invocation: Invocation) -> Invocation:
+        """The line with the channel that it names in the team where it was said; raises `UsageError` for another's."""
+        named, own = invocation.values.get("channel"), self._directory.team
+        if not named or not own:
+            return invocation
+        team, name = split_id(named)
+        if team not in {"", own} or name.startswith("#"):
+            raise UsageError(_ELSEWHERE)
+        return replace(invocation, values={**invocation.values, "channel": in_team(own, name)})
+
+    async def _is_shown(self, alert: str) -> bool:
+        """Whether an alert belongs to a workspace that this team may see."""
+        if not self._directory.team:
+            return True
+        return await self._store.alerts.workspace_of(alert) in self._contexts.settings.workspaces
 
     async def _share(self, line: str, person: Person, *, channel: str) -> Answer:
         invocation = commands.parse(line)
@@ -173,6 +191,8 @@ class CommandDispatcher:
     async def _act_on_alert(self, verb: str, rest: str, person: Person, *, channel: str) -> Answer:
         if not permissions.may(person, CLAIM, needed=Role.OPERATOR, rules=self._rules, channel=channel):
             return Answer(card=await self._refusal(CLAIM, verb, Role.OPERATOR, person, channel=channel))
+        if not await self._is_shown(rest.partition(" ")[0]):
+            return Answer(card=UNKNOWN)
         if verb == ACK:
             done = await acknowledge(
                 self._store, rest, _actor(person, channel), zone=person.zone, changed=self._alert_changed
@@ -192,6 +212,7 @@ class CommandDispatcher:
         channel: str,
         progress: Callable[[int], None] | None = None,
     ) -> Answer:
+        invocation = self._in_own_team(invocation)
         command = invocation.command
         if not self._may(person, command, channel=channel):
             return await self._refuse(invocation, person, channel=channel)
@@ -434,6 +455,12 @@ def _unconfirmed_card(answered: Answered) -> Card:
     return Card(title=text[0], tone=Tone.WARN, text=(text[1],), refused=True)
 
 
+_ELSEWHERE = Card(
+    title="There is no such channel in this Slack workspace",
+    tone=Tone.WARN,
+    text=("Name a channel of this workspace that the bot can see, like #sales, or write here.",),
+    refused=True,
+)
 _CANCELLED = Card(title="Nothing was changed")
 
 

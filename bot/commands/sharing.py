@@ -8,6 +8,7 @@ from bot.slack import permissions
 from bot.slack.permissions import Person, Reach
 from shared.commands import Invocation, render
 from shared.domain.card import Button, Card, Tone
+from shared.text.slack_ids import bare
 
 SHARE = "share"
 SHARED = ("digest", "stats", "status")
@@ -32,7 +33,7 @@ def may_share(person: Person) -> bool:
 
 def with_button(card: Card, invocation: Invocation, person: Person, *, channel: str) -> Card:
     """The card with a button that shares it, where there is a channel to share it with."""
-    conversation = not channel or channel[0] == "D"
+    conversation = not channel or bare(channel).startswith("D")
     if card.refused or conversation or not (can_be_shared(invocation) and may_share(person)):
         return card
     button = Button(label="Share to channel", command=f"{SHARE} {render(invocation)}")

@@ -17,6 +17,7 @@ _FIXES = {
     "channel_not_found": "The channel is gone, or private without the bot; invite it, or set another channel.",
     "is_archived": "Unarchive the channel, or set another.",
     "missing_scope": "Install the app again with the scopes of manifest.yml.",
+    "team_not_installed": "Its Slack workspace removed the bot; open /slack/install to install it again.",
     "token_revoked": "Install the app again and set the new SLACK_BOT_TOKEN.",
     "invalid_auth": "Set a valid SLACK_BOT_TOKEN.",
     "account_inactive": "Install the app again and set the new SLACK_BOT_TOKEN.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 
 import structlog
 
@@ -30,6 +30,15 @@ log = structlog.get_logger("repainter")
 Draw = Callable[[Sequence[Post]], Awaitable[Message]]
 
 
+MaySee = Callable[[str, Collection[str]], Awaitable[bool]]
+"""Whether a channel may show these outreach workspaces. Raises `RecordsUnavailable`."""
+
+
+async def everybody_sees(_channel: str, _workspaces: Collection[str]) -> bool:
+    """With one Slack workspace nothing is hidden from it."""
+    return True
+
+
 async def draw(store: Store, posts: Sequence[Post], *, several: bool, link: str = "") -> Message:
     """The message of posts as they stand. Raises `RecordsUnavailable`.
 
@@ -44,8 +53,17 @@ async def draw(store: Store, posts: Sequence[Post], *, several: bool, link: str 
 class Repainter:
     """`run` until cancelled; `wakeup` is set when something may be due."""
 
-    def __init__(self, store: Store, messages: MessageSender, *, draw: Draw, wakeup: Wakeup) -> None:
+    def __init__(
+        self,
+        store: Store,
+        messages: MessageSender,
+        *,
+        draw: Draw,
+        wakeup: Wakeup,
+        may_see: MaySee = everybody_sees,
+    ) -> None:
         self._store, self._messages, self._draw, self._wakeup = store, messages, draw, wakeup
+        self._may_see = may_see
 
     async def run(self) -> None:
         """Repaint what is due; beside the worker, so that no alert waits for a repaint."""
@@ -81,6 +99,8 @@ class Repainter:
         return None
 
     async def _repaint(self, message: Sequence[Post]) -> Outcome:
+        if not await self._may_see(message[0].channel, {post.workspace for post in message}):
+            return Sent(ts=message[0].ts)  # left as it was when the channel could still see it
         return await self._messages.repaint(
             message[0].channel,
             message[0].ts,

@@ -15,7 +15,7 @@ import structlog
 
 from bot.alerts import rendering
 from bot.alerts.routing import Routes
-from bot.delivery.repainter import Draw
+from bot.delivery.repainter import Draw, MaySee, everybody_sees
 from bot.runtime.wakeup import DeliverySignals
 from bot.slack.messages import MessageSender
 from bot.store import Store
@@ -66,10 +66,12 @@ class DeliveryWorker:
         stored_count: Callable[[], int],
         report: Report,
         before_report: Callable[[str], Awaitable[object]],
+        may_see: MaySee = everybody_sees,
     ) -> None:
         self._store, self._messages, self._routes = store, messages, routes
         self._report, self._before_report = report, before_report
         self._signals, self._draw, self._stored_count = signals, draw, stored_count
+        self._may_see = may_see
         self._stopping = False
         self._counted = 0, time.monotonic()
         self._posting: dict[str, asyncio.Task[None]] = {}
@@ -174,6 +176,8 @@ class DeliveryWorker:
 
     async def _post(self, lease: ChannelLease, *, deadline: float) -> Outcome:
         try:
+            if not await self._may_see(lease.channel, {post.workspace for post in lease.posts}):
+                return Unpostable(error="team_not_allowed")
             message = await self._draw(lease.posts)
         except RecordsUnavailable:
             return NotSent(after=OUTAGE_PAUSE)

@@ -11,6 +11,7 @@ from typing import Any
 import structlog
 from prometheus_client import generate_latest
 
+from bot.http.oauth_pages import INSTALL, REDIRECT, OAuthPages
 from bot.http.slack_guard import SlackGuard
 from bot.http.webhook import Receive, Scope, Send, WebhookReceiver, answer
 from bot.telemetry import metrics
@@ -31,11 +32,13 @@ class AsgiApp:
         *,
         receiver: WebhookReceiver,
         slack: SlackGuard | None,
+        installing: OAuthPages | None = None,
         default_workspace: str,
         readiness: Callable[[], Awaitable[tuple[bool, Mapping[str, Any]]]],
         update_gauges: Callable[[], Awaitable[None]],
     ) -> None:
         self._receiver, self._slack, self._default = receiver, slack, default_workspace
+        self._installing = installing
         self._readiness, self._update_gauges = readiness, update_gauges
         self._pages = {"/healthz": self._healthz, "/readyz": self._readyz, "/metrics": self._metrics}
 
@@ -48,6 +51,8 @@ class AsgiApp:
             await self._deliver(scope, receive, send)
         elif path == SLACK and self._slack is not None:
             await (self._slack(scope, receive, send) if method == "POST" else answer(send, 405))
+        elif path in {INSTALL, REDIRECT} and self._installing is not None:
+            await (self._installing(scope, receive, send) if method == "GET" else answer(send, 405))
         elif path in self._pages:
             await (self._pages[path](send) if method in {"GET", "HEAD"} else answer(send, 405))
         else:

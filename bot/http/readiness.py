@@ -56,7 +56,7 @@ class ReadinessProbe:
 
     async def _ask_slack(self) -> None:
         try:
-            await self._web_api.call("auth.test", seconds=TIMEOUT)
+            await self._web_api.check(seconds=TIMEOUT)
         except SlackError as error:
             self._slack = error.code if error.status else f"unreachable: {error.code}"
         else:

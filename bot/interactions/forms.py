@@ -18,6 +18,7 @@ from shared.api.models import EVENT_KINDS
 from shared.api.models import Sequence as Campaign
 from shared.domain.card import Card
 from shared.text.sanitize import visible
+from shared.text.slack_ids import bare
 
 FORM = "form"
 """Begins the `callback_id` of a form; the command follows."""
@@ -132,6 +133,7 @@ def _pause(request: FormRequest) -> list[Block]:
 
 
 def _subscribe(request: FormRequest) -> list[Block]:
+    channel = bare(request.channel)
     kinds = [_option(alert_kind(kind).choice, kind) for kind in EVENT_KINDS]
     forms = [_option("A whole card each", "full"), _option("One line each", "condensed")]
     return [
@@ -143,7 +145,7 @@ def _subscribe(request: FormRequest) -> list[Block]:
                 "type": "conversations_select",
                 "action_id": "channel",
                 "placeholder": plain("Choose a channel"),
-                **({"initial_conversation": request.channel} if request.channel[:1] in {"C", "G"} else {}),
+                **({"initial_conversation": channel} if channel[:1] in {"C", "G"} else {}),
                 "filter": {"include": ["public", "private"], "exclude_bot_users": True},
             },
         ),

@@ -167,6 +167,8 @@ class HomeTab:
 
     async def _claims(self, person: Person) -> Sequence[Waiting]:
         held = await self._store.alerts.claimed_by(person.id)
+        if self._slack.team:
+            held = [one for one in held if one.workspace in self._contexts.settings.workspaces]
         links = await self._links([one.alert_id for one in held[: home_view.CLAIMS]])
         return [_claimed(one, link=links.get(one.alert_id, ""), page=self._page) for one in held]
 

@@ -29,6 +29,7 @@ from shared.api.errors import OutreachError
 from shared.api.events import Event, read_event
 from shared.domain.card import Card
 from shared.settings import UnknownWorkspace, Workspace
+from shared.text.slack_ids import bare
 from shared.text.tokenize import join
 
 PROGRESS_EVERY = 2.0
@@ -123,7 +124,7 @@ class Modals:
         self.home = HomeTab(contexts, directory, slack, cache=self._cache, links=self.links)
 
     def channel_for(self, channel: str, workspace: str = "") -> str:
-        private = not channel or channel.startswith("D")
+        private = not channel or bare(channel).startswith("D")
         return (self._workspace(workspace).alert_channel or "") if private else channel
 
     def _workspace(self, name: str, *, channel: str = "") -> Workspace:
@@ -197,7 +198,12 @@ class Modals:
             return "status"
         claim = await self._store.alerts.in_message(channel, ts)
         event = read_event(claim.body or b"") if claim else None
-        if claim is None or not isinstance(event, Event):
+        shown = self._contexts.settings.workspaces
+        if (
+            claim is None
+            or not isinstance(event, Event)
+            or (self._slack.team and claim.workspace not in shown)
+        ):
             return ""
         if wanted == LEAD_OF_ALERT:
             return f"lead {claim.alert_id}" if event.lead.email else ""

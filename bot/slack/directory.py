@@ -18,6 +18,7 @@ from bot.slack.permissions import Organization, Person
 from bot.slack.web_api import SlackError, WebApi
 from shared.operations.context import Place
 from shared.settings import MEMBERS
+from shared.text.slack_ids import bare, in_team, split_id
 
 FRESH_SECONDS, STALE_SECONDS = 600.0, 3600.0
 """Seconds for which an answer is used without asking again, and for which it is used where Slack does not answer."""
@@ -50,9 +51,14 @@ class UserDirectory:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._slack, self._clock = slack, clock
-        self._groups = tuple(groups)
+        self._groups = tuple(one for one in groups if split_id(one)[0] == slack.team)
         self._cached: dict[tuple[str, str], tuple[float, Any]] = {}
         self._home = Organization()
+
+    @property
+    def team(self) -> str:
+        """The team whose people these are, where there are several."""
+        return self._slack.team
 
     async def find(self, user: str, *, name: str = "") -> Person:
         """The person; when Slack does not answer, the last that was known, or one who may change nothing."""
@@ -89,7 +95,8 @@ class UserDirectory:
         return await self._cached_call("self", "", self._self) or ""
 
     async def _self(self) -> str:
-        return str((await self._slack.call("auth.test")).get("user_id") or "")
+        own = str((await self._slack.call("auth.test")).get("user_id") or "")
+        return in_team(self.team, own)
 
     async def posts_anywhere(self) -> bool:
         """Whether the bot may post to public channels that it is not in."""
@@ -107,9 +114,8 @@ class UserDirectory:
         return Person.from_user({**info, "id": user}, home=self._home)
 
     async def _members(self, group: str) -> frozenset[str]:
-        return frozenset(
-            (await self._slack.read("usergroups.users.list", usergroup=group)).get("users") or ()
-        )
+        answer = await self._slack.read("usergroups.users.list", usergroup=group)
+        return frozenset(in_team(self.team, str(user)) for user in answer.get("users") or ())
 
     async def with_channels(self, line: str) -> str:
         """The line with every `#name` that is a channel written as Slack writes it when it knows the id."""
@@ -126,7 +132,7 @@ class UserDirectory:
             for one in answer.get("channels") or ():
                 name = str(one["name"]).lower()
                 if not (one.get("is_archived") and name in found):  # another one may have its name since
-                    found[name] = str(one["id"])
+                    found[name] = in_team(self.team, str(one["id"]))
             query["cursor"] = (answer.get("response_metadata") or {}).get("next_cursor")
             if not query["cursor"]:
                 break
@@ -205,7 +211,8 @@ class UserDirectory:
 
     async def display_names(self, who: Iterable[str], *, limit: int = 5) -> str:
         """Who can: `@ann, @ben, @sales-aes`, by names; empty where nobody is named."""
-        known = sorted(set(who) - ({"admins"} if MEMBERS in set(who) else set()))  # they are members, too
+        who = {one for one in who if split_id(one)[0] in {"", self.team}}
+        known = sorted(who - ({"admins"} if MEMBERS in who else set()))  # they are members, too
         names = await asyncio.gather(*(self._display_name(one) for one in known[:limit]))
         more = [f"{len(known) - limit} more"] if len(known) > limit else []
         return ", ".join((*names, *more))
@@ -215,14 +222,15 @@ class UserDirectory:
             return "full members of this Slack workspace"
         if who == "admins":
             return "admins of this Slack workspace"
-        if who.startswith("S"):
+        if bare(who).startswith("S"):
             handles = await self._cached_call("handles", "", self._handles) or {}
             return f"@{handles.get(who, who)}"
         return f"@{(await self.find(who)).name}"
 
     async def _handles(self) -> dict[str, str]:
         answer = await self._slack.read("usergroups.list")
-        return {str(one["id"]): str(one.get("handle") or one["id"]) for one in answer.get("usergroups") or ()}
+        groups = answer.get("usergroups") or ()
+        return {in_team(self.team, str(one["id"])): str(one.get("handle") or one["id"]) for one in groups}
 
 
 def _no_channel(channel: str, *, near: Sequence[str] = ()) -> Place:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 import yaml
 
@@ -96,7 +97,11 @@ def manifest(address: str = ADDRESS, *, socket_mode: bool = False) -> dict[str, 
                 for callback, (kind, name, description) in SHORTCUTS.items()
             ],
         },
-        "oauth_config": {"scopes": {"bot": list(SCOPES)}},
+        "oauth_config": {
+            # Where an installation by OAuth ends; with a bot token it is not used.
+            **({} if socket_mode else {"redirect_urls": [urljoin(address, "oauth_redirect")]}),
+            "scopes": {"bot": list(SCOPES)},
+        },
         "settings": {
             "event_subscriptions": {**at("request_url"), "bot_events": list(EVENTS)},
             "interactivity": {
@@ -138,7 +143,7 @@ def render(address: str = ADDRESS, *, socket_mode: bool = False) -> str:
 
 _HEAD = """\
 # Made by `make docs` from the table of commands; a test keeps it fresh.
-# Put the bot's public address in the four places that say YOUR-BOT.example, or have it done:
+# Put the bot's public address in the five places that say YOUR-BOT.example, or have it done:
 #   outreach manifest --url https://bot.example.com
 #   outreach manifest --socket-mode
 """

@@ -60,6 +60,7 @@ _TOKEN = {
     "team_access_not_granted",
     "access_denied",
     "no_permission",
+    "team_not_installed",
 }
 _THREAD = {"thread_not_found", "cannot_reply_to_message", "restricted_action_thread_locked"}
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
+import logging
+import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from email.utils import parsedate_to_datetime
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import aiohttp
 import structlog
@@ -21,6 +24,7 @@ from slack_sdk.webhook import WebhookResponse
 from bot.blockkit.plainer import plainer
 from bot.telemetry import metrics
 from shared.api.http.rate_wait import boot_time
+from shared.text.slack_ids import bare, split_id
 
 SECONDS = 10.0
 """How long a call may take where nothing else is said."""
@@ -32,9 +36,14 @@ RESPONSE_TRIES = 3
 """How often a message is sent to a response address that is busy."""
 MOST_DETAILS = 5
 """Sentences of Slack's that are kept of a refusal."""
+_IDS = ("channel", "user", "user_id", "usergroup", "users")
+"""The arguments of methods that hold ids."""
+_TOKENLESS = {"api.test"}
 _FAILURES = (SlackApiError, SlackClientError, aiohttp.ClientError, TimeoutError, OSError)
 
 log = structlog.get_logger("slack")
+_silent = logging.getLogger("bot.slack.web_api.sdk")
+_silent.setLevel(logging.CRITICAL)  # at DEBUG it would log whole bodies, with codes and tokens in them
 T = TypeVar("T")
 
 
@@ -62,18 +71,39 @@ class SlackError(Exception):
         self.details = tuple(details)
 
 
-class WebApi:
-    """Slack's Web API for one bot token; every method raises `SlackError`."""
+TeamToken = Callable[[str], Awaitable[str]]
+"""The bot token of a team; raises `SlackError`."""
 
-    def __init__(self, client: AsyncWebClient) -> None:
+
+class WebApi:
+    """Slack's Web API; every method raises `SlackError`.
+
+    With one bot token it speaks for that. With `token_of` it speaks for the team whose ids an argument names, else
+    for its own `team`.
+    """
+
+    def __init__(self, client: AsyncWebClient, *, token_of: TeamToken | None = None, team: str = "") -> None:
         self.client = client
         """For Bolt and Socket Mode, which take the SDK's own client."""
+        self.team, self._token_of = team, token_of
         self.identity: Mapping[str, Any] = {}
         """What auth.test last said: `user_id`, `bot_id`, `team_id`; empty until it has answered."""
         self.scopes: frozenset[str] = frozenset()
         """What the token may do; empty until auth.test has answered."""
         self._date: float | None = None
         self._date_read = 0.0
+
+    def of_team(self, team: str) -> WebApi:
+        """The same for one team, also where no id is named."""
+        return WebApi(self.client, token_of=self._token_of, team=team)
+
+    async def exchange_code(self, code: str, *, client_id: str, client_secret: str) -> AsyncSlackResponse:
+        """The installation that a code stands for (https://docs.slack.dev/reference/methods/oauth.v2.access)."""
+        basic = base64.b64encode(f"{client_id}:{client_secret}".encode()).decode()
+        call = self.client.api_call(
+            "oauth.v2.access", data={"code": code}, headers={"Authorization": f"Basic {basic}"}
+        )
+        return await self._bounded("oauth.v2.access", call, SECONDS)
 
     async def call(
         self, method: str, *, seconds: float = SECONDS, retry: bool = False, **body: Any
@@ -95,20 +125,34 @@ class WebApi:
                 await asyncio.sleep(min(LONGEST_RETRY_WAIT, error.retry_after))
 
     async def call_once(self, method: str, *, seconds: float = SECONDS, **body: Any) -> AsyncSlackResponse:
-        answer = await self._bounded(method, self.client.api_call(method, json=body), seconds)
+        sent = await self._addressed(method, body)
+        answer = await self._bounded(method, self.client.api_call(method, json=sent), seconds)
         if method == "auth.test":
             self._note_identity(answer)
         return answer
 
     async def read(self, method: str, *, seconds: float = SECONDS, **query: Any) -> AsyncSlackResponse:
+        sent = await self._addressed(method, query)
         return await self._bounded(
-            method, self.client.api_call(method, http_verb="GET", params=query), seconds
+            method, self.client.api_call(method, http_verb="GET", params=sent), seconds
         )
+
+    async def _addressed(self, method: str, body: dict[str, Any]) -> dict[str, Any]:
+        """The arguments as Slack knows them, with the token of the team that they belong to."""
+        if self._token_of is None or "token" in body or method in _TOKENLESS:
+            return body
+        named = (split_id(str(body.get(name) or ""))[0] for name in _IDS)
+        team = next(filter(None, named), self.team)
+        return {**on_the_wire(body, team=team), "token": await self._token_of(team)}
+
+    async def check(self, *, seconds: float = SECONDS) -> None:
+        """Ask whether Slack answers, and takes the token where there is one."""
+        await self.call("auth.test" if self._token_of is None else "api.test", seconds=seconds)
 
     async def server_time(self) -> float:
         """The time by Slack's clock, Unix seconds: what its answers say, at most half a minute old or asked anew."""
         if self._date is None or boot_time() - self._date_read > DATE_SECONDS:
-            await self.call("auth.test")
+            await self.check()
         if self._date is None:
             return time.time()
         return self._date + boot_time() - self._date_read
@@ -135,15 +179,36 @@ class WebApi:
         self._date, self._date_read = date, boot_time()
 
 
+def on_the_wire(body: Mapping[str, Any], *, team: str) -> dict[str, Any]:
+    """A message or a call as Slack takes it: the ids of this team stand alone there, those of others stay as they are."""
+    sent = {name: bare(v) if name in _IDS and isinstance(v, str) else v for name, v in body.items()}
+    return cast("dict[str, Any]", _with_bare_mentions(sent, re.compile(rf"<([#@]|!subteam\^){team}/")))
+
+
+def _with_bare_mentions(value: Any, mention: re.Pattern[str]) -> Any:
+    if isinstance(value, str):
+        return mention.sub(r"<\1", value)
+    if isinstance(value, Mapping):
+        return {name: _with_bare_mentions(one, mention) for name, one in value.items()}
+    return [_with_bare_mentions(one, mention) for one in value] if isinstance(value, list | tuple) else value
+
+
 @asynccontextmanager
-async def open_web_api(token: str, *, base_url: str = "") -> AsyncIterator[WebApi]:
+async def open_web_api(
+    token: str, *, base_url: str = "", token_of: TeamToken | None = None
+) -> AsyncIterator[WebApi]:
     """The Web API over one HTTP session."""
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=30)) as session:
         # The SDK's own handlers would repeat a post after a cut connection, and Slack may have taken the first.
         yield WebApi(
             AsyncWebClient(
-                token=token, session=session, base_url=base_url or AsyncWebClient.BASE_URL, retry_handlers=[]
-            )
+                token=token or None,
+                session=session,
+                base_url=base_url or AsyncWebClient.BASE_URL,
+                retry_handlers=[],
+                logger=_silent,
+            ),
+            token_of=token_of,
         )
 
 
@@ -156,8 +221,9 @@ def plainer_body(method: str, body: Mapping[str, Any], error: SlackError) -> dic
     return simpler
 
 
-async def respond_to(respond: AsyncRespond, body: Mapping[str, Any]) -> bool:
+async def respond_to(respond: AsyncRespond, body: Mapping[str, Any], *, team: str = "") -> bool:
     """Send a message to a response address, plainer where Slack refuses it; False where it takes none any more."""
+    body = on_the_wire(body, team=team) if team else body
     busy = 0
     while busy < RESPONSE_TRIES:
         try:

@@ -47,14 +47,14 @@ class SecretCipher:
         if not kept.startswith(ENCRYPTED):
             return kept
         if not self._keys:
-            raise SecretUnreadable("The stored webhook secrets are encrypted; set OUTREACH_SECRET_KEY.")
+            raise SecretUnreadable("The stored secrets are encrypted; set OUTREACH_SECRET_KEY.")
         from cryptography.fernet import InvalidToken
 
         try:
             return str(self._fernet.decrypt(kept.removeprefix(ENCRYPTED)).decode())
         except InvalidToken:
             raise SecretUnreadable(
-                "The stored webhook secrets are encrypted with another key than OUTREACH_SECRET_KEY."
+                "The stored secrets are encrypted with another key than OUTREACH_SECRET_KEY."
             ) from None
 
     @cached_property

@@ -170,6 +170,14 @@ def _webhooks(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="the answer as JSON")
 
 
+def _slack_teams(parser: ArgumentParser) -> None:
+    parser.add_argument("action", choices=("list", "allow", "remove"), help="show them, or change one")
+    parser.add_argument(
+        "team", nargs="?", metavar="TEAM", help="the id of a Slack workspace, like T0123456789"
+    )
+    parser.add_argument("--json", action="store_true", help="with list: the answer as JSON")
+
+
 def _import(parser: ArgumentParser) -> None:
     parser.add_argument(
         "file", type=_path, metavar="FILE", help="CSV of any delimiter and encoding; - for stdin"
@@ -300,6 +308,19 @@ _ALL = (
             "webhooks list",
         ),
         usage="create --url URL [EVENT…] | list",
+    ),
+    Program(
+        name="slack-teams",
+        summary="The Slack workspaces that installed the bot, and what each may see",
+        entry="cli.commands.slack_teams:run",
+        options=_slack_teams,
+        examples=(
+            "slack-teams list",
+            "slack-teams allow T0123456789 @acme",
+            "slack-teams remove T0123456789 @acme",
+            "slack-teams remove T0123456789",
+        ),
+        usage="list | allow TEAM @WORKSPACE | remove TEAM [@WORKSPACE]",
     ),
     Program(
         name="import",

@@ -183,7 +183,7 @@ def _alerts(part: Part[AlertsSummary], context: CommandContext) -> tuple[Fact, .
     if known.unknown_timers:
         text = f"{', '.join(known.unknown_timers)}: due, and this version does not know them; update the bot"
         facts.append(Fact(label="Timers", value=text, tone=Tone.WARN))
-    orphaned = known.orphaned_timers(context.settings.workspaces) if context.settings else {}
+    orphaned = known.orphaned_timers(context.settings.declared_workspaces) if context.settings else {}
     if orphaned:
         facts.append(
             Fact(label="Timed pauses without a workspace", value=orphan_note(orphaned), tone=Tone.WARN)

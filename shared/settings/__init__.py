@@ -31,6 +31,7 @@ from shared.settings.model import (
     WorkspaceSection,
 )
 from shared.settings.value_types import CLAIM, MEMBERS
+from shared.text.slack_ids import split_id
 
 __all__ = [
     "CLAIM",
@@ -120,9 +121,26 @@ def load(
         for place, name in named.items()
         if name not in settings.workspaces
     ]
+    problems += _without_team(settings) if settings.slack.client_id else []
     if problems:
         raise SettingsError(problems)
     return settings
+
+
+def _without_team(settings: Settings) -> list[SettingProblem]:
+    """Channels of which nobody can say in which of several Slack workspaces they are."""
+    routes, alerts = settings.routes, settings.alert_policy
+    named: dict[str, str | None] = {
+        f"alert_channel of @{name}": one.alert_channel for name, one in settings.workspaces.items()
+    }
+    named |= {"[routes] fallback": routes.fallback, "[alerts] escalate_to": alerts.escalate_to}
+    named |= {rule.place: rule.subscription.channel for rule in routes.rules}
+    fix = "Write the id of its Slack workspace before it: T0123456789/C0123456789."
+    return [
+        SettingProblem(name=place, problem="does not say in which Slack workspace it is.", fix=fix)
+        for place, channel in named.items()
+        if channel and not split_id(channel)[0]
+    ]
 
 
 def _find_file(config: Path | None, *, environ: Mapping[str, str]) -> tuple[Path | None, str]:
@@ -164,10 +182,15 @@ def _add_environment(given: dict[str, Any], environ: Mapping[str, str]) -> set[S
 def _missing(given: Mapping[str, Any], *, needs: Collection[Need]) -> list[SettingProblem]:
     slack = given.get("slack")
     slack = slack if isinstance(slack, dict) else {}
-    in_slack = ["bot_token"] if slack.get("app_token") else ["bot_token", "signing_secret"]
+    several = bool(slack.get("client_id"))
+    in_slack = ["client_secret"] if several else ["bot_token"]
+    in_slack += [] if slack.get("app_token") else ["signing_secret"]
     problems = [_absent("slack", key) for key in in_slack if Need.SLACK in needs and not slack.get(key)]
+    if several and Need.SLACK in needs and not given.get("secret_key"):
+        problems.append(_absent("secret_key"))
     needed = ["base_url", "api_key"] if Need.API in needs else []
-    needed += ["alert_channel"] if Need.ALERTS in needs else []
+    # Which channel it is cannot be known before a Slack workspace has installed the bot.
+    needed += ["alert_channel"] if Need.ALERTS in needs and not several else []
     for name, table in _workspace_tables(given).items():
         inherited = table if name == DEFAULT else {"base_url": given.get("base_url"), **table}
         where = () if name == DEFAULT else ("workspaces", name)

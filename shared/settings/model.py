@@ -145,6 +145,19 @@ class SlackSettings(Section):
         variable="SLACK_CONFIG_TOKEN",
         example="xoxe.xoxp-…",
     )
+    client_id: Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]+$")] | None = setting(
+        None,
+        "When set, Slack workspaces install the bot by OAuth at /slack/install, and SLACK_BOT_TOKEN is not used. "
+        "From Basic Information. Needs OUTREACH_SECRET_KEY, which encrypts the tokens.",
+        variable="SLACK_CLIENT_ID",
+        example="1234567890.1234567890",
+    )
+    client_secret: of.Secret | None = setting(
+        None,
+        "The app's client secret, from Basic Information.",
+        variable="SLACK_CLIENT_SECRET",
+        example="the secret",
+    )
     api_url: of.WebAddress | None = setting(
         None,
         "The Web API's base. Default: Slack's.",
@@ -306,7 +319,7 @@ class Settings(WorkspaceSection):
     )
     secret_keys: of.Secrets = setting(
         (),
-        "Encrypts the webhook secrets in the database; the same for all processes that share it. Make one with "
+        "Encrypts the webhook secrets and Slack's tokens in the database; the same for all processes that share it. Make one with "
         "`openssl rand -base64 32`. Several, separated by commas, during a change: the first encrypts, all decrypt.",
         alias="secret_key",
         variable="OUTREACH_SECRET_KEY",
@@ -411,6 +424,20 @@ class Settings(WorkspaceSection):
         if found is None:
             raise UnknownWorkspace(name or "", known=self.workspaces)
         return found
+
+    @cached_property
+    def declared_workspaces(self) -> frozenset[str]:
+        """The names of all, also where only some are shown."""
+        return frozenset(self.workspaces)
+
+    def only(self, names: Collection[str]) -> Self:
+        """The same settings, with these of the workspaces alone; at least one must be there."""
+        kept = {name: one for name, one in self.workspaces.items() if name in names}
+        default = self.default_workspace
+        chosen = default if default in kept else next(iter(kept))
+        limited = self.model_copy(update={"chosen_workspace": chosen})
+        vars(limited).update(workspaces=kept, declared_workspaces=self.declared_workspaces)
+        return limited
 
     @cached_property
     def database(self) -> URL:

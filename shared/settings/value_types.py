@@ -17,6 +17,7 @@ from shared.commands.table import COMMANDS, Role
 from shared.domain.recurrence import find_zone, parse_time
 from shared.storage.database import DatabaseUnusable, parse_url
 from shared.text.links import EMAIL_FIELD
+from shared.text.slack_ids import TEAM
 from shared.text.tokenize import parse_duration
 
 MEMBERS = "members"
@@ -163,7 +164,7 @@ Channel = Annotated[
 Mention = Annotated[
     str,
     _check(
-        re.compile(r"[USW][A-Z0-9]{2,20}|here|none|").fullmatch,
+        re.compile(rf"(?:{TEAM}/)?[USW][A-Z0-9]{{2,20}}|here|none|").fullmatch,
         "mentions nobody.",
         "Use the id of a user (U…) or a group (S…), here, or none.",
     ),
@@ -176,9 +177,10 @@ Hours = Annotated[
 ]
 EventName = Annotated[str, _one_of((*EVENT_KINDS, "*"), "is not an event.")]
 _NOBODY = ("names nobody.", "Use ids of users (U…) or user groups (S…), or members.")
-Who = Annotated[str, _check(re.compile(r"[USW][A-Z0-9]{2,20}|members").fullmatch, *_NOBODY)]
+Who = Annotated[str, _check(re.compile(rf"(?:{TEAM}/)?[USW][A-Z0-9]{{2,20}}|members").fullmatch, *_NOBODY)]
 RoleOrWho = Annotated[
-    str, _check(re.compile(rf"[USW][A-Z0-9]{{2,20}}|members|{'|'.join(Role)}").fullmatch, *_NOBODY)
+    str,
+    _check(re.compile(rf"(?:{TEAM}/)?[USW][A-Z0-9]{{2,20}}|members|{'|'.join(Role)}").fullmatch, *_NOBODY),
 ]
 CommandName = Annotated[str, _one_of((*COMMANDS, CLAIM), "has a name that is not a command.")]
 Theme = Annotated[str, _one_of(THEMES, "is not a theme.")]

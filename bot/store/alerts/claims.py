@@ -150,6 +150,11 @@ class Alerts(Repository):
         return _read(tx, alert)
 
     @reads
+    def workspace_of(self, tx: Transaction, alert: str) -> str:
+        """The workspace of an alert; empty where there is no such alert."""
+        return tx.scalar(sa.select(alerts.c.workspace).where(alerts.c.id == alert)) or ""
+
+    @reads
     def claimed_by(self, tx: Transaction, person: str) -> Sequence[ClaimState]:
         """The alerts that a person has claimed and not handled, the newest first."""
         where = (

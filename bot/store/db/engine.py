@@ -112,6 +112,10 @@ class Database:
         """Run reading work, beside the writers. Raises `RecordsUnavailable`."""
         return await self._run(self._readers, lambda: self._transact(self._read_only, work))
 
+    async def run(self, job: Callable[[sa.Engine], T]) -> T:
+        """Run a job that opens its own transactions, as the SDK's stores do. Raises `RecordsUnavailable`."""
+        return await self._run(self._writers, lambda: job(self.engine))
+
     async def _run(self, pool: ThreadPoolExecutor, job: Callable[[], T]) -> T:
         try:
             return await asyncio.get_running_loop().run_in_executor(pool, job)

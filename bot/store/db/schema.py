@@ -5,6 +5,8 @@ Apart from the code that uses them, because the migrations are checked against t
 
 from __future__ import annotations
 
+from typing import Any
+
 import sqlalchemy as sa
 
 metadata = sa.MetaData(naming_convention={"ix": "ix_%(table_name)s_%(column_0_N_name)s"})
@@ -449,4 +451,51 @@ releases = sa.Table(  # which version of the program brought the schema to a rev
     _text("revision", primary_key=True),
     _text("version"),
     _moment("at", nullable=False),
+)
+
+
+def _installed_bot() -> list[sa.Column[Any]]:
+    """What the SDK's installation store keeps of a bot; tokens are encrypted, and longer than it expects."""
+    return [
+        sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
+        *(sa.Column(name, sa.Text, nullable=False) for name in ("client_id", "app_id")),
+        *(sa.Column(f"{of}_{what}", sa.Text) for of in ("enterprise", "team") for what in ("id", "name")),
+        *(
+            sa.Column(f"bot_{what}", sa.Text)
+            for what in ("token", "id", "user_id", "scopes", "refresh_token")
+        ),
+        sa.Column("bot_token_expires_at", sa.DateTime),
+        sa.Column("is_enterprise_install", sa.Boolean, nullable=False),
+        sa.Column("installed_at", sa.DateTime, nullable=False),
+    ]
+
+
+slack_bots = sa.Table("slack_bots", metadata, *_installed_bot())
+sa.Index("ix_slack_bots_team_id", slack_bots.c.client_id, slack_bots.c.team_id)
+
+_WEBHOOK = ("incoming_webhook_url", "incoming_webhook_channel", "incoming_webhook_channel_id")
+slack_installations = sa.Table(  # the same, with who installed it
+    "slack_installations",
+    metadata,
+    *_installed_bot(),
+    sa.Column("enterprise_url", sa.Text),
+    sa.Column("user_id", sa.Text, nullable=False),
+    *(sa.Column(name, sa.Text) for name in ("user_token", "user_scopes", "user_refresh_token")),
+    sa.Column("user_token_expires_at", sa.DateTime),
+    *(sa.Column(name, sa.Text) for name in (*_WEBHOOK, "incoming_webhook_configuration_url", "token_type")),
+)
+sa.Index("ix_slack_installations_team_id", slack_installations.c.client_id, slack_installations.c.team_id)
+
+slack_oauth_states = sa.Table(  # installations under way
+    "slack_oauth_states",
+    metadata,
+    sa.Column("state", sa.LargeBinary, primary_key=True),  # sha256 of what the browser holds
+    _moment("expires_at", nullable=False),
+)
+
+slack_team_workspaces = sa.Table(  # the outreach workspaces that each Slack workspace may see
+    "slack_team_workspaces",
+    metadata,
+    _text("team", primary_key=True),
+    _text("workspace", primary_key=True),
 )

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from bot.interactions.listeners import Listeners
 from bot.slack.manifest import manifest
 from sandbox.service import Service
 from sandbox.slack.state import seed
@@ -108,6 +109,7 @@ async def test_home_shows_what_is_urgent_everywhere_then_the_one_that_was_chosen
     assert "Ada 1" not in one
     assert '"value": "status @globex"' in one
     assert agency.bot.running is not None
+    assert isinstance(agency.bot.running.listeners, Listeners)
     agency.bot.running.listeners._modals.home._chosen.clear()  # as after a restart
     assert "Ada 1" not in shown(await agency.home())
 

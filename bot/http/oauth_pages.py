@@ -1,0 +1,262 @@
+"""`/slack/install` and `/slack/oauth_redirect`: Slack workspaces install the bot by OAuth.
+
+Bolt's flow does the steps. Its state lives ten minutes, counts once and must be the one in the browser's cookie;
+nothing of what a visitor sends goes into Slack's address or onto a page, and neither code nor token into a log.
+
+Source: docs.slack.dev/authentication/installing-with-oauth.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from html import escape
+from typing import Any
+from urllib.parse import urljoin
+
+import structlog
+from slack_bolt.async_app import AsyncBoltRequest
+from slack_bolt.oauth.async_callback_options import AsyncCallbackOptions, AsyncFailureArgs, AsyncSuccessArgs
+from slack_bolt.oauth.async_oauth_flow import AsyncOAuthFlow
+from slack_bolt.oauth.async_oauth_settings import AsyncOAuthSettings
+from slack_bolt.response import BoltResponse
+from slack_sdk.oauth import AuthorizeUrlGenerator
+from slack_sdk.oauth.installation_store import Installation
+from slack_sdk.oauth.installation_store.async_installation_store import AsyncInstallationStore
+from slack_sdk.oauth.state_store.async_state_store import AsyncOAuthStateStore
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.http.webhook import Receive, Scope, Send
+from bot.slack.manifest import SCOPES
+from bot.slack.teams import Teams
+from bot.slack.web_api import SlackError, WebApi
+from shared.domain.records import RecordsUnavailable
+from shared.settings import SlackSettings
+
+INSTALL, REDIRECT = "/slack/install", "/slack/oauth_redirect"
+STATE_SECONDS = 600
+COOKIE = "__Host-outreach-install"
+"""The prefix makes browsers take it from this very host alone, over https (RFC 6265bis, 4.1.3.2)."""
+MOST_QUERY = 4_096
+
+log = structlog.get_logger("install")
+_silent = logging.getLogger("bot.http.oauth_pages.sdk")
+_silent.setLevel(logging.CRITICAL)  # it would log codes and states; what matters is logged here
+
+
+class TooManyInstallations(Exception):
+    """More installations are under way than are kept."""
+
+
+class InstallationRefused(Exception):
+    """Slack gave an installation that the bot cannot use; the text is for the person."""
+
+
+class _States(AsyncOAuthStateStore):
+    """States in the bot's database. The SDK's own store lets two requests at once use the same state."""
+
+    def __init__(self, teams: Teams) -> None:
+        self._teams = teams
+
+    @property
+    def logger(self) -> logging.Logger:
+        return _silent
+
+    async def async_issue(self, *_args: Any, **_kwargs: Any) -> str:
+        state = secrets.token_urlsafe(32)
+        if not await self._teams.store.issue_state(state, seconds=STATE_SECONDS):
+            raise TooManyInstallations
+        return state
+
+    async def async_consume(self, state: str) -> bool:
+        return await self._teams.store.consume_state(state)
+
+
+class _Installations(AsyncInstallationStore):
+    """Where the flow leaves an installation."""
+
+    def __init__(self, teams: Teams) -> None:
+        self._teams = teams
+
+    @property
+    def logger(self) -> logging.Logger:
+        return _silent
+
+    async def async_save(self, installation: Installation) -> None:
+        await self._teams.store.save(installation)
+        self._teams.forget()
+        log.info("installed", team=installation.team_id, name=installation.team_name, by=installation.user_id)
+
+
+class InstallFlow(AsyncOAuthFlow):
+    """Bolt's flow; Slack is called where all of Slack is called."""
+
+    def __init__(self, slack: WebApi, settings: AsyncOAuthSettings) -> None:
+        super().__init__(client=slack.client, logger=_silent, settings=settings)
+        self._slack = slack
+        self._address = AuthorizeUrlGenerator(
+            client_id=settings.client_id, scopes=settings.scopes, authorization_url=settings.authorization_url
+        )
+
+    async def build_authorize_url(self, state: str, request: AsyncBoltRequest) -> str:
+        """Without anything from the visitor: Bolt would put `team` into the address as it is."""
+        return self._address.generate(state=state)
+
+    async def append_set_cookie_headers(
+        self, headers: dict[str, Any], set_cookie_value: str | None
+    ) -> dict[str, Any]:
+        """Slack's way back is a navigation from another site, which `Lax` lets through."""
+        cookie = {"Set-Cookie": [f"{set_cookie_value}; SameSite=Lax"]} if set_cookie_value else {}
+        return {**headers, **cookie}
+
+    async def run_installation(self, code: str) -> Installation | None:
+        """Exchange the code; raises `InstallationRefused`."""
+        try:
+            given = await self._slack.exchange_code(
+                code, client_id=self.settings.client_id, client_secret=self.settings.client_secret
+            )
+            token = str(given.get("access_token") or "")
+            own = await self._slack.call("auth.test", token=token)
+        except SlackError as error:
+            log.warning("installation failed", error=str(error))
+            return None
+        team, enterprise = given.get("team") or {}, given.get("enterprise") or {}
+        if given.get("is_enterprise_install") or not team.get("id"):
+            raise InstallationRefused(
+                "The bot can't be installed for a whole organization. Install it in one workspace."
+            )
+        if given.get("refresh_token"):
+            raise InstallationRefused(
+                "The app's tokens expire. Make an app without token rotation, as in manifest.yml."
+            )
+        return Installation(
+            app_id=given.get("app_id"),
+            enterprise_id=enterprise.get("id"),
+            enterprise_name=enterprise.get("name"),
+            team_id=team["id"],
+            team_name=team.get("name"),
+            bot_token=token,
+            bot_id=own.get("bot_id"),
+            bot_user_id=given.get("bot_user_id"),
+            bot_scopes=given.get("scope") or "",
+            user_id=str((given.get("authed_user") or {}).get("id") or ""),
+            token_type=given.get("token_type"),
+        )
+
+
+class OAuthPages:
+    """The two addresses, as an ASGI application."""
+
+    def __init__(self, slack: WebApi, teams: Teams, settings: SlackSettings) -> None:
+        assert settings.client_id
+        assert settings.client_secret
+        base = settings.api_url or AsyncWebClient.BASE_URL
+        self._flow = InstallFlow(
+            slack,
+            AsyncOAuthSettings(
+                client_id=settings.client_id,
+                client_secret=settings.client_secret.get_secret_value(),
+                scopes=list(SCOPES),
+                user_scopes=[],
+                install_path=INSTALL,
+                install_page_rendering_enabled=False,
+                redirect_uri_path=REDIRECT,
+                callback_options=AsyncCallbackOptions(success=_installed, failure=_failed),
+                authorization_url=urljoin(f"{base.rstrip('/')}/", "../oauth/v2/authorize"),
+                installation_store=_Installations(teams),
+                state_store=_States(teams),
+                state_cookie_name=COOKIE,
+                state_expiration_seconds=STATE_SECONDS,
+                logger=_silent,
+            ),
+        )
+
+    async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
+        """One visit."""
+        query = scope.get("query_string") or b""
+        answer = _page("That address is too long", "Start again at /slack/install.", status=400)
+        if len(query) <= MOST_QUERY:
+            answer = await self._visit(scope, query.decode("ascii", errors="replace"))
+        headers = {**answer.first_headers_without_set_cookie(), **_HEADERS}
+        await send(
+            {
+                "type": "http.response.start",
+                "status": answer.status,
+                "headers": [
+                    *((name.encode(), value.encode()) for name, value in headers.items()),
+                    *((b"set-cookie", value.encode()) for value in answer.headers.get("set-cookie", ())),
+                ],
+            }
+        )
+        await send({"type": "http.response.body", "body": str(answer.body).encode()})
+
+    async def _visit(self, scope: Scope, query: str) -> BoltResponse:
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1")
+            for name, value in scope["headers"]
+            if name == b"cookie"
+        }
+        request = AsyncBoltRequest(body="", query=query, headers=headers)
+        try:
+            if scope["path"] == INSTALL:
+                return await self._flow.handle_installation(request)
+            return await self._flow.handle_callback(request)
+        except TooManyInstallations:
+            return _page(
+                "Too many installations at once", "Try again in ten minutes at /slack/install.", status=503
+            )
+        except InstallationRefused as refused:
+            return _page("The bot was not installed", str(refused), status=400)
+        except RecordsUnavailable as error:
+            log.warning("database unavailable", error=str(error))
+            return _page(
+                "The bot was not installed", "Its database does not answer. Try again later.", status=503
+            )
+
+
+_HEADERS = {
+    "content-type": "text/html; charset=utf-8",
+    "cache-control": "no-store",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+}
+_AGAIN = "Start again at /slack/install."
+_FAILURES = {
+    "access_denied": "It was cancelled in Slack. " + _AGAIN,
+    "invalid_browser": "This browser did not start the installation, or did so more than ten minutes ago. "
+    "Start again at /slack/install, over https and with cookies.",
+    "invalid_state": "The installation took longer than ten minutes, or this page was opened twice. "
+    + _AGAIN,
+    "missing_code": "Slack sent no code. " + _AGAIN,
+    "invalid_code": "Slack did not accept the installation. Start again at /slack/install; if it fails again, whoever "
+    "runs the bot finds the reason in its log.",
+}
+
+
+async def _installed(args: AsyncSuccessArgs) -> BoltResponse:
+    installation = args.installation
+    return _page(
+        "Outreach is installed",
+        f"It is in {installation.team_name or installation.team_id}, and shows nothing there yet. Whoever runs the "
+        f"bot allows it to: outreach slack-teams allow {installation.team_id} @workspace",
+        cookie=args.settings.state_utils.build_set_cookie_for_deletion(),
+    )
+
+
+async def _failed(args: AsyncFailureArgs) -> BoltResponse:
+    """In our words alone: the reason may come from the address."""
+    return _page(
+        "The bot was not installed",
+        _FAILURES.get(args.reason, "Slack reported an error. " + _AGAIN),
+        status=args.suggested_status_code,
+        cookie=args.settings.state_utils.build_set_cookie_for_deletion(),
+    )
+
+
+def _page(title: str, text: str, *, status: int = 200, cookie: str = "") -> BoltResponse:
+    body = (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>'
+        f"<h1>{escape(title)}</h1><p>{escape(text)}</p></html>"
+    )
+    return BoltResponse(status=status, body=body, headers={"Set-Cookie": cookie} if cookie else {})

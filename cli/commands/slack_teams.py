@@ -1,0 +1,146 @@
+"""`outreach slack-teams`: the Slack workspaces that installed the bot, and the outreach workspaces each may see.
+
+A workspace that has just installed the bot sees nothing until it is allowed here. A running bot follows within
+seconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from argparse import Namespace
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from bot.store import Store, open_store
+from bot.store.slack_teams import SlackTeam, SlackTeams
+from bot.store.webhooks import SecretCipher
+from cli.console import card_output, exit_codes
+from shared.domain.card import Card, Row, Table, Tone, columns
+from shared.domain.records import Actor, AuditEntry, RecordsUnavailable
+from shared.settings import Settings, load
+from shared.storage.database import DatabaseUnusable
+from shared.text.formats import show_number
+from shared.text.slack_ids import TEAM
+
+
+def run(options: Namespace) -> int:
+    """`list`, `allow` or `remove`."""
+    settings = load(config=options.config)
+    if not settings.slack.client_id:
+        raise exit_codes.WrongUsage("Slack workspaces install the bot by OAuth: set SLACK_CLIENT_ID first")
+    act = {"list": _list, "allow": _allow, "remove": _remove}[options.action]
+    return asyncio.run(act(settings, settings.slack.client_id, options))
+
+
+@asynccontextmanager
+async def _open(settings: Settings, client_id: str) -> AsyncIterator[tuple[Store, SlackTeams]]:
+    try:
+        async with open_store(settings.database) as store:
+            yield store, SlackTeams(store.database, SecretCipher(settings.secret_keys), client_id=client_id)
+    except (SQLAlchemyError, DatabaseUnusable, RecordsUnavailable, OSError) as fault:
+        place = settings.database.render_as_string(hide_password=True)
+        raise exit_codes.Failed(f"The database {place} can't be used: {fault}") from None
+
+
+async def _list(settings: Settings, client_id: str, options: Namespace) -> int:
+    async with _open(settings, client_id) as (_, teams):
+        known = await teams.all()
+    if options.json:
+        card_output.print_data([_data(team) for team in known])
+        return exit_codes.DONE
+    rows = tuple(
+        Row(cells=(team.id, team.name, _shown(team), team.problem or f"{_when(team):%-d %b %Y}"))
+        for team in known
+    )
+    card_output.show(
+        Card(
+            title=show_number(len(known), "Slack workspace"),
+            table=Table(columns=columns("Id", "Name", "May see", "Installed"), rows=rows) if rows else None,
+            footer="A workspace installs the bot at its /slack/install page.",
+        )
+    )
+    return exit_codes.DONE
+
+
+async def _allow(settings: Settings, client_id: str, options: Namespace) -> int:
+    team = _named_team(options)
+    if not options.workspace:
+        raise exit_codes.WrongUsage("name the outreach workspace: slack-teams allow TEAM @workspace")
+    workspace = settings.workspace(options.workspace).name
+    async with _open(settings, client_id) as (store, teams):
+        found = await _installed(teams, team)
+        await teams.allow(team, workspace)
+        await _record(store, workspace, f"slack-teams allow {team}", "allowed")
+    text = "People there can now read it, and full members change it; `[roles]` sets who may do what."
+    card_output.show(Card(title=f"{found.name} may see @{workspace}", tone=Tone.GOOD, text=(text,)))
+    return exit_codes.DONE
+
+
+async def _remove(settings: Settings, client_id: str, options: Namespace) -> int:
+    team = _named_team(options)
+    async with _open(settings, client_id) as (store, teams):
+        if options.workspace:
+            workspace = options.workspace
+            if not await teams.disallow(team, workspace):
+                raise exit_codes.Failed(f"{team} could not see @{workspace}")
+            await _record(store, workspace, f"slack-teams remove {team}", "disallowed")
+            title = f"{team} no longer sees @{workspace}"
+            text = "Its subscriptions, digests and unsent alerts of that workspace are gone."
+        else:
+            found = await _installed(teams, team)
+            await teams.remove(team)
+            for workspace in found.workspaces:
+                await _record(store, workspace, f"slack-teams remove {team}", "removed")
+            title = f"{found.name} is removed"
+            text = (
+                "Its token, subscriptions, digests and unsent alerts are gone. Remove the app in Slack, too."
+            )
+    card_output.show(Card(title=title, tone=Tone.GOOD, text=(text,)))
+    return exit_codes.DONE
+
+
+def _named_team(options: Namespace) -> str:
+    if not options.team or not re.fullmatch(TEAM, options.team):
+        raise exit_codes.WrongUsage("name the Slack workspace by its id, like T0123456789")
+    return str(options.team)
+
+
+async def _installed(teams: SlackTeams, team: str) -> SlackTeam:
+    known = {one.id: one for one in await teams.all()}
+    if team not in known:
+        raise exit_codes.Failed(f"{team} has not installed the bot; its /slack/install page does that")
+    return known[team]
+
+
+async def _record(store: Store, workspace: str, command: str, result: str) -> None:
+    """Who may see a workspace is for its audit."""
+    entry = AuditEntry(
+        at=datetime.now(UTC),
+        actor=Actor(name="shell"),
+        workspace=workspace,
+        command=command,
+        result=result,
+    )
+    await store.records.record(entry)
+
+
+def _when(team: SlackTeam) -> datetime:
+    return datetime.fromtimestamp(team.installed_at, UTC)
+
+
+def _shown(team: SlackTeam) -> str:
+    return ", ".join(f"@{name}" for name in sorted(team.workspaces)) or "nothing yet"
+
+
+def _data(team: SlackTeam) -> dict[str, object]:
+    return {
+        "id": team.id,
+        "name": team.name,
+        "workspaces": sorted(team.workspaces),
+        "installed_at": _when(team).isoformat(),
+        "problem": team.problem or None,
+    }

@@ -1,0 +1,276 @@
+"""Two Slack workspaces and one bot: each sees what it may see, with its own token, people and channels."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.slack import teams as slack_teams
+from sandbox.service import Service
+from sandbox.slack.state import seed
+from sandbox.slack.state.model import Json, Message
+from tests.bot.commands.test_several_workspaces import WORKSPACE
+from tests.bot.harness import SECRET, interested
+from tests.bot.slack.oauth import FIRST, SECOND, Installed, oauth_bot, oauth_harness
+from tests.waiting import until
+
+GENERAL = "C0NORTH001"
+ALERTS_OF_FIRST = f"{FIRST}/{seed.ALERTS}"
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a shell changes is seen with the next request."""
+    monkeypatch.setattr(slack_teams, "FRESH_SECONDS", 0.0)
+
+
+@pytest.fixture(params=["http", "socket"])
+async def agency(request: pytest.FixtureRequest, tmp_path: Path, account: str) -> AsyncIterator[Installed]:
+    """acme and globex in two Slack workspaces; acme's alerts come to #outreach-alerts of the first."""
+    async with (
+        Service(speed=0, database=account) as acme,
+        Service(speed=0, scenario="empty", seed=3) as globex,
+        oauth_harness(tmp_path) as bot,
+    ):
+        for name in ("BASE_URL", "API_KEY", "WEBHOOK_SECRET", "ALERT_CHANNEL"):
+            del bot.environ[f"OUTREACH_{name}"]
+        places = (("acme", acme, ALERTS_OF_FIRST), ("globex", globex, ""))
+        bot.config(
+            "".join(
+                WORKSPACE.format(
+                    name=name,
+                    url=service.base_url,
+                    key=next(iter(service.api_keys.values())),
+                    secret=SECRET,
+                    channel=channel,
+                )
+                for name, service, channel in places
+            ).replace('alert_channel = ""\n', "")
+        )
+        if request.param == "socket":
+            bot.slack.settings.request_url = None
+            bot.environ["SLACK_APP_TOKEN"] = bot.slack.announcement["slack_app_token"]
+            del bot.environ["SLACK_SIGNING_SECRET"]
+        async with oauth_bot(bot) as running:
+            if request.param == "socket":
+                await until(lambda: bot.slack.sockets.ready)
+            await running.browser.install(FIRST)
+            await running.browser.install(SECOND)
+            yield running
+
+
+def cards(agency: Installed, channel: str, *, team: str = SECOND) -> list[Message]:
+    """The alerts in a channel."""
+    world = agency.bot.slack.app.workspaces[team].world
+    return [one for one in world.channels[channel].messages.values() if one.metadata]
+
+
+def told(answers: list[dict[str, Any]]) -> str:
+    return json.dumps(answers, ensure_ascii=False)
+
+
+async def test_a_new_workspace_is_told_that_it_may_see_nothing_until_somebody_allows_it(
+    agency: Installed,
+) -> None:
+    (refusal,) = await agency.say("sequences")
+    assert f"outreach slack-teams allow {SECOND} @workspace" in refusal["text"]
+    assert refusal["ephemeral"]
+    await agency.teams.allow(SECOND, "globex")
+    answer = told(await agency.say("sequences"))
+    assert "globex" not in refusal["text"]
+    assert "may not see" not in answer
+
+
+async def test_each_workspace_sees_the_outreach_workspaces_that_it_is_allowed(agency: Installed) -> None:
+    await agency.teams.allow(FIRST, "acme")
+    await agency.teams.allow(SECOND, "globex")
+    assert "“globex”" in told(await agency.say("status @globex", team=FIRST))
+    unknown = told(await agency.say("status @acme"))
+    assert "“acme”" in unknown
+    assert "known: globex" in unknown or "globex" in unknown
+    assert "request" in told(await agency.say("status @acme", team=FIRST)).lower()
+    assert "no workspace" not in told(await agency.say("status"))
+
+
+async def test_an_uninstalled_workspace_gets_no_answer_and_posts_are_made_with_no_other_token(
+    agency: Installed,
+) -> None:
+    await agency.teams.allow(FIRST, "acme")
+    await agency.teams.remove(FIRST)
+    (answer,) = await agency.say("status", team=FIRST)
+    assert "isn't installed in this Slack workspace" in answer["text"]
+    assert await agency.bot.deliver(interested(1), path="/acme") == 200
+    await asyncio.sleep(0.5)
+    for team in (FIRST, SECOND):
+        world = agency.bot.slack.app.workspaces[team].world
+        assert not [m for c in world.channels.values() for m in c.messages.values()]
+
+
+async def test_alerts_go_to_the_channels_of_their_team_with_its_own_token(agency: Installed) -> None:
+    """#sales and #pipeline have the same id."""
+    await agency.teams.allow(FIRST, "acme")
+    await agency.teams.allow(SECOND, "acme")
+    card = told(await agency.say("subscribe reply.interested here @acme"))
+    assert f"<#{seed.SALES}>" in card or "#pipeline" in card
+    assert f"{SECOND}/" not in card
+    assert await agency.bot.deliver(interested(1), path="/acme") == 200
+    await until(lambda: cards(agency, seed.SALES) and cards(agency, seed.ALERTS, team=FIRST))
+    assert not agency.texts(seed.SALES, team=FIRST)
+
+
+async def test_a_claim_in_one_workspace_shows_in_the_other_and_is_nobody_elses_with_the_same_id(
+    agency: Installed,
+) -> None:
+    """Ben and Nia have the same id, each in their own workspace."""
+    await agency.teams.allow(FIRST, "acme")
+    await agency.teams.allow(SECOND, "acme")
+    await agency.say("subscribe reply.interested here @acme")
+    await agency.bot.deliver(interested(1), path="/acme")
+    await until(lambda: cards(agency, seed.SALES) and cards(agency, seed.ALERTS, team=FIRST))
+    (message,) = cards(agency, seed.SALES)
+    click: Json = {"user": "nia", "channel": "pipeline", "ts": message.ts, "text": "Claim", "wait": 10}
+    await agency.control("click", **click)
+    (first,) = cards(agency, seed.ALERTS, team=FIRST)
+    await until(lambda: "nia" in json.dumps(first.blocks))
+    assert agency.bot.running is not None
+    held = agency.bot.running.store.alerts.claimed_by
+    assert len(await held(f"{SECOND}/{seed.BEN.id}")) == 1
+    assert not await held(f"{FIRST}/{seed.BEN.id}")
+    view = (await agency.control("home/open", team=FIRST, user="ben", wait=5))["view"]
+    assert "Ada 1" not in json.dumps(view)
+
+
+def _claim(blocks: list[dict[str, Any]]) -> str:
+    found = [e for b in blocks for e in b.get("elements", ()) if str(e.get("value", "")).startswith("claim ")]
+    return str(found[0]["value"])
+
+
+async def test_an_alert_of_another_outreach_workspace_cannot_be_claimed_by_its_id(agency: Installed) -> None:
+    await agency.teams.allow(FIRST, "acme")
+    await agency.teams.allow(SECOND, "globex")
+    await agency.bot.deliver(interested(1), path="/acme")
+    await until(lambda: cards(agency, seed.ALERTS, team=FIRST))
+    (first,) = cards(agency, seed.ALERTS, team=FIRST)
+    line = _claim(first.blocks)
+    assert "Ada" not in told(await agency.say(line))
+    assert agency.bot.running is not None
+    alert = line.split()[1]
+    assert await agency.bot.running.store.alerts.workspace_of(alert) == "acme"
+    assert not await agency.bot.running.store.alerts.claimed_by(f"{SECOND}/{seed.BEN.id}")
+
+
+@pytest.mark.parametrize("named", [f"<#{ALERTS_OF_FIRST}>", ALERTS_OF_FIRST, "#outreach-alerts"])
+async def test_a_channel_of_another_workspace_cannot_be_named(agency: Installed, named: str) -> None:
+    await agency.teams.allow(FIRST, "acme")
+    await agency.teams.allow(SECOND, "acme")
+    answer = told(await agency.say(f"subscribe all {named} @acme"))
+    assert "no such channel in this Slack workspace" in answer
+    assert agency.bot.running is not None
+    assert not await agency.bot.running.store.records.subscriptions("acme", "")
+
+
+async def test_members_are_those_of_each_team_and_guests_from_the_other_change_nothing(
+    agency: Installed,
+) -> None:
+    """Eva is Northwind's admin, and in the first workspace a stranger in a shared channel."""
+    await agency.teams.allow(FIRST, "acme")
+    await agency.teams.allow(SECOND, "acme")
+    own = told(await agency.say("subscribe reply.interested here @acme", user="eva"))
+    assert "is now told of" in own
+    foreign = told(await agency.say("subscribe reply.interested here @acme", team=FIRST, user="eva"))
+    assert "another organization" in foreign
+
+
+async def test_a_disallowed_workspace_hears_and_sees_no_more(agency: Installed) -> None:
+    await agency.teams.allow(FIRST, "acme")
+    await agency.teams.allow(SECOND, "acme")
+    await agency.teams.allow(SECOND, "globex")
+    await agency.say("subscribe reply.interested here @acme")
+    await agency.say("digest at 09:00 @acme")
+    assert await agency.teams.disallow(SECOND, "acme")
+    await agency.bot.deliver(interested(1), path="/acme")
+    await until(lambda: cards(agency, seed.ALERTS, team=FIRST))
+    await asyncio.sleep(0.3)
+    assert not cards(agency, seed.SALES)
+    assert agency.bot.running is not None
+    records = agency.bot.running.store.records
+    assert not await records.subscriptions("acme", "")
+    assert await records.digest_at("acme", f"{SECOND}/{seed.SALES}") is None
+    assert "“acme”" in told(await agency.say("status @acme"))
+
+
+async def test_an_alert_channel_of_a_team_that_may_not_see_the_workspace_gets_nothing(
+    agency: Installed,
+) -> None:
+    await agency.bot.deliver(interested(1), path="/acme")
+    await asyncio.sleep(0.5)
+    assert not agency.texts(seed.ALERTS, team=FIRST)
+    await agency.teams.allow(FIRST, "acme")
+    assert agency.bot.running is not None
+    await agency.bot.running.store.outcomes.revive()
+    agency.bot.running.signals.changed()
+    await until(lambda: cards(agency, seed.ALERTS, team=FIRST))
+
+
+@pytest.mark.parametrize(
+    "order", [["app_uninstalled", "tokens_revoked"], ["tokens_revoked", "app_uninstalled"]]
+)
+async def test_uninstalling_cleans_up_whatever_the_order_of_its_events(
+    agency: Installed, order: list[str]
+) -> None:
+    await agency.teams.allow(FIRST, "acme")
+    await agency.teams.allow(SECOND, "acme")
+    await agency.say("subscribe reply.interested here @acme")
+    await agency.say("subscribe reply.interested here @acme", team=FIRST)
+    agency.bot.slack.clock.advance(5)
+    await agency.control("uninstall", order=order)
+    await until(lambda: _known(agency, [FIRST]))
+    assert agency.bot.running is not None
+    left = await agency.bot.running.store.records.subscriptions("acme", "")
+    assert [one.channel for one in left] == [f"{FIRST}/{seed.SALES}"]
+    await agency.browser.install(SECOND)
+    (refusal,) = await agency.say("status")
+    assert "may not see any outreach workspace" in refusal["text"]
+
+
+async def _known(agency: Installed, expected: list[str]) -> bool:
+    return [team.id for team in await agency.teams.all()] == expected
+
+
+async def test_a_late_uninstall_and_a_persons_own_token_leave_the_installation_alone(
+    agency: Installed,
+) -> None:
+    before = await agency.teams.all()
+    agency.bot.slack.second.events.fire("tokens_revoked", tokens={"oauth": [seed.EVA.id], "bot": []})
+    late = {"type": "event_callback", "team_id": SECOND, "event_time": int(before[0].installed_at) - 60}
+    agency.bot.slack.second.delivery.event({**late, "event_id": "Ev1", "event": {"type": "app_uninstalled"}})
+    await asyncio.sleep(0.3)
+    assert await agency.teams.all() == before
+
+
+async def test_home_of_a_workspace_shows_its_outreach_workspaces_only(agency: Installed) -> None:
+    await agency.teams.allow(SECOND, "globex")
+    await agency.bot.deliver(interested(1), path="/acme")
+    view = json.dumps((await agency.control("home/open", user="nia", wait=5))["view"])
+    assert "Ada 1" not in view
+    assert "acme" not in view
+
+
+async def test_a_form_names_the_channel_of_its_own_team(agency: Installed) -> None:
+    await agency.teams.allow(SECOND, "acme")
+    (answer,) = await agency.say("subscribe")
+    click: Json = {
+        "user": "nia",
+        "channel": "pipeline",
+        "ts": answer["ts"],
+        "text": "Fill in a form",
+        "wait": 5,
+    }
+    view = (await agency.control("click", **click))["view"]
+    (menu,) = [b["element"] for b in view["blocks"] if b.get("block_id") == "channel"]
+    assert menu["initial_conversation"] == seed.SALES

@@ -1,0 +1,154 @@
+"""Installations in either engine: encrypted, one for each team, and gone with everything when they go."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+import sqlalchemy as sa
+from pydantic import SecretStr
+from slack_sdk.oauth.installation_store import Installation
+
+from bot.store import Store, open_store
+from bot.store.db.engine import Transaction
+from bot.store.db.schema import posts, slack_bots, slack_installations, slack_oauth_states
+from bot.store.queue.outbox import PlannedPost
+from bot.store.slack_teams import MOST_STATES, SlackTeams
+from bot.store.webhooks import SecretCipher
+from shared.domain.records import Subscription
+
+KEYS = (SecretStr("one-key-of-the-tests"),)
+TOKEN = "xoxb-" + "1234567890-" * 12
+APP = "111.222"
+
+
+@pytest.fixture
+async def either(url: sa.URL) -> AsyncIterator[Store]:
+    async with open_store(url) as opened:
+        yield opened
+
+
+@pytest.fixture
+def teams(either: Store) -> SlackTeams:
+    return SlackTeams(either.database, SecretCipher(KEYS), client_id=APP)
+
+
+def installation(team: str = "T1", *, token: str = TOKEN, name: str = "One") -> Installation:
+    return Installation(
+        app_id="A1",
+        team_id=team,
+        team_name=name,
+        bot_token=token,
+        bot_id="B1",
+        bot_user_id="U0",
+        user_id="U1",
+    )
+
+
+async def test_a_token_is_stored_encrypted_and_read_back(teams: SlackTeams, either: Store) -> None:
+    kept = installation()
+    await teams.save(kept)
+    assert kept.bot_token == TOKEN
+    (team,) = await teams.all()
+    assert (team.id, team.name, team.token, team.bot_user_id) == ("T1", "One", TOKEN, "U0")
+    assert TOKEN not in repr(team)
+
+    def stored(tx: Transaction) -> str:
+        return "".join(str(tx.execute(sa.select(table)).all()) for table in (slack_bots, slack_installations))
+
+    text = await either.database.read(stored)
+    assert "xoxb" not in text
+    assert text.count("fernet:") == 2
+
+
+async def test_another_key_reads_no_token_and_says_so(teams: SlackTeams, either: Store) -> None:
+    await teams.save(installation())
+    other = SlackTeams(either.database, SecretCipher((SecretStr("another-key"),)), client_id=APP)
+    (team,) = await other.all()
+    assert team.token == ""
+    assert "another key" in team.problem
+    both = SecretCipher((SecretStr("another-key"), *KEYS))
+    (team,) = await SlackTeams(either.database, both, client_id=APP).all()
+    assert team.token == TOKEN
+
+
+async def test_a_second_installation_takes_the_place_of_the_first(teams: SlackTeams, either: Store) -> None:
+    await teams.save(installation())
+    await teams.save(installation(token="xoxb-new", name="Uno"))
+    await teams.save(installation("T2", name="Due"))
+    assert [(one.id, one.name) for one in await teams.all()] == [("T2", "Due"), ("T1", "Uno")]
+    counted = sa.select(sa.func.count()).select_from(slack_bots)
+    assert await either.database.read(lambda tx: tx.scalar(counted)) == 2
+
+
+async def test_installations_of_another_app_are_not_seen(teams: SlackTeams, either: Store) -> None:
+    await teams.save(installation())
+    assert await SlackTeams(either.database, SecretCipher(KEYS), client_id="other").all() == []
+
+
+async def test_what_a_team_may_see_outlives_a_new_installation_but_not_its_removal(teams: SlackTeams) -> None:
+    await teams.save(installation())
+    await teams.allow("T1", "acme")
+    await teams.allow("T1", "acme")
+    await teams.save(installation())
+    assert (await teams.all())[0].workspaces == {"acme"}
+    assert await teams.remove("T1")
+    assert not await teams.remove("T1")
+    await teams.save(installation())
+    assert (await teams.all())[0].workspaces == frozenset()
+
+
+async def test_removal_takes_everything_that_waits_for_the_teams_channels_and_nothing_else(
+    teams: SlackTeams, either: Store
+) -> None:
+    """T1 and T10 begin alike, and `_` is no wildcard."""
+    await teams.save(installation())
+    for channel in ("T1/C1", "T10/C1", "C1"):
+        one = Subscription(channel=channel, event="lead.bounced")
+        await either.records.subscribe("acme", [one, replace(one, event="reply.ooo")])
+        await either.records.set_digest("acme", channel, "09:00")
+        await either.outbox.plan("acme", PlannedPost(dedupe=channel, channel=channel, kind="note", note="{}"))
+    await teams.remove("T1")
+    left = {one.channel for one in await either.records.subscriptions("acme", "")}
+    assert left == {"T10/C1", "C1"}
+    assert await either.records.digest_at("acme", "T1/C1") is None
+    assert await either.records.digest_at("acme", "T10/C1") == "09:00"
+    waiting = sa.select(posts.c.channel).order_by(posts.c.id)
+    assert await either.database.read(lambda tx: list(tx.scalars(waiting))) == ["T10/C1", "C1"]
+
+
+async def test_disallowing_one_workspace_leaves_the_others(teams: SlackTeams, either: Store) -> None:
+    for workspace in ("acme", "globex"):
+        await teams.allow("T1", workspace)
+        await either.records.subscribe(workspace, [Subscription(channel="T1/C1", event="lead.bounced")])
+    assert await teams.disallow("T1", "acme")
+    assert not await teams.disallow("T1", "acme")
+    assert not await either.records.subscriptions("acme", "")
+    assert await either.records.subscriptions("globex", "")
+
+
+async def test_an_uninstall_from_before_the_installation_is_ignored(teams: SlackTeams) -> None:
+    await teams.save(installation())
+    (team,) = await teams.all()
+    assert not await teams.remove("T1", installed_before=team.installed_at - 1)
+    assert await teams.remove("T1", installed_before=team.installed_at + 1)
+
+
+async def test_a_state_counts_once_also_where_many_ask_at_once(teams: SlackTeams, either: Store) -> None:
+    assert await teams.issue_state("a state", seconds=600)
+    answers = await asyncio.gather(*(teams.consume_state("a state") for _ in range(8)))
+    assert sorted(answers) == [False] * 7 + [True]
+    assert not await teams.consume_state("never issued")
+    assert await teams.issue_state("second", seconds=600)
+    kept = await either.database.read(lambda tx: tx.scalars(sa.select(slack_oauth_states.c.state)).all())
+    assert b"second" not in kept
+
+
+async def test_old_states_do_not_count_and_make_room(teams: SlackTeams) -> None:
+    for number in range(MOST_STATES):
+        assert await teams.issue_state(str(number), seconds=0.0 if number else 600)
+    assert not await teams.consume_state("1")
+    assert await teams.issue_state("new", seconds=600)
+    assert await teams.consume_state("0")
