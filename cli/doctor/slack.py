@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Mapping
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from cli.doctor.finding import Finding, bad, doubtful, good
+from shared.domain.card import Tone
+from shared.domain.records import RecordsUnavailable
 from shared.settings import Settings, SlackSettings
 from shared.text.sanitize import visible
+
+if TYPE_CHECKING:
+    from bot.store.slack_teams import SlackTeam
 
 SECONDS = 10
 
@@ -19,6 +25,10 @@ SECONDS = 10
 async def examine(settings: Settings) -> AsyncIterator[Finding]:
     """Token, scopes, every alert channel, and the way in."""
     slack = settings.slack
+    if slack.client_id:
+        async for found in _installed(settings, slack.client_id):
+            yield found
+        return
     if slack.bot_token is None:
         return
     client = _client(slack, slack.bot_token.get_secret_value())
@@ -40,6 +50,48 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
     yield await _way_in(slack)
     if slack.app_token is not None:
         yield await _connection(settings)
+
+
+async def _installed(settings: Settings, client_id: str) -> AsyncIterator[Finding]:
+    """Each Slack workspace that installed the bot, and the way in."""
+    from bot.store.db.engine import Database
+    from bot.store.slack_teams import SlackTeams
+    from bot.store.webhooks import SecretCipher
+
+    database = Database(settings.database)
+    try:
+        teams = await SlackTeams(database, SecretCipher(settings.secret_keys), client_id=client_id).all()
+    except RecordsUnavailable:
+        yield doubtful("Slack workspaces", "not known yet", cure="Start the bot once: outreach bot")
+        return
+    finally:
+        await database.aclose()
+    if not teams:
+        cure = "Open the bot's /slack/install page, then: outreach slack-teams allow TEAM @workspace"
+        yield doubtful("Slack workspaces", "none has installed the bot", cure=cure)
+    for team in teams:
+        yield await _team(team, settings)
+    yield await _way_in(settings.slack)
+    if settings.slack.app_token is not None:
+        yield await _connection(settings)
+
+
+async def _team(team: SlackTeam, settings: Settings) -> Finding:
+    check = f"Slack workspace {visible(team.name)}"
+    if team.problem:
+        return bad(check, team.problem, cure="Set the OUTREACH_SECRET_KEY that it was installed with.")
+    answer, finding = await _asked(
+        check, _client(settings.slack, team.token).auth_test(), cure="Install the bot there again."
+    )
+    if answer is None:
+        assert finding
+        return finding
+    shown = ", ".join(f"@{name}" for name in sorted(team.workspaces & settings.workspaces.keys()))
+    if not shown:
+        cure = f"outreach slack-teams allow {team.id} @workspace"
+        return doubtful(check, "may not see any outreach workspace", cure=cure)
+    lacking = scopes(answer.headers.get("x-oauth-scopes"))
+    return good(check, f"may see {shown}") if lacking.tone is Tone.GOOD else replace(lacking, check=check)
 
 
 def channels(settings: Settings) -> tuple[str, ...]:
