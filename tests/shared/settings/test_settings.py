@@ -80,6 +80,61 @@ def test_nothing_is_needed_where_nothing_is_asked_for() -> None:
     assert load(environ={}).workspace().api_key == SecretStr("")
 
 
+OAUTH = {
+    "SLACK_CLIENT_ID": "111.222",
+    "SLACK_CLIENT_SECRET": "client-sesame",
+    "OUTREACH_SECRET_KEY": "key-sesame",
+}
+
+
+def test_with_a_client_id_neither_bot_token_nor_alert_channel_is_needed_but_a_key_for_the_tokens() -> None:
+    given = {
+        name: value
+        for name, value in GOOD.items()
+        if name not in {"SLACK_BOT_TOKEN", "OUTREACH_ALERT_CHANNEL"}
+    }
+    settings = load(environ=given | OAUTH, needs=ALL)
+    assert settings.slack.client_id == "111.222"
+    assert "sesame" not in repr(settings)
+    error = refusal(given | {"SLACK_CLIENT_ID": "111.222"}, needs=ALL)
+    assert {fault.name for fault in error.problems} == {"SLACK_CLIENT_SECRET", "OUTREACH_SECRET_KEY"}
+    (fault,) = refusal(given | OAUTH | {"SLACK_CLIENT_ID": "not an id"}).problems
+    assert fault.name == "SLACK_CLIENT_ID"
+
+
+def test_with_a_client_id_every_channel_names_its_slack_workspace(tmp_path: Path) -> None:
+    file = tmp_path / "outreach.toml"
+    file.write_text('[routes]\nfallback = "C2"\n[[routes.rules]]\nchannel = "T1/C3"\nevents = ["*"]\n')
+    error = refusal(GOOD | OAUTH, config=file)
+    assert [fault.name for fault in error.problems] == ["alert_channel of @default", "[routes] fallback"]
+    assert "T0123456789/C0123456789" in str(error)
+    file.write_text(
+        '[routes]\nfallback = "T1/C2"\nmention = "T1/S012"\n[roles]\nadmin = ["T1/U012", "members"]\n'
+    )
+    settings = load(environ=GOOD | OAUTH | {"OUTREACH_ALERT_CHANNEL": "T1/C1"}, config=file)
+    assert settings.routes.mention == "T1/S012"
+    assert settings.roles.admin == {"T1/U012", "members"}
+
+
+def test_settings_of_some_workspaces_know_no_other(tmp_path: Path) -> None:
+    file = tmp_path / "outreach.toml"
+    file.write_text(
+        'default_workspace = "acme"\n'
+        + "".join(f'[workspaces.{name}]\napi_key = "{name}"\n' for name in ("acme", "globex", "initech"))
+    )
+    settings = load(environ={}, config=file)
+    limited = settings.only({"globex", "gone"})
+    assert list(limited.workspaces) == ["globex"]
+    assert limited.workspace().name == "globex"
+    with pytest.raises(UnknownWorkspace) as unknown:
+        limited.workspace("acme")
+    assert unknown.value.known == ("globex",)
+    assert limited.declared_workspaces == {"acme", "globex", "initech"}
+    assert limited.file == file
+    assert settings.only({"acme", "globex"}).workspace().name == "acme"
+    assert len(settings.workspaces) == 3
+
+
 def test_socket_mode_needs_no_signing_secret() -> None:
     environ = {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1"}
     assert load(environ=environ, needs=(Need.SLACK,)).slack.app_token == SecretStr("xapp-1")

@@ -1,0 +1,51 @@
+"""Ids name their team everywhere but on the wire: what is sent and what comes in."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from bot.interactions.team_apps import scope_ids
+from bot.slack.web_api import on_the_wire
+
+
+def test_what_is_sent_has_the_ids_of_its_team_alone() -> None:
+    body = {
+        "channel": "T1/C1",
+        "user": "T1/U1",
+        "text": "<@T1/U1> in <#T1/C1>, <!subteam^T1/S1>; <@T2/U1> elsewhere",
+        "blocks": [{"elements": [{"text": "<#T1/C1|sales>", "value": "subscribe all <#T1/C1>"}]}],
+        "view": {"private_metadata": json.dumps({"channel": "T1/C1"})},
+        "limit": 5,
+    }
+    sent = on_the_wire(body, team="T1")
+    assert (sent["channel"], sent["user"], sent["limit"]) == ("C1", "U1", 5)
+    assert sent["text"] == "<@U1> in <#C1>, <!subteam^S1>; <@T2/U1> elsewhere"
+    assert sent["blocks"][0]["elements"][0] == {"text": "<#C1|sales>", "value": "subscribe all <#C1>"}
+    assert json.loads(sent["view"]["private_metadata"]) == {"channel": "T1/C1"}
+    assert body["channel"] == "T1/C1"
+
+
+def test_what_comes_in_names_its_team_wherever_a_user_or_a_channel_is() -> None:
+    click: dict[str, Any] = {
+        "user": {"id": "U1", "username": "ann"},
+        "channel": {"id": "C1", "name": "sales"},
+        "container": {"channel_id": "C1", "message_ts": "1.2"},
+        "team": {"id": "T1"},
+    }
+    scope_ids(click, "T1")
+    assert (click["user"]["id"], click["channel"]["id"]) == ("T1/U1", "T1/C1")
+    assert click["container"]["channel_id"] == "T1/C1"
+    assert click["team"] == {"id": "T1"}
+    event: dict[str, Any] = {"event": {"user": "U1", "channel": "C1", "item": {"channel": "C2"}, "ts": "1.2"}}
+    scope_ids(event, "T1")
+    assert event == {
+        "event": {"user": "T1/U1", "channel": "T1/C1", "item": {"channel": "T1/C2"}, "ts": "1.2"}
+    }
+    renamed: dict[str, Any] = {"event": {"channel": {"id": "C1", "name": "new"}}}
+    scope_ids(renamed, "T1")
+    assert renamed["event"]["channel"]["id"] == "T1/C1"
+    command: dict[str, Any] = {"user_id": "U1", "channel_id": "C1", "text": "status"}
+    scope_ids(command, "T1")
+    scope_ids(command, "T1")
+    assert command == {"user_id": "T1/U1", "channel_id": "T1/C1", "text": "status"}
