@@ -16,7 +16,7 @@ from bot.store.queue.repaints import StormTally
 from shared.api.events import Event, read_event
 from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table, Tone
 from shared.text.links import lead_link
-from shared.text.slack_ids import bare
+from shared.text.slack_ids import bare, split_id
 
 
 def alert_of(post: Post, *, several: bool, link: str = "") -> Alert:
@@ -104,6 +104,9 @@ def message(
 
 
 def _calls(post: Post) -> bool:
+    """Whether the post calls whom it mentions: only while it is needed, in the Slack workspace where they are."""
+    if post.mention != "here" and split_id(post.mention)[0] != split_id(post.channel)[0]:
+        return False
     return post.waiting_since is not None if post.kind == "alert" else not is_settled(post)
 
 

@@ -274,3 +274,31 @@ async def test_a_form_names_the_channel_of_its_own_team(agency: Installed) -> No
     view = (await agency.control("click", **click))["view"]
     (menu,) = [b["element"] for b in view["blocks"] if b.get("block_id") == "channel"]
     assert menu["initial_conversation"] == seed.SALES
+
+
+async def test_a_mention_of_the_settings_calls_in_its_own_slack_workspace_alone(
+    tmp_path: Path, account: str
+) -> None:
+    async with Service(speed=0, database=account) as acme, oauth_harness(tmp_path) as bot:
+        for name in ("BASE_URL", "API_KEY", "WEBHOOK_SECRET", "ALERT_CHANNEL"):
+            del bot.environ[f"OUTREACH_{name}"]
+        key = next(iter(acme.api_keys.values()))
+        values = {
+            "name": "acme",
+            "url": acme.base_url,
+            "key": key,
+            "secret": SECRET,
+            "channel": ALERTS_OF_FIRST,
+        }
+        bot.config(f'[routes]\nmention = "{FIRST}/{seed.GROUPS[0].id}"\n{WORKSPACE.format(**values)}')
+        async with oauth_bot(bot) as agency:
+            for team in (FIRST, SECOND):
+                await agency.browser.install(team)
+                await agency.teams.allow(team, "acme")
+            await agency.say("subscribe reply.interested here")
+            await agency.bot.deliver(interested(1))
+            await until(lambda: cards(agency, seed.SALES) and cards(agency, seed.ALERTS, team=FIRST))
+            (first,) = cards(agency, seed.ALERTS, team=FIRST)
+            (second,) = cards(agency, seed.SALES)
+    assert f"<!subteam^{seed.GROUPS[0].id}>" in first.text
+    assert "subteam" not in json.dumps([second.text, second.blocks])
