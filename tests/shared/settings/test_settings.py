@@ -113,7 +113,7 @@ def test_with_a_client_id_every_channel_names_its_slack_workspace(tmp_path: Path
     )
     settings = load(environ=GOOD | OAUTH | {"OUTREACH_ALERT_CHANNEL": "T1/C1"}, config=file)
     assert settings.routes.mention == "T012/S012"
-    assert settings.roles.admin == {"T012/U012", "members"}
+    assert settings.roles.admin == frozenset({"T012/U012", "members"})
 
 
 def test_settings_of_some_workspaces_know_no_other(tmp_path: Path) -> None:
