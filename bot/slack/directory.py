@@ -180,7 +180,9 @@ class UserDirectory:
         return Place(channel=channel)
 
     async def channel_name(self, channel: str) -> str:
-        """`sales`; empty where Slack does not tell."""
+        """`sales`; empty where Slack does not tell, and for a channel of another team."""
+        if self.team and split_id(channel)[0] != self.team:
+            return ""
         found = await self._cached_call("channel", channel, lambda: self._channel(channel))
         return found or ""
 
