@@ -158,6 +158,8 @@ async def test_an_alert_of_another_outreach_workspace_cannot_be_claimed_by_its_i
     (first,) = cards(agency, seed.ALERTS, team=FIRST)
     line = _claim(first.blocks)
     assert "Ada" not in told(await agency.say(line))
+    for verb in ("lead", "reply", "ack", "handled"):
+        assert "Ada" not in told(await agency.say(f"{verb} {line.split()[1]}"))
     assert agency.bot.running is not None
     alert = line.split()[1]
     assert await agency.bot.running.store.alerts.workspace_of(alert) == "acme"
