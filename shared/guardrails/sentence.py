@@ -1,0 +1,399 @@
+"""Reading the sentence of a guardrail. What is not understood is refused with the nearest sentence that is. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from shared.domain.alert_settings import QuietHours
+from shared.domain.recurrence import find_zone, parse_time
+from shared.guardrails.rule import QUOTES, Action, Comparison, Condition, Metric, Rule, Scope
+from shared.text.tokenize import parse_duration
+
+LONGEST = 600
+SHORTEST_WINDOW, LONGEST_WINDOW = timedelta(hours=1), timedelta(days=30)
+ENOUGH_SENDS = 50
+PER_DAY, PER_DAY_ACT, AT_ONCE = 5, 3, 2
+MOST = 1_000_000
+ACTIONS = {"tell": Action.TELL, "suggest": Action.SUGGEST, "pause": Action.ACT}
+METRICS = {
+    "bounces": Metric.BOUNCES,
+    "bounce": Metric.BOUNCES,
+    "opt-outs": Metric.OPT_OUTS,
+    "opt-out": Metric.OPT_OUTS,
+    "optouts": Metric.OPT_OUTS,
+    "unsubscribes": Metric.OPT_OUTS,
+    "out-of-office": Metric.OUT_OF_OFFICE,
+    "ooo": Metric.OUT_OF_OFFICE,
+    "replies": Metric.REPLIES,
+    "positive": Metric.POSITIVE,
+    "health": Metric.HEALTH,
+}
+SCOPES = {scope.value: scope for scope in Scope} | {
+    "sequences": Scope.SEQUENCE,
+    "inboxes": Scope.INBOX,
+    "domains": Scope.DOMAIN,
+}
+_TOKEN = re.compile(
+    rf"[{QUOTES}](?P<name>(?:\\.|[^\\{QUOTES}])*)[{QUOTES}]|(?P<word>[<>]|[^\s,<>{QUOTES}]+|[^\s,])",
+    re.DOTALL,
+)
+_NUMBER = re.compile(r"[0-9]{1,7}(?:\.[0-9]{1,4})?")
+_UNITS = re.compile(r"(?:minute|min|hour|day|week)s?|m|h|d|w")
+_ABOVE, _BELOW = {">", "above", "over", "exceed", "exceeds"}, {"<", "below", "under"}
+
+
+class Misunderstood(Exception):
+    """The sentence is no rule; `nearest` is a sentence that is one."""
+
+    def __init__(self, problem: str, *, nearest: str = "") -> None:
+        self.problem, self.nearest = problem, nearest
+        super().__init__(f"{problem} Nearest: {nearest}" if nearest else problem)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word in lower case, or what stood in quotes."""
+
+    text: str
+    quoted: bool = False
+    given: str = ""
+
+
+def parse(text: str) -> Rule:
+    """The rule that a sentence says. Raises `Misunderstood`, and nothing else, whatever the text."""
+    if len(text) > LONGEST:
+        raise Misunderstood(f"That is longer than {LONGEST} characters.", nearest=str(EXAMPLE))
+    tokens = tokenize(text)
+    try:
+        return _Reader(tokens).rule()
+    except Misunderstood as error:
+        raise Misunderstood(error.problem, nearest=str(nearest(tokens))) from None
+
+
+def tokenize(text: str) -> list[Token]:
+    found = []
+    for match in _TOKEN.finditer(text):
+        if match["name"] is not None:
+            found.append(Token(re.sub(r"\\(.)", r"\1", match["name"], flags=re.DOTALL), quoted=True))
+        else:
+            word = match["word"]
+            found.append(Token(word.lower(), given=word))
+    return found
+
+
+class _Reader:
+    """Reads tokens from the left; each method takes what it understands or raises `Misunderstood`."""
+
+    def __init__(self, tokens: list[Token]) -> None:
+        self._tokens, self._at = tokens, 0
+
+    def rule(self) -> Rule:
+        action = self._action()
+        scope, only = self._subject()
+        duration = self._length() if self._take("for") else None
+        self._need("when", "if")
+        rule = Rule(
+            action=action,
+            scope=scope or Scope.SEQUENCE,
+            only=only,
+            condition=self._condition(),
+            duration=duration,
+            per_day=PER_DAY_ACT if action is Action.ACT else PER_DAY,
+            at_once=AT_ONCE if action is Action.ACT else 0,
+        )
+        if scope is None and rule.condition.metric is Metric.HEALTH:
+            rule = replace(rule, scope=Scope.INBOX)
+        while self._peek():
+            rule = self._clause(rule)
+        return _checked(rule)
+
+    def _action(self) -> Action:
+        word = self._next("Begin with tell, suggest or pause.")
+        if word.quoted or word.text not in ACTIONS:
+            raise Misunderstood(f"“{clip(word)}” is not an action: begin with tell, suggest or pause.")
+        action = ACTIONS[word.text]
+        if action is Action.SUGGEST:
+            self._take("pausing") or self._take("to") and self._take("pause")
+        elif action is Action.TELL:
+            self._take("about")
+        return action
+
+    def _subject(self) -> tuple[Scope | None, str]:
+        self._take("all", "any", "every", "each", "a", "the")
+        if (word := self._peek()) is None or word.quoted or word.text not in SCOPES:
+            if word is not None and not word.quoted and word.text in {"when", "if"}:
+                return None, ""
+            raise Misunderstood("Say what: sequence, inbox, domain or workspace.")
+        self._at += 1
+        scope, following = SCOPES[word.text], self._peek()
+        if following is None or following.text in {"when", "if", "for"} and not following.quoted:
+            return scope, ""
+        self._at += 1
+        if not following.quoted and scope not in {Scope.INBOX, Scope.DOMAIN}:
+            raise Misunderstood(f"Put the name of a {scope} into quotes.")
+        if scope is Scope.WORKSPACE or not following.text.strip():
+            raise Misunderstood(f"A {scope} needs no name here.")
+        return scope, following.text
+
+    def _condition(self) -> Condition:
+        if self._take("no"):
+            return self._silence()
+        word = self._next("Say when: for example “bounces > 5% of at least 50 sends in 24h”.")
+        if word.quoted or word.text not in METRICS:
+            raise Misunderstood(f"“{clip(word)}” is not measured. It can be: {', '.join(Metric)}.")
+        metric = METRICS[word.text]
+        if metric is Metric.HEALTH:
+            return self._health()
+        self._take("replies", "rate")
+        if metric is Metric.POSITIVE:
+            self._take("rate")
+        above = self._comparison()
+        limit, percent = self._number()
+        if not percent:
+            if not above or metric in {Metric.REPLIES, Metric.POSITIVE} or limit != int(limit):
+                raise Misunderstood("Give a share of the sends, like 5%.")
+            return Condition(metric=metric, test=Comparison.COUNT_ABOVE, limit=limit, window=self._window())
+        return self._rate(metric, limit, above=above)
+
+    def _rate(self, metric: Metric, limit: float, *, above: bool) -> Condition:
+        about_replies = metric in {Metric.REPLIES, Metric.POSITIVE}
+        if above == about_replies:
+            raise Misunderstood(
+                f"{metric.capitalize()} are watched for being {'below' if above else 'above'} a share."
+            )
+        test, sends = (Comparison.RATE_BELOW if about_replies else Comparison.RATE_ABOVE), ENOUGH_SENDS
+        if self._take("of"):
+            self._take("its", "their")
+            self._take("own")
+            if about_replies and self._take("baseline"):
+                test = Comparison.BELOW_BASELINE
+                self._need("over", "of")
+            sends = self._sends()
+        return Condition(metric=metric, test=test, limit=limit, sends=sends, window=self._window())
+
+    def _silence(self) -> Condition:
+        self._need("replies", "reply")
+        self._need("after", "in")
+        sends = self._sends()
+        return Condition(metric=Metric.REPLIES, test=Comparison.SILENCE, sends=sends, window=self._window())
+
+    def _health(self) -> Condition:
+        self._take("score")
+        if self._take("falls", "drops"):
+            self._take("by")
+            limit, _ = self._number(share=False)
+            self._take("points", "point")
+            return Condition(metric=Metric.HEALTH, test=Comparison.FALL, limit=limit, window=self._window())
+        if self._comparison():
+            raise Misunderstood("Health is watched for being below a score, or falling.")
+        limit, _ = self._number(share=False)
+        return Condition(metric=Metric.HEALTH, test=Comparison.LEVEL_BELOW, limit=limit)
+
+    def _comparison(self) -> bool:
+        """Whether it is to be above."""
+        self._take("is", "are")
+        word = self._next("Compare with > or <.")
+        self._take("than")
+        if word.text == "more" or word.text in _ABOVE and not word.quoted:
+            return True
+        if word.text in {"less", "fewer"} or word.text in _BELOW and not word.quoted:
+            return False
+        raise Misunderstood(f"“{clip(word)}” compares nothing: write > or <.")
+
+    def _number(self, *, share: bool = True) -> tuple[float, bool]:
+        word = self._next("A number is missing.")
+        percent = word.text.endswith("%") or bool(share and self._take("%"))
+        figure = word.text.removesuffix("%")
+        if word.quoted or not _NUMBER.fullmatch(figure) or percent and not share:
+            raise Misunderstood(f"“{clip(word)}” is not a number.")
+        return float(figure), percent
+
+    def _count(self) -> int:
+        word = self._next("A number is missing.")
+        if word.quoted or not re.fullmatch(r"[0-9]{1,7}", word.text) or int(word.text) < 1:
+            raise Misunderstood(f"“{clip(word)}” is not a whole number from 1 on.")
+        return int(word.text)
+
+    def _sends(self) -> int:
+        if self._take("at"):
+            self._need("least")
+        sends = self._count()
+        self._need("sends", "send")
+        return sends
+
+    def _window(self) -> timedelta:
+        self._need("in", "within", "over")
+        self._take("the")
+        self._take("last")
+        return self._length()
+
+    def _length(self) -> timedelta:
+        word = self._next("A length of time is missing: write 24h or 7d.")
+        unit, given = self._peek(), word.text
+        if given.isdecimal() and unit and not unit.quoted and _UNITS.fullmatch(unit.text):
+            self._at += 1
+            given += unit.text[0]
+        found = None if word.quoted else parse_duration(given)
+        if found is None or found.total_seconds() % 60:
+            raise Misunderstood(f"“{clip(word)}” is not a length of time: write 24h or 7d.")
+        return found
+
+    def _clause(self, rule: Rule) -> Rule:
+        self._take("and")
+        if self._take("for"):
+            return replace(rule, duration=self._length())
+        if self._take("except"):
+            return self._exception(rule)
+        if self._take("never"):
+            self._need("more")
+            self._need("than")
+            return self._limit(rule)
+        self._need("at")
+        self._need("most")
+        return self._limit(rule)
+
+    def _limit(self, rule: Rule) -> Rule:
+        count = self._count()
+        if self._take("sequences", "sequence"):
+            if self._take("at"):
+                self._need("once")
+            return replace(rule, at_once=count)
+        self._take("times", "time")
+        self._need("a", "per")
+        self._need("day")
+        return replace(rule, per_day=count)
+
+    def _exception(self, rule: Rule) -> Rule:
+        word = self._next("Except what? A name in quotes, or hours like 20:00-08:00.")
+        if not word.quoted:
+            return replace(rule, except_hours=self._hours(word))
+        names = [word.text]
+        while (following := self._peek()) and following.quoted:
+            self._at += 1
+            names.append(following.text)
+        if not all(name.strip() for name in names):
+            raise Misunderstood("A name in quotes is empty.")
+        return replace(rule, except_names=(*rule.except_names, *names))
+
+    def _hours(self, word: Token) -> QuietHours:
+        start, _, end = (parse_time(part) for part in word.text.partition("-"))
+        if start is None or end is None or start == end:
+            raise Misunderstood(f"“{clip(word)}” is neither a name in quotes nor hours like 20:00-08:00.")
+        zone = "UTC"
+        following = self._peek()
+        if following and not following.quoted and find_zone(following.given):
+            zone, self._at = following.given, self._at + 1
+        return QuietHours(start=start, end=end, zone=zone)
+
+    def _peek(self) -> Token | None:
+        return self._tokens[self._at] if self._at < len(self._tokens) else None
+
+    def _next(self, problem: str) -> Token:
+        word = self._peek()
+        if word is None:
+            raise Misunderstood(problem)
+        self._at += 1
+        return word
+
+    def _take(self, *words: str) -> bool:
+        word = self._peek()
+        if word is None or word.quoted or word.text not in words:
+            return False
+        self._at += 1
+        return True
+
+    def _need(self, *words: str) -> None:
+        if not self._take(*words):
+            word = self._peek()
+            found = f"“{clip(word)}” is not understood here" if word else "The sentence ends too early"
+            raise Misunderstood(f"{found}: “{words[0]}” is expected.")
+
+
+def clip(word: Token) -> str:
+    return word.text if len(word.text) <= 40 else f"{word.text[:39]}…"
+
+
+def _checked(rule: Rule) -> Rule:
+    """The rule, if its values make sense together."""
+    condition = rule.condition
+    rates = {Comparison.RATE_ABOVE, Comparison.RATE_BELOW, Comparison.BELOW_BASELINE}
+    if condition.test in rates and not 0 < condition.limit < 100:
+        raise Misunderstood("A share is between 0% and 100%.")
+    if condition.metric is Metric.HEALTH and not 0 < condition.limit <= 100:
+        raise Misunderstood("A health score is between 0 and 100.")
+    if condition.test is not Comparison.LEVEL_BELOW and not SHORTEST_WINDOW <= condition.window <= LONGEST_WINDOW:
+        raise Misunderstood("A window is 1h to 30d long.")
+    if condition.metric is Metric.HEALTH and rule.scope is Scope.SEQUENCE:
+        raise Misunderstood("Health belongs to inboxes and domains, not to sequences.")
+    if rule.action is not Action.TELL and rule.scope is Scope.INBOX:
+        raise Misunderstood("The service can't pause one inbox: pause its domain, or tell about the inbox.")
+    if rule.duration is not None and rule.action is Action.TELL:
+        raise Misunderstood("Only a pause has a length.")
+    if rule.at_once and rule.action is not Action.ACT:
+        raise Misunderstood("Only a rule that pauses has a limit of sequences.")
+    return rule
+
+
+EXAMPLE = Rule(
+    action=Action.SUGGEST,
+    scope=Scope.SEQUENCE,
+    condition=Condition(
+        metric=Metric.BOUNCES,
+        test=Comparison.RATE_ABOVE,
+        limit=5,
+        sends=ENOUGH_SENDS,
+        window=timedelta(hours=24),
+    ),
+)
+
+
+def nearest(tokens: list[Token]) -> Rule:
+    """A rule that uses as much of the words as it can; what is missing or wrong is filled in."""
+    words = [token.text for token in tokens if not token.quoted]
+    action = ACTIONS.get(_closest(words[:1], ACTIONS) or "", Action.SUGGEST)
+    scope = SCOPES.get(_closest(words, SCOPES) or "")
+    condition = _nearest_condition(words)
+    if condition.metric is Metric.HEALTH and scope in {None, Scope.SEQUENCE}:
+        scope = Scope.INBOX
+    if action is not Action.TELL and scope is Scope.INBOX:
+        scope = Scope.DOMAIN
+    return Rule(
+        action=action,
+        scope=scope or Scope.SEQUENCE,
+        condition=condition,
+        per_day=PER_DAY_ACT if action is Action.ACT else PER_DAY,
+        at_once=AT_ONCE if action is Action.ACT else 0,
+    )
+
+
+def _nearest_condition(words: list[str]) -> Condition:
+    metric = METRICS.get(_closest(words, METRICS) or "", Metric.BOUNCES)
+    window = next((w for w in map(parse_duration, reversed(words)) if w and _fits(w)), timedelta(hours=24))
+    share = next((float(w[:-1]) for w in words if w.endswith("%") and _NUMBER.fullmatch(w[:-1])), None)
+    numbers = [float(w) for w in words if _NUMBER.fullmatch(w)]
+    if metric is Metric.HEALTH:
+        score = next((n for n in numbers if 0 < n <= 100), 60.0)
+        return Condition(metric=metric, test=Comparison.LEVEL_BELOW, limit=score)
+    sends = next((int(n) for n in numbers if n >= 1), ENOUGH_SENDS)
+    if metric is Metric.REPLIES and share is None:
+        return Condition(metric=metric, test=Comparison.SILENCE, sends=sends, window=window)
+    limit = share if share is not None and 0 < share < 100 else 5.0
+    test = Comparison.RATE_BELOW if metric in {Metric.REPLIES, Metric.POSITIVE} else Comparison.RATE_ABOVE
+    return Condition(metric=metric, test=test, limit=limit, sends=sends, window=window)
+
+
+def _fits(window: timedelta) -> bool:
+    return SHORTEST_WINDOW <= window <= LONGEST_WINDOW and not window.total_seconds() % 60
+
+
+def _closest(words: list[str], known: Collection[str]) -> str | None:
+    """The first known word that one of the words is, else is nearly."""
+    import difflib  # late: only a mistake pays for its import
+
+    if exact := next((word for word in words if word in known), None):
+        return exact
+    near = (difflib.get_close_matches(word[:40], known, n=1, cutoff=0.7) for word in words[:60])
+    return next((found[0] for found in near if found), None)

@@ -1,0 +1,170 @@
+"""The sentence of a rule: read, echoed exactly, and refused with the nearest one that is understood."""
+
+from __future__ import annotations
+
+from datetime import time, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.domain.alert_settings import QuietHours
+from shared.guardrails.rule import Action, Comparison, Condition, Metric, Rule, Scope, default_name
+from shared.guardrails.sentence import Misunderstood, parse
+
+minutes = st.integers(60, 30 * 1440).map(lambda n: timedelta(minutes=n))
+tenths = st.integers(1, 999).map(lambda n: n / 10)
+names = st.text(min_size=1, max_size=20).filter(str.strip)
+
+
+@st.composite
+def conditions(draw: st.DrawFn, *, health: bool) -> Condition:
+    window, sends = draw(minutes), draw(st.integers(1, 100_000))
+    if health:
+        metric, limit = Metric.HEALTH, draw(tenths)
+        if draw(st.booleans()):
+            return Condition(metric=metric, test=Comparison.LEVEL_BELOW, limit=limit)
+        return Condition(metric=metric, test=Comparison.FALL, limit=limit, window=window)
+    test = draw(st.sampled_from([c for c in Comparison if c not in {Comparison.LEVEL_BELOW, Comparison.FALL}]))
+    counted = st.sampled_from([Metric.BOUNCES, Metric.OPT_OUTS, Metric.OUT_OF_OFFICE])
+    answered = st.sampled_from([Metric.REPLIES, Metric.POSITIVE])
+    if test is Comparison.SILENCE:
+        return Condition(metric=Metric.REPLIES, test=test, sends=sends, window=window)
+    if test is Comparison.COUNT_ABOVE:
+        return Condition(metric=draw(counted), test=test, limit=draw(st.integers(0, 1000)), window=window)
+    metric = draw(counted if test is Comparison.RATE_ABOVE else answered)
+    return Condition(metric=metric, test=test, limit=draw(tenths), sends=sends, window=window)
+
+
+@st.composite
+def rules(draw: st.DrawFn) -> Rule:
+    action = draw(st.sampled_from(Action))
+    scopes = [s for s in Scope if action is Action.TELL or s is not Scope.INBOX]
+    scope = draw(st.sampled_from(scopes))
+    health = scope is not Scope.SEQUENCE and draw(st.booleans())
+    hours = st.builds(
+        QuietHours,
+        start=st.just(time(20)),
+        end=st.integers(0, 19).map(time),
+        zone=st.sampled_from(["UTC", "Europe/Berlin"]),
+    )
+    return Rule(
+        action=action,
+        scope=scope,
+        condition=draw(conditions(health=health)),
+        only="" if scope is Scope.WORKSPACE else draw(st.just("") | names),
+        duration=None if action is Action.TELL else draw(st.none() | minutes),
+        per_day=draw(st.integers(1, 100)),
+        at_once=draw(st.integers(1, 50)) if action is Action.ACT else 0,
+        except_names=tuple(draw(st.lists(names, max_size=3))),
+        except_hours=draw(st.none() | hours),
+    )
+
+
+@given(rule=rules())
+def test_every_rule_is_read_back_from_its_own_sentence(rule: Rule) -> None:
+    assert parse(str(rule)) == rule
+
+
+@given(text=st.text(max_size=200) | st.lists(st.sampled_from("pause suggest tell sequence domain inbox when bounces health no replies < > 5% 50 sends in 24h of at least except \" , for baseline".split())).map(" ".join))
+def test_any_text_is_a_rule_or_refused_with_a_sentence_that_is_one(text: str) -> None:
+    try:
+        rule = parse(text)
+    except Misunderstood as error:
+        assert error.problem
+        assert str(parse(error.nearest)) == error.nearest
+    else:
+        assert parse(str(rule)) == rule
+
+
+@pytest.mark.parametrize(
+    ("given", "echoed"),
+    [
+        (
+            "pause sequence when bounces > 5% of at least 50 sends in 24h",
+            "pause sequence when bounces > 5% of at least 50 sends in 24h, at most 3 a day, at most 2 sequences at once",
+        ),
+        (
+            "Suggest pausing domain when opt-outs above 1 % of 200 sends within 7 days",
+            "suggest pausing domain when opt-outs > 1% of at least 200 sends in 7d, at most 5 a day",
+        ),
+        (
+            "tell when health is below 60",
+            "tell about inbox when health < 60, at most 5 a day",
+        ),
+        (
+            "tell about inbox when health falls by 10 points in 3d",
+            "tell about inbox when health falls 10 in 3d, at most 5 a day",
+        ),
+        (
+            "suggest pausing sequence when no replies after 200 sends in 7d",
+            "suggest pausing sequence when no replies after 200 sends in 7d, at most 5 a day",
+        ),
+        (
+            "tell when positive replies < 50% of its own baseline over at least 300 sends in 7d",
+            "tell about sequence when positive replies < 50% of baseline over at least 300 sends in 7d, at most 5 a day",
+        ),
+        (
+            "tell when ooo more than 30 in 4h",
+            "tell about sequence when out-of-office > 30 in 4h, at most 5 a day",
+        ),
+        (
+            "pause domain “acme.com” for 4h when bounces > 5% in 24h, at most 1 a day and never more than 3 sequences at once, "
+            "except “Q3 founders”, “VIP” except 20:00-08:00 Europe/Berlin",
+            'pause domain "acme.com" for 4h when bounces > 5% of at least 50 sends in 24h, at most 1 a day, '
+            'at most 3 sequences at once, except "Q3 founders", except "VIP", except 20:00-08:00 Europe/Berlin',
+        ),
+    ],
+)
+def test_what_was_understood_is_echoed_exactly(given: str, echoed: str) -> None:
+    assert str(parse(given)) == echoed
+
+
+@pytest.mark.parametrize(
+    ("given", "problem", "nearest"),
+    [
+        (
+            "stop sequence when bounces > 5% of at least 50 sends in 24h",
+            "“stop” is not an action",
+            "suggest pausing sequence when bounces > 5% of at least 50 sends in 24h, at most 5 a day",
+        ),
+        (
+            "pause sequence when bounced > 4% in 12h",
+            "“bounced” is not measured",
+            "pause sequence when bounces > 4% of at least 50 sends in 12h, at most 3 a day, at most 2 sequences at once",
+        ),
+        (
+            "pause inbox when health < 60",
+            "can't pause one inbox",
+            "pause domain when health < 60, at most 3 a day, at most 2 sequences at once",
+        ),
+        (
+            "tell when opt-outs > 2% of at least 100 sends",
+            "The sentence ends too early: “in” is expected.",
+            "tell about sequence when opt-outs > 2% of at least 100 sends in 24h, at most 5 a day",
+        ),
+        (
+            "tell when replies > 2% of at least 100 sends in 24h",
+            "watched for being below",
+            "tell about sequence when replies < 2% of at least 100 sends in 24h, at most 5 a day",
+        ),
+        (
+            "pause sequence when bounces > 500% of at least 50 sends in 24h",
+            "A share is between 0% and 100%.",
+            "pause sequence when bounces > 5% of at least 50 sends in 24h, at most 3 a day, at most 2 sequences at once",
+        ),
+    ],
+)
+def test_what_is_not_understood_is_refused_with_the_nearest_sentence(
+    given: str, problem: str, nearest: str
+) -> None:
+    with pytest.raises(Misunderstood) as caught:
+        parse(given)
+    assert problem in caught.value.problem
+    assert caught.value.nearest == nearest
+
+
+def test_a_rule_is_named_after_what_it_watches() -> None:
+    assert default_name(parse("pause sequence when bounces > 5% of at least 50 sends in 24h")) == "bounces-5"
+    assert default_name(parse("tell when no replies after 200 sends in 7d")) == "no-replies-200"
+    assert default_name(parse("tell when health falls 10 in 3d")) == "health-fall-10"
