@@ -1,0 +1,99 @@
+"""What guardrails need of the bot's database: rules as sentences, evidence as rows, incidents. Times are Unix seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+ALL = ""
+"""In place of a workspace and a rule: the switch of all guardrails."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Happening:
+    """A delivery, without its words."""
+
+    at: float
+    kind: str
+    sequence: str = ""
+    inbox: str = ""
+    domain: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountSample:
+    """How far the counts of one service day stood at a moment; `scope` is sequence, inbox, or poll for the reading itself.
+
+    An inbox's `health` is its score then.
+    """
+
+    scope: str
+    key: str
+    day: int
+    """Days since 1970-01-01."""
+    at: float
+    sends: int = 0
+    replies: int = 0
+    positive: int = 0
+    health: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredRule:
+    """A rule that was added by a command."""
+
+    name: str
+    sentence: str
+    added_by: str = ""
+    """The Slack id of who added it; empty for a shell."""
+    added_name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Switch:
+    """A rule that is off or snoozed; `ALL` for all of them. `until` None: until somebody turns it on."""
+
+    rule: str
+    by: str
+    at: float
+    until: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incident:
+    """A rule that fired about one subject: acted on and told once, and open until its condition is long over."""
+
+    id: int
+    workspace: str
+    rule: str
+    sentence: str
+    action: str
+    subject: str
+    label: str
+    began_at: float
+    held_at: float
+    ended_at: float | None = None
+    state: str = "done"
+    """decided, acting, done or failed."""
+    sequences: Sequence[str] = ()
+    """The ids of the sequences that it pauses."""
+    note: str = ""
+    """What was measured, in words."""
+    token: int = 0
+    attempts: int = 0
+    resumes_at: float | None = None
+
+
+class GuardRecords(Protocol):
+    """The durable side of guardrails. Raises `RecordsUnavailable` when the database does not answer."""
+
+    async def rules(self, workspace: str) -> Sequence[StoredRule]: ...
+    async def add_rule(self, workspace: str, rule: StoredRule) -> bool: ...
+    async def remove_rule(self, workspace: str, name: str) -> bool: ...
+    async def switches(self, workspace: str) -> Sequence[Switch]: ...
+    async def switch_off(self, workspace: str, switch: Switch) -> None: ...
+    async def switch_on(self, workspace: str, rule: str) -> bool: ...
+    async def incidents(self, workspace: str, since: float) -> Sequence[Incident]: ...
+    async def happenings(self, workspace: str, since: float) -> Sequence[Happening]: ...
+    async def samples(self, workspace: str, since: float) -> Sequence[CountSample]: ...

@@ -1,0 +1,123 @@
+"""What a rule would have done in the past: when it would have fired, on what, and what that would have prevented. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from shared.domain.card import Chart
+from shared.guardrails.evaluate import Finding, holding, measured
+from shared.guardrails.evidence import DAY, Evidence
+from shared.guardrails.rule import EVENT_OF, Action, Metric, Rule, Scope
+
+STEP = 3600.0
+"""Seconds between two looks of a backtest."""
+CLEAR_SECONDS = 3600.0
+"""An incident is over when its condition has not held for so long."""
+OPEN_END = DAY
+"""A pause without a length is taken to have lasted so long."""
+CHART_SUBJECTS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Firing:
+    """One time that the rule would have fired; `sends` and `bounces` are those of the pause that it would have made."""
+
+    at: float
+    label: str
+    subject: str
+    note: str
+    sends: int = 0
+    bounces: int = 0
+    held_back: bool = False
+    """A limit of the rule would have kept it from pausing: it would only have suggested."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backtest:
+    """The firings within a time, the first one first."""
+
+    start: float
+    end: float
+    firings: tuple[Firing, ...] = ()
+
+    @property
+    def sends(self) -> int:
+        return sum(one.sends for one in self.firings)
+
+    @property
+    def bounces(self) -> int:
+        return sum(one.bounces for one in self.firings)
+
+
+def backtest(rule: Rule, evidence: Evidence, *, start: float, end: float) -> Backtest:
+    """Replay a time hour by hour, each incident once, within the rule's own limits."""
+    seen: dict[str, float] = {}
+    today: Counter[int] = Counter()
+    paused: dict[str, float] = {}
+    firings: list[Firing] = []
+    now = start
+    while now <= end:
+        for one in holding(rule, evidence, now=now):
+            new = now - seen.get(one.subject, float("-inf")) > CLEAR_SECONDS
+            seen[one.subject] = now
+            if not new:
+                continue
+            paused = {name: until for name, until in paused.items() if until > now}
+            too_many = today[int(now // DAY)] >= rule.per_day
+            too_many |= bool(rule.at_once) and rule.scope is Scope.SEQUENCE and len(paused) >= rule.at_once
+            if too_many and rule.action is not Action.ACT:
+                continue
+            firing = _firing(rule, evidence, one, now=now, end=end, held_back=too_many)
+            today[int(now // DAY)] += not too_many
+            if not too_many:
+                paused[one.subject] = now + _length(rule)
+            firings.append(firing)
+        now += STEP
+    return Backtest(start=start, end=end, firings=tuple(firings))
+
+
+def _firing(
+    rule: Rule, evidence: Evidence, one: Finding, *, now: float, end: float, held_back: bool
+) -> Firing:
+    sends = bounces = 0
+    if rule.action is not Action.TELL and not held_back:
+        until = min(end, now + _length(rule))
+        sends = evidence.counted("sends", rule.scope, start=now, end=until).get(one.subject, 0)
+        kind = EVENT_OF[Metric.BOUNCES]
+        bounces = evidence.happened(kind, rule.scope, start=now, end=until).get(one.subject, 0)
+    return Firing(
+        at=now, label=one.label, subject=one.subject, note=measured(rule.condition, one),
+        sends=sends, bounces=bounces, held_back=held_back,
+    )  # fmt: skip
+
+
+def _length(rule: Rule) -> float:
+    return rule.duration.total_seconds() if rule.duration else OPEN_END
+
+
+def chart(rule: Rule, evidence: Evidence, result: Backtest) -> Chart | None:
+    """The measured events of each day, for the subjects that the rule would have fired on most; None: nothing to draw."""
+    kind = EVENT_OF.get(rule.condition.metric, EVENT_OF[Metric.BOUNCES])
+    most = Counter(one.subject for one in result.firings).most_common(CHART_SUBJECTS)
+    subjects = [name for name, _ in most] or _busiest(evidence, rule.scope, kind, result)
+    if not subjects:
+        return None
+    days = range(int(result.start // DAY), int(result.end // DAY) + 1)
+    values: defaultdict[str, list[float | None]] = defaultdict(list)
+    for day in days:
+        counts = evidence.happened(kind, rule.scope, start=day * DAY, end=(day + 1) * DAY)
+        for subject in subjects:
+            values[subject].append(float(counts.get(subject, 0)))
+    word = next((metric for metric, event in EVENT_OF.items() if event == kind), Metric.BOUNCES)
+    return Chart(
+        title=f"{word.capitalize()} a day",
+        labels=tuple(f"{datetime.fromtimestamp(day * DAY, UTC):%-d %b}" for day in days),
+        series=tuple((evidence.label(rule.scope, name), tuple(values[name])) for name in subjects),
+    )
+
+
+def _busiest(evidence: Evidence, scope: Scope, kind: str, result: Backtest) -> list[str]:
+    counts = Counter(dict(evidence.happened(kind, scope, start=result.start, end=result.end)))
+    return [name for name, _ in counts.most_common(CHART_SUBJECTS)]

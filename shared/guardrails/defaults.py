@@ -1,0 +1,16 @@
+"""The rules that are shipped. They only suggest or tell; docs/guardrails.md gives the sources of their thresholds. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+SHIPPED: Mapping[str, str] = {
+    "bounces-5": "suggest pausing sequence when bounces > 5% of at least 50 sends in 24h",
+    "domain-bounces-5": "suggest pausing domain when bounces > 5% of at least 100 sends in 24h",
+    "opt-outs-2": "suggest pausing sequence when opt-outs > 2% of at least 100 sends in 24h",
+    "no-replies-300": "tell about sequence when no replies after 300 sends in 7d",
+    "positive-half": "tell about sequence when positive replies < 50% of baseline over at least 400 sends in 7d",
+    "health-50": "tell about domain when health < 50",
+    "health-fall-15": "tell about domain when health falls 15 in 3d",
+}
+"""Sentences by name."""

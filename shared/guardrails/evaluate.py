@@ -1,0 +1,258 @@
+"""Where a rule holds at a moment, how far every subject is from it, and whether the evidence is good enough to act. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from shared.domain.guard_records import ALL, Incident, Switch
+from shared.guardrails.evidence import Evidence
+from shared.guardrails.rule import EVENT_OF, Action, Comparison, Condition, Metric, Rule, show_limit, show_window
+
+FRESH_SECONDS = 900.0
+"""A reading of the service that is older is stale: rules stop acting."""
+OUTAGE_SECONDS = 3600.0
+"""After a longer outage late deliveries come together, and rates over it mean nothing."""
+BASELINE_WINDOWS = 4
+"""A baseline is the time before the window, so many times as long, within the 30 days that are kept."""
+UNLIKELY = 0.01
+"""A rate is below its baseline only where chance alone would do that in fewer cases than this."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """How one subject stands against a rule. Rates are fractions; `nearness` is 1 where the rule holds, 0 far from it."""
+
+    subject: str
+    label: str
+    value: float | None
+    limit: float
+    count: int = 0
+    sends: int | None = None
+    enough: bool = True
+    """There were as many sends as the rule asks for."""
+    holds: bool = False
+    is_low: bool = False
+    """The rule holds where the value is low."""
+
+    @property
+    def nearness(self) -> float | None:
+        """The distance to the threshold as a bar shows it; None: nothing is known, or too little was sent."""
+        if self.holds:
+            return 1.0
+        return None if self.value is None or not self.enough else self._share
+
+    @property
+    def _share(self) -> float:
+        value, limit = (self.limit, self.value) if self.is_low else (self.value, self.limit)
+        if not limit or limit < 0:
+            return 0.0
+        return min(0.99, max(0.0, (value or 0.0) / limit))
+
+
+def evaluate(rule: Rule, evidence: Evidence, *, now: float) -> list[Finding]:
+    """Every subject of a rule, those that the rule excepts left out."""
+    condition = rule.condition
+    evidence.look_at(now)
+    start = now - condition.window.total_seconds()
+    match condition.test:
+        case Comparison.RATE_ABOVE | Comparison.COUNT_ABOVE:
+            found = _above(rule, evidence, start=start, end=now)
+        case Comparison.LEVEL_BELOW | Comparison.FALL:
+            found = _health(rule, evidence, start=start, end=now)
+        case _:
+            found = _answers(rule, evidence, start=start, end=now)
+    return [one for one in found if _is_meant(rule, one)]
+
+
+def holding(rule: Rule, evidence: Evidence, *, now: float) -> list[Finding]:
+    """The subjects for which the rule holds."""
+    if rule.except_hours and rule.except_hours.ends_after(datetime.fromtimestamp(now, UTC)):
+        return []
+    return [one for one in evaluate(rule, evidence, now=now) if one.holds]
+
+
+def _is_meant(rule: Rule, one: Finding) -> bool:
+    if rule.only and one.subject != rule.only.casefold():
+        return False
+    return not (rule.except_names and rule.excepts(one.label))
+
+
+def _above(rule: Rule, evidence: Evidence, *, start: float, end: float) -> Iterable[Finding]:
+    condition = rule.condition
+    counts = evidence.happened(EVENT_OF[condition.metric], rule.scope, start=start, end=end)
+    if condition.test is Comparison.COUNT_ABOVE:
+        for key, count in counts.items():
+            label, holds = evidence.label(rule.scope, key), count > condition.limit
+            yield Finding(
+                subject=key, label=label, value=count, limit=condition.limit, count=count, holds=holds
+            )
+        return
+    sent = evidence.counted("sends", rule.scope, start=start, end=end, generous=True)
+    limit = condition.limit / 100
+    for key, sends in sent.items():
+        count = counts.get(key, 0)
+        enough = sends >= condition.sends
+        rate = count / sends if sends else None
+        yield Finding(
+            subject=key, label=evidence.label(rule.scope, key), value=rate, limit=limit, count=count,
+            sends=sends, enough=enough, holds=enough and rate is not None and rate > limit,
+        )  # fmt: skip
+
+
+def _answers(rule: Rule, evidence: Evidence, *, start: float, end: float) -> Iterable[Finding]:
+    """Rates from the stats that are to be high: fewer sends are taken for true where readings are sparse."""
+    condition = rule.condition
+    sent = evidence.counted("sends", rule.scope, start=start, end=end)
+    answered = evidence.counted(condition.metric, rule.scope, start=start, end=end, generous=True)
+    for key, sends in sent.items():
+        count, enough = answered.get(key, 0), sends >= condition.sends
+        rate = count / sends if sends else None
+        if condition.test is Comparison.SILENCE:
+            value, limit, holds = float(sends if not count else 0), float(condition.sends), not count
+        elif condition.test is Comparison.RATE_BELOW:
+            value, limit = rate, condition.limit / 100
+            holds = rate is not None and rate < limit
+        else:
+            baseline = _baseline(rule, evidence, key, start=start)
+            value, limit = rate, (baseline or 0.0) * condition.limit / 100
+            holds = rate is not None and baseline is not None and rate < limit
+            holds = holds and is_unlikely(count, sends, baseline or 0.0)
+        yield Finding(
+            subject=key, label=evidence.label(rule.scope, key), value=value, limit=limit, count=count,
+            sends=sends, enough=enough, holds=enough and holds,
+            is_low=condition.test is not Comparison.SILENCE,
+        )  # fmt: skip
+
+
+def _baseline(rule: Rule, evidence: Evidence, key: str, *, start: float) -> float | None:
+    """The rate before the window; None: too little was sent then."""
+    condition = rule.condition
+    begin = start - BASELINE_WINDOWS * condition.window.total_seconds()
+    sends = evidence.counted("sends", rule.scope, start=begin, end=start).get(key, 0)
+    if sends < condition.sends:
+        return None
+    return evidence.counted(condition.metric, rule.scope, start=begin, end=start).get(key, 0) / sends
+
+
+def is_unlikely(count: int, sends: int, rate: float) -> bool:
+    """Whether so few of so many would come by chance in fewer cases than `UNLIKELY`; by the binomial distribution."""
+    if not 0 < rate < 1:
+        return False
+    log_rate, log_rest = math.log(rate), math.log1p(-rate)
+    total = 0.0
+    for n in range(count + 1):
+        ways = math.lgamma(sends + 1) - math.lgamma(n + 1) - math.lgamma(sends - n + 1)
+        total += math.exp(ways + n * log_rate + (sends - n) * log_rest)
+        if total >= UNLIKELY:
+            return False
+    return True
+
+
+def _health(rule: Rule, evidence: Evidence, *, start: float, end: float) -> Iterable[Finding]:
+    limit = rule.condition.limit
+    now = evidence.health(rule.scope, at=end)
+    if rule.condition.test is Comparison.LEVEL_BELOW:
+        for key, score in now.items():
+            label = evidence.label(rule.scope, key)
+            yield Finding(subject=key, label=label, value=score, limit=limit, holds=score < limit, is_low=True)
+        return
+    before = evidence.health(rule.scope, at=start)
+    for key, score in now.items():
+        if key in before:
+            fall, label = before[key] - score, evidence.label(rule.scope, key)
+            yield Finding(subject=key, label=label, value=fall, limit=limit, holds=fall >= limit)
+
+
+def doubt(rule: Rule, evidence: Evidence, *, now: float) -> str:
+    """Why the rule must not act now, in words; empty: the evidence is fresh and complete."""
+    last = evidence.last_poll(at=now)
+    if last is None:
+        return "the service has not been read yet"
+    if now - last > FRESH_SECONDS:
+        return f"the service could not be read since {_clock(last)}"
+    window = max(rule.condition.window.total_seconds(), OUTAGE_SECONDS)
+    gap = evidence.outage(start=now - window, end=now)
+    if gap and gap[1] - gap[0] > OUTAGE_SECONDS and rule.condition.metric is not Metric.HEALTH:
+        return f"the bot's own record has a gap from {_clock(gap[0])} to {_clock(gap[1])}"
+    return ""
+
+
+def _clock(at: float) -> str:
+    return f"{datetime.fromtimestamp(at, UTC):%-d %b %H:%M} UTC"
+
+
+def measured(condition: Condition, one: Finding) -> str:
+    """`7.1% bounces (12 of 169 sends) in 24h`: what was found, in words."""
+    window = show_window(condition.window)
+    match condition.test:
+        case Comparison.RATE_ABOVE | Comparison.RATE_BELOW | Comparison.BELOW_BASELINE:
+            rate = "–" if one.value is None else f"{one.value * 100:.1f}%"
+            text = f"{rate} {condition.metric} ({one.count:,} of {one.sends or 0:,} sends) in {window}"
+            if condition.test is Comparison.BELOW_BASELINE:
+                text += f", below {one.limit * 100:.1f}%"
+            return text
+        case Comparison.COUNT_ABOVE:
+            return f"{one.count:,} {condition.metric} in {window}"
+        case Comparison.SILENCE:
+            return f"no replies after {one.sends or 0:,} sends in {window}"
+        case Comparison.LEVEL_BELOW:
+            return f"health {show_limit(one.value or 0)}"
+        case Comparison.FALL:
+            return f"health fell by {show_limit(one.value or 0)} in {window}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How a rule stands, for lists and panels."""
+
+    name: str
+    rule: Rule
+    state: str
+    """acts, suggests, tells, off, snoozed or waits."""
+    why: str = ""
+    """Of off, snoozed and waits."""
+    last_fired: float | None = None
+    closest: Finding | None = None
+    """The subject that is nearest to the threshold."""
+
+
+def standing(
+    name: str,
+    rule: Rule,
+    evidence: Evidence,
+    *,
+    incidents: Sequence[Incident] = (),
+    switches: Sequence[Switch] = (),
+    now: float,
+) -> Standing:
+    """State, last firing and distance to the threshold."""
+    findings = [one for one in evaluate(rule, evidence, now=now) if one.nearness is not None]
+    fired = max((one.began_at for one in incidents if one.rule == name), default=None)
+    state, why = _state(name, rule, evidence, switches=switches, now=now)
+    closest = max(findings, key=lambda one: one.nearness or 0.0, default=None)
+    return Standing(name=name, rule=rule, state=state, why=why, last_fired=fired, closest=closest)
+
+
+_STATES = {Action.TELL: "tells", Action.SUGGEST: "suggests", Action.ACT: "acts"}
+
+
+def _state(
+    name: str, rule: Rule, evidence: Evidence, *, switches: Sequence[Switch], now: float
+) -> tuple[str, str]:
+    for switch in switches:
+        if switch.rule in {ALL, name} and is_on(switch, now=now):
+            who = f"by @{switch.by}" if switch.by else ""
+            if switch.until is None:
+                return "off", who
+            return "snoozed", f"until {_clock(switch.until)} {who}".strip()
+    if rule.action is Action.ACT and (why := doubt(rule, evidence, now=now)):
+        return "waits", why
+    return _STATES[rule.action], ""
+
+
+def is_on(switch: Switch, *, now: float) -> bool:
+    """Whether a switch still keeps its rule from firing."""
+    return switch.until is None or switch.until > now

@@ -1,0 +1,62 @@
+"""A rule replayed over stored deliveries and counts: each incident once, and what a pause would have prevented."""
+
+from __future__ import annotations
+
+from shared.domain.guard_records import CountSample, Happening
+from shared.guardrails.backtest import backtest, chart
+from shared.guardrails.evidence import DAY, Evidence
+from shared.guardrails.sentence import parse
+
+START = 20_000 * DAY
+
+
+def crisis() -> Evidence:
+    """Ten sends an hour for six days; on the third, from 06:00 to 18:00, half of them bounce."""
+    known = Evidence()
+    samples, happenings = [], []
+    for hour in range(6 * 24):
+        at = START + hour * 3600
+        samples.append(
+            CountSample(scope="sequence", key="Q3", day=int(at // DAY), at=at, sends=10 * (hour % 24 + 1))
+        )
+        if 2 * 24 + 6 <= hour < 2 * 24 + 18:
+            happenings += [Happening(at=at + n + 1, kind="lead.bounced", sequence="Q3") for n in range(5)]
+    known.add(happenings, samples)
+    return known
+
+
+def test_one_incident_fires_once_and_counts_what_a_pause_would_have_prevented() -> None:
+    rule = parse("pause sequence for 6h when bounces > 5% of at least 50 sends in 24h")
+    known = crisis()
+    result = backtest(rule, known, start=START + DAY, end=START + 6 * DAY)
+    (one,) = result.firings
+    assert one.at == START + 2 * DAY + 8 * 3600 + 3600
+    assert one.note == "6.2% bounces (15 of 240 sends) in 24h"
+    assert result.sends == 60
+    assert result.bounces == 30
+
+
+def test_a_day_s_limit_holds_back() -> None:
+    rule = parse("pause sequence for 1h when bounces > 4 in 1h, at most 1 a day")
+    known = Evidence()
+    known.add(
+        Happening(at=START + hour * 3600 + n + 1, kind="lead.bounced", sequence="Q3")
+        for hour in (1, 6, 12)
+        for n in range(5)
+    )
+    result = backtest(rule, known, start=START, end=START + DAY - 1)
+    assert [one.held_back for one in result.firings] == [False, True, True]
+
+
+def test_the_chart_shows_the_days_of_what_would_have_fired() -> None:
+    rule, known = parse("pause sequence when bounces > 5% of at least 50 sends in 24h"), crisis()
+    drawn = chart(rule, known, backtest(rule, known, start=START, end=START + 6 * DAY))
+    assert drawn is not None
+    assert dict(drawn.series)["Q3"][:4] == (0.0, 0.0, 60.0, 0.0)
+    assert len(drawn.labels) == len(drawn.series[0][1])
+
+
+def test_nothing_known_is_no_firing_and_no_chart() -> None:
+    rule = parse("pause sequence when bounces > 5% of at least 50 sends in 24h")
+    result = backtest(rule, Evidence(), start=START, end=START + DAY)
+    assert (result.firings, chart(rule, Evidence(), result)) == ((), None)

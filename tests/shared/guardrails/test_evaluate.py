@@ -1,0 +1,144 @@
+"""Where a rule holds: windows, thresholds, exceptions, doubts; what is shown of its distance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+import pytest
+
+from shared.domain.guard_records import ALL, CountSample, Happening, Incident, Switch
+from shared.guardrails.evaluate import doubt, evaluate, holding, is_unlikely, standing
+from shared.guardrails.evidence import DAY, Evidence
+from shared.guardrails.sentence import parse
+
+NOW = datetime(2026, 3, 10, 14, 30, tzinfo=UTC).timestamp()
+TODAY = int(NOW // DAY)
+BOUNCES = parse("pause sequence when bounces > 5% of at least 50 sends in 24h")
+
+
+def bounces(count: int, *, sequence: str = "Q3", inbox: str = "a@acme.com", hours: float = 1) -> list[Happening]:
+    return [
+        Happening(at=NOW - hours * 3600 + n, kind="lead.bounced", sequence=sequence, inbox=inbox)
+        for n in range(count)
+    ]
+
+
+def sent(count: int, *, key: str = "Q3", scope: str = "sequence", **more: int) -> list[CountSample]:
+    """So many sends today before noon, and readings every five minutes since yesterday."""
+    return [CountSample(scope=scope, key=key, day=TODAY, at=NOW - 7200, sends=count, **more)]
+
+
+def polls(*, until: float = NOW, hours: float = 48, every: float = 300) -> list[CountSample]:
+    count = int(hours * 3600 / every)
+    return [
+        CountSample(scope="poll", key="", day=int((until - n * every) // DAY), at=until - n * every)
+        for n in range(count)
+    ][::-1]
+
+
+def evidence(happenings: Iterable[Happening] = (), samples: Iterable[CountSample] = ()) -> Evidence:
+    found = Evidence()
+    found.add(happenings, samples)
+    return found
+
+
+@pytest.mark.parametrize(("count", "sends", "holds"), [(6, 100, True), (5, 100, False), (5, 49, False), (3, 50, True)])
+def test_a_rate_holds_above_its_share_of_enough_sends(count: int, sends: int, holds: bool) -> None:
+    known = evidence(bounces(count), sent(sends))
+    assert [one.holds for one in evaluate(BOUNCES, known, now=NOW)] == [holds]
+
+
+def test_what_is_older_than_the_window_does_not_count() -> None:
+    known = evidence(bounces(50, hours=25), sent(100))
+    assert holding(BOUNCES, known, now=NOW) == []
+
+
+def test_sparse_readings_count_more_sends_rather_than_too_few() -> None:
+    """Yesterday is known as a whole day only: all of it counts, so that no rate is shown higher than it was."""
+    yesterday = CountSample(scope="sequence", key="Q3", day=TODAY - 1, at=TODAY * DAY, sends=900)
+    (one,) = evaluate(BOUNCES, evidence(bounces(8), [yesterday, *sent(100)]), now=NOW)
+    assert (one.sends, one.holds) == (1000, False)
+
+
+def test_a_domain_sums_its_inboxes_and_a_workspace_its_sequences() -> None:
+    inboxes = [*sent(60, key="a@acme.com", scope="inbox"), *sent(60, key="b@ACME.com", scope="inbox")]
+    known = evidence(bounces(4) + bounces(4, inbox="b@acme.com"), [*inboxes, *sent(120)])
+    for subject, rule in (("acme.com", "domain"), ("workspace", "workspace")):
+        (one,) = holding(parse(f"pause {rule} when bounces > 5% of at least 100 sends in 24h"), known, now=NOW)
+        assert (one.subject, one.count, one.sends) == (subject, 8, 120)
+
+
+def test_exceptions_are_left_out() -> None:
+    known = evidence(bounces(9) + bounces(9, sequence="VIP"), [*sent(100), *sent(100, key="VIP")])
+    rule = parse(f'{BOUNCES}, except "vip"')
+    assert [one.label for one in holding(rule, known, now=NOW)] == ["Q3"]
+    only = parse('pause sequence "VIP" when bounces > 5% of at least 50 sends in 24h')
+    assert [one.label for one in holding(only, known, now=NOW)] == ["VIP"]
+    assert holding(parse(f"{BOUNCES}, except 14:00-15:00 UTC"), known, now=NOW) == []
+
+
+def test_silence_needs_enough_sends_and_not_one_reply() -> None:
+    rule = parse("tell when no replies after 200 sends in 7d")
+    assert [one.holds for one in evaluate(rule, evidence((), sent(200)), now=NOW)] == [True]
+    assert [one.holds for one in evaluate(rule, evidence((), sent(199)), now=NOW)] == [False]
+    assert [one.holds for one in evaluate(rule, evidence((), sent(500, replies=1)), now=NOW)] == [False]
+
+
+def test_a_rate_is_below_its_baseline_only_where_chance_is_unlikely() -> None:
+    rule = parse("tell when positive replies < 50% of baseline over at least 200 sends in 7d")
+
+    def known(now_positive: int, sends: int) -> Evidence:
+        past = [
+            CountSample(scope="sequence", key="Q3", day=TODAY - n, at=(TODAY - n + 1) * DAY, sends=100, positive=4)
+            for n in range(9, 30)
+        ]
+        return evidence((), [*past, *sent(sends, positive=now_positive)])
+
+    assert [one.holds for one in evaluate(rule, known(2, 250), now=NOW)] == [True]
+    assert [one.holds for one in evaluate(rule, known(4, 250), now=NOW)] == [False]  # chance could do that
+    assert [one.holds for one in evaluate(rule, known(12, 250), now=NOW)] == [False]
+
+
+def test_a_low_share_is_unlikely_by_the_exact_binomial_sum() -> None:
+    assert is_unlikely(0, 113, 0.04)  # 0.96 ** 113 = 0.0099
+    assert not is_unlikely(0, 112, 0.04)  # 0.96 ** 112 = 0.0103
+    assert not is_unlikely(0, 10_000, 0.0)
+
+
+def test_health_below_a_score_and_falling() -> None:
+    def health(days: float, score: float, inbox: str = "a@acme.com") -> CountSample:
+        at = NOW - days * DAY
+        return CountSample(scope="inbox", key=inbox, day=int(at // DAY), at=at, health=score)
+
+    known = evidence((), [health(5, 90), health(2, 80), health(1, 70), health(5, 95, "b@acme.com")])
+    low = evaluate(parse("tell about inbox when health < 75"), known, now=NOW)
+    assert {one.label: one.holds for one in low} == {"a@acme.com": True, "b@acme.com": False}
+    (fall,) = evaluate(parse("tell about domain when health falls 20 in 3d"), known, now=NOW)
+    assert (fall.subject, fall.value, fall.holds) == ("acme.com", 20, True)
+
+
+def test_a_rule_doubts_what_is_stale_or_has_a_gap() -> None:
+    assert doubt(BOUNCES, evidence(), now=NOW) == "the service has not been read yet"
+    assert doubt(BOUNCES, evidence((), polls()), now=NOW) == ""
+    assert doubt(BOUNCES, evidence((), polls(until=NOW - 1000)), now=NOW).startswith("the service could not be read since")
+    gap = evidence((), [*polls(until=NOW - 5 * 3600, hours=20), *polls(hours=2)])
+    assert doubt(BOUNCES, gap, now=NOW) == "the bot's own record has a gap from 10 Mar 09:30 UTC to 10 Mar 12:35 UTC"
+    hour = parse("pause sequence when bounces > 5% of at least 50 sends in 1h")
+    assert doubt(hour, gap, now=NOW) == ""  # the gap is before its window
+
+
+def test_a_standing_tells_state_last_firing_and_the_closest_subject() -> None:
+    known = evidence(bounces(2) + bounces(4, sequence="VIP"), [*sent(100), *sent(100, key="VIP"), *polls()])
+    fired = Incident(
+        id=1, workspace="w", rule="b", sentence="", action="pause", subject="q3", label="Q3", began_at=5.0, held_at=5.0
+    )
+    now = standing("b", BOUNCES, known, incidents=[fired], now=NOW)
+    assert now.closest is not None
+    assert (now.state, now.last_fired, now.closest.label) == ("acts", 5.0, "VIP")
+    assert now.closest.nearness == pytest.approx(0.8)
+    off = Switch(rule=ALL, by="ann", at=1.0)
+    assert standing("b", BOUNCES, known, switches=[off], now=NOW).state == "off"
+    snoozed = Switch(rule="b", by="ann", at=1.0, until=NOW + 60)
+    assert standing("b", BOUNCES, known, switches=[snoozed], now=NOW).state == "snoozed"
+    assert standing("b", BOUNCES, evidence(bounces(2), sent(100)), now=NOW).state == "waits"
