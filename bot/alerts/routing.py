@@ -54,6 +54,7 @@ class Routes:
             detail=(event.bounce_type or event.return_date or "")[:80],
             reply=_hash(event.reply),
             remind_at=self._remind_at(pending, event),
+            inbox=(event.inbox or "").casefold()[:300],
             waits=event.kind == model.INTERESTED,
             posts=tuple(self._posts(pending, event)),
         )

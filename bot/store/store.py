@@ -11,6 +11,8 @@ from bot.store.alerts.acknowledgements import Acknowledgements
 from bot.store.alerts.claims import Alerts
 from bot.store.alerts.confirmations import Confirmations
 from bot.store.alerts.digests import Digests
+from bot.store.alerts.guardrails import Guardrails
+from bot.store.alerts.incidents import Incidents
 from bot.store.alerts.records import CommandRecords
 from bot.store.alerts.reminders import Reminders
 from bot.store.alerts.spikes import Spikes
@@ -41,6 +43,8 @@ class Store:
         self.deliveries = Deliveries(database)
         self.digests = Digests(database)
         self.found_leads = FoundLeads(database)
+        self.guardrails = Guardrails(database)
+        self.incidents = Incidents(database)
         self.instance = Instance(database)
         self.leases = ChannelLeases(database, timings)
         self.outbox = Outbox(database)

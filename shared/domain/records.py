@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Protocol
 
+from shared.domain.guard_records import GuardRecords
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actor:
@@ -142,6 +144,8 @@ class Timer:
 class Records(Protocol):
     """The durable side of the commands. Raises `RecordsUnavailable` when the database does not answer."""
 
+    @property
+    def guardrails(self) -> GuardRecords: ...
     async def bot_is_running(self) -> bool: ...
     async def summary(self, workspace: str) -> AlertsSummary: ...
     async def open_replies(self, workspace: str) -> Sequence[OpenReply]: ...

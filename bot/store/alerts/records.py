@@ -12,6 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from bot.store.alerts import changes, figures, replies, undo
+from bot.store.alerts.guardrails import Guardrails
 from bot.store.alerts.timers import read_timer
 from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import alerts, audit, deliveries, digests, sightings, subscriptions, timers
@@ -42,6 +43,10 @@ _SUBSCRIPTION = [subscriptions.c[field.name] for field in fields(Subscription)]
 
 class CommandRecords(Repository):
     """Implements `shared.domain.records.Records`."""
+
+    @property
+    def guardrails(self) -> Guardrails:
+        return Guardrails(self.database)
 
     @reads
     def bot_is_running(self, tx: Transaction) -> bool:

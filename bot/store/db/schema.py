@@ -316,6 +316,7 @@ sightings = sa.Table(  # one row per delivery, without its text: for counts, cau
     _text("sequence"),
     _text("detail"),
     _moment("at", nullable=False),
+    _text("inbox"),
 )
 sa.Index("ix_sightings_at", sightings.c.at)
 sa.Index("ix_sightings_workspace", sightings.c.workspace, sightings.c.at)

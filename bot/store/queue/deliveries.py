@@ -36,6 +36,7 @@ class Decision:
     """A hash of what the lead wrote."""
     remind_at: float | None = None
     """When to remind of it unless somebody has acknowledged it."""
+    inbox: str = ""
     waits: bool = False
     """Somebody is to take it."""
     posts: tuple[PlannedPost, ...] = ()
@@ -156,6 +157,7 @@ def _count_events(tx: Transaction, decided: Sequence[tuple[PendingDelivery, Deci
             "domain": d.domain,
             "sequence": d.sequence,
             "detail": d.detail,
+            "inbox": d.inbox,
             "at": row.received_at,
         }
         for row, d in decided

@@ -1,0 +1,189 @@
+"""Guardrails as they are kept: rules that were added, switches, and the counts that rules are judged by."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import sqlalchemy as sa
+
+from bot.store.db.engine import Repository, Transaction, reads, writes
+from bot.store.db.guardrail_schema import incidents, rules, samples, switches
+from bot.store.db.schema import sightings
+from shared.domain.guard_records import ALL, CountSample, Happening, Incident, StoredRule, Switch
+
+SLOT = 900.0
+"""Seconds: a day's counts are kept once in each, and each hour once when they are older than `THINNED`."""
+SLOTS_OF_HOUR = 4
+THINNED, KEPT = 3 * 86_400.0, 40 * 86_400.0
+KINDS = ("lead.bounced", "lead.unsubscribed", "reply.ooo")
+_SAMPLE = [samples.c[name] for name in ("scope", "key", "day", "at", "sends", "replies", "positive", "health")]
+_HAPPENING = [sightings.c[name] for name in ("at", "kind", "sequence", "inbox", "domain")]
+
+
+class Guardrails(Repository):
+    """Implements `shared.domain.guard_records.GuardRecords`."""
+
+    @reads
+    def rules(self, tx: Transaction, workspace: str) -> Sequence[StoredRule]:
+        """Those of one workspace, by name."""
+        query = sa.select(rules).where(rules.c.workspace == workspace).order_by(rules.c.name)
+        return [_rule(row) for row in tx.execute(query)]
+
+    @reads
+    def all_rules(self, tx: Transaction) -> Mapping[str, Sequence[StoredRule]]:
+        """Those of every workspace that has any."""
+        found: dict[str, list[StoredRule]] = {}
+        for row in tx.execute(sa.select(rules).order_by(rules.c.workspace, rules.c.name)):
+            found.setdefault(row.workspace, []).append(_rule(row))
+        return found
+
+    @writes
+    def add_rule(self, tx: Transaction, workspace: str, rule: StoredRule) -> bool:
+        """Add a rule; False: one of this name is there."""
+        new = tx.insert(rules).values(workspace=workspace, added_at=tx.now, **asdict(rule))
+        added = tx.execute(new.on_conflict_do_nothing()).rowcount == 1
+        if added:
+            tx.execute(_switch(workspace, rule.name))
+        return added
+
+    @writes
+    def remove_rule(self, tx: Transaction, workspace: str, name: str) -> bool:
+        """Remove a rule with its switch; whether there was one."""
+        tx.execute(_switch(workspace, name))
+        which = (rules.c.workspace == workspace) & (rules.c.name == name)
+        return tx.execute(sa.delete(rules).where(which)).rowcount == 1
+
+    @reads
+    def switches(self, tx: Transaction, workspace: str) -> Sequence[Switch]:
+        """What is off or snoozed in a workspace, and the switch of all."""
+        which = switches.c.workspace.in_((workspace, ALL))
+        return [_read_switch(row) for row in tx.execute(sa.select(switches).where(which))]
+
+    @reads
+    def all_switches(self, tx: Transaction) -> Mapping[str, Sequence[Switch]]:
+        """The same of every workspace; that of all under `ALL`."""
+        found: dict[str, list[Switch]] = {}
+        for row in tx.execute(sa.select(switches)):
+            found.setdefault(row.workspace, []).append(_read_switch(row))
+        return found
+
+    @writes
+    def switch_off(self, tx: Transaction, workspace: str, switch: Switch) -> None:
+        """Turn a rule off, or all of them in every workspace."""
+        place = workspace if switch.rule else ALL
+        tx.execute(_switch(place, switch.rule))
+        tx.execute(sa.insert(switches).values(workspace=place, **asdict(switch)))
+
+    @writes
+    def switch_on(self, tx: Transaction, workspace: str, rule: str) -> bool:
+        """Turn a rule, or all of them, on again; whether it was off."""
+        return tx.execute(_switch(workspace if rule else ALL, rule)).rowcount == 1
+
+    @reads
+    def incidents(self, tx: Transaction, workspace: str, since: float) -> Sequence[Incident]:
+        """Those that began since then, the newest first."""
+        which = (incidents.c.workspace == workspace) & (incidents.c.began_at >= since)
+        query = sa.select(incidents).where(which).order_by(incidents.c.id.desc())
+        return [read_incident(row) for row in tx.execute(query)]
+
+    @reads
+    def happenings(self, tx: Transaction, workspace: str, since: float) -> Sequence[Happening]:
+        """The deliveries of a workspace that rules count."""
+        which = (sightings.c.workspace == workspace) & (sightings.c.at >= since)
+        query = sa.select(*_HAPPENING).where(which, sightings.c.kind.in_(KINDS)).order_by(sightings.c.at)
+        return [Happening(**row._asdict()) for row in tx.execute(query)]
+
+    @reads
+    def happened(self, tx: Transaction, since: float) -> Sequence[tuple[int, str, Happening]]:
+        """The deliveries of every workspace since then, each with its number and its workspace."""
+        query = sa.select(sightings.c.delivery_id, sightings.c.workspace, *_HAPPENING)
+        query = query.where(sightings.c.at >= since, sightings.c.kind.in_(KINDS)).order_by(sightings.c.at)
+        return [
+            (number, name, Happening(at=at, kind=kind, sequence=sequence, inbox=inbox, domain=domain))
+            for number, name, at, kind, sequence, inbox, domain in tx.execute(query)
+        ]
+
+    @reads
+    def samples(self, tx: Transaction, workspace: str, since: float) -> Sequence[CountSample]:
+        """The counts of a workspace, the oldest first."""
+        which = (samples.c.workspace == workspace) & (samples.c.at >= since)
+        query = sa.select(*_SAMPLE).where(which).order_by(samples.c.at)
+        return [CountSample(**row._asdict()) for row in tx.execute(query)]
+
+    @reads
+    def sampled(self, tx: Transaction, since: float) -> Sequence[tuple[str, CountSample]]:
+        """The counts of every workspace since then, each with its workspace."""
+        query = sa.select(samples.c.workspace, *_SAMPLE).where(samples.c.at >= since).order_by(samples.c.at)
+        return [
+            (name, CountSample(scope=scope, key=key, day=day, at=at, sends=sends, replies=replies, positive=positive, health=health))
+            for name, scope, key, day, at, sends, replies, positive, health in tx.execute(query)
+        ]  # fmt: skip
+
+    @reads
+    def sampled_days(self, tx: Transaction, workspace: str) -> Mapping[int, float]:
+        """The days that counts are known of, each with the time of the newest."""
+        query = sa.select(samples.c.day, sa.func.max(samples.c.at)).where(samples.c.workspace == workspace)
+        return {day: at for day, at in tx.execute(query.group_by(samples.c.day))}
+
+    @writes
+    def keep(self, tx: Transaction, workspace: str, new: Sequence[CountSample]) -> None:
+        """Keep counts: the newest of each slot."""
+        rows = [
+            {"workspace": workspace, "slot": int(one.at % 86_400 // SLOT), **asdict(one)} for one in new
+        ]
+        if not rows:
+            return
+        statement = tx.insert(samples)
+        values = ("at", "sends", "replies", "positive", "health")
+        newest = {name: statement.excluded[name] for name in values}
+        tx.execute(
+            statement.on_conflict_do_update(
+                index_elements=["workspace", "day", "slot", "scope", "key"],
+                set_=newest,
+                where=samples.c.at < statement.excluded.at,
+            ),
+            rows,
+        )
+
+    @writes
+    def prune(self, tx: Transaction) -> None:
+        """Keep one row of each hour of what is older, nothing of what is old."""
+        tx.execute(sa.delete(samples).where(samples.c.at < tx.now - KEPT))
+        later = samples.alias()
+        kept = sa.exists().where(
+            later.c.workspace == samples.c.workspace,
+            later.c.day == samples.c.day,
+            later.c.scope == samples.c.scope,
+            later.c.key == samples.c.key,
+            later.c.slot > samples.c.slot,
+            later.c.slot // SLOTS_OF_HOUR == samples.c.slot // SLOTS_OF_HOUR,
+        )
+        tx.execute(sa.delete(samples).where(samples.c.at < tx.now - THINNED, kept))
+        old = (incidents.c.began_at < tx.now - KEPT) & incidents.c.ended_at.is_not(None)
+        tx.execute(sa.delete(incidents).where(old))
+
+
+def _switch(workspace: str, rule: str) -> sa.Delete:
+    return sa.delete(switches).where(switches.c.workspace == workspace, switches.c.rule == rule)
+
+
+def _rule(row: sa.Row[Any]) -> StoredRule:
+    return StoredRule(
+        name=row.name, sentence=row.sentence, added_by=row.added_by, added_name=row.added_name
+    )
+
+
+def _read_switch(row: sa.Row[Any]) -> Switch:
+    return Switch(rule=row.rule, by=row.by, at=row.at, until=row.until)
+
+
+def read_incident(row: sa.Row[Any]) -> Incident:
+    """A row of the incidents."""
+    kept: Mapping[str, Any] = row._asdict()
+    names = ("id", "workspace", "rule", "sentence", "action", "subject", "label", "began_at", "held_at")
+    more = ("ended_at", "state", "note", "token", "attempts", "resumes_at")
+    values = {name: kept[name] for name in (*names, *more)}
+    return Incident(sequences=tuple(json.loads(row.sequences)), **values)
