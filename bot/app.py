@@ -50,6 +50,7 @@ from bot.runtime.supervisor import Supervisor
 from bot.runtime.wakeup import DeliverySignals, Wakeup
 from bot.slack.directory import UserDirectory
 from bot.slack.messages import MessageSender
+from bot.slack.pause_rights import PauseRights
 from bot.slack.socket_mode import SocketMode, SocketTimeouts
 from bot.slack.teams import Teams
 from bot.slack.web_api import SlackError, WebApi, open_web_api
@@ -176,7 +177,14 @@ async def open_bot(
             update_gauges=readiness.update_gauges,
         )
         scheduler = JobScheduler(supervisor)
-        register.add_jobs(scheduler, store, contexts, histories=histories, signals=signals)
+        register.add_jobs(
+            scheduler,
+            store,
+            contexts,
+            histories=histories,
+            signals=signals,
+            permitted=PauseRights(UserDirectory(slack, groups=settings.roles.groups), settings.roles),
+        )
         scheduler.every(BEAT_SECONDS, beat, name="heartbeat")
         scheduler.every(CHECK_SECONDS, lifecycle.check_channels, name="channels", at_once=True)
         scheduler.every(PROBE_SECONDS, readiness.probe, name="readiness", at_once=True)

@@ -10,9 +10,20 @@ from datetime import datetime
 import structlog
 
 from bot.commands.context import CommandContexts
-from bot.jobs import digests, history_sampler, reconcile, reminders, spikes, unacknowledged
+from bot.jobs import (
+    digests,
+    guardrail_samples,
+    guardrails,
+    history_sampler,
+    reconcile,
+    reminders,
+    spikes,
+    unacknowledged,
+)
 from bot.jobs.auto_resume import AutoResume
 from bot.jobs.digests import Digests
+from bot.jobs.guardrail_samples import GuardrailSampler
+from bot.jobs.guardrails import GuardrailWatch, Permitted
 from bot.jobs.history_sampler import HistorySampler
 from bot.jobs.reconcile import Reconciler
 from bot.jobs.reminders import Reminders
@@ -38,6 +49,7 @@ def add_jobs(
     *,
     histories: Mapping[str, History],
     signals: DeliverySignals,
+    permitted: Permitted,
 ) -> None:
     """Schedule every job."""
     settings, planned = contexts.settings, signals.changed
@@ -59,12 +71,18 @@ def add_jobs(
     scheduler.every(reconcile.EVERY, reconciler.reconcile, name="reconcile", at_once=True)
     sampler = HistorySampler(contexts, histories)
     scheduler.every(history_sampler.EVERY, sampler.sample, name="history")
+    guard = GuardrailWatch(store, contexts, planned=planned, permitted=permitted)
+    counting = GuardrailSampler(store, contexts, histories, learn=guard.learn, saw=guard.saw)
+    scheduler.every(guardrails.EVERY, guard.check, name="guardrails")
+    scheduler.every(guardrail_samples.EVERY, counting.sample, name="guardrail counts", at_once=True)
+    scheduler.every(guardrail_samples.EVERY, guard.release_timers, name="guardrail timers")
     scheduler.every(REVIVE_SECONDS, store.outcomes.revive, name="revive")
     scheduler.every(PRUNE_SECONDS, lambda: _prune(store), name="retention")
     scheduler.every(PRUNE_SECONDS, store.slack_events.forget_old, name="slack_events")
 
 
 async def _prune(store: Store) -> None:
+    await store.guardrails.prune()
     for _portion in range(MOST_PORTIONS):
         if not (
             await store.retention.prune(bodies_after=retention.BODIES, hashes_after=retention.HASHES)

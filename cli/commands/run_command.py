@@ -32,7 +32,7 @@ def run(command: Command, options: Namespace) -> int:
         invocation = replace(invocation, workspace=options.workspace)
     from shared.operations import bulk
 
-    asks = command.confirm or bool(bulk.scope(invocation))
+    asks = (command.confirm and command.asks_for(invocation.values)) or bool(bulk.scope(invocation))
     if asks and not options.yes and not attended():
         raise exit_codes.Failed(f"“{command.name}” asks first, and nobody can be asked here: add --yes")
     card = asyncio.run(_answer(invocation, options))

@@ -34,6 +34,10 @@ class _Unopened:
     def __init__(self, reason: str) -> None:
         self._reason = reason
 
+    @property
+    def guardrails(self) -> _Unopened:
+        return self
+
     def __getattr__(self, name: str) -> Any:
         async def refuse(*_arguments: object, **_named: object) -> None:
             raise RecordsUnavailable(self._reason)

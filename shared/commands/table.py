@@ -5,11 +5,12 @@ Adding a command is adding an entry here, and its act to `operations`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from shared.commands import arguments, pauses, periods
-from shared.commands.arguments import Grammar
+from shared.commands import arguments, guard_arguments, pauses, periods
+from shared.commands.arguments import Grammar, Values
 
 
 class Role(StrEnum):
@@ -45,6 +46,8 @@ class Command:
     """Asks before it acts, unless the line says --yes."""
     confirms_many: bool = False
     """Asks before it acts on several at once, unless the line says --yes."""
+    asks_for: Callable[[Values], bool] = field(default=lambda _: True, repr=False, compare=False)
+    """Of a command that asks first: for which arguments."""
     examples: tuple[str, ...] = ()
     faces: frozenset[Face] = frozenset(Face)
     grammar: Grammar = field(default=arguments.NOTHING, repr=False, compare=False)
@@ -203,6 +206,23 @@ _TABLE = (
             "digest off",
         ),
         grammar=arguments.DIGEST,
+    ),
+    Command(
+        name="guard",
+        usage="[list|add RULE [as NAME]|test RULE|NAME|remove NAME|off [NAME]|on [NAME]]",
+        summary="Rules that tell, suggest or pause when bounces, replies or health go wrong",
+        changes=True,
+        role=Role.OPERATOR,
+        confirm=True,
+        asks_for=guard_arguments.is_asked_first,
+        examples=(
+            "guard",
+            'guard add "pause sequence for 4h when bounces > 5% of at least 50 sends in 24h"',
+            "guard add tell about domain when health < 60 as low-health",
+            "guard test bounces-5",
+            "guard off",
+        ),
+        grammar=guard_arguments.GUARD,
     ),
     Command(name="audit", summary="Who changed what, when and where", examples=("audit",)),
     Command(name="whoami", summary="Your role, and what it may do", examples=("whoami",)),

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+POLL, HEALTH, CLOSED = "poll", "health", "closed"
+"""Scopes of samples beside sequence and inbox: the reading itself, the score of an inbox, a day whose counts are whole."""
 ALL = ""
 """In place of a workspace and a rule: the switch of all guardrails."""
 
@@ -23,10 +25,7 @@ class Happening:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountSample:
-    """How far the counts of one service day stood at a moment; `scope` is sequence, inbox, or poll for the reading itself.
-
-    An inbox's `health` is its score then.
-    """
+    """How far the counts of one service day stood at a moment, for a sequence's name or an inbox's address."""
 
     scope: str
     key: str

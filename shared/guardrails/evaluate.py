@@ -9,7 +9,16 @@ from datetime import UTC, datetime
 
 from shared.domain.guard_records import ALL, Incident, Switch
 from shared.guardrails.evidence import Evidence
-from shared.guardrails.rule import EVENT_OF, Action, Comparison, Condition, Metric, Rule, show_limit, show_window
+from shared.guardrails.rule import (
+    EVENT_OF,
+    Action,
+    Comparison,
+    Condition,
+    Metric,
+    Rule,
+    show_limit,
+    show_window,
+)
 
 FRESH_SECONDS = 900.0
 """A reading of the service that is older is stale: rules stop acting."""
@@ -110,14 +119,14 @@ def _answers(rule: Rule, evidence: Evidence, *, start: float, end: float) -> Ite
     for key, sends in sent.items():
         count, enough = answered.get(key, 0), sends >= condition.sends
         rate = count / sends if sends else None
+        value, limit = rate, condition.limit / 100
         if condition.test is Comparison.SILENCE:
             value, limit, holds = float(sends if not count else 0), float(condition.sends), not count
         elif condition.test is Comparison.RATE_BELOW:
-            value, limit = rate, condition.limit / 100
             holds = rate is not None and rate < limit
         else:
             baseline = _baseline(rule, evidence, key, start=start)
-            value, limit = rate, (baseline or 0.0) * condition.limit / 100
+            limit *= baseline or 0.0
             holds = rate is not None and baseline is not None and rate < limit
             holds = holds and is_unlikely(count, sends, baseline or 0.0)
         yield Finding(
@@ -157,7 +166,9 @@ def _health(rule: Rule, evidence: Evidence, *, start: float, end: float) -> Iter
     if rule.condition.test is Comparison.LEVEL_BELOW:
         for key, score in now.items():
             label = evidence.label(rule.scope, key)
-            yield Finding(subject=key, label=label, value=score, limit=limit, holds=score < limit, is_low=True)
+            yield Finding(
+                subject=key, label=label, value=score, limit=limit, holds=score < limit, is_low=True
+            )
         return
     before = evidence.health(rule.scope, at=start)
     for key, score in now.items():

@@ -10,16 +10,15 @@ from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 
-from shared.domain.guard_records import CountSample, Happening
+from shared.domain.guard_records import CLOSED, HEALTH, POLL, CountSample, Happening
 from shared.guardrails.rule import Metric, Scope
 
 DAY = 86_400.0
 HORIZON = 32 * DAY
 """Seconds of the past that any window can reach, with a day to spare."""
 WORKSPACE_KEY = "workspace"
-POLL = "poll"
-"""The scope of the samples that only say when the service was read."""
 
 
 @dataclass(slots=True)
@@ -39,16 +38,17 @@ class Daily:
 
     def between(self, start: float, end: float, *, generous: bool) -> int:
         """The count within a window; where the readings are sparse the largest that can be true, or the smallest."""
-        first, last, total = int(start // DAY), int(end // DAY), 0
-        for day in range(first, last + 1):
-            if found := self.days.get(day):
-                upper = found[1][-1] if day < last else _at(found, end, late=generous)
-                lower = _at(found, start, late=not generous) if day == first else 0
-                total += max(0, upper - lower)
+        total = 0
+        for day, found in self.days.items():
+            times, values = found
+            on_its_day = day * DAY <= times[0] <= (day + 1) * DAY
+            begins = day * DAY if on_its_day else times[0]  # a service in a test has a clock of its own
+            if begins > end or times[-1] <= start:
+                continue
+            upper = values[-1] if times[-1] <= end else _at(found, end, late=generous)
+            lower = _at(found, start, late=not generous) if begins < start else 0
+            total += max(0, upper - lower)
         return total
-
-    def last_before(self, when: float) -> float:
-        return max((times[0] for times, _ in self.days.values() if times and times[0] <= when), default=0.0)
 
 
 def _at(found: tuple[list[float], list[int]], when: float, *, late: bool) -> int:
@@ -120,18 +120,27 @@ class Evidence:
                 insort(self._times[one.kind, scope].setdefault(self._key(scope, name), []), one.at)
 
     def _add_sample(self, sample: CountSample) -> None:
+        if sample.scope == CLOSED:
+            return
         if sample.scope == POLL:
             if not self.polls or sample.at > self.polls[-1]:
                 self.polls.append(sample.at)
             elif sample.at not in self.polls:
                 insort(self.polls, sample.at)
             return
+        if sample.scope == HEALTH:
+            if sample.health is not None:
+                key = self._key(Scope.INBOX, sample.key)
+                self._scores.setdefault(key, Scores()).add(sample.at, sample.health)
+            return
         scope = Scope(sample.scope)
         key = self._key(scope, sample.key)
-        for name, value in (("sends", sample.sends), (Metric.REPLIES, sample.replies), (Metric.POSITIVE, sample.positive)):
+        for name, value in (
+            ("sends", sample.sends),
+            (Metric.REPLIES, sample.replies),
+            (Metric.POSITIVE, sample.positive),
+        ):
             self._counts[name, scope].setdefault(key, Daily()).add(sample.day, sample.at, value)
-        if sample.health is not None:
-            self._scores.setdefault(key, Scores()).add(sample.at, sample.health)
 
     def _key(self, scope: Scope, name: str) -> str:
         key = name.casefold()
@@ -189,11 +198,17 @@ class Evidence:
         """The longest time between two readings of the service that overlaps the window; None: there are no two."""
         place = bisect_right(self.polls, start)
         inside = self.polls[max(0, place - 1) : bisect_right(self.polls, end)]
-        gaps = [(later - earlier, earlier, later) for earlier, later in zip(inside, inside[1:], strict=False)]
+        gaps = [(later - earlier, earlier, later) for earlier, later in pairwise(inside)]
         if not gaps:
             return None
         _, earlier, later = max(gaps)
         return earlier, later
+
+    def begins_at(self) -> float | None:
+        """The time of the oldest thing that is known; None: nothing is."""
+        firsts = [times[0] for by_key in self._times.values() for times in by_key.values()]
+        firsts += [min(one.days) * DAY for by_key in self._counts.values() for one in by_key.values()]
+        return min(firsts, default=None)
 
     def last_poll(self, *, at: float) -> float | None:
         place = bisect_right(self.polls, at)

@@ -74,21 +74,16 @@ class Condition:
     def __str__(self) -> str:
         window, limit = show_window(self.window), show_limit(self.limit)
         enough = f"at least {self.sends} sends in {window}"
-        match self.test:
-            case Comparison.RATE_ABOVE:
-                return f"{self.metric} > {limit}% of {enough}"
-            case Comparison.RATE_BELOW:
-                return f"{self.metric} < {limit}% of {enough}"
-            case Comparison.COUNT_ABOVE:
-                return f"{self.metric} > {limit} in {window}"
-            case Comparison.SILENCE:
-                return f"no replies after {self.sends} sends in {window}"
-            case Comparison.BELOW_BASELINE:
-                return f"{self.metric} < {limit}% of baseline over {enough}"
-            case Comparison.LEVEL_BELOW:
-                return f"{self.metric} < {limit}"
-            case Comparison.FALL:
-                return f"{self.metric} falls {limit} in {window}"
+        sentences = {
+            Comparison.RATE_ABOVE: f"{self.metric} > {limit}% of {enough}",
+            Comparison.RATE_BELOW: f"{self.metric} < {limit}% of {enough}",
+            Comparison.COUNT_ABOVE: f"{self.metric} > {limit} in {window}",
+            Comparison.SILENCE: f"no replies after {self.sends} sends in {window}",
+            Comparison.BELOW_BASELINE: f"{self.metric} < {limit}% of baseline over {enough}",
+            Comparison.LEVEL_BELOW: f"{self.metric} < {limit}",
+            Comparison.FALL: f"{self.metric} falls {limit} in {window}",
+        }
+        return sentences[self.test]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +142,8 @@ def default_name(rule: Rule) -> str:
     """`bounces-5`, `no-replies-200`, `health-60`: by what the rule is about."""
     condition = rule.condition
     word = "no-replies" if condition.test is Comparison.SILENCE else condition.metric.replace(" ", "-")
-    word = {Comparison.BELOW_BASELINE: f"{word}-baseline", Comparison.FALL: f"{word}-fall"}.get(condition.test, word)
+    word = {Comparison.BELOW_BASELINE: f"{word}-baseline", Comparison.FALL: f"{word}-fall"}.get(
+        condition.test, word
+    )
     limit = condition.sends if condition.test is Comparison.SILENCE else condition.limit
     return f"{word}-{show_limit(limit)}"

@@ -3,46 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 
 from shared.domain.alert_settings import QuietHours
 from shared.domain.recurrence import find_zone, parse_time
-from shared.guardrails.rule import QUOTES, Action, Comparison, Condition, Metric, Rule, Scope
-from shared.text.tokenize import parse_duration
-
-LONGEST = 600
-SHORTEST_WINDOW, LONGEST_WINDOW = timedelta(hours=1), timedelta(days=30)
-ENOUGH_SENDS = 50
-PER_DAY, PER_DAY_ACT, AT_ONCE = 5, 3, 2
-MOST = 1_000_000
-ACTIONS = {"tell": Action.TELL, "suggest": Action.SUGGEST, "pause": Action.ACT}
-METRICS = {
-    "bounces": Metric.BOUNCES,
-    "bounce": Metric.BOUNCES,
-    "opt-outs": Metric.OPT_OUTS,
-    "opt-out": Metric.OPT_OUTS,
-    "optouts": Metric.OPT_OUTS,
-    "unsubscribes": Metric.OPT_OUTS,
-    "out-of-office": Metric.OUT_OF_OFFICE,
-    "ooo": Metric.OUT_OF_OFFICE,
-    "replies": Metric.REPLIES,
-    "positive": Metric.POSITIVE,
-    "health": Metric.HEALTH,
-}
-SCOPES = {scope.value: scope for scope in Scope} | {
-    "sequences": Scope.SEQUENCE,
-    "inboxes": Scope.INBOX,
-    "domains": Scope.DOMAIN,
-}
-_TOKEN = re.compile(
-    rf"[{QUOTES}](?P<name>(?:\\.|[^\\{QUOTES}])*)[{QUOTES}]|(?P<word>[<>]|[^\s,<>{QUOTES}]+|[^\s,])",
-    re.DOTALL,
+from shared.guardrails.nearest import EXAMPLE, nearest
+from shared.guardrails.rule import Action, Comparison, Condition, Metric, Rule, Scope
+from shared.guardrails.words import (
+    ABOVE,
+    ACTIONS,
+    AT_ONCE,
+    BELOW,
+    ENOUGH_SENDS,
+    LONGEST,
+    LONGEST_WINDOW,
+    METRICS,
+    NUMBER,
+    PER_DAY,
+    PER_DAY_ACT,
+    SCOPES,
+    SHORTEST_WINDOW,
+    UNITS,
+    Token,
+    tokenize,
 )
-_NUMBER = re.compile(r"[0-9]{1,7}(?:\.[0-9]{1,4})?")
-_UNITS = re.compile(r"(?:minute|min|hour|day|week)s?|m|h|d|w")
-_ABOVE, _BELOW = {">", "above", "over", "exceed", "exceeds"}, {"<", "below", "under"}
+from shared.text.tokenize import parse_duration
 
 
 class Misunderstood(Exception):
@@ -51,15 +37,6 @@ class Misunderstood(Exception):
     def __init__(self, problem: str, *, nearest: str = "") -> None:
         self.problem, self.nearest = problem, nearest
         super().__init__(f"{problem} Nearest: {nearest}" if nearest else problem)
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A word in lower case, or what stood in quotes."""
-
-    text: str
-    quoted: bool = False
-    given: str = ""
 
 
 def parse(text: str) -> Rule:
@@ -71,17 +48,6 @@ def parse(text: str) -> Rule:
         return _Reader(tokens).rule()
     except Misunderstood as error:
         raise Misunderstood(error.problem, nearest=str(nearest(tokens))) from None
-
-
-def tokenize(text: str) -> list[Token]:
-    found = []
-    for match in _TOKEN.finditer(text):
-        if match["name"] is not None:
-            found.append(Token(re.sub(r"\\(.)", r"\1", match["name"], flags=re.DOTALL), quoted=True))
-        else:
-            word = match["word"]
-            found.append(Token(word.lower(), given=word))
-    return found
 
 
 class _Reader:
@@ -116,7 +82,7 @@ class _Reader:
             raise Misunderstood(f"“{clip(word)}” is not an action: begin with tell, suggest or pause.")
         action = ACTIONS[word.text]
         if action is Action.SUGGEST:
-            self._take("pausing") or self._take("to") and self._take("pause")
+            self._take("pausing") or (self._take("to") and self._take("pause"))
         elif action is Action.TELL:
             self._take("about")
         return action
@@ -129,7 +95,7 @@ class _Reader:
             raise Misunderstood("Say what: sequence, inbox, domain or workspace.")
         self._at += 1
         scope, following = SCOPES[word.text], self._peek()
-        if following is None or following.text in {"when", "if", "for"} and not following.quoted:
+        if following is None or (following.text in {"when", "if", "for"} and not following.quoted):
             return scope, ""
         self._at += 1
         if not following.quoted and scope not in {Scope.INBOX, Scope.DOMAIN}:
@@ -197,9 +163,9 @@ class _Reader:
         self._take("is", "are")
         word = self._next("Compare with > or <.")
         self._take("than")
-        if word.text == "more" or word.text in _ABOVE and not word.quoted:
+        if not word.quoted and word.text in ABOVE:
             return True
-        if word.text in {"less", "fewer"} or word.text in _BELOW and not word.quoted:
+        if not word.quoted and word.text in BELOW:
             return False
         raise Misunderstood(f"“{clip(word)}” compares nothing: write > or <.")
 
@@ -207,7 +173,7 @@ class _Reader:
         word = self._next("A number is missing.")
         percent = word.text.endswith("%") or bool(share and self._take("%"))
         figure = word.text.removesuffix("%")
-        if word.quoted or not _NUMBER.fullmatch(figure) or percent and not share:
+        if word.quoted or not NUMBER.fullmatch(figure) or (percent and not share):
             raise Misunderstood(f"“{clip(word)}” is not a number.")
         return float(figure), percent
 
@@ -233,7 +199,7 @@ class _Reader:
     def _length(self) -> timedelta:
         word = self._next("A length of time is missing: write 24h or 7d.")
         unit, given = self._peek(), word.text
-        if given.isdecimal() and unit and not unit.quoted and _UNITS.fullmatch(unit.text):
+        if given.isdecimal() and unit and not unit.quoted and UNITS.fullmatch(unit.text):
             self._at += 1
             given += unit.text[0]
         found = None if word.quoted else parse_duration(given)
@@ -324,7 +290,10 @@ def _checked(rule: Rule) -> Rule:
         raise Misunderstood("A share is between 0% and 100%.")
     if condition.metric is Metric.HEALTH and not 0 < condition.limit <= 100:
         raise Misunderstood("A health score is between 0 and 100.")
-    if condition.test is not Comparison.LEVEL_BELOW and not SHORTEST_WINDOW <= condition.window <= LONGEST_WINDOW:
+    if (
+        condition.test is not Comparison.LEVEL_BELOW
+        and not SHORTEST_WINDOW <= condition.window <= LONGEST_WINDOW
+    ):
         raise Misunderstood("A window is 1h to 30d long.")
     if condition.metric is Metric.HEALTH and rule.scope is Scope.SEQUENCE:
         raise Misunderstood("Health belongs to inboxes and domains, not to sequences.")
@@ -335,65 +304,3 @@ def _checked(rule: Rule) -> Rule:
     if rule.at_once and rule.action is not Action.ACT:
         raise Misunderstood("Only a rule that pauses has a limit of sequences.")
     return rule
-
-
-EXAMPLE = Rule(
-    action=Action.SUGGEST,
-    scope=Scope.SEQUENCE,
-    condition=Condition(
-        metric=Metric.BOUNCES,
-        test=Comparison.RATE_ABOVE,
-        limit=5,
-        sends=ENOUGH_SENDS,
-        window=timedelta(hours=24),
-    ),
-)
-
-
-def nearest(tokens: list[Token]) -> Rule:
-    """A rule that uses as much of the words as it can; what is missing or wrong is filled in."""
-    words = [token.text for token in tokens if not token.quoted]
-    action = ACTIONS.get(_closest(words[:1], ACTIONS) or "", Action.SUGGEST)
-    scope = SCOPES.get(_closest(words, SCOPES) or "")
-    condition = _nearest_condition(words)
-    if condition.metric is Metric.HEALTH and scope in {None, Scope.SEQUENCE}:
-        scope = Scope.INBOX
-    if action is not Action.TELL and scope is Scope.INBOX:
-        scope = Scope.DOMAIN
-    return Rule(
-        action=action,
-        scope=scope or Scope.SEQUENCE,
-        condition=condition,
-        per_day=PER_DAY_ACT if action is Action.ACT else PER_DAY,
-        at_once=AT_ONCE if action is Action.ACT else 0,
-    )
-
-
-def _nearest_condition(words: list[str]) -> Condition:
-    metric = METRICS.get(_closest(words, METRICS) or "", Metric.BOUNCES)
-    window = next((w for w in map(parse_duration, reversed(words)) if w and _fits(w)), timedelta(hours=24))
-    share = next((float(w[:-1]) for w in words if w.endswith("%") and _NUMBER.fullmatch(w[:-1])), None)
-    numbers = [float(w) for w in words if _NUMBER.fullmatch(w)]
-    if metric is Metric.HEALTH:
-        score = next((n for n in numbers if 0 < n <= 100), 60.0)
-        return Condition(metric=metric, test=Comparison.LEVEL_BELOW, limit=score)
-    sends = next((int(n) for n in numbers if n >= 1), ENOUGH_SENDS)
-    if metric is Metric.REPLIES and share is None:
-        return Condition(metric=metric, test=Comparison.SILENCE, sends=sends, window=window)
-    limit = share if share is not None and 0 < share < 100 else 5.0
-    test = Comparison.RATE_BELOW if metric in {Metric.REPLIES, Metric.POSITIVE} else Comparison.RATE_ABOVE
-    return Condition(metric=metric, test=test, limit=limit, sends=sends, window=window)
-
-
-def _fits(window: timedelta) -> bool:
-    return SHORTEST_WINDOW <= window <= LONGEST_WINDOW and not window.total_seconds() % 60
-
-
-def _closest(words: list[str], known: Collection[str]) -> str | None:
-    """The first known word that one of the words is, else is nearly."""
-    import difflib  # late: only a mistake pays for its import
-
-    if exact := next((word for word in words if word in known), None):
-        return exact
-    near = (difflib.get_close_matches(word[:40], known, n=1, cutoff=0.7) for word in words[:60])
-    return next((found[0] for found in near if found), None)

@@ -9,7 +9,7 @@ from shared.api.errors import OutreachError
 from shared.commands import Invocation, help_card, names_workspace
 from shared.domain.card import Card
 from shared.domain.records import RecordsUnavailable
-from shared.operations import bulk, inboxes, leads, overview, replies, sequences, stats, subscriptions
+from shared.operations import bulk, guard, inboxes, leads, overview, replies, sequences, stats, subscriptions
 from shared.operations.context import CommandContext
 from shared.operations.error_cards import error_card
 from shared.operations.outcome import Outcome, confirming_command, failure, record_outcome, write_audit
@@ -48,6 +48,7 @@ CHANGING: Mapping[str, Callable[[Invocation, CommandContext], Awaitable[Outcome]
     "subscribe": subscriptions.subscribe,
     "unsubscribe": subscriptions.unsubscribe,
     "digest": subscriptions.digest,
+    "guard": guard.guard,
 }
 
 

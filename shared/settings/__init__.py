@@ -115,6 +115,11 @@ def load(
         raise SettingsError([*problems, *(_explain(one, from_environment) for one in details)]) from None
     named = {"OUTREACH_WORKSPACE": settings.default_workspace}
     named |= {f"{rule.place} workspace": rule.workspace for rule in settings.routes.rules if rule.workspace}
+    named |= {
+        f"[[guardrails]] {one.name} workspace": settings.own_name(one.workspace)
+        for one in settings.guardrail_sections
+        if one.workspace
+    }
     fix = f"Name one of: {', '.join(settings.workspaces)}."
     problems += [
         SettingProblem(name=place, problem="names an unknown workspace.", fix=fix)

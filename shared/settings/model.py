@@ -297,6 +297,16 @@ class Roles(Section):
         return frozenset(one for one in named if re.fullmatch(r"S[A-Z0-9]{2,20}", one))
 
 
+class GuardrailSection(Section):
+    """`[[guardrails]]`."""
+
+    name: of.GuardrailName = setting(..., example="bounces-5")
+    rule: of.GuardrailRule = setting(
+        ..., example="pause sequence for 4h when bounces > 5% of at least 50 sends in 24h"
+    )
+    workspace: str = setting("", example="acme")
+
+
 class Settings(WorkspaceSection):
     """Everything that can be set, and what the program makes of it. Keys outside of any table set `default`."""
 
@@ -374,6 +384,12 @@ class Settings(WorkspaceSection):
         "Where a lead's page is in another program; {email} stands for the address. It gives alerts and leads a "
         "button “Open in CRM”.",
     )
+    guardrail_sections: tuple[GuardrailSection, ...] = setting(
+        (),
+        "Rules that tell, suggest or pause, in the words of docs/guardrails.md. They hold for every workspace, "
+        "or for one, and replace a shipped rule of the same name.",
+        alias="guardrails",
+    )
     roles: Roles = setting(
         Roles(), "Who may do what in Slack: ids of users (U…) and user groups (S…), or members."
     )
@@ -412,15 +428,15 @@ class Settings(WorkspaceSection):
 
     @property
     def default_workspace(self) -> str:
-        return self._own_name(self.chosen_workspace or next(iter(self.workspaces)))
+        return self.own_name(self.chosen_workspace or next(iter(self.workspaces)))
 
-    def _own_name(self, name: str) -> str:
+    def own_name(self, name: str) -> str:
         """A workspace's name as its table spells it; a name that is no workspace's stays as it is."""
         return next((known for known in self.workspaces if known.casefold() == name.casefold()), name)
 
     def workspace(self, name: str | None = None) -> Workspace:
         """The named workspace (case ignored), or the default; raises `UnknownWorkspace`."""
-        found = self.workspaces.get(self._own_name(name) if name else self.default_workspace)
+        found = self.workspaces.get(self.own_name(name) if name else self.default_workspace)
         if found is None:
             raise UnknownWorkspace(name or "", known=self.workspaces)
         return found
@@ -475,7 +491,7 @@ class Settings(WorkspaceSection):
             mention=section.mention,
             quiet=_quiet(section.quiet, zone=section.timezone),
             zone=section.timezone,
-            rules=tuple(replace(rule, workspace=self._own_name(rule.workspace)) for rule in rules),
+            rules=tuple(replace(rule, workspace=self.own_name(rule.workspace)) for rule in rules),
             channels={name: section.channel_policy(own) for name, own in section.channels.items()},
         )
 
@@ -495,6 +511,15 @@ class Settings(WorkspaceSection):
             unfinished_after=alerts.unfinished_after,
             spike=spike,
         )
+
+    def guardrails(self, workspace: str) -> Mapping[str, str]:
+        """The sentences of a workspace's rules by their names."""
+        meant = (
+            one
+            for one in self.guardrail_sections
+            if not one.workspace or self.own_name(one.workspace) == workspace
+        )
+        return {one.name: one.rule for one in meant}
 
     @cached_property
     def dashboard(self) -> Mapping[str, Any]:

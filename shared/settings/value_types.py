@@ -15,6 +15,8 @@ from pydantic_core import PydanticCustomError
 from shared.api.models import EVENT_KINDS
 from shared.commands.table import COMMANDS, Role
 from shared.domain.recurrence import find_zone, parse_time
+from shared.guardrails.catalog import NAME
+from shared.guardrails.sentence import Misunderstood, parse
 from shared.storage.database import DatabaseUnusable, parse_url
 from shared.text.links import EMAIL_FIELD
 from shared.text.slack_ids import TEAM
@@ -122,6 +124,13 @@ def _is_time_of_day(text: str) -> bool:
     return True
 
 
+def _guardrail(text: str) -> str:
+    try:
+        return str(parse(text))
+    except Misunderstood as error:
+        raise wrong(f"is not a rule: {error.problem}", f"The nearest rule is: {error.nearest}") from None
+
+
 def _seconds(value: float) -> float:
     if not 1 <= value <= 86_400:
         raise wrong("is not an interval.", "Give seconds, from 1 to 86400.")
@@ -183,6 +192,13 @@ RoleOrWho = Annotated[
     _check(re.compile(rf"(?:{TEAM}/)?[USW][A-Z0-9]{{2,20}}|members|{'|'.join(Role)}").fullmatch, *_NOBODY),
 ]
 CommandName = Annotated[str, _one_of((*COMMANDS, CLAIM), "has a name that is not a command.")]
+GuardrailName = Annotated[
+    str,
+    _check(
+        NAME.fullmatch, "is not the name of a rule.", "Use up to 40 small letters, digits, dots and dashes."
+    ),
+]
+GuardrailRule = Annotated[str, AfterValidator(_guardrail)]
 Theme = Annotated[str, _one_of(THEMES, "is not a theme.")]
 TimeOfDay = Annotated[
     str,

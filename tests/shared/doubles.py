@@ -33,6 +33,7 @@ from shared.domain.records import (
 from shared.operations import run
 from shared.operations.context import CommandContext
 from shared.settings import Workspace
+from tests.shared.guard_doubles import MemoryGuardrails
 
 NOW = datetime(2026, 3, 10, 14, 30, tzinfo=UTC)
 KEY = "live_sesame_5150"
@@ -143,6 +144,7 @@ class MemoryRecords:
     planned: dict[tuple[str, str], Timer] = field(default_factory=dict)
     bot_runs: bool = True
     broken: bool = False
+    guardrails: MemoryGuardrails = field(default_factory=MemoryGuardrails)
 
     async def bot_is_running(self) -> bool:
         self._look()

@@ -69,7 +69,9 @@ def _ask(tx: Transaction, question: Question, *, seconds: float) -> str:
 def keep_undo(tx: Transaction, line: str, names: Sequence[str], *, workspace: str, seconds: float) -> str:
     """Keep an Undo of the newest entry of the workspace's audit, within a transaction; returns its nonce."""
     since = tx.scalar(sa.select(sa.func.max(audit.c.id)).where(audit.c.workspace == workspace)) or 0
-    return _ask(tx, Question(line=line, person="", workspace=workspace, names=names, since=since), seconds=seconds)
+    return _ask(
+        tx, Question(line=line, person="", workspace=workspace, names=names, since=since), seconds=seconds
+    )
 
 
 class Confirmations(Repository):

@@ -12,14 +12,16 @@ import sqlalchemy as sa
 from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.guardrail_schema import incidents, rules, samples, switches
 from bot.store.db.schema import sightings
-from shared.domain.guard_records import ALL, CountSample, Happening, Incident, StoredRule, Switch
+from shared.domain.guard_records import ALL, CLOSED, CountSample, Happening, Incident, StoredRule, Switch
 
 SLOT = 900.0
 """Seconds: a day's counts are kept once in each, and each hour once when they are older than `THINNED`."""
 SLOTS_OF_HOUR = 4
 THINNED, KEPT = 3 * 86_400.0, 40 * 86_400.0
 KINDS = ("lead.bounced", "lead.unsubscribed", "reply.ooo")
-_SAMPLE = [samples.c[name] for name in ("scope", "key", "day", "at", "sends", "replies", "positive", "health")]
+_SAMPLE = [
+    samples.c[name] for name in ("scope", "key", "day", "at", "sends", "replies", "positive", "health")
+]
 _HAPPENING = [sightings.c[name] for name in ("at", "kind", "sequence", "inbox", "domain")]
 
 
@@ -123,17 +125,15 @@ class Guardrails(Repository):
         ]  # fmt: skip
 
     @reads
-    def sampled_days(self, tx: Transaction, workspace: str) -> Mapping[int, float]:
-        """The days that counts are known of, each with the time of the newest."""
-        query = sa.select(samples.c.day, sa.func.max(samples.c.at)).where(samples.c.workspace == workspace)
-        return {day: at for day, at in tx.execute(query.group_by(samples.c.day))}
+    def closed_days(self, tx: Transaction, workspace: str) -> frozenset[int]:
+        """The days whose whole counts are kept."""
+        closed = (samples.c.workspace == workspace) & (samples.c.scope == CLOSED)
+        return frozenset(tx.scalars(sa.select(samples.c.day).where(closed)))
 
     @writes
     def keep(self, tx: Transaction, workspace: str, new: Sequence[CountSample]) -> None:
         """Keep counts: the newest of each slot."""
-        rows = [
-            {"workspace": workspace, "slot": int(one.at % 86_400 // SLOT), **asdict(one)} for one in new
-        ]
+        rows = [{"workspace": workspace, "slot": int(one.at % 86_400 // SLOT), **asdict(one)} for one in new]
         if not rows:
             return
         statement = tx.insert(samples)
@@ -171,9 +171,7 @@ def _switch(workspace: str, rule: str) -> sa.Delete:
 
 
 def _rule(row: sa.Row[Any]) -> StoredRule:
-    return StoredRule(
-        name=row.name, sentence=row.sentence, added_by=row.added_by, added_name=row.added_name
-    )
+    return StoredRule(name=row.name, sentence=row.sentence, added_by=row.added_by, added_name=row.added_name)
 
 
 def _read_switch(row: sa.Row[Any]) -> Switch:

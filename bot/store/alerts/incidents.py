@@ -100,6 +100,12 @@ class Incidents(Repository):
         query = sa.select(incidents).where(incidents.c.ended_at.is_(None)).order_by(incidents.c.id)
         return [read_incident(row) for row in tx.execute(query)]
 
+    @reads
+    def timed(self, tx: Transaction) -> Sequence[Incident]:
+        """Those whose pauses end by a timer that has not fired yet."""
+        under_way = (incidents.c.resumes_at > tx.now) & (incidents.c.state == "done")
+        return [read_incident(row) for row in tx.execute(sa.select(incidents).where(under_way))]
+
     @writes
     def take_interrupted(self, tx: Transaction, workspaces: Collection[str]) -> Sequence[Incident]:
         """Lease the acts that nobody works on any more: their process died, or the service failed."""
@@ -132,12 +138,6 @@ class Incidents(Repository):
     def postpone(self, tx: Transaction, incident: Incident, *, seconds: float) -> None:
         """Try again later what could not be done."""
         tx.execute(_mine(incident).values(lease_until=tx.now + seconds))
-
-    @writes
-    def still_told(self, tx: Transaction, incident: Incident) -> bool:
-        """Whether the act is still ours to finish."""
-        which = (incidents.c.id == incident.id) & (incidents.c.token == incident.token)
-        return tx.scalar(sa.select(incidents.c.state).where(which)) in {"decided", "acting"}
 
     @writes
     def finish(

@@ -35,27 +35,29 @@ turns = sa.Table(  # one row per rule, locked while an incident begins, so that 
     sa.Column("at", sa.Double, nullable=False),
 )
 
-incidents = sa.Table(  # one row per incident: claimed before the act, done with the message in one transaction
-    "guardrail_incidents",
-    metadata,
-    sa.Column("id", Serial, primary_key=True, autoincrement=True),
-    sa.Column("workspace", sa.Text, nullable=False, server_default=""),
-    sa.Column("rule", sa.Text, nullable=False, server_default=""),
-    sa.Column("sentence", sa.Text, nullable=False, server_default=""),
-    sa.Column("action", sa.Text, nullable=False, server_default=""),
-    sa.Column("subject", sa.Text, nullable=False, server_default=""),
-    sa.Column("label", sa.Text, nullable=False, server_default=""),
-    sa.Column("note", sa.Text, nullable=False, server_default=""),
-    sa.Column("sequences", sa.Text, nullable=False, server_default="[]"),  # ids, as JSON
-    sa.Column("state", sa.Text, nullable=False, server_default=""),
-    sa.Column("began_at", sa.Double, nullable=False),
-    sa.Column("held_at", sa.Double, nullable=False),  # when its condition held last
-    sa.Column("ended_at", sa.Double),
-    sa.Column("resumes_at", sa.Double),
-    sa.Column("lease_until", sa.Double),
-    sa.Column("token", sa.BigInteger, nullable=False, server_default="0"),
-    sa.Column("attempts", sa.BigInteger, nullable=False, server_default="0"),
-    sa.Column("undo", sa.Text, nullable=False, server_default=""),  # the nonce of its Undo
+incidents = (
+    sa.Table(  # one row per incident: claimed before the act, done with the message in one transaction
+        "guardrail_incidents",
+        metadata,
+        sa.Column("id", Serial, primary_key=True, autoincrement=True),
+        sa.Column("workspace", sa.Text, nullable=False, server_default=""),
+        sa.Column("rule", sa.Text, nullable=False, server_default=""),
+        sa.Column("sentence", sa.Text, nullable=False, server_default=""),
+        sa.Column("action", sa.Text, nullable=False, server_default=""),
+        sa.Column("subject", sa.Text, nullable=False, server_default=""),
+        sa.Column("label", sa.Text, nullable=False, server_default=""),
+        sa.Column("note", sa.Text, nullable=False, server_default=""),
+        sa.Column("sequences", sa.Text, nullable=False, server_default="[]"),  # ids, as JSON
+        sa.Column("state", sa.Text, nullable=False, server_default=""),
+        sa.Column("began_at", sa.Double, nullable=False),
+        sa.Column("held_at", sa.Double, nullable=False),  # when its condition held last
+        sa.Column("ended_at", sa.Double),
+        sa.Column("resumes_at", sa.Double),
+        sa.Column("lease_until", sa.Double),
+        sa.Column("token", sa.BigInteger, nullable=False, server_default="0"),
+        sa.Column("attempts", sa.BigInteger, nullable=False, server_default="0"),
+        sa.Column("undo", sa.Text, nullable=False, server_default=""),  # the nonce of its Undo
+    )
 )
 _OPEN = incidents.c.ended_at.is_(None)
 sa.Index(

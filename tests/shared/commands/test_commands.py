@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from shared.api.models import EVENT_KINDS, GROUPINGS, LEAD_STATUSES
 from shared.commands import COMMANDS, Invocation, Role, UsageError, help_card, parse, render
+from shared.guardrails.defaults import SHIPPED
+from shared.guardrails.sentence import parse as parse_rule
 
 
 def refusal(line: str) -> str:
@@ -29,7 +31,7 @@ def test_the_table_has_every_documented_command() -> None:
     verbs = (
         "help status sequences pause resume inboxes stats leads lead add remove open subscribe unsubscribe"
     )
-    assert list(COMMANDS) == [*verbs.split(), "subscriptions", "digest", "audit", "whoami", "doctor"]
+    assert list(COMMANDS) == [*verbs.split(), "subscriptions", "digest", "guard", "audit", "whoami", "doctor"]
 
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=lambda command: str(command.name))
@@ -211,6 +213,9 @@ routes = st.fixed_dictionaries(
     }
 )
 durations = st.none() | st.integers(1, 366 * 86_400).map(lambda s: timedelta(seconds=s))
+sentences = st.sampled_from(
+    [*SHIPPED.values(), 'pause domain "a b" for 90m when health < 40, except "x@y"']
+).map(lambda text: str(parse_rule(text)))
 SHAPES: dict[str, st.SearchStrategy[dict[str, Any]]] = {
     "help": st.fixed_dictionaries({"command": st.none() | st.sampled_from(list(COMMANDS))}),
     "sequences": st.fixed_dictionaries({"status": st.sampled_from([None, "active", "paused"])}),
@@ -236,6 +241,27 @@ SHAPES: dict[str, st.SearchStrategy[dict[str, Any]]] = {
     "digest": st.fixed_dictionaries(
         {"action": st.sampled_from(["show", "now", "off"]), "at": st.none(), "channel": channel}
     ),
+    "guard": st.one_of(
+        st.fixed_dictionaries({"act": st.just("list"), "rule": st.just(""), "name": st.just("")}),
+        st.fixed_dictionaries(
+            {
+                "act": st.sampled_from(["off", "on"]),
+                "rule": st.just(""),
+                "name": st.sampled_from(["", *SHIPPED]),
+            }
+        ),
+        st.fixed_dictionaries(
+            {"act": st.just("add"), "rule": sentences, "name": st.sampled_from(["", "low-1"])}
+        ),
+        st.fixed_dictionaries({"act": st.just("test"), "rule": sentences, "name": st.just("")}),
+        st.fixed_dictionaries(
+            {
+                "act": st.sampled_from(["test", "remove"]),
+                "rule": st.just(""),
+                "name": st.sampled_from([*SHIPPED]),
+            }
+        ),
+    ).flatmap(lambda values: st.booleans().map(lambda yes: {**values, "yes": yes})),
 }
 invocations = st.sampled_from(list(COMMANDS)).flatmap(
     lambda name: st.builds(

@@ -1,0 +1,131 @@
+"""What guardrails say in a channel. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from bot.alerts.wording import show_time
+from shared.commands.arguments import clip
+from shared.domain.card import Button, Card, Fact, Tone
+from shared.domain.guard_records import Incident
+from shared.guardrails.rule import Action, Rule, Scope
+from shared.text.formats import short_duration, show_number
+from shared.text.tokenize import join
+
+MOST_NAMES = 5
+
+
+def facts(incident: Incident) -> tuple[Fact, ...]:
+    return (Fact(label="Measured", value=incident.note), Fact(label="Rule", value=incident.sentence))
+
+
+def paused(
+    incident: Incident,
+    names: Sequence[str],
+    *,
+    undo: str,
+    left: Sequence[str] = (),
+    footer: str = "",
+) -> Card:
+    """A rule has acted: what it paused, why, and the way back."""
+    what = clip(names[0]) if len(names) == 1 else show_number(len(names), "sequence")
+    until = ""
+    if incident.resumes_at is not None:
+        until = f" until {show_time(datetime.fromtimestamp(incident.resumes_at, UTC))}"
+    about = f" of {clip(incident.label)}" if len(names) > 1 and incident.label != "workspace" else ""
+    text = [_listed(names)] if len(names) > 1 else []
+    if left:
+        text.append(f"Not paused, by the rule's limit: {_listed(left)}")
+    text.append("Undo resumes what it paused and snoozes the rule for 24 h.")
+    if not until:
+        text.insert(0, "It stays paused until somebody resumes it.")
+    return Card(
+        title=f"Guardrail {incident.rule} paused {what}{about}{until}",
+        tone=Tone.WARN,
+        text=tuple(text),
+        facts=facts(incident),
+        buttons=(
+            Button(label="Undo", command=f"undo {undo}"),
+            Button(label="Test the rule", command=join("guard", "test", incident.rule)),
+        ),
+        footer=footer,
+    )
+
+
+def not_paused(incident: Incident, why: str, *, footer: str = "") -> Card:
+    """A rule was to act and did not."""
+    return Card(
+        title=f"Guardrail {incident.rule} did not pause {clip(incident.label)}",
+        tone=Tone.BAD,
+        text=(why,),
+        facts=facts(incident),
+        buttons=_show(incident.rule),
+        footer=footer,
+    )
+
+
+def suggestion(
+    name: str, rule: Rule, label: str, note: str, *, target: str, why: str = "", footer: str = ""
+) -> Card:
+    """A rule suggests a pause, with the one button that does it."""
+    words = ["pause", target]
+    if rule.duration:
+        words += ["for", short_duration(rule.duration)]
+    words += ["reason", f"guardrail {name}"]
+    what = "all sequences" if rule.scope is Scope.WORKSPACE else clip(label)
+    button = Button(label=f"Pause {rule.scope}"[:24], command=join(*words), tone=Tone.BAD)
+    return Card(
+        title=f"Guardrail {name} suggests pausing {what}",
+        tone=Tone.WARN,
+        text=(why,) if why else (),
+        facts=(Fact(label="Measured", value=note), Fact(label="Rule", value=str(rule))),
+        buttons=(button,),
+        footer=footer,
+    )
+
+
+def notice(name: str, rule: Rule, label: str, note: str, *, footer: str = "") -> Card:
+    """A rule tells."""
+    what = "the workspace" if rule.scope is Scope.WORKSPACE else f"{rule.scope} {clip(label)}"
+    return Card(
+        title=f"Guardrail {name}: {what}",
+        tone=Tone.WARN,
+        facts=(Fact(label="Measured", value=note), Fact(label="Rule", value=str(rule))),
+        buttons=_show(name),
+        footer=footer,
+    )
+
+
+def waiting(names: Sequence[str], why: str, *, footer: str = "") -> Card:
+    """Rules that act do not, because they cannot trust what they know."""
+    return Card(
+        title="Guardrails do not pause anything now",
+        tone=Tone.WARN,
+        text=(f"{why[:1].upper()}{why[1:]}.", f"Waiting: {_listed(names)}. They act again by themselves."),
+        buttons=(Button(label="Show guardrails", command="guard list"),),
+        footer=footer,
+    )
+
+
+def trusted_again(*, footer: str = "") -> Card:
+    """The evidence is fresh and complete again."""
+    return Card(title="Guardrails act again", tone=Tone.GOOD, footer=footer)
+
+
+def target_of(rule: Rule, label: str) -> str:
+    """What a person pauses by a command for a subject of the rule."""
+    return {Scope.DOMAIN: f"domain:{label.casefold()}", Scope.WORKSPACE: "all"}.get(rule.scope, label)
+
+
+def can_suggest(rule: Rule) -> bool:
+    return rule.action is not Action.TELL
+
+
+def _show(name: str) -> tuple[Button, ...]:
+    return (Button(label="Test the rule", command=join("guard", "test", name)),)
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(clip(name, length=40) for name in names[:MOST_NAMES])
+    return f"{shown} and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else shown

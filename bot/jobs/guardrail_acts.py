@@ -1,0 +1,243 @@
+"""The pauses of guardrails: decided in the database, carried out, and ended there together with their message.
+
+A process may die at any point, and a request's outcome may be unknown: who goes on reads what was decided, looks at
+how the sequences stand, and asks again. Pausing what is paused changes nothing, so asking twice is harmless.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+import structlog
+
+from bot.alerts import guardrail_cards as cards
+from bot.alerts import rendering
+from bot.commands.context import CommandContexts
+from bot.store import Store
+from bot.store.alerts.incidents import Claim
+from bot.store.queue.outbox import PlannedPost
+from shared.api.errors import NotFound, OutreachError
+from shared.api.models import Sequence as Campaign
+from shared.domain.card import Card
+from shared.domain.guard_records import Happening, Incident
+from shared.domain.records import Actor, AuditEntry
+from shared.guardrails.evidence import HORIZON, Evidence
+from shared.guardrails.rule import Rule, Scope
+from shared.operations import with_workspace
+from shared.operations.context import CommandContext
+from shared.operations.sequences import RESUME_TIMER, pause_one
+
+RETRY_SECONDS = 5.0
+ATTEMPTS = 20
+TOO_LATE = 3600.0
+"""Seconds after which a decision that nobody carried out is void."""
+SETTLED = 120.0
+"""Seconds after a pause from which a list of sequences was surely read later."""
+
+log = structlog.get_logger("guardrails")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Targets:
+    """The sequences that a rule would pause, and those that its limit leaves."""
+
+    chosen: tuple[Campaign, ...] = ()
+    left: tuple[Campaign, ...] = ()
+    why_none: str = ""
+
+
+class GuardrailActs:
+    """`act` on a claim; `resume_interrupted` what another process has left."""
+
+    def __init__(self, store: Store, contexts: CommandContexts, *, planned: Callable[[], None]) -> None:
+        self._store, self._contexts, self._planned = store, contexts, planned
+
+    async def act(self, claim: Claim, rule: Rule, *, account: Evidence) -> str:
+        """Pause what the claim is about; answers why not, where a suggestion is due instead."""
+        try:
+            known = await self._contexts.clients[claim.workspace].list_sequences()
+        except OutreachError as error:
+            log.warning("nothing paused", workspace=claim.workspace, error=type(error).__name__)
+            return ""  # nothing was decided: the next look tries again
+        targets = await self._targets(claim, rule, known)
+        if not targets.chosen:
+            return targets.why_none
+        now = self._store.database.clock()
+        claim = replace(
+            claim,
+            sequences=tuple(one.id for one in targets.chosen),
+            resumes_at=now + rule.duration.total_seconds() if rule.duration else None,
+            at_once=rule.at_once,
+            paused_now=frozenset(one.id for one in known if one.status == "paused"),
+        )
+        begun = await self._store.incidents.begin(claim)
+        if begun.incident is None:
+            return _LIMITS.get(begun.refusal, "").format(rule=rule)
+        log.info("guardrail acts", workspace=claim.workspace, rule=claim.rule, sequences=claim.sequences)
+        await self._carry_out(begun.incident, left=[one.label for one in targets.left])
+        return ""
+
+    async def _targets(self, claim: Claim, rule: Rule, known: Sequence[Campaign]) -> Targets:
+        able = [one for one in known if one.status == "active" and not rule.excepts(one.label)]
+        if rule.scope is Scope.SEQUENCE:
+            named = [one for one in known if one.label.casefold() == claim.subject]
+            if len(named) > 1:
+                return Targets(why_none="Several sequences have this name, so it does not choose.")
+            chosen = [one for one in able if one in named]
+        elif rule.scope is Scope.DOMAIN:
+            chosen = await self._of_domain(claim, able)
+        else:
+            chosen = able
+        if not chosen:
+            return Targets(why_none="No active sequence is known to send from there.")
+        most = rule.at_once or len(chosen)
+        return Targets(chosen=tuple(chosen[:most]), left=tuple(chosen[most:]))
+
+    async def _of_domain(self, claim: Claim, able: Sequence[Campaign]) -> list[Campaign]:
+        """Those seen on the domain, the ones with most events first: the service does not tell who sends from it."""
+        since = self._store.database.clock() - HORIZON
+        seen = await self._store.guardrails.happenings(claim.workspace, since)
+        counts = Counter(one.sequence.casefold() for one in seen if _domain(one) == claim.subject)
+        named = [one for one in able if one.label.casefold() in counts]
+        return sorted(named, key=lambda one: -counts[one.label.casefold()])
+
+    async def resume_interrupted(self, *, is_off: Callable[[Incident], bool]) -> None:
+        """Go on with acts whose process died or whose service failed."""
+        for incident in await self._store.incidents.take_interrupted(self._contexts.clients):
+            age = self._store.database.clock() - incident.began_at
+            if is_off(incident):
+                await self._finish(incident, {}, why="Guardrails were turned off before it could.")
+            elif incident.state == "decided" and age > TOO_LATE:
+                await self._finish(incident, {}, why="The bot did not run for more than an hour.")
+            else:
+                await self._carry_out(incident)
+
+    async def _carry_out(self, incident: Incident, *, left: Sequence[str] = ()) -> None:
+        context = self._context(incident)
+        try:
+            known = {one.id: one for one in await context.client.list_sequences()}
+            if incident.state == "decided":
+                # What is paused by now was paused by somebody else: it is left to them.
+                able = [
+                    name for name in incident.sequences if name in known and known[name].status == "active"
+                ]
+                if not await self._store.incidents.acting(incident, able):
+                    return
+                incident = replace(incident, state="acting", sequences=tuple(able))
+            paused = await self._pause(incident, known, context)
+        except OutreachError as error:
+            log.warning("pause not proven", rule=incident.rule, error=type(error).__name__)
+            if incident.attempts >= ATTEMPTS:
+                await self._finish(incident, {}, why=f"The service refuses or does not answer: {error}")
+            else:
+                await self._store.incidents.postpone(incident, seconds=RETRY_SECONDS)
+            return
+        why = "" if paused else "It was paused already, by somebody else."
+        await self._finish(incident, paused, left=left, why=why)
+
+    async def _pause(
+        self, incident: Incident, known: Mapping[str, Campaign], context: CommandContext
+    ) -> dict[str, str]:
+        """Pause each that is active; the names of those that are paused now. Raises `OutreachError`."""
+        paused: dict[str, str] = {}
+        due = None if incident.resumes_at is None else datetime.fromtimestamp(incident.resumes_at, UTC)
+        for name in incident.sequences:
+            if name not in known:
+                continue
+            if known[name].status == "active":
+                try:
+                    await pause_one(
+                        known[name], due_at=due, reason=f"guardrail {incident.rule}", context=context
+                    )
+                except NotFound:
+                    continue
+            paused[name] = known[name].label
+        return paused
+
+    async def _finish(
+        self, incident: Incident, paused: Mapping[str, str], *, left: Sequence[str] = (), why: str = ""
+    ) -> None:
+        """Audit, Undo and message at once, by whoever is first."""
+        footer = footer_of(self._contexts, incident.workspace)
+        names = tuple(paused.values())
+
+        def draw(undo: str) -> PlannedPost:
+            if paused:
+                card = cards.paused(incident, names, undo=undo, left=left, footer=footer)
+            else:
+                card = cards.not_paused(incident, why, footer=footer)
+            return self._post(incident, card)
+
+        result = f"{', '.join(f'{label} ({name})' for name, label in paused.items())} paused"
+        entry = AuditEntry(
+            at=datetime.fromtimestamp(self._store.database.clock(), UTC),
+            actor=actor_of(incident),
+            workspace=incident.workspace,
+            command=f"pause: {incident.sentence}",
+            result=result if paused else f"failed: {why}",
+        )
+        state = "done" if paused else "failed"
+        if await self._store.incidents.finish(incident, entry, paused=tuple(paused), draw=draw, state=state):
+            self._planned()
+
+    def _post(self, incident: Incident, card: Card) -> PlannedPost:
+        if len(self._contexts.clients) > 1:
+            card = _in_workspace(card, incident.workspace)
+        return PlannedPost(
+            dedupe=f"guard:{incident.id}",
+            channel=place_of(self._contexts, incident.workspace),
+            kind="note",
+            urgency=1,
+            note=rendering.write_note(card),
+        )
+
+    def _context(self, incident: Incident) -> CommandContext:
+        actor = replace(actor_of(incident), channel=place_of(self._contexts, incident.workspace))
+        return self._contexts.at(self._contexts.settings.workspace(incident.workspace), actor)
+
+    async def release_timers(self, seen: Mapping[str, tuple[float, frozenset[str]]]) -> None:
+        """Cancel the timers of pauses whose sequences were seen active: `seen` is when, and which, by workspace."""
+        for one in await self._store.incidents.timed():
+            at, active = seen.get(one.workspace, (0.0, frozenset()))
+            if at < one.began_at + SETTLED:
+                continue
+            for name in active.intersection(one.sequences):
+                timers = await self._store.records.timers(one.workspace, RESUME_TIMER)
+                if any(
+                    timer.key == name and timer.payload.get("by") == actor_of(one).name for timer in timers
+                ):
+                    await self._store.records.cancel_timer(one.workspace, RESUME_TIMER, name)
+
+
+_LIMITS = {
+    "per day": "It does not pause by itself: it has paused {rule.per_day} times in 24 h, its own limit.",
+    "at once": "It does not pause by itself: it would hold more than {rule.at_once} sequences paused, its own limit.",
+}
+
+
+def _domain(one: Happening) -> str:
+    return one.domain.casefold() or one.inbox.rpartition("@")[2].casefold()
+
+
+def _in_workspace(card: Card, workspace: str) -> Card:
+    """The card for a channel of several workspaces; an Undo knows its own."""
+    named = with_workspace(card, workspace=workspace)
+    pairs = zip(card.buttons, named.buttons, strict=True)
+    return replace(named, buttons=tuple(own if own.command.startswith("undo ") else b for own, b in pairs))
+
+
+def actor_of(incident: Incident) -> Actor:
+    return Actor(name=f"guardrail {incident.rule}", face="bot")
+
+
+def place_of(contexts: CommandContexts, workspace: str) -> str:
+    """The channel that is told; empty: there is none."""
+    settings = contexts.settings
+    return settings.workspace(workspace).alert_channel or settings.routes.fallback or ""
+
+
+def footer_of(contexts: CommandContexts, workspace: str) -> str:
+    return workspace if len(contexts.clients) > 1 else ""

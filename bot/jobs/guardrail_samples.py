@@ -1,0 +1,172 @@
+"""The record that guardrails are judged by: how far each day's counts stood, and every inbox's health."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+
+import structlog
+
+from bot.commands.context import CommandContexts
+from bot.runtime.pacing import visit
+from bot.store import Store
+from shared.api.client import OutreachClient
+from shared.api.errors import OutreachError
+from shared.api.models import Inbox, StatsRow
+from shared.api.models import Sequence as Campaign
+from shared.domain.guard_records import CLOSED, HEALTH, POLL, CountSample
+from shared.domain.snapshot import service_day
+from shared.history import History, HistoryUnavailable
+
+EVERY = 300.0
+"""Seconds between two readings: four requests each."""
+BACKFILL = 30
+"""Days whose whole counts are read once, so that rules and backtests know a past."""
+AT_ONCE = 10
+"""Days that one reading fills in: two requests each."""
+DAY = 86_400.0
+EPOCH = date(1970, 1, 1).toordinal()
+
+log = structlog.get_logger("guardrails")
+Learn = Callable[[str, Sequence[CountSample]], None]
+Statuses = Callable[[str, Sequence[Campaign], float], None]
+
+
+class GuardrailSampler:
+    """`sample` now and then; several processes may, they write the same rows."""
+
+    def __init__(
+        self,
+        store: Store,
+        contexts: CommandContexts,
+        histories: Mapping[str, History],
+        *,
+        learn: Learn,
+        saw: Statuses,
+    ) -> None:
+        self._store, self._contexts, self._histories = store, contexts, histories
+        self._learn, self._saw = learn, saw
+        self._written: dict[tuple[str, str, str, int], tuple[object, ...]] = {}
+
+    async def sample(self) -> None:
+        """Read every workspace; one whose service fails is left for the next time. Raises `RecordsUnavailable`."""
+        await visit(self._contexts.clients, self._sample)
+
+    async def _sample(self, workspace: str) -> None:
+        client = self._contexts.clients[workspace]
+        try:
+            sequences, inboxes = await asyncio.gather(client.list_sequences(), client.list_inboxes())
+            now = self._store.database.clock()
+            today = service_day(client, now=datetime.fromtimestamp(now, UTC))
+            found = await self._day(client, today, sequences, inboxes, at=now)
+            found += [_health(one, day=today, at=now) for one in inboxes if one.health_score is not None]
+            found.append(CountSample(scope=POLL, key="", day=number_of(today), at=now))
+            await self._keep(workspace, found)
+            self._saw(workspace, sequences, now)
+            await self._fill_in(workspace, today, sequences, inboxes)
+        except OutreachError as error:
+            log.warning("counts not read", workspace=workspace, error=type(error).__name__)
+
+    async def _day(
+        self,
+        client: OutreachClient,
+        day: date,
+        sequences: Sequence[Campaign],
+        inboxes: Sequence[Inbox],
+        *,
+        at: float,
+    ) -> list[CountSample]:
+        by_sequence, by_inbox = await asyncio.gather(
+            client.stats(group_by="sequence", start=day, end=day),
+            client.stats(group_by="inbox", start=day, end=day),
+        )
+        names = {one.id: one.label for one in sequences}
+        addresses = {one.id: one.email for one in inboxes if one.id}
+        return [
+            *_summed("sequence", names, by_sequence, day=day, at=at),
+            *_summed("inbox", addresses, by_inbox, day=day, at=at),
+        ]
+
+    async def _keep(self, workspace: str, found: Sequence[CountSample]) -> None:
+        """Write what has changed since this process wrote it last."""
+        new = []
+        for one in found:
+            place = (workspace, one.scope, one.key, one.day if one.scope != HEALTH else 0)
+            values = (one.sends, one.replies, one.positive, one.health)
+            if one.scope == POLL or self._written.get(place) != values:
+                self._written[place] = values
+                new.append(one)
+        await self._store.guardrails.keep(workspace, new)
+        self._learn(workspace, new)
+
+    async def _fill_in(
+        self, workspace: str, today: date, sequences: Sequence[Campaign], inboxes: Sequence[Inbox]
+    ) -> None:
+        """The whole counts of days that are over, the newest first."""
+        client, last = self._contexts.clients[workspace], number_of(today) - 1
+        closed = await self._store.guardrails.closed_days(workspace)
+        if not closed:
+            await self._import_health(workspace, today)
+        missing = [day for day in range(last, last - BACKFILL, -1) if day not in closed]
+        self._written = {place: kept for place, kept in self._written.items() if place[3] in {0, last + 1}}
+        for day in missing[:AT_ONCE]:
+            at = (day + 1) * DAY - 1
+            found = await self._day(client, date.fromordinal(day + EPOCH), sequences, inboxes, at=at)
+            found.append(CountSample(scope=CLOSED, key="", day=day, at=at))
+            await self._store.guardrails.keep(workspace, found)
+            self._learn(workspace, found)
+
+    async def _import_health(self, workspace: str, today: date) -> None:
+        """The scores that the history has, for a database that knows none."""
+        end = datetime.combine(today, datetime.min.time(), UTC)
+        try:
+            scores = await self._histories[workspace].all_series(
+                workspace,
+                kind="inbox",
+                metric="health_score",
+                start=end - timedelta(days=BACKFILL),
+                end=end,
+                points=BACKFILL,
+            )
+        except HistoryUnavailable as error:
+            log.warning("history not read", workspace=workspace, error=type(error).__name__)
+            return
+        found = [
+            CountSample(
+                scope=HEALTH, key=inbox, day=int(one.at.timestamp() // DAY), at=one.at.timestamp(), health=one.value
+            )
+            for inbox, values in scores.items()
+            for one in values
+            if one.value is not None
+        ]  # fmt: skip
+        await self._store.guardrails.keep(workspace, found)
+        self._learn(workspace, found)
+
+
+def number_of(day: date) -> int:
+    return day.toordinal() - EPOCH
+
+
+def _health(inbox: Inbox, *, day: date, at: float) -> CountSample:
+    return CountSample(
+        scope=HEALTH, key=inbox.email.casefold(), day=number_of(day), at=at, health=inbox.health_score
+    )
+
+
+def _summed(
+    scope: str, names: Mapping[str, str], rows: Sequence[StatsRow], *, day: date, at: float
+) -> list[CountSample]:
+    """One sample by name: the service may group by ids, and two sequences may share a name."""
+    found: dict[str, list[int]] = {}
+    for row in rows:
+        name = names.get(row.group, row.group)
+        sums = found.setdefault(name.casefold() if scope == "inbox" else name, [0, 0, 0])
+        for place, value in enumerate((row.sends, row.replies, row.positive_replies)):
+            sums[place] += value or 0
+    return [
+        CountSample(
+            scope=scope, key=name, day=number_of(day), at=at, sends=sends, replies=replies, positive=positive
+        )
+        for name, (sends, replies, positive) in found.items()
+    ]

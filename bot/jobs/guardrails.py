@@ -1,0 +1,270 @@
+"""Guardrails at work: evaluate the rules, and tell, suggest or pause once per incident over all processes."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import structlog
+
+from bot.alerts import guardrail_cards as cards
+from bot.alerts import rendering
+from bot.commands.context import CommandContexts
+from bot.jobs.guardrail_acts import GuardrailActs, footer_of, place_of
+from bot.store import Store
+from bot.store.alerts.incidents import HELD_EVERY, Claim
+from bot.store.queue.outbox import PlannedPost
+from shared.api.models import Sequence as Campaign
+from shared.domain.card import Card
+from shared.domain.guard_records import ALL, CountSample, Incident, StoredRule, Switch
+from shared.guardrails.backtest import CLEAR_SECONDS
+from shared.guardrails.catalog import NamedRule, catalog
+from shared.guardrails.evaluate import Finding, doubt, holding, is_on, measured
+from shared.guardrails.evidence import HORIZON, Evidence
+from shared.guardrails.rule import Action, Rule, Scope
+from shared.operations import with_workspace
+
+EVERY = 30.0
+"""Seconds between two evaluations."""
+RELOAD_SECONDS = 3600.0
+"""How often everything is read again, which also forgets what is old."""
+OVERLAP = 1800.0
+"""Deliveries are read again for so long: some are routed later than they came."""
+DATA = "(data)"
+"""In place of a rule's name: the incident that rules do not trust what they know."""
+
+log = structlog.get_logger("guardrails")
+Permitted = Callable[[str, str], Awaitable[bool]]
+"""Whether the person with this Slack id may pause sequences, in this channel."""
+
+
+@dataclass(slots=True)
+class Account:
+    """What is known of one workspace."""
+
+    evidence: Evidence = field(default_factory=Evidence)
+    sequences: Sequence[Campaign] = ()
+    seen_at: float = 0.0
+    """When the sequences were read."""
+
+
+class GuardrailWatch:
+    """`check` now and then; several processes may, each incident is acted on and told once."""
+
+    def __init__(
+        self,
+        store: Store,
+        contexts: CommandContexts,
+        *,
+        planned: Callable[[], None],
+        permitted: Permitted | None = None,
+    ) -> None:
+        self._store, self._contexts, self._planned = store, contexts, planned
+        self._permitted = permitted
+        self._acts = GuardrailActs(store, contexts, planned=planned)
+        self._accounts: dict[str, Account] = {name: Account() for name in contexts.clients}
+        self._routed: dict[int, float] = {}
+        self._loaded_at, self._read_until = float("-inf"), 0.0
+        self._rules: dict[str, tuple[Sequence[StoredRule], dict[str, NamedRule]]] = {}
+
+    def learn(self, workspace: str, samples: Sequence[CountSample]) -> None:
+        """Take in counts that this process has just kept."""
+        self._accounts[workspace].evidence.add((), samples)
+
+    def saw(self, workspace: str, sequences: Sequence[Campaign], at: float) -> None:
+        account = self._accounts[workspace]
+        account.sequences, account.seen_at = sequences, at
+
+    async def check(self) -> None:
+        """Go on with what was interrupted, then look at every rule. Raises `RecordsUnavailable`."""
+        await self._read()
+        stored, switches = (
+            await self._store.guardrails.all_rules(),
+            await self._store.guardrails.all_switches(),
+        )
+        all_off = any(is_on(one, now=self._now) for one in switches.get(ALL, ()))
+        await self._acts.resume_interrupted(
+            is_off=lambda one: all_off or _off(one.rule, switches.get(one.workspace, ()), now=self._now)
+        )
+        open_ = {(one.workspace, one.rule, one.subject): one for one in await self._store.incidents.open()}
+        held: set[tuple[str, str, str]] = set()
+        for workspace in self._accounts:
+            rules = {} if all_off else self._catalog(workspace, stored.get(workspace, ()))
+            off = switches.get(workspace, ())
+            rules = {name: one for name, one in rules.items() if not _off(name, off, now=self._now)}
+            held |= await self._check(workspace, rules, open_)
+        await self._close(open_, held)
+
+    @property
+    def _now(self) -> float:
+        return self._store.database.clock()
+
+    async def _read(self) -> None:
+        """What came since the last look; everything once an hour."""
+        now = self._now
+        guardrails = self._store.guardrails
+        if not 0 <= now - self._loaded_at < RELOAD_SECONDS:
+            for account in self._accounts.values():
+                account.evidence = Evidence()
+            self._routed, self._read_until, self._loaded_at = {}, now - HORIZON, now
+            happened, sampled = (
+                await guardrails.happened(self._read_until),
+                await guardrails.sampled(self._read_until),
+            )
+        else:
+            happened, sampled = (
+                await guardrails.happened(now - OVERLAP),
+                await guardrails.sampled(self._read_until - 60),
+            )
+        for number, workspace, one in happened:
+            if number not in self._routed and workspace in self._accounts:
+                self._accounts[workspace].evidence.add((one,))
+                self._routed[number] = one.at
+        for workspace, sample in sampled:
+            if workspace in self._accounts:
+                self._accounts[workspace].evidence.add((), (sample,))
+        self._read_until = now
+        self._routed = {number: at for number, at in self._routed.items() if at > now - 2 * OVERLAP}
+
+    def _catalog(self, workspace: str, stored: Sequence[StoredRule]) -> dict[str, NamedRule]:
+        known = self._rules.get(workspace)
+        if known is None or known[0] != stored:
+            configured = self._contexts.settings.guardrails(workspace)
+            self._rules[workspace] = known = (stored, catalog(configured, stored))
+        return known[1]
+
+    async def _check(
+        self,
+        workspace: str,
+        rules: Mapping[str, NamedRule],
+        open_: Mapping[tuple[str, str, str], Incident],
+    ) -> set[tuple[str, str, str]]:
+        """Fire what holds and is not under way; returns what holds."""
+        evidence, now = self._accounts[workspace].evidence, self._now
+        held: set[tuple[str, str, str]] = set()
+        doubts: dict[str, str] = {}
+        for name, named in rules.items():
+            why = doubt(named.rule, evidence, now=now) if named.rule.action is Action.ACT else ""
+            if why:
+                doubts[name] = why
+            for one in holding(named.rule, evidence, now=now):
+                place = (workspace, name, one.subject)
+                held.add(place)
+                if place not in open_ and not why:
+                    await self._fire(workspace, named, one)
+        if doubts and evidence.last_poll(at=now) is not None:
+            held.add((workspace, DATA, ""))
+            if (workspace, DATA, "") not in open_:
+                await self._say_waiting(workspace, doubts)
+        return held
+
+    async def _fire(self, workspace: str, named: NamedRule, one: Finding) -> None:
+        rule, note = named.rule, measured(named.rule.condition, one)
+        claim = Claim(
+            workspace=workspace,
+            rule=named.name,
+            sentence=str(rule),
+            action=rule.action,
+            subject=one.subject,
+            label=one.label,
+            note=note,
+            per_day=rule.per_day,
+        )
+        why = ""
+        if rule.action is Action.ACT:
+            why = await self._not_permitted(workspace, named)
+            why = why or await self._acts.act(claim, rule, account=self._accounts[workspace].evidence)
+            if not why:
+                return
+        await self._say(claim, rule, why)
+
+    async def _not_permitted(self, workspace: str, named: NamedRule) -> str:
+        """Why the rule may not act in the name of who added it."""
+        if self._permitted is None or not named.added_by:
+            return ""
+        channel = place_of(self._contexts, workspace)
+        if await self._permitted(named.added_by, channel):
+            return ""
+        return (
+            f"It does not pause by itself: @{named.added_name}, who added it, may no longer pause sequences."
+        )
+
+    async def _say(self, claim: Claim, rule: Rule, why: str) -> None:
+        """Suggest or tell, once."""
+        card = self._card(claim, rule, why)
+        action = Action.TELL if rule.action is Action.TELL else Action.SUGGEST
+        claim = replace(claim, action=action)
+        key = f"guard:{claim.workspace}:{claim.rule}:{claim.subject}:{self._now:.0f}"
+        begun = await self._store.incidents.begin(claim, self._post(claim.workspace, key, card))
+        if begun.incident:
+            log.info("guardrail fired", workspace=claim.workspace, rule=claim.rule, action=str(action))
+            self._planned()
+
+    def _card(self, claim: Claim, rule: Rule, why: str) -> Card:
+        footer = footer_of(self._contexts, claim.workspace)
+        if rule.action is Action.TELL:
+            return cards.notice(claim.rule, rule, claim.label, claim.note, footer=footer)
+        target = cards.target_of(rule, claim.label)
+        if rule.scope is Scope.SEQUENCE:
+            known = [
+                s for s in self._accounts[claim.workspace].sequences if s.label.casefold() == claim.subject
+            ]
+            target = known[0].id if len(known) == 1 else target
+        return cards.suggestion(
+            claim.rule, rule, claim.label, claim.note, target=target, why=why, footer=footer
+        )
+
+    def _post(self, workspace: str, key: str, card: Card, *, at_once: bool = False) -> PlannedPost:
+        channel = place_of(self._contexts, workspace)
+        if len(self._contexts.clients) > 1:
+            card = with_workspace(card, workspace=workspace)
+        quiet = self._contexts.settings.routes.channel_policy(channel).quiet_until(self._now)
+        return PlannedPost(
+            dedupe=key,
+            channel=channel,
+            kind="note",
+            urgency=1,
+            note=rendering.write_note(card),
+            held_until=None if at_once else quiet,
+        )
+
+    async def _say_waiting(self, workspace: str, doubts: Mapping[str, str]) -> None:
+        why = next(iter(doubts.values()))
+        card = cards.waiting(tuple(doubts), why, footer=footer_of(self._contexts, workspace))
+        claim = Claim(
+            workspace=workspace, rule=DATA, sentence="", action=Action.TELL, subject="", label="", note=why
+        )  # fmt: skip
+        post = self._post(workspace, f"guard:{workspace}:{DATA}:{self._now:.0f}", card, at_once=True)
+        if (await self._store.incidents.begin(claim, post)).incident:
+            self._planned()
+
+    async def _close(
+        self, open_: Mapping[tuple[str, str, str], Incident], held: Iterable[tuple[str, str, str]]
+    ) -> None:
+        """Note what still holds, and end what has not held for long enough."""
+        now, held = self._now, set(held)
+        still = [one.id for place, one in open_.items() if place in held and now - one.held_at > HELD_EVERY]
+        if still:
+            await self._store.incidents.held(still)
+        for place, one in open_.items():
+            if place in held or one.workspace not in self._accounts or one.state not in {"done", "failed"}:
+                continue
+            if one.rule == DATA:
+                card = cards.trusted_again(footer=footer_of(self._contexts, one.workspace))
+                post = self._post(one.workspace, f"guard:{one.id}:over", card)
+                if await self._store.incidents.end(one, post):
+                    self._planned()
+            elif now - one.held_at > CLEAR_SECONDS:
+                await self._store.incidents.end(one)
+
+    async def release_timers(self) -> None:
+        """Forget the timed end of a pause that somebody has ended already: what they pause later is theirs."""
+        seen = {
+            name: (one.seen_at, frozenset(s.id for s in one.sequences if s.status == "active"))
+            for name, one in self._accounts.items()
+        }
+        await self._acts.release_timers(seen)
+
+
+def _off(rule: str, switches: Sequence[Switch], *, now: float) -> bool:
+    return any(one.rule == rule and is_on(one, now=now) for one in switches)

@@ -1,0 +1,22 @@
+"""Whether somebody may still pause sequences, asked when a rule that they added is about to."""
+
+from __future__ import annotations
+
+from bot.slack import permissions
+from bot.slack.directory import UserDirectory
+from shared.commands import COMMANDS
+from shared.settings import Roles
+
+
+class PauseRights:
+    """Called with a Slack id and a channel. Where Slack does not say who it is, what held when the rule was added holds."""
+
+    def __init__(self, directory: UserDirectory, rules: Roles) -> None:
+        self._directory, self._rules = directory, rules
+
+    async def __call__(self, user: str, channel: str) -> bool:
+        person = await self._directory.find(user)
+        if not person.is_known:
+            return True
+        with_role = permissions.with_role(person, rules=self._rules, channel=channel)
+        return permissions.allowed(with_role, COMMANDS["pause"], rules=self._rules, channel=channel)

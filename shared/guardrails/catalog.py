@@ -1,0 +1,57 @@
+"""Which rules a workspace has: those that are shipped, those of the settings, those that were added. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from shared.domain.guard_records import StoredRule
+from shared.guardrails.defaults import SHIPPED
+from shared.guardrails.rule import Rule, default_name
+from shared.guardrails.sentence import Misunderstood, parse
+
+NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedRule:
+    """A rule with its name; `source` is shipped, settings or added."""
+
+    name: str
+    rule: Rule
+    source: str
+    added_by: str = ""
+    """The Slack id of who added it; empty where that is not known."""
+    added_name: str = ""
+
+
+def catalog(configured: Mapping[str, str], stored: Sequence[StoredRule]) -> dict[str, NamedRule]:
+    """The rules by name. The settings replace what is shipped; what was added replaces only that.
+
+    A stored sentence that this version does not understand is left out.
+    """
+    found = {name: NamedRule(name=name, rule=parse(text), source="shipped") for name, text in SHIPPED.items()}
+    for one in stored:
+        try:
+            rule = parse(one.sentence)
+        except Misunderstood:
+            continue
+        found[one.name] = NamedRule(
+            name=one.name,
+            rule=rule,
+            source="added",
+            added_by=one.added_by,
+            added_name=one.added_name,
+        )
+    for name, text in configured.items():
+        found[name] = NamedRule(name=name, rule=parse(text), source="settings")
+    return found
+
+
+def free_name(rule: Rule, taken: Mapping[str, object]) -> str:
+    """A name for a rule that was given none."""
+    name, number = default_name(rule), 1
+    while (free := name if number == 1 else f"{name}-{number}") in taken:
+        number += 1
+    return free

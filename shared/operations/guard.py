@@ -1,0 +1,309 @@
+"""`guard`: the rules, what they would have done, and their switches."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from shared.commands import COMMANDS, CONFIRMED, Invocation, join
+from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone, columns
+from shared.domain.guard_records import ALL, GuardRecords, StoredRule, Switch
+from shared.guardrails.backtest import Backtest, backtest, chart
+from shared.guardrails.catalog import NamedRule, catalog, free_name
+from shared.guardrails.evaluate import Finding, Standing, is_on, standing
+from shared.guardrails.evidence import HORIZON, Evidence
+from shared.guardrails.rule import Action, Comparison, Rule
+from shared.guardrails.sentence import parse
+from shared.operations.context import CommandContext
+from shared.operations.outcome import Outcome, need_records, refused
+from shared.text.formats import UNKNOWN, show_number, show_rate, show_time
+
+LOOK_BACK = timedelta(days=30)
+SHOWN = 8
+DOES = {Action.TELL: "tells", Action.SUGGEST: "suggests a pause", Action.ACT: "pauses by itself"}
+TONES = {"acts": Tone.GOOD, "suggests": Tone.INFO, "tells": Tone.INFO, "waits": Tone.WARN}
+RULE_COLUMNS = (*columns("Name", "Rule", "State", "Last fired", "Closest"), Column(title="Near", bar=True))
+
+
+async def guard(invocation: Invocation, context: CommandContext) -> Outcome:
+    """`guard [list|add RULE [as NAME]|test RULE|NAME|remove NAME|off [NAME]|on [NAME]]`."""
+    acts = {"add": _add, "test": _test, "remove": _remove, "off": _off, "on": _on}
+    act = acts.get(invocation.values["act"])
+    return Outcome(card=await list_rules(context)) if act is None else await act(invocation, context)
+
+
+async def list_rules(context: CommandContext) -> Card:
+    """Every rule with its state, its last firing and how near it is to fire again."""
+    records, workspace = need_records(context).guardrails, context.workspace.name
+    rules, evidence = await asyncio.gather(_rules(context), load_evidence(records, context))
+    now = context.now().timestamp()
+    incidents = await records.incidents(workspace, now - HORIZON)
+    switches = await records.switches(workspace)
+    stands = [
+        standing(one.name, one.rule, evidence, incidents=incidents, switches=switches, now=now)
+        for one in rules.values()
+    ]
+    all_off = next((one for one in switches if one.rule == ALL and is_on(one, now=now)), None)
+    text = (_off_text(all_off, context),) if all_off else ()
+    toggle = Button(label="Turn all on", command="guard on") if all_off else Button(
+        label="Turn all off", command="guard off", tone=Tone.BAD
+    )  # fmt: skip
+    return Card(
+        title=show_number(len(stands), "guardrail"),
+        tone=Tone.WARN if all_off else Tone.INFO,
+        text=text,
+        table=Table(columns=RULE_COLUMNS, rows=tuple(_row(one, context) for one in stands)),
+        buttons=(toggle,),
+        footer="guard test NAME shows what a rule would have done in the last 30 days.",
+        data=tuple(_data(one, rules[one.name]) for one in stands),
+    )
+
+
+def _row(one: Standing, context: CommandContext) -> Row:
+    fired = UNKNOWN if one.last_fired is None else show_time(_moment(one.last_fired), now=context.now())
+    closest = one.closest
+    near = f"{closest.label}: {_value(one.rule, closest)}" if closest else UNKNOWN
+    state = f"{one.state} ({one.why})" if one.why else one.state
+    cells = (one.name, str(one.rule), state, fired, near, closest.nearness if closest else None)
+    tone = Tone.BAD if closest and closest.holds else TONES.get(one.state, Tone.UNKNOWN)
+    return Row(cells=cells, tone=tone)
+
+
+def _value(rule: Rule, one: Finding) -> str:
+    if one.value is None:
+        return UNKNOWN
+    rates = {Comparison.RATE_ABOVE, Comparison.RATE_BELOW, Comparison.BELOW_BASELINE}
+    return show_rate(one.value) if rule.condition.test in rates else f"{one.value:g}"
+
+
+def _data(one: Standing, named: NamedRule) -> dict[str, object]:
+    return {
+        "name": one.name,
+        "rule": str(one.rule),
+        "source": named.source,
+        "state": one.state,
+        "why": one.why,
+        "last_fired": None if one.last_fired is None else _moment(one.last_fired).isoformat(),
+        "closest": one.closest.label if one.closest else None,
+        "value": one.closest.value if one.closest else None,
+        "limit": one.closest.limit if one.closest else None,
+        "nearness": one.closest.nearness if one.closest else None,
+    }
+
+
+async def _rules(context: CommandContext) -> dict[str, NamedRule]:
+    workspace = context.workspace.name
+    configured: Mapping[str, str] = context.settings.guardrails(workspace) if context.settings else {}
+    return catalog(configured, await need_records(context).guardrails.rules(workspace))
+
+
+async def load_evidence(records: GuardRecords, context: CommandContext) -> Evidence:
+    """Everything that is stored of the workspace and that a rule can look at."""
+    since = context.now().timestamp() - HORIZON
+    happenings, samples = await asyncio.gather(
+        records.happenings(context.workspace.name, since), records.samples(context.workspace.name, since)
+    )
+    evidence = Evidence()
+    await asyncio.to_thread(evidence.add, happenings, samples)
+    return evidence
+
+
+async def _add(invocation: Invocation, context: CommandContext) -> Outcome:
+    rule, known = parse(invocation.values["rule"]), await _rules(context)
+    name = invocation.values["name"] or free_name(rule, known)
+    if (taken := known.get(name)) and taken.source != "shipped":
+        where = "outreach.toml" if taken.source == "settings" else "this workspace"
+        return refused(
+            f"There is a rule {name} in {where} already",
+            f"It says: {taken.rule}",
+            "Give the new one another name: guard add RULE as NAME",
+            why="the name is taken",
+        )
+    if rule.action is not Action.TELL and not context.allows(COMMANDS["pause"]):
+        return refused(
+            "You don't have permission to pause sequences here",
+            "A rule that pauses, or suggests it, needs the same permission.",
+            why="role",
+        )
+    if rule.action is Action.ACT and not (context.confirmed or invocation.confirmed):
+        return Outcome(card=await _question(name, rule, context))
+    stored = StoredRule(
+        name=name, sentence=str(rule), added_by=context.actor.id, added_name=context.actor.name
+    )
+    if not await need_records(context).guardrails.add_rule(context.workspace.name, stored):
+        return refused(f"There is a rule {name} already", why="the name is taken")
+    card = Card(
+        title=f"Guardrail {name} is on",
+        tone=Tone.GOOD,
+        text=(f"Understood: {rule}.", f"It {DOES[rule.action]}."),
+        buttons=(
+            Button(label="Test it", command=join("guard", "test", name)),
+            Button(label="Remove", command=join("guard", "remove", name)),
+        ),
+    )
+    return Outcome(card=card, result=f"guardrail {name}: {rule}")
+
+
+async def _question(name: str, rule: Rule, context: CommandContext) -> Card:
+    """The backtest of a rule that acts, and the button that turns it on."""
+    tested = await _tested(name, rule, context)
+    line = f"{join('guard', 'add', str(rule), 'as', name)} {CONFIRMED}"
+    return replace(
+        tested,
+        title=f"Let {name} pause by itself?",
+        tone=Tone.WARN,
+        buttons=(Button(label="Turn on", command=line, tone=Tone.BAD),),
+    )
+
+
+async def _test(invocation: Invocation, context: CommandContext) -> Outcome:
+    name: str = invocation.values["name"]
+    if not name:
+        rule = parse(invocation.values["rule"])
+        return Outcome(card=await _tested(free_name(rule, {}), rule, context, is_new=True))
+    known = await _rules(context)
+    if name not in known:
+        return _unknown(name, known)
+    return Outcome(card=await _tested(name, known[name].rule, context))
+
+
+def _unknown(name: str, known: Mapping[str, NamedRule]) -> Outcome:
+    return refused(
+        f"There is no rule {name}", f"There are: {', '.join(sorted(known)) or 'none'}.", why="no such rule"
+    )
+
+
+async def _tested(name: str, rule: Rule, context: CommandContext, *, is_new: bool = False) -> Card:
+    evidence = await load_evidence(need_records(context).guardrails, context)
+    end = context.now().timestamp()
+    start = end - LOOK_BACK.total_seconds()
+    result = await asyncio.to_thread(backtest, rule, evidence, start=start, end=end)
+    firings = result.firings
+    times = f"{len(firings)} times" if len(firings) != 1 else "once"
+    title = f"{name} would have fired {times} in 30 days" if firings else f"{name} would not have fired"
+    on = f"{join('guard', 'add', str(rule))}"
+    return Card(
+        title=title,
+        text=(f"Understood: {rule}.", *_summary(rule, result)),
+        facts=_facts(rule, result),
+        table=_firings(rule, result, context) if firings else None,
+        chart=await asyncio.to_thread(chart, rule, evidence, result),
+        buttons=(Button(label="Add this rule", command=on),) if is_new else (),
+        footer=_reach(evidence, start=start, context=context),
+    )
+
+
+def _summary(rule: Rule, result: Backtest) -> tuple[str, ...]:
+    if not result.firings:
+        return ("Nothing stored of the last 30 days meets its condition.",)
+    if rule.action is Action.TELL:
+        return ()
+    length = "its length" if rule.duration else "24 h, unless somebody had resumed earlier"
+    verb = "A pause" if rule.action is Action.ACT else "A pause at each suggestion"
+    held = sum(one.held_back for one in result.firings)
+    limit = f" {show_number(held, 'time')} its own limit would have held it back." if held else ""
+    return (f"{verb}, counted for {length}, would have prevented:{limit}",)
+
+
+def _facts(rule: Rule, result: Backtest) -> tuple[Fact, ...]:
+    if not result.firings or rule.action is Action.TELL:
+        return ()
+    return (
+        Fact(label="Sends", value=f"{result.sends:,}"),
+        Fact(label="Bounces", value=f"{result.bounces:,}"),
+    )
+
+
+def _firings(rule: Rule, result: Backtest, context: CommandContext) -> Table:
+    now = context.now()
+    rows = tuple(
+        Row(
+            cells=(
+                show_time(_moment(one.at), now=now),
+                one.label,
+                one.note + (" (held back)" if one.held_back else ""),
+                one.sends if rule.action is not Action.TELL else None,
+                one.bounces if rule.action is not Action.TELL else None,
+            ),
+            tone=Tone.WARN,
+        )
+        for one in result.firings[-SHOWN:][::-1]
+    )
+    titles = (
+        *columns("When", rule.scope.capitalize(), "Measured"),
+        Column(title="Sends after", numeric=True),
+        Column(title="Bounces after", numeric=True),
+    )
+    return Table(columns=titles, rows=rows, total=len(result.firings))
+
+
+def _reach(evidence: Evidence, *, start: float, context: CommandContext) -> str:
+    """Since when something is known, where that is less than was asked."""
+    first = evidence.begins_at()
+    if first is None:
+        return "Nothing is stored of this workspace yet."
+    if first > start + 86_400:
+        return f"Stored since {show_time(_moment(first), now=context.now())}."
+    return "Looked at every hour of the last 30 days."
+
+
+async def _remove(invocation: Invocation, context: CommandContext) -> Outcome:
+    name, known = invocation.values["name"], await _rules(context)
+    if name not in known:
+        return _unknown(name, known)
+    if known[name].source != "added":
+        where = (
+            "It is in outreach.toml: remove it there, or"
+            if known[name].source == "settings"
+            else "It is shipped:"
+        )
+        return refused(
+            f"{name} was not removed", f"{where} turn it off with guard off {name}.", why="not added"
+        )
+    await need_records(context).guardrails.remove_rule(context.workspace.name, name)
+    again = Button(label="Add it again", command=join("guard", "add", str(known[name].rule), "as", name))
+    card = Card(title=f"Guardrail {name} is removed", tone=Tone.GOOD, buttons=(again,))
+    return Outcome(card=card, result=f"guardrail {name} removed")
+
+
+async def _off(invocation: Invocation, context: CommandContext) -> Outcome:
+    name = invocation.values["name"]
+    if name and name not in (known := await _rules(context)):
+        return _unknown(name, known)
+    switch = Switch(rule=name, by=context.actor.name, at=context.now().timestamp())
+    await need_records(context).guardrails.switch_off(context.workspace.name, switch)
+    what = f"Guardrail {name} is" if name else "All guardrails of all workspaces are"
+    text = (
+        "It does nothing until it is turned on."
+        if name
+        else "None tells, suggests or pauses until they are turned on."
+    )
+    on = Button(label="Turn on", command=join("guard", "on", *filter(None, [name])), tone=Tone.GOOD)
+    card = Card(
+        title=f"{what} off", tone=Tone.WARN, text=(text, "What is paused stays paused."), buttons=(on,)
+    )
+    return Outcome(card=card, result=f"{what} off".lower())
+
+
+async def _on(invocation: Invocation, context: CommandContext) -> Outcome:
+    name, records = invocation.values["name"], need_records(context).guardrails
+    if name and name not in (known := await _rules(context)):
+        return _unknown(name, known)
+    changed = await records.switch_on(context.workspace.name, name)
+    what = f"Guardrail {name} is" if name else "The guardrails are"
+    left = [one for one in await records.switches(context.workspace.name) if one.rule == ALL]
+    text = (_off_text(left[0], context),) if name and left else ()
+    title = f"{what} on" if changed else f"{what} on already"
+    return Outcome(card=Card(title=title, tone=Tone.GOOD, text=text), result=title.lower() if changed else "")
+
+
+def _off_text(switch: Switch, context: CommandContext) -> str:
+    return (
+        f"All guardrails are off since {show_time(_moment(switch.at), now=context.now())}, by @{switch.by}."
+    )
+
+
+def _moment(at: float) -> datetime:
+    return datetime.fromtimestamp(at, UTC)
