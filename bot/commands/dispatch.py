@@ -38,7 +38,7 @@ from shared.settings import CLAIM, UnknownWorkspace
 from shared.text.formats import show_time
 from shared.text.slack_ids import in_team, split_id
 
-FORMS = ("pause", "subscribe", "add")
+FORMS = ("pause", "subscribe", "add", "guard")
 """The commands that can be filled in instead of typed."""
 CONFIRM_SECONDS = 600.0
 THEN = " > "
@@ -258,7 +258,11 @@ class CommandDispatcher:
     async def _run(self, invocation: Invocation, person: Person, *, context: CommandContext) -> Answer:
         card = await operations.run(invocation, context)
         if line := operations.confirming_command(card):
-            return Answer(card=await self._ask_confirmation(card, line, person, context=context))
+            card, picture = await self._charts.illustrate(card)
+            asked = await self._ask_confirmation(card, line, person, context=context)
+            return Answer(card=asked, picture=picture)
+        if invocation.values.get("act") == "list":
+            card = _with_form(card, invocation.command.name)
         if (about := invocation.values.get("command")) and context.allows(commands.COMMANDS[about]):
             card = _with_form(card, about)
         done = invocation.command.changes and not (card.refused or card.unchanged)
@@ -347,7 +351,16 @@ class CommandDispatcher:
             raise
         with contextlib.suppress(RecordsUnavailable):
             await self._store.confirmations.carried_out(nonce, person.name)
-        return answer
+        return await self._with_snooze(answer, nonce, person) if counted.question.since else answer
+
+    async def _with_snooze(self, answer: Answer, nonce: str, person: Person) -> Answer:
+        """The answer to an Undo; that of a guardrail's pause snoozes the rule, too."""
+        switch = await self._store.incidents.undone(nonce, person.name)
+        if switch is None or switch.until is None:
+            return answer
+        until = show_time(datetime.fromtimestamp(switch.until, UTC), now=datetime.now(UTC))
+        text = (*answer.card.text, f"Guardrail {switch.rule} is snoozed until {until}.")
+        return replace(answer, card=replace(answer.card, text=text))
 
     async def _carry_out(
         self, counted: Answered, invocation: Invocation, person: Person, *, context: CommandContext
@@ -466,7 +479,7 @@ _CANCELLED = Card(title="Nothing was changed")
 
 def _with_form(card: Card, line: str) -> Card:
     """A command that was given without its arguments can be filled in."""
-    verb, _, named = line.strip().lower().partition(" @")
+    verb, _, named = line.strip().lower().removesuffix(" add").partition(" @")
     if verb not in FORMS or " " in named:
         return card
     asked = f"form {verb} @{named}" if named else f"form {verb}"

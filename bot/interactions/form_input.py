@@ -9,6 +9,10 @@ from typing import Any
 from bot.blockkit.elements import cut
 from bot.interactions.forms import SEQUENCE, channel_of, verb_of, workspace_of
 from shared.commands.arguments import EMAIL
+from shared.guardrails.catalog import NAME
+from shared.guardrails.rule import quoted
+from shared.guardrails.sentence import Misunderstood, parse
+from shared.guardrails.words import ENOUGH_SENDS
 from shared.text.tokenize import join, quote, split
 
 
@@ -23,7 +27,13 @@ class FormInput:
 
 def read_form(view: Mapping[str, Any]) -> FormInput | None:
     """What somebody filled in; None: this is no form that the bot knows."""
-    read = {"pause": _read_pause, "subscribe": _read_subscribe, "add": _read_add}.get(verb_of(view))
+    readers = {
+        "pause": _read_pause,
+        "subscribe": _read_subscribe,
+        "add": _read_add,
+        "guard": _read_guard,
+    }
+    read = readers.get(verb_of(view))
     if read is None:
         return None
     values = (view.get("state") or {}).get("values") or {}
@@ -86,3 +96,34 @@ def _read_add(values: Mapping[str, Any], channel: str) -> FormInput:
         ),
         channel=channel,
     )
+
+
+def _read_guard(values: Mapping[str, Any], channel: str) -> FormInput:
+    condition, action = str(values.get("condition") or ""), str(values.get("action") or "suggest")
+    limit = str(values.get("limit") or "").removesuffix("%").strip()
+    if "{limit}" in condition and not limit:
+        return FormInput(errors={"limit": "Give a number, like 5."})
+    name = str(values.get("name") or "").lower()
+    if name and not NAME.fullmatch(name):
+        return FormInput(errors={"name": "Use up to 40 letters, digits, dots and dashes, without spaces."})
+    when = condition.format(
+        limit=limit, sends=values.get("sends") or ENOUGH_SENDS, window=values.get("window") or "24h"
+    )
+    verb = {"tell": "tell about", "suggest": "suggest pausing"}.get(action, "pause")
+    length = values.get("length") if action != "tell" else None
+    lasts = f" for {length}" if length not in {None, "", "none"} else ""
+    excepted = f", except {quoted(values['except'])}" if values.get("except") else ""
+    sentence = f"{verb} {values.get('scope') or 'sequence'}{lasts} when {when}{excepted}"
+    try:
+        rule = parse(sentence)
+    except Misunderstood as error:
+        return FormInput(errors={_blamed(error.problem): error.problem})
+    named = f" as {name}" if name else ""
+    return FormInput(line=f"guard add {quote(str(rule))}{named}", channel=channel)
+
+
+def _blamed(problem: str) -> str:
+    """The field that a problem of the sentence is shown under."""
+    if "whole number" in problem:
+        return "sends"
+    return "scope" if "inbox" in problem else "limit"

@@ -36,8 +36,36 @@ _LENGTHS = (
     ("3d", "3 days"),
     ("1w", "1 week"),
 )
-_TITLES = {"pause": "Pause a sequence", "subscribe": "Subscribe a channel", "add": "Add a lead"}
-_SUBMIT = {"pause": "Pause", "subscribe": "Subscribe", "add": "Add"}
+_TITLES = {
+    "pause": "Pause a sequence",
+    "subscribe": "Subscribe a channel",
+    "add": "Add a lead",
+    "guard": "Add a guardrail",
+}
+_SUBMIT = {"pause": "Pause", "subscribe": "Subscribe", "add": "Add", "guard": "Add"}
+GUARD_ACTIONS = (
+    ("suggest", "Suggest a pause"),
+    ("tell", "Tell only"),
+    ("pause", "Pause by itself, shown with its backtest first"),
+)
+GUARD_SCOPES = ("sequence", "domain", "inbox", "workspace")
+GUARD_CONDITIONS = (
+    ("bounces > {limit}% of at least {sends} sends in {window}", "Bounces above … % of the sends"),
+    ("opt-outs > {limit}% of at least {sends} sends in {window}", "Opt-outs above … % of the sends"),
+    (
+        "out-of-office > {limit}% of at least {sends} sends in {window}",
+        "Out-of-office above … % of the sends",
+    ),
+    ("bounces > {limit} in {window}", "More bounces than …"),
+    ("no replies after {sends} sends in {window}", "No replies after so many sends"),
+    (
+        "positive replies < {limit}% of baseline over at least {sends} sends in {window}",
+        "Positive replies below … % of their own past",
+    ),
+    ("health < {limit}", "Health below …"),
+    ("health falls {limit} in {window}", "Health falls by …"),
+)
+GUARD_WINDOWS = (("1h", "1 hour"), ("4h", "4 hours"), ("24h", "24 hours"), ("3d", "3 days"), ("7d", "7 days"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +80,7 @@ class FormRequest:
 
 def form_view(verb: str, request: FormRequest) -> View:
     """The empty form of a command."""
-    blocks = {"pause": _pause, "subscribe": _subscribe, "add": _add}[verb](request)
+    blocks = {"pause": _pause, "subscribe": _subscribe, "add": _add, "guard": _guard}[verb](request)
     return {
         "type": "modal",
         "callback_id": f"{FORM}:{verb}",
@@ -173,6 +201,33 @@ def _add(request: FormRequest) -> list[Block]:
             optional=True,
         ),
     ]
+
+
+def _guard(_: FormRequest) -> list[Block]:
+    """Each choice is a part of the sentence that the rule is."""
+    conditions = [_option(label, text) for text, label in GUARD_CONDITIONS]
+    windows = [_option(label, value) for value, label in GUARD_WINDOWS]
+    lengths = [_option(label, value or "none") for value, label in _LENGTHS]
+    return [
+        _input("action", "What it does", _radio("action", [_option(t, v) for v, t in GUARD_ACTIONS])),
+        _input("scope", "For each", _select("scope", [_option(s.capitalize(), s) for s in GUARD_SCOPES])),
+        _input("condition", "When", _select("condition", conditions)),
+        _input("limit", "The limit (…)", _line(12, hint="5"), optional=True),
+        _input("sends", "Of at least so many sends", _line(7, hint="50"), optional=True),
+        _input("window", "Within", _select("window", windows, first=2)),
+        _input("length", "A pause lasts", _select("length", lengths)),
+        _input("except", "Except this sequence, inbox or domain", _line(150), optional=True),
+        _input("name", "Name", _line(40, hint="bounces-5"), optional=True),
+    ]
+
+
+def _radio(name: str, offered: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"type": "radio_buttons", "action_id": name, "options": offered, "initial_option": offered[0]}
+
+
+def _select(name: str, offered: list[dict[str, Any]], *, first: int = 0) -> dict[str, Any]:
+    chosen = offered[first]
+    return {"type": "static_select", "action_id": name, "options": offered, "initial_option": chosen}
 
 
 def _sequence_menu(label: str, request: FormRequest, *, optional: bool = False) -> Block:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
+from email.utils import formatdate
 from typing import Any
 
 from aiohttp import web
@@ -33,6 +34,12 @@ class Remote:
     seconds: float = 0.0
     """How long a PATCH takes."""
     patched: list[tuple[str, str]] = field(default_factory=list)
+    stats: dict[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict)
+    """The rows of a grouping on one day: `("sequence", "2026-03-10")`."""
+    now: Callable[[], float] | None = None
+    """The time that its answers are dated with; None: the real one."""
+    cut: int = 0
+    """So many of the next PATCHes take effect and are never answered."""
 
     def add(self, name: str, *, status: str = "active", steps: int = 3) -> str:
         """One more sequence; returns its id."""
@@ -48,7 +55,10 @@ class Remote:
         if what == "leads":
             return await self._leads(dict(request.query))
         rows = {"sequences": list(self.sequences.values()), "inboxes": self.inboxes}.get(what, [])
-        return web.json_response({"data": rows, "next_cursor": None})
+        if what == "stats":
+            rows = self.stats.get((request.query.get("group_by", ""), request.query.get("from", "")), [])
+        dated = {"Date": formatdate(self.now(), usegmt=True)} if self.now else {}
+        return web.json_response({"data": rows, "next_cursor": None}, headers=dated)
 
     async def _leads(self, query: dict[str, str]) -> web.Response:
         self.asked.append(query)
@@ -75,6 +85,10 @@ class Remote:
             return _error(404)
         self.patched.append((name, status))
         self.sequences[name]["status"] = status
+        if self.cut:
+            self.cut -= 1
+            assert request.transport is not None
+            request.transport.abort()
         return web.json_response(self.sequences[name])
 
     def _refusal(self, request: web.Request) -> web.Response | None:
