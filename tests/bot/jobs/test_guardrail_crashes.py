@@ -1,0 +1,137 @@
+"""Guardrails of real processes on one PostgreSQL: whatever dies or stays unanswered, paused once and told once."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import signal
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.bot.fake_service import Remote, open_remote
+from tests.bot.harness import BotHarness, bot_process, free_port, open_harness
+from tests.waiting import until
+
+RULE = "pause sequence for 4h when bounces > 5% of at least 50 sends in 24h"
+HASTE = """
+from bot.jobs import guardrail_samples, guardrails
+from bot.store.alerts import incidents
+guardrails.EVERY, guardrail_samples.EVERY, guardrail_samples.BACKFILL, incidents.LEASE = 0.2, 0.5, 0, 2.0
+"""
+DIE = """
+import os, signal
+from bot.jobs.guardrail_acts import GuardrailActs
+async def die(*_, **__): os.kill(os.getpid(), signal.SIGKILL)
+GuardrailActs.{method} = die
+"""
+BOUNCES = 6
+
+
+@dataclass(kw_only=True)
+class Crisis:
+    """A bot that is not started yet, and a service whose one sequence bounces."""
+
+    bot: BotHarness
+    remote: Remote
+    sequence: str
+
+    async def deliver(self) -> None:
+        for number in range(BOUNCES):
+            lead = {"email": f"lead{number}@acme.example"}
+            event = {
+                "event": "lead.bounced",
+                "lead": lead,
+                "sequence": "Q3 founders",
+                "inbox": "sam@mail.example",
+            }
+            assert await self.bot.deliver(json.dumps(event).encode()) == 200
+
+    async def until_told(self) -> list[dict[str, Any]]:
+        """What was said of the pause, once it was and some time has passed for it to be said again."""
+
+        async def told() -> list[dict[str, Any]]:
+            return [one for one in await self.bot.messages() if "Guardrail bounces-5" in one["text"]]
+
+        await until(told)
+        await asyncio.sleep(5)  # twice a lease, and many looks
+        return await told()
+
+    def other_door(self) -> BotHarness:
+        """The same Slack and database, for a bot on another port."""
+        port = free_port()
+        return replace(self.bot, port=port, environ={**self.bot.environ, "OUTREACH_PORT": str(port)})
+
+
+@pytest.fixture
+async def crisis(fresh_postgresql: str, tmp_path: Path) -> AsyncIterator[Crisis]:
+    async with (
+        open_remote() as remote,
+        open_harness(tmp_path, database=fresh_postgresql, OUTREACH_BASE_URL=remote.url) as bot,
+    ):
+        await bot.control("settings", messages_per_second=0)
+        bot.config(f'[[guardrails]]\nname = "bounces-5"\nrule = "{RULE}"\n')
+        sequence = remote.add("Q3 founders")
+        today = datetime.now(UTC).date().isoformat()
+        for grouping, group in (("sequence", sequence), ("inbox", "sam@mail.example")):
+            remote.stats[grouping, today] = [{"group": group, "sends": 60, "replies": 1}]
+        yield Crisis(bot=bot, remote=remote, sequence=sequence)
+
+
+async def proven(crisis: Crisis) -> None:
+    """One message that says it is paused, one entry in the audit, one pause in the service."""
+    (told,) = await crisis.until_told()
+    assert "paused Q3 founders until" in told["text"]
+    assert crisis.remote.sequences[crisis.sequence]["status"] == "paused"
+    assert crisis.remote.patched == [(crisis.sequence, "paused")]
+    audit = json.dumps(await crisis.bot.say("audit"))
+    assert audit.count(f"Q3 founders ({crisis.sequence}) paused") == 1
+    assert audit.count("guardrail bounces-5") == 1
+
+
+@pytest.mark.parametrize("method", ["_carry_out", "_pause", "_finish"])
+async def test_a_process_that_is_killed_between_decision_and_message_is_followed_by_another(
+    crisis: Crisis, method: str
+) -> None:
+    """Killed after the decision, after it wrote down what it would pause, and after the pause itself."""
+    async with bot_process(crisis.bot, before=HASTE + DIE.format(method=method)) as process:
+        await crisis.deliver()
+        assert await asyncio.wait_for(process.wait(), 30) == -signal.SIGKILL
+    assert len(crisis.remote.patched) == (1 if method == "_finish" else 0)
+    other = crisis.other_door()
+    async with bot_process(crisis.bot, before=HASTE), bot_process(other, before=HASTE):
+        await proven(crisis)
+
+
+async def test_two_processes_pause_and_tell_once(crisis: Crisis) -> None:
+    other = crisis.other_door()
+    async with bot_process(crisis.bot, before=HASTE), bot_process(other, before=HASTE):
+        await crisis.deliver()
+        await proven(crisis)
+
+
+async def test_a_pause_whose_outcome_is_unknown_is_told_once(crisis: Crisis) -> None:
+    crisis.remote.cut = 1
+    other = crisis.other_door()
+    async with bot_process(crisis.bot, before=HASTE), bot_process(other, before=HASTE):
+        await crisis.deliver()
+        (told,) = await crisis.until_told()
+    assert "paused Q3 founders until" in told["text"]
+    assert crisis.remote.cut == 0
+    assert {status for _, status in crisis.remote.patched} == {"paused"}
+
+
+async def test_a_process_that_is_slower_than_its_lease_tells_nothing_twice(crisis: Crisis) -> None:
+    crisis.remote.seconds = 4.0
+    other = crisis.other_door()
+    async with contextlib.AsyncExitStack() as stack:
+        for bot in (crisis.bot, other):
+            await stack.enter_async_context(bot_process(bot, before=HASTE))
+        await crisis.deliver()
+        assert len(await crisis.until_told()) == 1
+    assert crisis.remote.sequences[crisis.sequence]["status"] == "paused"
