@@ -83,10 +83,9 @@ class GuardrailActs:
     async def _targets(self, claim: Claim, rule: Rule, known: Sequence[Campaign]) -> Targets:
         able = [one for one in known if one.status == "active" and not rule.excepts(one.label)]
         if rule.scope is Scope.SEQUENCE:
-            named = [one for one in known if one.label.casefold() == claim.subject]
-            if len(named) > 1:
-                return Targets(why_none="Several sequences have this name, so it does not choose.")
-            chosen = [one for one in able if one in named]
+            chosen = [one for one in able if one.label.casefold() == claim.subject]
+            if len(chosen) > 1:
+                return Targets(why_none="Several active sequences have this name, so it does not choose.")
         elif rule.scope is Scope.DOMAIN:
             chosen = await self._of_domain(claim, able)
         else:

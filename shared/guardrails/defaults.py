@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 SHIPPED: Mapping[str, str] = {
-    "bounces-5": "suggest pausing sequence when bounces > 5% of at least 50 sends in 24h",
-    "domain-bounces-5": "suggest pausing domain when bounces > 5% of at least 100 sends in 24h",
-    "opt-outs-2": "suggest pausing sequence when opt-outs > 2% of at least 100 sends in 24h",
+    "bounces-5": "suggest pausing sequence when bounces > 5% of at least 200 sends in 24h",
+    "domain-bounces-5": "suggest pausing domain when bounces > 5% of at least 200 sends in 24h",
+    "opt-outs-2": "suggest pausing sequence when opt-outs > 2% of at least 500 sends in 3d",
     "no-replies-300": "tell about sequence when no replies after 300 sends in 7d",
     "positive-half": "tell about sequence when positive replies < 50% of baseline over at least 400 sends in 7d",
     "health-50": "tell about domain when health < 50",
