@@ -1,0 +1,87 @@
+"""The form of a guardrail, as the sentence that it makes; and a rule in Slack from its question to its Undo."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from bot.interactions.form_input import FormInput, read_form
+from bot.interactions.forms import GUARD_CONDITIONS, FormRequest, form_view
+from sandbox.slack.state import seed
+from shared.commands import parse
+from shared.guardrails.sentence import parse as parse_rule
+from tests.bot.harness import BotHarness
+
+CONDITIONS = [text for text, _ in GUARD_CONDITIONS]
+
+
+def answered(**given: str) -> FormInput:
+    """The form filled in with what is given, everything else as it is offered."""
+    view = form_view("guard", FormRequest(channel="C1"))
+    values: dict[str, Any] = {}
+    for block in view["blocks"]:
+        name, element = block["block_id"], block["element"]
+        if element["type"] == "plain_text_input":
+            values[name] = {"text": {"value": given.get(name)}}
+        else:
+            value = given.get(name) or element["initial_option"]["value"]
+            assert value in [one["value"] for one in element["options"]]
+            values[name] = {name: {"selected_option": {"value": value}}}
+    found = read_form({**view, "state": {"values": values}})
+    assert found is not None
+    return found
+
+
+def test_the_form_makes_the_line_that_somebody_could_have_typed() -> None:
+    told = answered(
+        action="pause", limit="5%", sends="200", length="4h", name="Mine", **{"except": 'The "VIP"'}
+    )
+    invocation = parse(told.line)
+    assert invocation.values["name"] == "mine"
+    assert invocation.values["rule"] == (
+        "pause sequence for 4h when bounces > 5% of at least 200 sends in 24h, at most 3 a day, "
+        'at most 2 sequences at once, except "The \\"VIP\\""'
+    )
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_every_condition_of_the_form_is_a_rule(condition: str) -> None:
+    told = answered(action="tell", scope="domain", condition=condition, limit="5")
+    assert told.errors is None
+    sentence = parse(told.line).values["rule"]
+    assert str(parse_rule(sentence)) == sentence
+
+
+@pytest.mark.parametrize(
+    ("given", "block"),
+    [
+        ({}, "limit"),
+        ({"limit": "five"}, "limit"),
+        ({"limit": "5", "sends": "many"}, "sends"),
+        ({"limit": "5", "name": "two words"}, "name"),
+        ({"limit": "5", "scope": "inbox"}, "scope"),
+    ],
+)
+def test_what_is_wrong_is_said_under_its_field(given: dict[str, str], block: str) -> None:
+    assert list(answered(**given).errors or {}) == [block]
+
+
+async def test_a_rule_that_pauses_is_asked_about_with_its_backtest_and_counts_once(bot: BotHarness) -> None:
+    line = "guard add pause sequence when bounces &gt; 5% of at least 200 sends in 24h as mine"
+    (asked,) = await bot.say(line, user=seed.BEN.id)
+    assert "Let mine pause by itself?" in json.dumps(asked)
+    assert "would" in json.dumps(asked) or "Nothing stored" in json.dumps(asked)
+    assert "mine" not in json.dumps(await bot.say("guard", user=seed.BEN.id))
+    at = {"channel": asked["channel"], "ts": asked["ts"], "user": seed.BEN.id, "wait": 5}
+    done = await bot.control("click", text="Turn on", **at)
+    assert "Guardrail mine is on" in json.dumps(done["answers"])
+    assert "mine" in json.dumps(await bot.say("guard", user=seed.BEN.id))
+    assert "guardrail mine: pause sequence when bounces" in json.dumps(await bot.say("audit"))
+
+
+async def test_the_list_offers_the_form_to_who_may_fill_it_in(bot: BotHarness) -> None:
+    (listed,) = await bot.say("guard", user=seed.BEN.id)
+    assert "Fill in a form" in json.dumps(listed)
+    assert "not for you here" in json.dumps(await bot.say("guard off", user=seed.GUS.id))
