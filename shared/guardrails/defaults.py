@@ -10,7 +10,6 @@ SHIPPED: Mapping[str, str] = {
     "opt-outs-2": "suggest pausing sequence when opt-outs > 2% of at least 500 sends in 3d",
     "no-replies-300": "tell about sequence when no replies after 300 sends in 7d",
     "positive-half": "tell about sequence when positive replies < 50% of baseline over at least 400 sends in 7d",
-    "health-50": "tell about domain when health < 50",
-    "health-fall-15": "tell about domain when health falls 15 in 3d",
+    "health-25": "tell about domain when health < 25",
 }
 """Sentences by name."""

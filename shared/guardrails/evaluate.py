@@ -26,7 +26,7 @@ OUTAGE_SECONDS = 3600.0
 """After a longer outage late deliveries come together, and rates over it mean nothing."""
 BASELINE_WINDOWS = 4
 """A baseline is the time before the window, so many times as long, within the 30 days that are kept."""
-UNLIKELY = 0.01
+UNLIKELY = 0.001
 """A rate is below its baseline only where chance alone would do that in fewer cases than this."""
 
 

@@ -105,14 +105,14 @@ def test_a_rate_is_below_its_baseline_only_where_chance_is_unlikely() -> None:
         ]
         return evidence((), [*past, *sent(sends, positive=now_positive)])
 
-    assert [one.holds for one in evaluate(rule, known(2, 250), now=NOW)] == [True]
+    assert [one.holds for one in evaluate(rule, known(1, 250), now=NOW)] == [True]
     assert [one.holds for one in evaluate(rule, known(4, 250), now=NOW)] == [False]  # chance could do that
     assert [one.holds for one in evaluate(rule, known(12, 250), now=NOW)] == [False]
 
 
 def test_a_low_share_is_unlikely_by_the_exact_binomial_sum() -> None:
-    assert is_unlikely(0, 113, 0.04)  # 0.96 ** 113 = 0.0099
-    assert not is_unlikely(0, 112, 0.04)  # 0.96 ** 112 = 0.0103
+    assert is_unlikely(0, 170, 0.04)  # 0.96 ** 170 = 0.00097
+    assert not is_unlikely(0, 169, 0.04)  # 0.96 ** 169 = 0.00101
     assert not is_unlikely(0, 10_000, 0.0)
 
 

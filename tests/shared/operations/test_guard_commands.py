@@ -78,7 +78,7 @@ async def test_a_test_says_when_a_rule_would_have_fired_and_changes_nothing(offi
     assert facts(card)["Sends"] == "100"
     assert card.unchanged
     assert not records(office).entries
-    assert (await office.say("guard test health-50")).title == "health-50 would not have fired"
+    assert (await office.say("guard test health-25")).title == "health-25 would not have fired"
 
 
 async def test_a_sentence_that_is_not_understood_names_the_nearest() -> None:
@@ -107,7 +107,7 @@ async def test_off_and_on_switch_all_rules_or_one(office: Office) -> None:
     card = await office.say("guard list")
     assert card.table is not None
     assert {row.cells[0] for row in card.table.rows if row.cells[2] == "off (by @ann)"} == {"bounces-5"}
-    assert (await office.say("guard on health-50")).unchanged
+    assert (await office.say("guard on health-25")).unchanged
     assert [one.result for one in records(office).entries][-1] == "guardrail bounces-5 is off"
 
 
@@ -123,7 +123,7 @@ async def test_remove_takes_away_what_was_added_and_says_where_other_rules_are(o
 async def test_a_name_that_is_taken_is_refused(office: Office) -> None:
     await office.say("guard add tell when health < 40 as low")
     assert (await office.say("guard add tell when health < 30 as low")).refused
-    replaced = await office.say("guard add tell when health < 30 as health-50")  # what is shipped is replaced
+    replaced = await office.say("guard add tell when health < 30 as health-25")  # what is shipped is replaced
     assert not replaced.refused
 
 
