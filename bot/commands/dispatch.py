@@ -258,9 +258,7 @@ class CommandDispatcher:
     async def _run(self, invocation: Invocation, person: Person, *, context: CommandContext) -> Answer:
         card = await operations.run(invocation, context)
         if line := operations.confirming_command(card):
-            card, picture = await self._charts.illustrate(card)
-            asked = await self._ask_confirmation(card, line, person, context=context)
-            return Answer(card=asked, picture=picture)
+            return Answer(card=await self._ask_confirmation(card, line, person, context=context))
         if invocation.values.get("act") == "list":
             card = _with_form(card, invocation.command.name)
         if (about := invocation.values.get("command")) and context.allows(commands.COMMANDS[about]):

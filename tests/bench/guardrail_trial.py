@@ -167,8 +167,10 @@ async def open_trial(*, scenario: str, seed: int, acting: bool) -> AsyncIterator
         client = Client(base_url=service.base_url, api_key=key, pacer=Unpaced())
         client.clock = dt.datetime.fromtimestamp(TUESDAY, dt.UTC)
         await stack.enter_async_context(client)
-        events = ("lead.replied", "reply.ooo", "lead.bounced", "lead.unsubscribed", "domain.paused")
-        await client.create_webhook(url=url, events=events)
+        await client.create_webhook(
+            url=url,
+            events=["lead.replied", "reply.ooo", "lead.bounced", "lead.unsubscribed", "domain.paused"],
+        )
         store = await stack.enter_async_context(
             open_store(parse_url(settings.database_url or ""), clock=clock)
         )

@@ -131,8 +131,8 @@ async def test_the_list_shows_the_last_firing_and_the_closest_subject(office: Of
     now = NOW.timestamp()
     guard = records(office).guardrails
     day = int(now // DAY)
-    guard.counted.append(CountSample(scope="sequence", key="Spring", day=day, at=now - 60, sends=100))
-    guard.came += [Happening(at=now - n, kind="lead.bounced", sequence="Spring") for n in range(4)]
+    guard.counted.append(CountSample(scope="sequence", key="Spring", day=day, at=now - 60, sends=500))
+    guard.came += [Happening(at=now - n, kind="lead.bounced", sequence="Spring") for n in range(20)]
     guard.fired.append(
         Incident(
             id=1, workspace="default", rule="bounces-5", sentence="", action="suggest", subject="spring",
