@@ -9,7 +9,7 @@ SHIPPED: Mapping[str, str] = {
     "domain-bounces-5": "suggest pausing domain when bounces > 5% of at least 200 sends in 24h",
     "opt-outs-2": "suggest pausing sequence when opt-outs > 2% of at least 500 sends in 3d",
     "no-replies-300": "tell about sequence when no replies after 300 sends in 7d",
-    "positive-half": "tell about sequence when positive replies < 50% of baseline over at least 400 sends in 7d",
+    "positive-third": "tell about sequence when positive replies < 33% of baseline over at least 400 sends in 7d",
     "health-25": "tell about domain when health < 25",
 }
 """Sentences by name."""
