@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from bot.store.db.engine import Repository, Transaction, reads, writes
-from bot.store.db.schema import bot_processes, instance
+from bot.store.db.installation_schema import bot_processes, instance
 
 BEAT_SECONDS = 20.0
 ALIVE_SECONDS = 90.0

@@ -17,15 +17,12 @@ from slack_sdk.oauth.installation_store import Installation
 from slack_sdk.oauth.installation_store.sqlalchemy import SQLAlchemyInstallationStore
 
 from bot.store.db.engine import Database, Repository, Transaction, reads, writes
-from bot.store.db.schema import (
-    channel_leases,
-    digests,
-    posts,
+from bot.store.db.schema import channel_leases, digests, posts, subscriptions
+from bot.store.db.slack_schema import (
     slack_bots,
     slack_installations,
     slack_oauth_states,
     slack_team_workspaces,
-    subscriptions,
 )
 from bot.store.queue.posts import UNSENT
 from bot.store.webhooks import SecretCipher, SecretUnreadable

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from pydantic import SecretStr
 
 from bot.store.db.engine import Database, Repository, Transaction, reads, writes
-from bot.store.db.schema import webhook_subscriptions
+from bot.store.db.installation_schema import webhook_subscriptions
 from shared.api.models import Subscription
 from shared.storage.webhook_file import read_webhook_file
 

@@ -1,10 +1,10 @@
-"""The tables of guardrails, on the metadata of `schema`. All times are Unix seconds."""
+"""The tables of guardrails. All times are Unix seconds."""
 
 from __future__ import annotations
 
 import sqlalchemy as sa
 
-from bot.store.db.schema import Serial, metadata
+from bot.store.db.columns import Serial, metadata
 
 rules = sa.Table(  # those that were added by a command
     "guardrails",

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from bot.store.db.schema import releases
+from bot.store.db.installation_schema import releases
 from shared.domain.records import RecordsUnavailable
 from shared.storage import database
 

@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from bot.store.db.schema import metadata
+from bot.store.db.columns import metadata
 
 context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
 context.run_migrations()

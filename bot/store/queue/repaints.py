@@ -9,7 +9,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from bot.store.db.engine import Repository, Transaction, reads, writes
-from bot.store.db.schema import alerts, channel_leases, posts, slack_limits
+from bot.store.db.schema import alerts, channel_leases, posts
+from bot.store.db.slack_schema import slack_limits
 from bot.store.queue.posts import IS_INCIDENT, UNSENT, Post, State, drawable, read_posts
 from bot.store.queue.slack_limits import (
     BACKGROUND,

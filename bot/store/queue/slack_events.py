@@ -5,7 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from bot.store.db.engine import Repository, Transaction, writes
-from bot.store.db.schema import channel_leases, digests, moved_channels, posts, slack_events, subscriptions
+from bot.store.db.schema import channel_leases, digests, posts, subscriptions
+from bot.store.db.slack_schema import moved_channels, slack_events
 
 KEPT = 3 * 86_400.0
 """Seconds that an event is known again; Slack sends one again for about an hour."""

@@ -14,7 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from bot.store.db.engine import Transaction
-from bot.store.db.schema import slack_limits
+from bot.store.db.slack_schema import slack_limits
 
 UPDATE, POST = "chat.update", "chat.postMessage"
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 600.0

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from bot.alerts.routing import AGAIN_AFTER, Routes
 from bot.store import Store, open_store
-from bot.store.db import schema
+from bot.store.db import columns, schema
 from bot.store.queue import dedupe
 from bot.store.queue.dedupe import PendingDelivery
 from bot.store.queue.insert import Arrival
@@ -49,8 +49,8 @@ def indexes(connection: sa.Connection) -> Mapping[str, str]:
 async def test_the_indexes_are_those_of_the_tables_to_the_last_condition(store: Store) -> None:
     def both(connection: sa.Connection) -> tuple[Mapping[str, str], Mapping[str, str]]:
         migrated = indexes(connection)
-        schema.metadata.drop_all(connection)
-        schema.metadata.create_all(connection)
+        columns.metadata.drop_all(connection)
+        columns.metadata.create_all(connection)
         return migrated, indexes(connection)
 
     migrated, meant = await store.database.write(lambda tx: both(tx.connection))

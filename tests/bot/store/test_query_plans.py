@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from bot.alerts.routing import Routes
 from bot.store import Store, open_store
 from bot.store.alerts.undo import Question
-from bot.store.db.schema import metadata
+from bot.store.db.columns import metadata
 from bot.store.queue import retention
 from bot.store.queue.insert import Arrival
 from bot.store.queue.outbox import PlannedPost

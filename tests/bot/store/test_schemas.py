@@ -12,7 +12,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
 from bot.store import Store, open_store
-from bot.store.db import migrate, schema
+from bot.store.db import columns, installation_schema, migrate
 from bot.store.db.engine import Transaction
 from bot.store.db.migrate import NewerSchema
 from shared.domain.records import Actor
@@ -33,7 +33,7 @@ def load(url: sa.URL, revision: str) -> None:
 
 
 def differences(tx: Transaction) -> list[object]:
-    found = compare_metadata(MigrationContext.configure(tx.connection), schema.metadata)
+    found = compare_metadata(MigrationContext.configure(tx.connection), columns.metadata)
     return [one for one in found if "alembic_version" not in repr(one)]
 
 
@@ -66,7 +66,7 @@ async def everything_is_there(store: Store) -> None:
 
 async def test_a_database_that_a_newer_version_upgraded_is_refused_by_name(url: sa.URL, hands: Hands) -> None:
     async with open_store(url, clock=hands) as running:
-        later = sa.insert(schema.releases).values(revision="9999", version="7.3.1", at=0.0)
+        later = sa.insert(installation_schema.releases).values(revision="9999", version="7.3.1", at=0.0)
         await running.database.write(lambda tx: tx.execute(later))
         newer = sa.text("UPDATE alembic_version SET version_num = '9999'")
         await running.database.write(lambda tx: tx.execute(newer))

@@ -13,7 +13,8 @@ from slack_sdk.oauth.installation_store import Installation
 
 from bot.store import Store, open_store
 from bot.store.db.engine import Transaction
-from bot.store.db.schema import posts, slack_bots, slack_installations, slack_oauth_states
+from bot.store.db.schema import posts
+from bot.store.db.slack_schema import slack_bots, slack_installations, slack_oauth_states
 from bot.store.queue.outbox import PlannedPost
 from bot.store.slack_teams import MOST_STATES, SlackTeams
 from bot.store.webhooks import SecretCipher

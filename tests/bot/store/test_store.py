@@ -21,7 +21,7 @@ from alembic.script import ScriptDirectory
 
 from bot.alerts.routing import AGAIN_AFTER, Routes
 from bot.store import Store, open_store
-from bot.store.db import migrate, schema
+from bot.store.db import columns, migrate, schema
 from bot.store.db.clock import SteadyClock
 from bot.store.db.engine import Transaction
 from bot.store.queue.found_leads import FoundLeads
@@ -67,7 +67,7 @@ async def arrive(store: Store, *bodies: bytes, number: int = 1, answered: tuple[
 
 async def test_the_migrations_make_exactly_the_tables_that_the_code_uses(store: Store) -> None:
     def differences(connection: sa.Connection) -> list[object]:
-        found = compare_metadata(MigrationContext.configure(connection), schema.metadata)
+        found = compare_metadata(MigrationContext.configure(connection), columns.metadata)
         return [one for one in found if "alembic_version" not in repr(one)]
 
     assert await store.database.read(lambda tx: differences(tx.connection)) == []

@@ -1,0 +1,29 @@
+"""The columns that every table is made of, and the metadata that all tables belong to."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+metadata = sa.MetaData(naming_convention={"ix": "ix_%(table_name)s_%(column_0_N_name)s"})
+
+Serial = sa.BigInteger().with_variant(sa.Integer, "sqlite")  # only INTEGER counts up by itself in SQLite
+
+
+def serial() -> sa.Column[int]:
+    return sa.Column("id", Serial, primary_key=True, autoincrement=True)
+
+
+def text(name: str, *, primary_key: bool = False) -> sa.Column[str]:
+    return sa.Column(name, sa.Text, primary_key=primary_key, nullable=False, server_default="")
+
+
+def count(name: str) -> sa.Column[int]:
+    return sa.Column(name, sa.BigInteger, nullable=False, server_default="0")
+
+
+def flag(name: str) -> sa.Column[bool]:
+    return sa.Column(name, sa.Boolean, nullable=False, server_default=sa.false())
+
+
+def moment(name: str, *, nullable: bool = True) -> sa.Column[float]:
+    return sa.Column(name, sa.Double, nullable=nullable)

@@ -1,0 +1,42 @@
+"""The tables about this installation: its database, its running bots, its webhook subscriptions."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from bot.store.db.columns import metadata, moment, text
+
+webhook_subscriptions = sa.Table(  # those made by `webhooks create`; the service shows a secret only once
+    "webhook_subscriptions",
+    metadata,
+    text("workspace", primary_key=True),
+    text("id", primary_key=True),
+    text("url"),
+    text("events"),  # JSON
+    text("secret"),  # as it is, or encrypted with the key of the settings
+    moment("created_at", nullable=False),
+)
+
+
+instance = sa.Table(  # one row: which database this is
+    "instance",
+    metadata,
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    text("id"),
+)
+
+bot_processes = sa.Table(  # the running bots, by their heartbeat
+    "bot_processes",
+    metadata,
+    text("id", primary_key=True),
+    text("host"),
+    moment("seen_at", nullable=False),
+)
+
+releases = sa.Table(  # which version of the program brought the schema to a revision
+    "releases",
+    metadata,
+    text("revision", primary_key=True),
+    text("version"),
+    moment("at", nullable=False),
+)
