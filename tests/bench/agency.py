@@ -111,7 +111,7 @@ async def found_agency(database: str, *, past: int) -> None:
             f" SELECT {workspace}, {channel}, 'reply.interested', 'Sequence ' || (n % {PER_WORKSPACE})"
             f" FROM {channels} WHERE n % {PER_WORKSPACE} > 0"
         ),
-        f"INSERT INTO lanes (channel) SELECT {channel} FROM {channels}",
+        f"INSERT INTO channel_leases (channel) SELECT {channel} FROM {channels}",
         (
             "INSERT INTO deliveries (id, dkey, workspace, kind, body, received_at, last_at, before_at, seen, pending)"
             f" SELECT n, decode(md5(n::text), 'hex'), 'w' || (n % {WORKSPACES}), 'reply.interested', '{{}}'::bytea,"

@@ -15,7 +15,7 @@ from pathlib import Path
 import uvloop
 from aiohttp import web
 
-from tests.bench import lanes, memory
+from tests.bench import channels, memory
 from tests.bench.intake_server import SECRET
 from tests.bench.load import Load, deliveries, fire
 from tests.bot.harness import CHANNEL, BotHarness, bot_process, free_port, interested, open_harness
@@ -242,8 +242,8 @@ async def memory_use() -> list[Row]:
 
 async def sharing() -> list[Row]:
     """Row 11: forty channels full of alerts on PostgreSQL."""
-    told = await lanes.measure()
-    most, limit = max(told.one_core, *told.two_cores), float(lanes.CHANNELS)
+    told = await channels.measure()
+    most, limit = max(told.one_core, *told.two_cores), float(channels.CHANNELS)
     return [
         ("40 channels, one process", told.one, "/s", "40, within 5 %", told.one >= 0.95 * limit),
         ("40 channels, two processes", told.two, "/s", "40, within 5 %", told.two >= 0.95 * limit),

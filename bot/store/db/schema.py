@@ -234,7 +234,7 @@ sa.Index(
 )
 
 channel_leases = sa.Table(  # one per channel: who posts there, how fast it may go, what is wrong with it
-    "lanes",
+    "channel_leases",
     metadata,
     text("channel", primary_key=True),
     moment("due_at"),
@@ -246,13 +246,13 @@ channel_leases = sa.Table(  # one per channel: who posts there, how fast it may 
     count("storm"),  # the post that heads the storm, 0: calm
 )
 sa.Index(
-    "ix_lanes_due_at",
+    "ix_channel_leases_due_at",
     channel_leases.c.due_at,
     sqlite_where=channel_leases.c.due_at.is_not(None),
     postgresql_where=channel_leases.c.due_at.is_not(None),
 )
 sa.Index(
-    "ix_lanes_trouble",
+    "ix_channel_leases_trouble",
     channel_leases.c.channel,
     sqlite_where=channel_leases.c.trouble != "",
     postgresql_where=channel_leases.c.trouble != "",

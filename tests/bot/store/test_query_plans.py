@@ -61,7 +61,7 @@ def _filled(dialect: str) -> Iterator[str]:
         "INSERT INTO sightings (delivery_id, workspace, kind, domain, sequence, at)"
         f" SELECT n, {workspace}, 'lead.bounced', 'd' || (n % 900), 'Q3', {at} FROM {rows(PAST)}"
     )
-    yield f"INSERT INTO lanes (channel, tat) SELECT 'C' || n, {at} FROM {rows(CHANNELS)}"
+    yield f"INSERT INTO channel_leases (channel, tat) SELECT 'C' || n, {at} FROM {rows(CHANNELS)}"
     yield (
         "INSERT INTO subscriptions (workspace, channel, event)"
         f" SELECT {workspace}, 'C' || n, 'reply.interested' FROM {rows(CHANNELS)}"
