@@ -109,7 +109,8 @@ async def open_bot(
         messages = MessageSender(slack, timeout=store.leases.timings.patience)
         directory = UserDirectory(slack, groups=settings.roles.groups)
         report = ChannelHealth(settings, name=directory.known_name)
-        draw = partial(draw_posts, store, several=len(settings.workspaces) > 1)
+        several, link = len(settings.workspaces) > 1, settings.links.lead
+        draw = partial(draw_posts, store, several=several, link=link)
         repainter = Repainter(store, messages, draw=draw, wakeup=signals.repaints, may_see=may_see)
         worker = DeliveryWorker(
             store,

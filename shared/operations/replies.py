@@ -37,7 +37,8 @@ async def open_replies(invocation: Invocation, context: CommandContext) -> Card:
         if rows
         else "Every interested reply is claimed"
         if seen
-        else "No unclaimed replies are recorded, but no bot is running to record them",
+        else "No unclaimed replies recorded",
+        text=() if seen else ("No bot is running to record them.",),
         tone=rows[0].tone if rows else Tone.GOOD if seen else Tone.UNKNOWN,
         table=Table(columns=OPEN_COLUMNS, rows=tuple(rows)) if rows else None,
         data=tuple({**asdict(reply), "received_at": reply.received_at.isoformat()} for reply in waiting),

@@ -70,7 +70,8 @@ async def archive(bot: BotHarness, *, broken: bool) -> None:
 
 
 async def send_away(bot: BotHarness, *, broken: bool) -> None:
-    await bot.control("scopes", **{"remove" if broken else "add": ["chat:write.public"]})
+    scopes = ["chat:write.public", "channels:join"]  # with the latter it would come back by itself
+    await bot.control("scopes", **{"remove" if broken else "add": scopes})
     await bot.control("members", channel=CHANNEL, **{"remove" if broken else "invite": seed.BOT.id})
 
 

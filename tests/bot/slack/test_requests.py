@@ -34,11 +34,13 @@ async def test_a_click_on_claim_repaints_the_card_with_the_name_and_a_late_click
 
     async def told() -> bool:
         card, *others = [json.dumps(one) for one in await bot.messages()]
-        return "Claimed by @" in card and ["has it since" in one for one in others] == [True]
+        return "Claimed by @" in card and ["claimed this at" in one for one in others] == [True]
 
     await until(told)
     assert "Release" in json.dumps((await bot.messages())[0])
-    await bot.control("click", **at, text="Release", user=seed.ANN.id)
+    (claimed,) = [one for one in await bot.messages() if "Claimed by @" in json.dumps(one)]
+    release = f"release {claimed['metadata']['event_payload']['alert_id']}"
+    await bot.control("click", **at, action_id="run_menu", value=release, user=seed.ANN.id)
 
     async def free() -> bool:
         return "Claimed by" not in json.dumps((await bot.messages())[0])

@@ -20,7 +20,7 @@ from shared.settings import load
 from tests.bot.harness import BotHarness, bot_inside, interested, open_harness
 from tests.waiting import until
 
-HASTE = SocketTimeouts(ping=0.2, connect=1.0, first_wait=0.05, longest_wait=0.2, close=0.5)
+HASTE = SocketTimeouts(ping=0.5, connect=1.0, first_wait=0.05, longest_wait=0.2, close=0.5)
 
 
 @asynccontextmanager
