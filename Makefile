@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-inp
 # Where it is set (many containers do), every process of the tests would compile the whole program anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo run test test-e2e soak lint check-deploy format bench lock docs clean
+.PHONY: help demo run test test-e2e soak lint check-deploy audit site format bench lock docs clean
 
 help:  ## what there is
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,6 +63,12 @@ lint: $(DEV)  ## ruff, mypy --strict, import contracts, fresh generated pages
 
 check-deploy: $(DEV)  ## each file of deploy/ by the tool it is made for
 	@deploy/check ../$(BIN)
+
+audit: $(DEV)  ## licences, known vulnerabilities and component list of what requirements.lock installs
+	@$(BIN)/python -m tests.audit
+
+site: $(DEV)  ## the documentation as a site that needs no network, into build/site; fails at dead links
+	@$(BIN)/zensical build --clean --strict
 
 format: $(DEV)  ## let ruff put the code in order
 	@$(BIN)/ruff check --fix-only --quiet .

@@ -74,10 +74,7 @@ def _help(words: Sequence[str]) -> int:
 
 def _without_word(line: Line) -> int:
     if "--version" in line.before:
-        from importlib.metadata import version
-
-        print(f"outreach {version('outreach-ops')}")
-        return exit_codes.DONE
+        return _run_program(PROGRAMS["version"], Line(word="version"))
     from cli.parser import help_screen
 
     if {"--help", "-h"} & set(line.before):

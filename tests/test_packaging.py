@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tarfile
@@ -11,6 +12,9 @@ from zipfile import ZipFile
 import pytest
 from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
+
+import outreach_ops
+from cli.commands.version import read_commit
 
 ROOT = Path(__file__).parents[1]
 PROGRAM = ("bot", "cli", "sandbox", "shared", "tui", "manifest.yml")
@@ -50,6 +54,19 @@ def test_a_wheel_holds_every_module_page_style_scenario_and_migration(packed: fr
     }
 
 
+def test_a_wheel_records_the_commit_it_was_built_from(packed: frozenset[str]) -> None:
+    assert "outreach_ops/commit.txt" in packed
+
+
+def test_the_commit_comes_from_the_build_or_from_git(tmp_path: Path) -> None:
+    assert read_commit(tmp_path) == ""
+    (tmp_path / ".git").mkdir()
+    assert read_commit(tmp_path) == ""
+    (tmp_path / "commit.txt").write_text("0123456789ab\n")
+    assert read_commit(tmp_path) == "0123456789ab"
+    assert re.fullmatch(r"[0-9a-f]{12}", read_commit(ROOT))
+
+
 def test_a_wheel_holds_the_typed_client(packed: frozenset[str]) -> None:
     wanted = {file.replace("shared/api", "outreach_client", 1) for file in files("shared/api")}
     assert wanted - packed == set()
@@ -60,7 +77,14 @@ def test_a_source_distribution_can_build_the_wheel(tmp_path: Path) -> None:
     (archive,) = SdistBuilder(str(ROOT)).build(directory=str(tmp_path))
     with tarfile.open(archive) as packed:
         names = {name.partition("/")[2] for name in packed.getnames()}
-    assert names >= {"hatch_build.py", "pyproject.toml", "LICENSE", "README.md", *files(*PROGRAM)}
+    assert names >= {
+        "hatch_build.py",
+        "commit.txt",
+        "pyproject.toml",
+        "LICENSE",
+        "README.md",
+        *files(*PROGRAM),
+    }
 
 
 def test_an_editable_install_imports_the_client_by_its_public_name(tmp_path: Path) -> None:
@@ -71,3 +95,12 @@ def test_an_editable_install_imports_the_client_by_its_public_name(tmp_path: Pat
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert ran.stdout == "True\n"
+
+
+def test_windows_is_told_about_wsl_at_the_first_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert outreach_ops.main() == 2
+    told = capsys.readouterr()
+    assert (told.out, "WSL" in told.err.splitlines()[0]) == ("", True)

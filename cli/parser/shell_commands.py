@@ -226,6 +226,10 @@ def _manifest(parser: ArgumentParser) -> None:
     parser.add_argument("--socket-mode", action="store_true", help="for Socket Mode, which needs no address")
 
 
+def _version(parser: ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="the answer as JSON")
+
+
 def _completion(parser: ArgumentParser) -> None:
     parser.add_argument("shell", choices=("bash", "zsh", "fish"))
 
@@ -368,6 +372,14 @@ _ALL = (
             "completion fish > ~/.config/fish/completions/outreach.fish",
         ),
         usage="bash|zsh|fish",
+    ),
+    Program(
+        name="version",
+        summary="Print the version, the commit and the database schema",
+        entry="cli.commands.version:run",
+        options=_version,
+        examples=("version", "version --json"),
+        usage="[--json]",
     ),
 )
 

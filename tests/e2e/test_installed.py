@@ -16,6 +16,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from cli.commands.version import read_commit
 from tests.e2e.conftest import ROOT, Demo
 
 pytestmark = pytest.mark.e2e
@@ -156,3 +157,8 @@ def test_help_runs_in_a_hostile_folder(installed: Installed) -> None:
     for words in (("--help",), ("--version",), ("help", "pause"), ("bot", "--help")):
         ran = installed.run(installed.outreach, *words)
         assert ran.returncode == 0, ran.stderr
+
+
+def test_an_installed_program_knows_its_commit(installed: Installed) -> None:
+    told = installed.run(installed.outreach, "--version").stdout
+    assert f"(commit {read_commit(ROOT)}, schema " in told

@@ -200,7 +200,11 @@ def test_the_overview_names_every_word_and_fits(offline: Shell) -> None:
 
 
 def test_the_version_is_said(offline: Shell) -> None:
-    assert re.fullmatch(r"outreach \d+\.\d+\.\d+\n", offline.run("--version").out)
+    line = offline.run("--version").out
+    assert re.fullmatch(r"outreach \d+\.\d+\.\d+ \(commit [0-9a-f]{12}, schema \d{4}\)\n", line)
+    assert offline.run("version").out == line
+    (data,) = offline.run("version", "--json").data
+    assert line == f"outreach {data['version']} (commit {data['commit']}, schema {data['schema']})\n"
 
 
 def test_words_keep_their_meaning_on_the_way_from_the_shell() -> None:
