@@ -38,7 +38,7 @@ from bot.http.oauth_pages import OAuthPages
 from bot.http.readiness import ReadinessProbe
 from bot.http.slack_guard import SlackGuard
 from bot.http.webhook import BodyReader, DeliveryIntake, WebhookReceiver
-from bot.http.webhook_secrets import WebhookSecrets
+from bot.http.webhook_secrets import FORGET_SECONDS, WebhookSecrets
 from bot.interactions.lifecycle import CHECK_SECONDS, Lifecycle
 from bot.interactions.listeners import Listeners
 from bot.interactions.modals import Modals
@@ -187,6 +187,7 @@ async def open_bot(
             permitted=PauseRights(UserDirectory(slack, groups=settings.roles.groups), settings.roles),
         )
         scheduler.every(BEAT_SECONDS, beat, name="heartbeat")
+        scheduler.every(FORGET_SECONDS, secrets.refresh, name="webhook_secrets")
         scheduler.every(CHECK_SECONDS, lifecycle.check_channels, name="channels", at_once=True)
         scheduler.every(PROBE_SECONDS, readiness.probe, name="readiness", at_once=True)
         await stack.enter_async_context(supervisor.running("intake", intake.run))

@@ -48,12 +48,16 @@ def pinned() -> dict[str, str]:
 def licence(package: PackageMetadata) -> str:
     """An SPDX expression: as the package says it, else by its classifiers, else empty."""
     for field in ("License-Expression", "License"):
-        said = str(package.get(field) or "")
+        said = _field(package, field)
         if is_allowed(said):
             return said
     names = [line.rpartition(" :: ")[2] for line in package.get_all("Classifier", []) if "License ::" in line]
     by_classifier = " AND ".join(CLASSIFIERS.get(name, name) for name in names)
-    return str(package.get("License-Expression") or by_classifier or package.get("License") or "")
+    return _field(package, "License-Expression") or by_classifier or _field(package, "License")
+
+
+def _field(package: PackageMetadata, name: str) -> str:
+    return str(package[name]) if name in package else ""
 
 
 def is_allowed(expression: str) -> bool:

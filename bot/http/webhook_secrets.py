@@ -15,6 +15,8 @@ from shared.storage.webhook_file import FILE_NAME, WebhookFileUnreadable
 RELOAD_SPACING = 0.02
 """Seconds from one look into the database to the next, however many deliveries match no secret."""
 RELOAD_TIMEOUT = 1.0
+FORGET_SECONDS = 5.0
+"""How long a secret that was removed from the database still counts, at most."""
 
 log = structlog.get_logger("webhook_secrets")
 Keys = tuple[str, ...]

@@ -106,6 +106,12 @@ class WebhookSubscriptions(Repository):
                 }
                 tx.execute(tx.insert_once(webhook_subscriptions), values)
 
+    @writes
+    def forget(self, tx: Transaction, workspace: str, ids: Sequence[str]) -> None:
+        """Remove subscriptions of a workspace and their secrets."""
+        c = webhook_subscriptions.c
+        tx.execute(sa.delete(webhook_subscriptions).where((c.workspace == workspace) & c.id.in_(ids)))
+
     @reads
     def list(self, tx: Transaction, workspace: str) -> tuple[Subscription, ...]:
         """Those of a workspace, the oldest first; a secret that cannot be read is empty."""

@@ -18,7 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from bot.store import open_store
 from bot.store.webhooks import SecretCipher, WebhookSubscriptions
 from cli.console import card_output, exit_codes
-from cli.console.interactive import stopping
+from cli.console.interactive import confirm, stopping
 from shared.api.errors import Uncertain
 from shared.api.models import EVENT_KINDS, EventKind, Subscription
 from shared.domain.card import Card, Fact, Row, Table, Tone, columns
@@ -34,10 +34,10 @@ LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 def run(options: Namespace) -> int:
-    """`create` or `list`."""
+    """`create`, `list` or `forget`."""
     settings = load(config=options.config, needs=(Need.API,) if options.action == "create" else ())
     workspace = settings.workspace(options.workspace)
-    act = _list if options.action == "list" else _create
+    act = {"create": _create, "forget": _forget, "list": _list}[options.action]
     return asyncio.run(act(workspace, settings, options))
 
 
@@ -78,6 +78,27 @@ async def _list(workspace: Workspace, settings: Settings, options: Namespace) ->
         footer="Those made with `outreach webhooks create`; the service can't list its own.",
     )
     card_output.show(card)
+    return exit_codes.DONE
+
+
+async def _forget(workspace: Workspace, settings: Settings, options: Namespace) -> int:
+    ids = tuple(dict.fromkeys(options.events))
+    if not ids:
+        raise exit_codes.WrongUsage(
+            "name the subscription: outreach webhooks forget ID; `webhooks list` has the ids"
+        )
+    async with _open_subscriptions(settings) as subscriptions:
+        known = {one.id: one for one in await subscriptions.list(workspace.name)}
+        if missing := [one for one in ids if one not in known]:
+            raise exit_codes.Failed(f"workspace {workspace.name} has no subscription {', '.join(missing)}")
+        secrets = f"the secrets of {', '.join(f'{one} ({known[one].url})' for one in ids)}"
+        confirm(f"Forget {secrets}? What they sign is refused with 401 from then on.", yes=options.yes)
+        await subscriptions.forget(workspace.name, ids)
+    if options.json:
+        card_output.print_data([_data(known[one], show_secret=False) for one in ids])
+    else:
+        text = "Running bots refuse what it signs within seconds. The service keeps sending until it is told to stop."
+        card_output.show(Card(title=f"Forgot {', '.join(ids)}", tone=Tone.GOOD, text=(text,)))
     return exit_codes.DONE
 
 

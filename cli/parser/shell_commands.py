@@ -158,14 +158,18 @@ def _database(parser: ArgumentParser) -> None:
 
 
 def _webhooks(parser: ArgumentParser) -> None:
-    parser.add_argument("action", choices=("create", "list"), help="subscribe an address, or show what was")
-    parser.add_argument("events", nargs="*", metavar="EVENT", help="event kinds; none means all")
+    parser.add_argument(
+        "action", choices=("create", "list", "forget"), help="subscribe, show, or remove a secret"
+    )
+    parser.add_argument(
+        "events", nargs="*", metavar="EVENT|ID", help="event kinds (none: all); ids of forget"
+    )
     parser.add_argument("--url", metavar="URL", help="the bot's public https address, …/webhooks/outreach")
     parser.add_argument("--show-secret", action="store_true", help="print the secret too")
     parser.add_argument(
         "--yes",
         action="store_true",
-        help="subscribe an address a second time, or one that the bot does not serve",
+        help="subscribe a second time, or an address the bot doesn't serve; don't ask before forgetting",
     )
     parser.add_argument("--json", action="store_true", help="the answer as JSON")
 
@@ -303,15 +307,16 @@ _ALL = (
     ),
     Program(
         name="webhooks",
-        summary="Subscribe to the service's events, and keep the secret where the bot finds it",
+        summary="Subscribe to the service's events, keep the secrets where the bot finds them, and remove old ones",
         entry="cli.commands.webhooks:run",
         options=_webhooks,
         examples=(
             "webhooks create --url https://ops.example.com/webhooks/outreach",
             "webhooks create --url https://ops.example.com/webhooks/outreach reply.interested domain.paused",
             "webhooks list",
+            "webhooks forget wh_8f2",
         ),
-        usage="create --url URL [EVENT…] | list",
+        usage="create --url URL [EVENT…] | list | forget ID…",
     ),
     Program(
         name="slack-teams",

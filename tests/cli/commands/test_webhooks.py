@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -165,3 +166,29 @@ def test_an_uncertain_outcome_is_explained(offline: Shell) -> None:
     assert "Nobody knows whether the subscription was made" in told.err
     assert "its secret is lost" in told.err
     assert kept(offline) == []
+
+
+def test_a_forgotten_secret_is_refused_by_a_bot_that_is_running(shell: Shell) -> None:
+    with running_bot(shell) as address:
+        for _each in range(2):
+            assert shell.run("webhooks", "create", "--url", URL, "--yes").code == 0
+        old, new = kept(shell)
+        assert (deliver(address, old["secret"]), deliver(address, new["secret"])) == (200, 200)
+        asked = shell.run("webhooks", "forget", old["id"])
+        assert (asked.code, "--yes" in asked.err) == (1, True)
+        assert shell.run("webhooks", "forget", old["id"], "--yes").code == 0
+        assert kept(shell) == [new]
+        ends = time.monotonic() + 20
+        while deliver(address, old["secret"]) == 200:
+            assert time.monotonic() < ends
+            time.sleep(0.2)
+        assert deliver(address, new["secret"]) == 200
+
+
+def test_only_a_subscription_of_the_workspace_can_be_forgotten(shell: Shell) -> None:
+    assert shell.run("webhooks", "create", "--url", URL).code == 0
+    (made,) = kept(shell)
+    told = shell.run("webhooks", "forget", made["id"], "wh_nobody", "--yes")
+    assert (told.code, "wh_nobody" in told.err) == (1, True)
+    assert shell.run("webhooks", "forget").code == 2
+    assert kept(shell) == [made]
