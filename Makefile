@@ -52,7 +52,7 @@ test-e2e: $(DEV)  ## the real page in chromium, the real dashboard in tmux, and 
 soak: $(DEV)  ## the fault tests in their long form
 	@$(BIN)/python -m pytest -m soak -s $(ARGS)
 
-lint: $(DEV)  ## ruff, mypy --strict, import contracts, fresh generated pages
+lint: $(DEV)  ## ruff, mypy --strict, import contracts, fresh generated pages, links of the site
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
@@ -60,6 +60,7 @@ lint: $(DEV)  ## ruff, mypy --strict, import contracts, fresh generated pages
 	@fresh=$$(mktemp -d) && trap 'rm -rf "$$fresh"' EXIT && cp -r docs "$$fresh" && \
 		$(MAKE) --no-print-directory docs INTO="$$fresh" && diff -ru docs "$$fresh/docs" && \
 		diff -u manifest.yml "$$fresh/manifest.yml" || { echo "Generated pages are out of date: run 'make docs'." >&2; exit 1; }
+	@$(MAKE) --no-print-directory site
 
 check-deploy: $(DEV)  ## each file of deploy/ by the tool it is made for
 	@deploy/check ../$(BIN)
@@ -68,7 +69,8 @@ audit: $(DEV)  ## licences, known vulnerabilities and component list of what req
 	@$(BIN)/python -m tests.audit
 
 site: $(DEV)  ## the documentation as a site that needs no network, into build/site; fails at dead links
-	@$(BIN)/zensical build --clean --strict
+	@rm -rf build/docs build/site && mkdir -p build && cp -r docs build/docs && mv build/docs/zensical.toml build/
+	@cd build && ../$(BIN)/zensical build --clean --strict
 
 format: $(DEV)  ## let ruff put the code in order
 	@$(BIN)/ruff check --fix-only --quiet .
@@ -86,4 +88,4 @@ lock: $(DEV)  ## resolve the locks anew (needs uv on the path)
 	@uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-annotate --no-header pyproject.toml --group build --group dev -c requirements.lock -o requirements-dev.lock
 
 clean:  ## remove what the targets made
-	@rm -rf .venv .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@rm -rf .venv build .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

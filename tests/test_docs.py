@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import re
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from cli.commands import docs_pages
+from cli.commands.run_command import line
+from cli.parser.arguments import read_command, read_program
+from cli.parser.command_line import split
+from cli.parser.shell_commands import PROGRAMS
+from shared.commands import COMMANDS, parse
+from shared.settings import load
+from tests.docs_blocks import Block, blocks, shell_lines, slack_lines
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+LEVELS = {"debug", "info", "warning", "error", "exception", "critical"}
 
 
-def test_the_page_of_settings_shows_the_file_that_init_writes() -> None:
-    assert (ROOT / "docs" / "settings.md").read_text() == docs_pages.settings_page(), "make docs"
+@pytest.mark.parametrize("name", ["commands", "metrics", "settings"])
+def test_a_generated_page_is_fresh(name: str) -> None:
+    page: str = getattr(docs_pages, f"{name}_page")()
+    assert (ROOT / "docs" / f"{name}.md").read_text() == page, "make docs"
 
 
 def test_every_link_between_pages_leads_somewhere() -> None:
@@ -23,6 +39,13 @@ def test_every_link_between_pages_leads_somewhere() -> None:
         if not (page.parent / target).exists()
     ]
     assert dead == []
+
+
+def test_every_page_has_a_place_in_the_site() -> None:
+    config = (ROOT / "docs" / "zensical.toml").read_text()
+    named = re.findall(r'= "([\w/-]+\.md)"', config)
+    assert sorted(named) == [str(page.relative_to(ROOT / "docs")) for page in PAGES[1:]]
+    assert len(named) == len(set(named))
 
 
 def test_the_readme_begins_with_the_two_commands_and_a_picture() -> None:
@@ -39,3 +62,75 @@ def test_every_path_that_the_architecture_names_exists() -> None:
     )
     assert len(named) > 30
     assert [path for path in named if not (ROOT / path).exists() and not (ROOT / f"{path}.py").exists()] == []
+
+
+@pytest.mark.parametrize("words", shell_lines(), ids=" ".join)
+def test_every_command_of_the_pages_is_one_that_the_program_takes(words: tuple[str, ...]) -> None:
+    typed = split(words)
+    if typed.word is None:
+        assert typed.before == ("--version",)
+    elif typed.word in PROGRAMS:
+        read_program(PROGRAMS[typed.word], typed)
+    else:
+        options = read_command(COMMANDS[typed.word], typed)
+        parse(line(typed.word, options.words))
+
+
+@pytest.mark.parametrize("typed", slack_lines())
+def test_every_slash_command_of_the_pages_is_one_that_the_bot_takes(typed: str) -> None:
+    parse(typed)
+
+
+@pytest.mark.parametrize("block", blocks("toml"), ids=lambda block: block.page.name)
+def test_every_settings_block_is_valid(block: Block, tmp_path: Path) -> None:
+    acme = '\n[workspaces.acme]\nbase_url = "https://api.example.com/v1"\n'
+    file = tmp_path / "outreach.toml"
+    file.write_text(block.text + (acme if '\nworkspace = "acme"' in block.text else ""))
+    load(config=file, environ={"OUTREACH_STATE_DIR": str(tmp_path)})
+
+
+@pytest.mark.parametrize("block", blocks("json", "python"), ids=lambda block: block.page.name)
+def test_every_block_of_json_or_python_is_whole(block: Block) -> None:
+    if block.language == "json":
+        json.loads(block.text)
+    else:
+        compile(block.text, str(block.page), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+
+
+def _logged() -> Iterator[str]:
+    """Every event that the bot logs."""
+    for file in sorted((ROOT / "bot").rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call) and node.args and ast.unparse(node.func) in _writers():
+                first = node.args[0]
+                assert isinstance(first, ast.Constant), f"{file}: the event of a log line is no constant"
+                yield str(first.value)
+
+
+def _writers() -> set[str]:
+    return {"write", *(f"log.{level}" for level in LEVELS)}
+
+
+def test_every_log_line_of_the_bot_is_explained() -> None:
+    section = (ROOT / "docs" / "operations.md").read_text().partition("## What each log line means")[2]
+    explained = re.findall(r"^\| `([^`]+)` \|", section, flags=re.MULTILINE)
+    assert sorted(explained) == sorted(set(_logged()))
+
+
+def test_every_error_message_of_troubleshooting_is_one_of_the_program() -> None:
+    section = (ROOT / "docs" / "troubleshooting.md").read_text().partition("## By error message")[2]
+    sources = [file for room in ("bot", "cli", "shared", "tui") for file in (ROOT / room).rglob("*.py")]
+    said = {
+        node.value
+        for file in sources
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    messages = re.findall(r"^### (.+)$", section, flags=re.MULTILINE)
+    assert len(messages) > 10
+    assert [message for message in messages if not any(message in text for text in said)] == []
+
+
+def test_the_changelog_begins_with_the_version_of_the_program() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)[0] == version

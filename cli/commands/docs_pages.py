@@ -1,4 +1,4 @@
-"""docs/commands.md and docs/settings.md, made from the tables: `python -m cli.commands.docs_pages FOLDER`."""
+"""docs/commands.md, docs/settings.md and docs/metrics.md, made from the tables: `python -m cli.commands.docs_pages FOLDER`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from argparse import SUPPRESS, ArgumentParser
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from prometheus_client.metrics import MetricWrapperBase
+
+from bot.telemetry import metrics
 from cli.parser.arguments import program_parser
 from cli.parser.shell_commands import PROGRAMS, Program
 from shared.commands import COMMANDS, Command, Face
@@ -34,6 +37,15 @@ From the environment, or from `outreach.toml`: the file that `--config` names, e
 reported at once, by name, with its cure, and the command ends with exit code 2.
 
 `outreach init` writes this file, for you to uncomment what you need:
+"""
+_METRICS = """\
+# Metrics
+
+Made by `make docs` from `bot/telemetry/metrics.py`. The bot answers `GET /metrics` with these, in Prometheus' text format.
+`deploy/monitoring` has rules and a Grafana dashboard for them.
+
+| metric | type | labels | |
+|---|---|---|---|
 """
 
 
@@ -89,7 +101,19 @@ def settings_page() -> str:
     return f"{_SETTINGS}\n```toml\n{commented_template().rstrip()}\n```\n"
 
 
+def metrics_page() -> str:
+    rows = []
+    for metric in vars(metrics).values():
+        if isinstance(metric, MetricWrapperBase):
+            (family,) = metric.describe()
+            name = f"{family.name}_total" if family.type == "counter" else family.name
+            labels = ", ".join(f"`{label}`" for label in metric._labelnames)  # noqa: SLF001 # there is no public way to list them
+            rows.append(f"| `{name}` | {family.type} | {labels} | {family.documentation} |\n")
+    return _METRICS + "".join(rows)
+
+
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
     (folder / "commands.md").write_text(commands_page(), encoding="utf-8")
+    (folder / "metrics.md").write_text(metrics_page(), encoding="utf-8")
     (folder / "settings.md").write_text(settings_page(), encoding="utf-8")

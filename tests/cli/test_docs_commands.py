@@ -1,0 +1,30 @@
+"""The commands of README and docs that only read are run against the sandbox."""
+
+from __future__ import annotations
+
+import pytest
+
+from cli.parser.command_line import split
+from cli.parser.shell_commands import PROGRAMS
+from shared.commands import COMMANDS
+from tests.cli.conftest import Shell
+from tests.docs_blocks import shell_lines
+
+PROGRAMS_THAT_READ = {"completion", "manifest", "version"}
+
+
+def _reads(words: tuple[str, ...]) -> bool:
+    typed = split(words)
+    if typed.word in PROGRAMS_THAT_READ or typed.word is None:
+        return True
+    return (
+        typed.word in COMMANDS.keys() - PROGRAMS.keys()
+        and not COMMANDS[typed.word].changes
+        and "@" not in " ".join(words)
+    )
+
+
+@pytest.mark.parametrize("words", [words for words in shell_lines() if _reads(words)], ids=" ".join)
+def test_a_reading_command_of_the_pages_works(shell: Shell, words: tuple[str, ...]) -> None:
+    told = shell.run(*words)
+    assert (told.code, bool(told.out)) == (0, True), told.err
