@@ -44,14 +44,21 @@ def slack_lines() -> list[str]:
 
 def shell_lines() -> list[tuple[str, ...]]:
     """The arguments of every `outreach`, also where `make run` or sudo runs it."""
-    found: dict[tuple[str, ...], None] = {}
-    for block in blocks("sh", "console"):
-        for line in block.text.replace("\\\n", " ").splitlines():
-            words = shlex.split(line.removeprefix("$ ").partition(" | ")[0], comments=True)
-            if words[:2] == ["make", "run"]:
-                words = ["outreach", *shlex.split(words[2].removeprefix("ARGS="))] if len(words) == 3 else []
-            while words and (words[0] == "sudo" or "=" in words[0]):
-                words = words[1:]
-            if words and words[0].rpartition("/")[2] == "outreach":
-                found[tuple(words[1:])] = None
-    return list(found)
+    return list(dict.fromkeys(words for block in blocks("sh", "console") for words in _commands(block.text)))
+
+
+def commands_of(page: str, heading: str) -> list[tuple[str, ...]]:
+    """Those of one section of a page, in their order."""
+    section = (ROOT / "docs" / page).read_text().partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    return [words for text in re.findall(r"```sh\n(.*?)```", section, re.DOTALL) for words in _commands(text)]
+
+
+def _commands(text: str) -> Iterator[tuple[str, ...]]:
+    for line in text.replace("\\\n", " ").splitlines():
+        words = shlex.split(line.removeprefix("$ ").partition(" | ")[0], comments=True)
+        if words[:2] == ["make", "run"]:
+            words = ["outreach", *shlex.split(words[2].removeprefix("ARGS="))] if len(words) == 3 else []
+        while words and (words[0] == "sudo" or "=" in words[0]):
+            words = words[1:]
+        if words and words[0].rpartition("/")[2] == "outreach":
+            yield tuple(words[1:])

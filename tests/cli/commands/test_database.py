@@ -16,6 +16,10 @@ from bot.store.db.lock import sole_owner
 from shared.domain.records import Timer
 from shared.settings import load
 from tests.cli.conftest import Shell
+from tests.cli.running_bot import deliver, running_bot
+from tests.docs_blocks import commands_of
+
+SCHEMAS = Path(__file__).parents[2] / "bot" / "store" / "schemas"
 
 
 def set_timer(key: str) -> None:
@@ -115,3 +119,43 @@ def test_a_postgresql_is_left_to_its_own_tools(offline: Shell) -> None:
     told = offline.run("database", "backup", "x.dump")
     assert (told.code, "pg_dump" in told.err, "secret" in told.err) == (1, True, False)
     assert "pg_restore" in offline.run("database", "restore", "x.dump").err
+
+
+def test_backup_and_restore_work_as_the_page_of_operations_says(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(shell.home)
+    with running_bot(shell):
+        url = "https://ops.example.com/webhooks/outreach"
+        assert shell.run("webhooks", "create", "--url", url).code == 0
+        set_timer("sq_1")
+        for words in commands_of("operations.md", "Back up"):
+            assert shell.run(*words).code == 0, words
+        set_timer("sq_2")
+        (restore,) = commands_of("operations.md", "Restore")
+        assert shell.run(*restore).code == 1
+    (kept,) = shell.run("webhooks", "list", "--json", "--show-secret").data
+    for file in (shell.home / "state").glob("outreach.db*"):
+        file.unlink()
+    assert shell.run(*restore).code == 0
+    assert timers() == {"sq_1"}
+    with running_bot(shell) as address:
+        assert deliver(address, kept["secret"]) == 200
+
+
+def test_an_upgrade_is_rolled_back_by_restoring_the_backup(
+    offline: Shell, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file.parent.mkdir()
+    with sqlite3.connect(file) as connection:
+        connection.executescript((SCHEMAS / "0001.sqlite.sql").read_text())
+    backup = str(offline.home / "backup.db")
+    assert offline.run("database", "backup", backup).code == 0
+    assert offline.run("database", "upgrade").code == 0
+    monkeypatch.setattr(migrate, "HEAD", "0001")  # as the older version
+    assert offline.run("database", "status").code == 1
+    assert offline.run("database", "restore", backup).code == 0
+    (state,) = offline.run("database", "status", "--json").data
+    assert state["schema"] == "0001"
+    with sqlite3.connect(file) as connection:
+        assert connection.execute("SELECT count(*) FROM deliveries").fetchone() > (0,)
