@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta, tzinfo
 
 from shared.commands.times import days_of
@@ -20,15 +20,24 @@ class Range:
     given: bool = True
     running: bool = False
     """Its last day is not over."""
+    today: date = date.max
+    """On which it was asked for."""
 
     @property
-    def has_started(self) -> bool:
-        return self.running and self.start == self.end
+    def complete(self) -> Range | None:
+        """Its days that are over; None where there is none."""
+        end = min(self.end, self.today - timedelta(days=1))
+        return None if end < self.start else replace(self, end=end, running=False, given=True)
 
     @property
-    def before(self) -> Range:
-        length = self.end - self.start + timedelta(days=1)
-        return Range(start=self.start - length, end=self.start - timedelta(days=1), name="before")
+    def compared_with(self) -> Range | None:
+        """As many days before, on the same weekdays as those that are over; None where none is over."""
+        whole = self.complete
+        if whole is None:
+            return None
+        weeks = -(-((whole.end - whole.start).days + 1) // 7)
+        back = timedelta(weeks=weeks)
+        return Range(start=whole.start - back, end=whole.end - back, name="before")
 
     def moments(self, zone: tzinfo) -> tuple[datetime, datetime]:
         """When its first day begins, and when its last one has ended."""
@@ -45,13 +54,15 @@ def range_of(values: Mapping[str, object], *, today: date) -> Range:
     """The range that `stats` was asked for."""
     start, end, days = values.get("start"), values.get("end"), values.get("days")
     if isinstance(start, date) and isinstance(end, date):
-        return Range(start=start, end=end, name=f"{start} to {end}", running=end >= today)
+        return Range(start=start, end=end, name=f"{start} to {end}", running=end >= today, today=today)
     if isinstance(days, int):
         name = "today so far" if days == 1 else f"last {days} days"
-        return Range(start=today - timedelta(days=days - 1), end=today, name=name, running=True)
+        start = today - timedelta(days=days - 1)
+        return Range(start=start, end=today, name=name, running=True, today=today)
     if named := values.get("named"):
         begun, over = days_of(str(named), today=today)
         running = over >= today
-        return Range(start=begun, end=over, name=f"{named}{' so far' if running else ''}", running=running)
+        name = f"{named}{' so far' if running else ''}"
+        return Range(start=begun, end=over, name=name, running=running, today=today)
     first = today - DEFAULT_RANGE + timedelta(days=1)
-    return Range(start=first, end=today, name="last 30 days", given=False, running=True)
+    return Range(start=first, end=today, name="last 30 days", given=False, running=True, today=today)

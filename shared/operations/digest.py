@@ -7,28 +7,28 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from operator import itemgetter
 from statistics import median
 
 from shared.api.http.rate_limit import Priority
 from shared.api.models import Inbox, StatsRow
+from shared.domain import evidence
 from shared.domain.card import Button, Card, Chart, Fact, Tone
 from shared.domain.records import ClaimTime, OpenReply
-from shared.domain.reports import change, rate, totals
+from shared.domain.reports import totals
 from shared.domain.snapshot import service_day
 from shared.domain.workspace_verdict import WorkspaceVerdict, judge
 from shared.operations import people
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
 from shared.operations.overview import Part, read_part
-from shared.operations.stats import total_facts
+from shared.operations.stats import Past, total_facts
 from shared.settings import DEFAULT
-from shared.text.formats import show_change, show_days, show_number, show_rate, show_span
+from shared.text.formats import show_days, show_number, show_span
 
 DAYS = {"day": 1, "week": 7}
 CHARTED = 14
 """Days that the chart shows: the period and what it is compared with, at least."""
-LEAST_SENDS = 20
-"""Sends of a sequence from which its rate says something."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,8 @@ class Period:
 
     @property
     def before(self) -> Period:
-        return Period(last=self.first - timedelta(days=1), length=self.length)
+        """The same weekdays, a week before."""
+        return Period(last=self.last - timedelta(weeks=1), length=self.length)
 
     @property
     def span(self) -> tuple[datetime, datetime]:
@@ -74,12 +75,16 @@ async def digest_card(context: CommandContext, *, every: str = "day", so_far: bo
     return Card(
         title=f"{whose}, {'today so far' if so_far else period}",
         tone=Tone.UNKNOWN if inboxes.value is None else verdict.tone,
-        text=(f"Changes are against {period.before}{'; today is not over' if so_far else ''}.",),
+        text=(
+            "Today is not over: it is compared with nothing."
+            if so_far
+            else f"Changes are against {period.before}, the same {'weekday' if every == 'day' else 'weekdays'}.",
+        ),
         facts=(
-            *_numbers(days, length=period.length),
+            *_numbers(days, length=period.length, so_far=so_far),
             *_extremes(sequences),
             *_times(claims, period),
-            _came(came),
+            _came(came, so_far=so_far),
             _waiting(replies, context=context),
             _domains(inboxes, verdict),
         ),
@@ -124,26 +129,30 @@ async def _open(context: CommandContext) -> Sequence[OpenReply]:
     return await need_records(context).open_replies(context.workspace.name)
 
 
-def _numbers(part: Part[tuple[StatsRow, ...]], *, length: int) -> tuple[Fact, ...]:
+def _numbers(part: Part[tuple[StatsRow, ...]], *, length: int, so_far: bool) -> tuple[Fact, ...]:
     if part.value is None:
         return (part.unknown("Numbers"),)
-    now, before = part.value[-length:], part.value[-2 * length : -length]
-    return total_facts(totals(now), before=totals(before))
+    now, before = totals(part.value[-length:]), totals(part.value[-length - 7 : -7])
+    return total_facts(now, past=None if so_far else Past(now=now, before=before))
 
 
 def _extremes(part: Part[tuple[tuple[str, StatsRow], ...]]) -> tuple[Fact, ...]:
     """The sequences with the highest and the lowest positive rate, of those that sent enough to tell."""
     rated = [
-        (share, name)
+        (found.share, name, found)
         for name, row in part.value or ()
-        if (row.sends or 0) >= LEAST_SENDS and (share := rate(row.positive_replies, row.sends)) is not None
+        if (found := evidence.rate_of(row.positive_replies, row.sends)) is not None and found.enough
     ]
     if len(rated) < 2:
         return ()
-    (low, worst_one), (high, best_one) = min(rated), max(rated)
+    (_, worst_one, low), (_, best_one, high) = (
+        min(rated, key=itemgetter(0, 1)),
+        max(rated, key=itemgetter(0, 1)),
+    )
+    chance = "" if evidence.changed(high, low) else " (the difference may be chance)"
     return (
-        Fact(label="Best", value=f"{best_one} · {show_rate(high)} positive"),
-        Fact(label="Worst", value=f"{worst_one} · {show_rate(low)} positive"),
+        Fact(label="Best", value=f"{best_one} · {high} positive{chance}"),
+        Fact(label="Worst", value=f"{worst_one} · {low} positive"),
     )
 
 
@@ -195,15 +204,17 @@ def _chart(part: Part[tuple[StatsRow, ...]], *, last: date) -> Chart | None:
     )
 
 
-def _came(part: Part[tuple[Mapping[str, int], Mapping[str, int]]]) -> Fact:
+def _came(part: Part[tuple[Mapping[str, int], Mapping[str, int]]], *, so_far: bool) -> Fact:
     """Deliveries by kind, posted or not."""
     if part.value is None:
         return part.unknown("Came in")
     came, before = part.value
     counts = []
     for kind in sorted(came, key=lambda kind: (-came[kind], kind)):
-        moved = change(came[kind], before.get(kind))
-        counts.append(f"{came[kind]} {kind}" + ("" if moved is None else f" ({show_change(moved)})"))
+        moved = "" if so_far else evidence.show_count_change(came[kind], before.get(kind))
+        counts.append(
+            f"{came[kind]} {kind}" + (f" ({moved})" if moved not in {"", evidence.NO_CHANGE} else "")
+        )
     return Fact(label="Came in", value=", ".join(counts) or "nothing")
 
 

@@ -4,25 +4,40 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 
+from shared.api.decoding.field_names import fold
 from shared.api.errors import OutreachError
 from shared.api.http.rate_limit import Priority
 from shared.api.models import Grouping, StatsRow, as_dict
 from shared.commands import Invocation
+from shared.commands.arguments import clip
 from shared.commands.periods import PERSON, STATS_GROUPS
+from shared.domain import evidence
 from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table, columns, number
-from shared.domain.reports import change, rate, totals
+from shared.domain.reports import rate, totals
 from shared.domain.snapshot import service_day
 from shared.operations import people
 from shared.operations.context import CommandContext
 from shared.operations.day_range import Range, range_of
-from shared.text.formats import show_change, show_count, show_days, show_rate
+from shared.text.formats import show_count, show_days
 
 NUMBERS = ("Sends", "Replies", "Reply rate", "Positive", "Positive rate", "Meetings")
 COLUMNS = columns("Group", *map(number, NUMBERS), Column(title="", bar=True))
 MOST_CHARTED = 10
 """Groups that a chart shows."""
+NOTHING_COUNTED = "Nothing was counted in this time."
+COMPARABLE: Mapping[str, str] = {
+    "sequence": "Sequences write to different people: a difference may be theirs.",
+    "step": "Later steps reach only those who have not answered: steps are not alternatives.",
+    "variant": "The service doesn't say which sequence a variant belongs to: one name may mix several sequences.",
+    "inbox": "Inboxes may send different sequences: a difference may be theirs.",
+}
+"""What speaks against comparing the groups."""
+ONE_SEQUENCE = "Only rows of the same sequence are compared."
+MOST_VERDICTS = 8
 
 
 async def stats(invocation: Invocation, context: CommandContext) -> Card:
@@ -32,47 +47,57 @@ async def stats(invocation: Invocation, context: CommandContext) -> Card:
     by: Grouping = invocation.values["by"]
     asked = range_of(invocation.values, today=service_day(context.client, now=context.now()))
     start, end = asked.ends
-    rows, before, names = await asyncio.gather(
+    rows, past, names = await asyncio.gather(
         context.client.stats(group_by=by, start=start, end=end, priority=Priority.INTERACTIVE),
-        _total_before(asked, by=by, context=context),
-        _group_names(context, by=by),
+        read_past(asked, by=by, context=context),
+        group_names(context, by=by),
     )
     if by in {"sequence", "inbox"}:
         rows = tuple(sorted(rows, key=lambda row: -(row.sends or 0)))
     total = totals(rows)
     return Card(
         title=f"Stats by {by}, {asked.name}",
-        facts=total_facts(total, before=before) if rows else (),
+        facts=total_facts(total, past=past) if rows else (),
         table=_table(rows, total, names, by=by) if rows else None,
         chart=_chart(rows, names, by=by),
-        text=_compared(asked, before) if rows else ("Nothing was counted in this time.",),
+        text=(*_verdict(rows, names, by=by), *_compared(asked, past)) if rows else (NOTHING_COUNTED,),
         buttons=_buttons(by, asked),
-        data=tuple(map(as_dict, rows)),
+        data=tuple(map(_data, rows)),
     )
 
 
-def _compared(asked: Range, before: StatsRow | None) -> tuple[str, ...]:
+def _compared(asked: Range, past: Past | None) -> tuple[str, ...]:
     """With what, where a change is shown."""
-    if before is None or not before.sends:
+    if past is None or not past.before.sends or (before := asked.compared_with) is None:
         return ()
-    still = "; today is not over" if asked.running else ""
-    return (f"Changes are against {show_days(asked.before.start, asked.before.end)}{still}.",)
+    still = "; today is not over and not compared" if asked.running else ""
+    return (f"Changes are against {show_days(before.start, before.end)}, the same weekdays{still}.",)
 
 
-async def _total_before(asked: Range, *, by: Grouping, context: CommandContext) -> StatsRow | None:
-    """For comparison only: where it cannot be read, the change is unknown."""
-    if asked.has_started:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """The complete days of a range, and as many before them on the same weekdays."""
+
+    now: StatsRow
+    before: StatsRow
+
+
+async def read_past(asked: Range, *, by: Grouping, context: CommandContext) -> Past | None:
+    """For comparison only: where it cannot be read, or no day is over, the change is unknown."""
+    whole, before = asked.complete, asked.compared_with
+    if whole is None or before is None:
         return None
-    start, end = asked.before.ends
+    read = partial(context.client.stats, group_by=by, priority=Priority.INTERACTIVE)
     try:
-        return totals(
-            await context.client.stats(group_by=by, start=start, end=end, priority=Priority.INTERACTIVE)
+        now, past = await asyncio.gather(
+            read(start=whole.start, end=whole.end), read(start=before.start, end=before.end)
         )
     except OutreachError:
         return None
+    return Past(now=totals(now), before=totals(past))
 
 
-async def _group_names(context: CommandContext, *, by: str) -> Mapping[str, str]:
+async def group_names(context: CommandContext, *, by: str) -> Mapping[str, str]:
     """Id of a sequence to name, since a group may be either; a name that is shared comes with the id."""
     try:
         known = await context.client.list_sequences(priority=Priority.INTERACTIVE) if by == "sequence" else ()
@@ -84,25 +109,72 @@ async def _group_names(context: CommandContext, *, by: str) -> Mapping[str, str]
     }
 
 
-def total_facts(total: StatsRow, *, before: StatsRow | None = None) -> tuple[Fact, ...]:
-    """The four counts with rates and, where known, the change against the time before."""
+def total_facts(total: StatsRow, *, past: Past | None = None) -> tuple[Fact, ...]:
+    """The four counts with rates and, where chance is an unlikely reason, the change against the past.
 
-    def fact(label: str, now: int | None, earlier: int | None, *, rated: bool = True) -> Fact:
-        parts = [show_count(now)]
-        if rated and (share := rate(now, total.sends)) is not None:
-            parts.append(f"({show_rate(share)})")
-        moved = change(now, earlier)
-        if moved is not None:
-            parts.append(show_change(moved))
-        return Fact(label=label, value=" ".join(parts))
+    The change of sends is of their count, that of the others of their rate.
+    """
 
-    old = before or StatsRow(group="")
+    def rated(label: str, name: str) -> Fact:
+        count = getattr(total, name)
+        share = f" ({evidence.show(count, total.sends)})" if count is not None and total.sends else ""
+        return Fact(label=label, value=f"{show_count(count)}{share}{_moved(past, name)}")
+
     return (
-        fact("Sends", total.sends, old.sends, rated=False),
-        fact("Replies", total.replies, old.replies),
-        fact("Positive", total.positive_replies, old.positive_replies),
-        fact("Meetings", total.meetings, old.meetings),
+        Fact(label="Sends", value=f"{show_count(total.sends)}{_moved(past, 'sends')}"),
+        rated("Replies", "replies"),
+        rated("Positive", "positive_replies"),
+        rated("Meetings", "meetings"),
     )
+
+
+def _moved(past: Past | None, name: str) -> str:
+    """`, ▲ 12 %`, `, no clear change`, or nothing."""
+    if past is None:
+        return ""
+    now, before = (getattr(row, name) for row in (past.now, past.before))
+    if name == "sends":
+        told = evidence.show_count_change(now, before)
+    else:
+        rates = evidence.rate_of(now, past.now.sends), evidence.rate_of(before, past.before.sends)
+        told = evidence.show_rate_change(*rates)
+    return f", {told}" if told else ""
+
+
+def _verdict(rows: tuple[StatsRow, ...], names: Mapping[str, str], *, by: str) -> tuple[str, ...]:
+    """Which group is better, by replies and by positive replies, and what speaks against comparing them.
+
+    Where the rows tell their sequence, only those of one sequence are compared.
+    """
+    homes = [sequence_of(row) for row in rows] if by != "sequence" else [""]
+    known = by != "sequence" and all(homes)
+    lines: list[str] = []
+    for home in sorted(set(homes)) if known else ("",):
+        members = [row for row in rows if not known or sequence_of(row) == home]
+        within = f" in {clip(home, length=40)}" if known and len(set(homes)) > 1 else ""
+        lines += _contests(members, names, by=by, within=within)
+    note = ONE_SEQUENCE if known else COMPARABLE[by]
+    return (*lines[:MOST_VERDICTS], note) if lines else ()
+
+
+def sequence_of(row: StatsRow) -> str:
+    """The sequence that a row says it belongs to: the document shows no such field, but the service may send one."""
+    for name, value in row.raw.items():
+        if fold(name) in {"sequenceid", "sequence", "sequencename"}:
+            own = (value.get("id") or value.get("name")) if isinstance(value, dict) else value
+            if isinstance(own, str) and own:
+                return own
+    return ""
+
+
+def _contests(rows: Sequence[StatsRow], names: Mapping[str, str], *, by: str, within: str) -> Iterator[str]:
+    for label, name in (("Replies", "replies"), ("Positive replies", "positive_replies")):
+        groups = (
+            (names.get(row.group) or _label(row.group, by), evidence.rate_of(getattr(row, name), row.sends))
+            for row in rows
+        )
+        if found := evidence.contest(groups):
+            yield f"{label}{within}: {found}."
 
 
 def _table(rows: tuple[StatsRow, ...], total: StatsRow, names: Mapping[str, str], *, by: str) -> Table:
@@ -147,13 +219,26 @@ def _row(row: StatsRow, *, label: str, best: float) -> Row:
             label,
             row.sends,
             row.replies,
-            show_rate(replied),
+            _rate_cell(row.replies, row.sends),
             row.positive_replies,
-            show_rate(rate(row.positive_replies, row.sends)),
+            _rate_cell(row.positive_replies, row.sends),
             row.meetings,
             rate(replied, best),
         )
     )
+
+
+def _rate_cell(part: int | None, sends: int | None) -> str:
+    """`7.1 % ±1.8`: a little narrower than in a sentence, for terminals of 60 columns."""
+    return evidence.show(part, sends).replace("± ", "±")
+
+
+def _data(row: StatsRow) -> dict[str, object]:
+    return {
+        **as_dict(row),
+        **evidence.rate_data("reply_rate", row.replies, row.sends),
+        **evidence.rate_data("positive_rate", row.positive_replies, row.sends),
+    }
 
 
 def _buttons(by: str, asked: Range) -> tuple[Button, ...]:

@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 from shared.api.models import Lead
-from shared.domain import reports
+from shared.domain import evidence, reports
 from shared.domain.card import Tone
 from shared.text import formats
 from shared.text.formats import show_count, show_rate
@@ -147,7 +147,10 @@ def _rate(title: str, name: str, *, width: int = 7, rank: int = 0) -> Column:
         return reports.rate(getattr(line.stats, name), line.stats.sends) if line.stats else None
 
     def render(line: InboxLine | SequenceLine | StatsLine, _: int, __: Glyphs) -> Sequence[Piece]:
-        return ((show_rate(of(line)), Ink.FAINT if of(line) is None else Ink.TEXT),)
+        share, sends = of(line), (line.stats.sends if line.stats else None) or 0
+        if share is None or sends < evidence.LEAST_SENDS:
+            return ((show_rate(None) if share is None else evidence.TOO_FEW, Ink.FAINT),)
+        return ((show_rate(share), Ink.TEXT),)
 
     return Column(title, width, render, sort=lambda line: known(of(line)), right=True, rank=rank)
 

@@ -117,11 +117,11 @@ def claimed(name: str, sequence: str, *, minutes: float, days_ago: int) -> Claim
     )
 
 
-async def test_the_digest_tells_the_day_against_the_day_before(office: Office) -> None:
+async def test_the_digest_tells_the_day_against_the_same_weekday(office: Office) -> None:
     yesterday = NOW.date() - timedelta(days=1)
     records(office).came = {
-        yesterday: {"lead.bounced": 2, "lead.replied": 9},
-        yesterday - timedelta(days=1): {"lead.bounced": 4},
+        yesterday: {"lead.bounced": 20, "lead.replied": 9},
+        yesterday - timedelta(weeks=1): {"lead.bounced": 40, "lead.replied": 8},
         NOW.date(): {"lead.bounced": 50},
     }
     records(office).replies = [reply(40)]
@@ -130,14 +130,14 @@ async def test_the_digest_tells_the_day_against_the_day_before(office: Office) -
         claimed("ann", "Q3", minutes=4, days_ago=1),
         claimed("ben", "Q3", minutes=60, days_ago=1),
         claimed("ben", "Q3", minutes=600, days_ago=0),
-        claimed("ben", "Q3", minutes=20, days_ago=2),
+        claimed("ben", "Q3", minutes=20, days_ago=8),
     ]
     card = await office.say("digest now")
     told = facts(card)
     assert card.title == "Digest, Monday 9 March"
-    assert card.text == ("Changes are against Sunday 8 March.",)
-    assert told["Sends"] == "4,000 ="
-    assert told["Came in"] == "9 lead.replied, 2 lead.bounced (▼ 50 %)"
+    assert card.text == ("Changes are against Monday 2 March, the same weekday.",)
+    assert told["Sends"] == "4,000, no clear change"
+    assert told["Came in"] == "20 lead.bounced (▼ 50 %), 9 lead.replied"
     assert told["Time to claim"] == "median 4 min over 3 claims, 20 min before"
     assert told["By person"] == "@ann 3 min, @ben 60 min"
     assert told["By sequence"] == "Spring 2 min, Q3 32 min"
@@ -147,11 +147,11 @@ async def test_the_digest_tells_the_day_against_the_day_before(office: Office) -
 
 async def test_the_weeks_digest_is_about_seven_days_and_the_seven_before(office: Office) -> None:
     day = NOW.date()
-    records(office).came = {day - timedelta(days=n): {"reply.ooo": 1} for n in range(12)}
+    records(office).came = {day - timedelta(days=n): {"reply.ooo": 10} for n in range(12)}
     card = await digest_card(office.context, every="week")
     assert card.title == "Digest, 3 to 9 March"
-    assert card.text == ("Changes are against 24 February to 2 March.",)
-    assert facts(card)["Came in"] == "7 reply.ooo (▲ 75 %)"
+    assert card.text == ("Changes are against 24 February to 2 March, the same weekdays.",)
+    assert facts(card)["Came in"] == "70 reply.ooo (▲ 75 %)"
     assert card.chart is not None
     assert len(card.chart.labels) == 14
 
@@ -159,7 +159,7 @@ async def test_the_weeks_digest_is_about_seven_days_and_the_seven_before(office:
 async def test_the_digest_without_records_tells_the_rest(office: Office) -> None:
     office.records = None
     told = facts(await office.say("digest now"))
-    assert told["Sends"] == "4,000 ="
+    assert told["Sends"] == "4,000, no clear change"
     assert told["Unclaimed replies"].startswith("unknown")
 
 

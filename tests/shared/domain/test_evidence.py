@@ -1,0 +1,118 @@
+"""Intervals, comparisons and changes, held against scipy and against simulation."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import integrate, stats
+
+from shared.domain import evidence
+from shared.domain.evidence import Rate
+
+counts = st.integers(1, 100_000).flatmap(
+    lambda sends: st.builds(Rate, part=st.integers(0, sends), sends=st.just(sends))
+)
+
+
+@given(counts)
+def test_the_interval_is_wilsons(rate: Rate) -> None:
+    known = stats.binomtest(rate.part, rate.sends).proportion_ci(method="wilson")
+    assert rate.bounds == pytest.approx((known.low, known.high), abs=1e-9)
+    assert 0 <= rate.bounds[0] <= rate.share + 1e-12
+    assert rate.share - 1e-12 <= rate.bounds[1] <= 1
+
+
+@given(counts, counts)
+def test_the_chance_to_be_higher_is_that_of_two_beta_distributions(one: Rate, other: Rate) -> None:
+    a, b = (stats.beta(1 + rate.part, 1 + rate.sends - rate.part) for rate in (one, other))
+    narrow, wide = (a, b) if a.var() <= b.var() else (b, a)
+    middle, spread = narrow.mean(), narrow.std()
+    low, high = max(0.0, middle - 10 * spread), min(1.0, middle + 10 * spread)
+    below, _ = integrate.quad(lambda x: narrow.pdf(x) * wide.cdf(x), low, high, limit=200, points=[middle])
+    expected = below if narrow is a else 1 - below
+    assert evidence.chance_higher(one, other) == pytest.approx(expected, abs=1e-4)
+
+
+@given(counts, counts)
+def test_the_chances_of_both_directions_add_up_to_one(one: Rate, other: Rate) -> None:
+    assert evidence.chance_higher(one, other) + evidence.chance_higher(other, one) == pytest.approx(
+        1, abs=1e-4
+    )
+
+
+@given(st.floats(0.001, 0.999), st.floats(0.5, 5000), st.floats(0.5, 5000))
+def test_the_incomplete_beta_function_is_the_known_one(x: float, a: float, b: float) -> None:
+    assert evidence._beta_below(x, a, b) == pytest.approx(float(stats.beta.cdf(x, a, b)), abs=1e-8)
+
+
+@pytest.mark.parametrize("true", [0.005, 0.02, 0.1, 0.5])
+def test_the_interval_holds_the_true_rate_in_95_of_100_cases(true: float) -> None:
+    chance = random.Random(5)
+    held = 0
+    for _ in range(600):
+        sends = chance.choice((60, 300, 1500))
+        low, high = Rate(part=sum(chance.random() < true for _ in range(sends)), sends=sends).bounds
+        held += low <= true <= high
+    assert 0.92 <= held / 600 <= 1
+
+
+def test_equal_rates_are_rarely_called_different() -> None:
+    chance = random.Random(11)
+
+    def drawn() -> Rate:
+        return Rate(part=sum(chance.random() < 0.03 for _ in range(400)), sends=400)
+
+    pairs = [(drawn(), drawn()) for _ in range(400)]
+    assert sum(evidence.changed(*pair) for pair in pairs) / 400 <= 0.07
+
+
+@given(counts, counts)
+def test_the_sends_that_it_takes_do_suffice(one: Rate, other: Rate) -> None:
+    more = evidence.more_sends(one, other)
+    if more is None or more > 50_000:
+        return
+    grown = [Rate(part=round(r.share * (r.sends + more)), sends=r.sends + more) for r in (one, other)]
+    high, low = sorted(grown, key=lambda rate: -rate.share)
+    if min(low.part, low.sends - low.part, high.part, high.sends - high.part) >= 10:
+        assert evidence.chance_higher(high, low) >= evidence.SURE - 0.03
+
+
+@pytest.mark.parametrize(
+    ("part", "sends", "shown"),
+    [
+        (71, 1000, "7.1 % ± 1.8"), (12, 49, "too few"), (0, 50, "0.0 % ± 7.1"), (0, 0, "–"), (None, 500, "–"),
+        (3, None, "–"), (5000, 100_000, "5.0 %"), (60, 50, "120.0 %"), (6, 5, "too few"),
+    ],
+)  # fmt: skip
+def test_a_rate_is_shown_with_what_its_sends_can_tell(
+    part: int | None, sends: int | None, shown: str
+) -> None:
+    assert evidence.show(part, sends) == shown
+
+
+def test_the_best_of_several_must_be_sure_against_all() -> None:
+    groups = [
+        ("A", Rate(part=60, sends=1000)),
+        ("B", Rate(part=30, sends=1000)),
+        ("C", Rate(part=28, sends=1000)),
+    ]
+    found = evidence.contest(groups)
+    assert str(found) == "A beats all 2 others, next B: 99 % sure, 6.0 % against 3.0 %"
+    assert evidence.contest([*groups[:1], ("D", Rate(part=9, sends=10)), ("E", None)]) is None
+    close = evidence.contest([("A", Rate(part=41, sends=1000)), ("B", Rate(part=40, sends=1000))])
+    assert "can't tell" in str(close) or "no difference" in str(close)
+
+
+def test_a_change_needs_more_than_chance() -> None:
+    before = Rate(part=40, sends=1000)
+    assert evidence.show_rate_change(Rate(part=44, sends=1000), before) == "no clear change"
+    assert evidence.show_rate_change(Rate(part=80, sends=1000), before) == "▲ 100 %"
+    assert evidence.show_rate_change(Rate(part=9, sends=10), before) == ""
+    assert evidence.show_rate_change(before, None) == ""
+    assert evidence.show_rate_change(before, Rate(part=0, sends=1000)) == "▲"
+    assert [evidence.show_count_change(now, 100) for now in (110, 160, 40, None)] == [
+        "no clear change", "▲ 60 %", "▼ 60 %", "",
+    ]  # fmt: skip
