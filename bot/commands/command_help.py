@@ -9,7 +9,7 @@ from shared.domain.card import Button, Card, Tone
 from shared.operations.context import CommandContext
 
 _GROUPS = (
-    ("Look", ("status", "open", "sequences", "inboxes", "stats", "leads", "lead")),
+    ("Look", ("status", "open", "sequences", "inboxes", "stats", "report", "leads", "lead")),
     ("Change", ("pause", "resume", "add", "remove")),
     ("Be told", ("subscribe", "unsubscribe", "subscriptions", "digest")),
     ("Who and what", ("whoami", "audit", "doctor", "help")),

@@ -215,6 +215,17 @@ def _export(parser: ArgumentParser) -> None:
     parser.add_argument("--format", choices=("csv", "jsonl"), help="when the file's ending does not tell")
 
 
+def _report(parser: ArgumentParser) -> None:
+    parser.add_argument("words", nargs="*", metavar="RANGE", help="last-week, last-month, 30d, or FROM..TO")
+    parser.add_argument("--html", type=_path, metavar="FILE", help="write the page there; - for stdout")
+    parser.add_argument("--json", action="store_true", help="the data as JSON")
+    parser.add_argument(
+        "--with-leads",
+        action="store_true",
+        help="name the leads, with company and address; without it, nobody",
+    )
+
+
 def _init(parser: ArgumentParser) -> None:
     parser.add_argument("file", nargs="?", type=_path, default="outreach.toml", metavar="FILE")
     parser.add_argument(
@@ -350,6 +361,18 @@ _ALL = (
         options=_export,
         examples=("export leads.csv", 'export interested.jsonl --sequence "Q3 CTO" --status interested'),
         usage="FILE [--sequence SEQUENCE] [--status STATUS] [--format csv|jsonl] [--force]",
+    ),
+    Program(
+        name="report",
+        summary="What a client is told of a time, as one page that needs nothing else",
+        entry="cli.commands.report:run",
+        options=_report,
+        examples=(
+            "report last-month --html report.html",
+            "report @acme 2026-03-01..2026-03-31 --html report.html --with-leads",
+            "report last-week --json",
+        ),
+        usage="[@WORKSPACE] [last-week|last-month|FROM..TO] [--html FILE] [--json] [--with-leads]",
     ),
     Program(
         name="init",

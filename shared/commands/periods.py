@@ -1,4 +1,4 @@
-"""What may follow `stats`: a grouping and a range of days. Pure."""
+"""What may follow `stats` and `report`: a grouping and a range of days. Pure."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ PERSON = "person"
 STATS_GROUPS = (*GROUPINGS, PERSON)
 """What `stats` groups by: the service's own, and who claimed."""
 LONGEST_RANGE = 1000
+"""Days."""
+LONGEST_REPORT = 366
 """Days."""
 
 
@@ -100,12 +102,34 @@ def _day(text: str) -> date:
 
 
 def _write_stats(values: Values) -> list[str]:
-    period = [f"{values['days']}d"] if values["days"] else []
+    return ["by", values["by"], *_write_period(values)]
+
+
+def _write_period(values: Values) -> list[str]:
     if values.get("named"):
-        period = values["named"].split()
+        return list(values["named"].split())
     if values["start"]:
-        period = [f"{values['start']}..{values['end']}"]
-    return ["by", values["by"], *period]
+        return [f"{values['start']}..{values['end']}"]
+    return [f"{values['days']}d"] if values["days"] else []
+
+
+def _read_report(words: Words) -> Values:
+    """A period, `last-month` too; last week where none is given."""
+    split = tuple(Word(text=part, quoted=word.quoted) for word in words for part in _parts(word))
+    if not split:
+        return {**_period(()), "named": "last week"}
+    none_left(split[_length(split) :])
+    found = _period(split)
+    start, end = found["start"], found["end"]
+    if (found["days"] or 0) > LONGEST_REPORT or (start and (end - start).days >= LONGEST_REPORT):
+        raise ArgumentError("A report covers at most a year.", hint=f"Give at most {LONGEST_REPORT} days.")
+    return found
+
+
+def _parts(word: Word) -> list[str]:
+    named = word.text.lower().replace("-", " ")
+    return named.split() if named in times.RANGES and not word.quoted else [word.text]
 
 
 STATS = Grammar(read=_read_stats, write=_write_stats)
+REPORT = Grammar(read=_read_report, write=_write_period)

@@ -224,6 +224,15 @@ _TABLE = (
         ),
         grammar=guard_arguments.GUARD,
     ),
+    Command(
+        name="report",
+        usage="[last week|last month|7d|FROM..TO]",
+        summary="What a client is told of a time: sends, replies, meetings, health, incidents",
+        examples=("report", "report last month", "report 2026-03-01..2026-03-31"),
+        # In a shell it is a program of its own, which writes the page.
+        faces=frozenset({Face.SLACK, Face.DASHBOARD}),
+        grammar=periods.REPORT,
+    ),
     Command(name="audit", summary="Who changed what, when and where", examples=("audit",)),
     Command(name="whoami", summary="Your role, and what it may do", examples=("whoami",)),
     Command(

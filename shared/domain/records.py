@@ -106,6 +106,39 @@ class ClaimTime:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PositiveReply:
+    """An interested reply, and how long it waited until somebody claimed it or marked it as done (None: not yet)."""
+
+    at: datetime
+    sequence: str = ""
+    touched_after: timedelta | None = None
+    lead: str = ""
+    company: str = ""
+    email: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incident:
+    """A domain that the service paused, or a spike of bounces or opt-outs: who acknowledged it, when it was over."""
+
+    at: datetime
+    text: str
+    handled_by: str = ""
+    handled_at: datetime | None = None
+    recovered_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeriodRecords:
+    """What the bot recorded from one moment until before another, each the first first."""
+
+    positive: Sequence[PositiveReply] = ()
+    incidents: Sequence[Incident] = ()
+    changes: Sequence[AuditEntry] = ()
+    """Sequences that were paused and resumed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Subscription:
     """What one channel wants to be told. Empty `sequence` and `inbox` mean all."""
 
@@ -156,6 +189,7 @@ class Records(Protocol):
     async def domain_sequences(self, workspace: str, domain: str, since: datetime) -> Sequence[str]: ...
     async def last_changes(self, workspace: str, sequences: Sequence[str]) -> Mapping[str, AuditEntry]: ...
     async def arrivals(self, workspace: str, since: datetime, until: datetime) -> Mapping[str, int]: ...
+    async def period(self, workspace: str, since: datetime, until: datetime) -> PeriodRecords: ...
     async def subscriptions(self, workspace: str, channel: str) -> Sequence[Subscription]: ...
     async def subscribe(self, workspace: str, subscriptions: Sequence[Subscription]) -> None: ...
     async def unsubscribe(self, workspace: str, subscriptions: Sequence[Subscription]) -> int: ...

@@ -9,7 +9,18 @@ from shared.api.errors import OutreachError
 from shared.commands import Invocation, help_card, names_workspace
 from shared.domain.card import Card
 from shared.domain.records import RecordsUnavailable
-from shared.operations import bulk, guard, inboxes, leads, overview, replies, sequences, stats, subscriptions
+from shared.operations import (
+    bulk,
+    guard,
+    inboxes,
+    leads,
+    overview,
+    replies,
+    report,
+    sequences,
+    stats,
+    subscriptions,
+)
 from shared.operations.context import CommandContext
 from shared.operations.error_cards import error_card
 from shared.operations.outcome import Outcome, confirming_command, failure, record_outcome, write_audit
@@ -36,6 +47,7 @@ READING: Mapping[str, Callable[[Invocation, CommandContext], Awaitable[Card]]] =
     "lead": leads.lead,
     "open": replies.open_replies,
     "subscriptions": subscriptions.subscriptions,
+    "report": report.report,
     "audit": replies.audit,
     "whoami": replies.whoami,
     "doctor": _doctor,

@@ -271,6 +271,16 @@ class LinksSection(Section):
     lead: of.LeadPage = setting("", example="https://crm.example.com/contacts?q={email}")
 
 
+class ReportSection(Section):
+    """`[report]`."""
+
+    name: str = setting("", example="Example Agency")
+    colour: of.Colour = setting("", example="#2563eb")
+    logo: of.File | None = setting(None, example="/etc/outreach/logo.svg")
+    folder: of.Folder | None = setting(None, example="/var/www/reports")
+    url: of.WebAddress | None = setting(None, example="https://reports.example.com/")
+
+
 class Roles(Section):
     """`[roles]`: ids of users (U…, W…) and user groups (S…), or `members`."""
 
@@ -389,6 +399,11 @@ class Settings(WorkspaceSection):
         "Rules that tell, suggest or pause, in the words of docs/guardrails.md. They hold for every workspace, "
         "or for one, and replace a shipped rule of the same name.",
         alias="guardrails",
+    )
+    report: ReportSection = setting(
+        ReportSection(),
+        "The page of `outreach report`: the agency's name, its colour, and its logo (a PNG or SVG file of at most "
+        "256 KiB). With folder and url, `report` in Slack writes the page into the folder, and links to it under the url.",
     )
     roles: Roles = setting(
         Roles(), "Who may do what in Slack: ids of users (U…) and user groups (S…), or members."

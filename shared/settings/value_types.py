@@ -145,6 +145,11 @@ BaseUrl = Annotated[
     _check(lambda text: text.endswith("/v1"), "does not end in /v1.", "Add the version: https://HOST/v1"),
 ]
 Folder = Annotated[Path, AfterValidator(lambda path: path.expanduser().absolute())]
+File = Folder
+Colour = Annotated[
+    str,
+    _check(re.compile(r"#[0-9a-fA-F]{6}|").fullmatch, "is not a colour.", "Write it like #2563eb."),
+]
 Secret = Annotated[SecretStr, AfterValidator(_secret)]
 Secrets = Annotated[tuple[Secret, ...], BeforeValidator(_split)]
 Rate = Annotated[float, Field(gt=0, le=10)]

@@ -26,6 +26,7 @@ from shared.domain.records import (
     InterestedReply,
     LeadReply,
     OpenReply,
+    PeriodRecords,
     RecordsUnavailable,
     Subscription,
     Timer,
@@ -142,6 +143,7 @@ class MemoryRecords:
     came: dict[date, dict[str, int]] = field(default_factory=dict)
     entries: list[AuditEntry] = field(default_factory=list)
     planned: dict[tuple[str, str], Timer] = field(default_factory=dict)
+    recorded: PeriodRecords = field(default_factory=PeriodRecords)
     bot_runs: bool = True
     broken: bool = False
     guardrails: MemoryGuardrails = field(default_factory=MemoryGuardrails)
@@ -190,6 +192,10 @@ class MemoryRecords:
         self._look()
         days = (counts for day, counts in self.came.items() if since.date() <= day < until.date())
         return dict(sum((Counter(counts) for counts in days), Counter()))
+
+    async def period(self, workspace: str, since: datetime, until: datetime) -> PeriodRecords:
+        self._look()
+        return self.recorded
 
     async def subscriptions(self, workspace: str, channel: str) -> Sequence[Subscription]:
         self._look()

@@ -43,3 +43,10 @@ def touched_by(entry: AuditEntry) -> frozenset[str]:
     """The sequences that an entry paused or resumed."""
     changed = _CHANGE.match(entry.command) and not _NONE.match(entry.result)
     return frozenset(_WORD.findall(entry.result)) if changed else frozenset()
+
+
+def changes_between(tx: Transaction, workspace: str, since: float, until: float) -> list[AuditEntry]:
+    """The sequences that were paused and resumed from one moment until before another, the first first."""
+    which = (audit.c.workspace == workspace) & (audit.c.at >= since) & (audit.c.at < until)
+    rows = tx.execute(sa.select(audit).where(which).order_by(audit.c.id))
+    return [entry for entry in map(read_audit_entry, rows) if touched_by(entry)]

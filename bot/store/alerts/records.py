@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from bot.store.alerts import changes, figures, replies, undo
 from bot.store.alerts.guardrails import Guardrails
+from bot.store.alerts.periods import read_period
 from bot.store.alerts.timers import read_timer
 from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import alerts, audit, deliveries, digests, sightings, subscriptions, timers
@@ -27,6 +28,7 @@ from shared.domain.records import (
     InterestedReply,
     LeadReply,
     OpenReply,
+    PeriodRecords,
     Subscription,
     Timer,
 )
@@ -188,6 +190,11 @@ class CommandRecords(Repository):
         for row in tx.execute(early):
             counts[row.kind] += row.seen
         return {kind: count for kind, count in counts.items() if kind}
+
+    @reads
+    def period(self, tx: Transaction, workspace: str, since: datetime, until: datetime) -> PeriodRecords:
+        """What a client report tells of the time from one moment until before another."""
+        return read_period(tx, workspace, since.timestamp(), until.timestamp())
 
     @reads
     def subscriptions(self, tx: Transaction, workspace: str, channel: str) -> Sequence[Subscription]:

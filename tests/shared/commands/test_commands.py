@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.api.models import EVENT_KINDS, GROUPINGS, LEAD_STATUSES
-from shared.commands import COMMANDS, Invocation, Role, UsageError, help_card, parse, render
+from shared.commands import COMMANDS, Invocation, Role, UsageError, help_card, parse, render, times
 from shared.guardrails.defaults import SHIPPED
 from shared.guardrails.sentence import parse as parse_rule
 
@@ -31,7 +31,16 @@ def test_the_table_has_every_documented_command() -> None:
     verbs = (
         "help status sequences pause resume inboxes stats leads lead add remove open subscribe unsubscribe"
     )
-    assert list(COMMANDS) == [*verbs.split(), "subscriptions", "digest", "guard", "audit", "whoami", "doctor"]
+    assert list(COMMANDS) == [
+        *verbs.split(),
+        "subscriptions",
+        "digest",
+        "guard",
+        "report",
+        "audit",
+        "whoami",
+        "doctor",
+    ]
 
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=lambda command: str(command.name))
@@ -223,6 +232,10 @@ SHAPES: dict[str, st.SearchStrategy[dict[str, Any]]] = {
     "resume": st.fixed_dictionaries({"target": target}),
     "inboxes": st.fixed_dictionaries({"filter": st.sampled_from([None, "unhealthy", "acme.com"])}),
     "stats": st.tuples(st.sampled_from(GROUPINGS), period).map(lambda two: {"by": two[0], **two[1]}),
+    "report": st.one_of(
+        st.integers(1, 366).map(lambda days: NO_PERIOD | {"days": days}),
+        st.sampled_from(times.RANGES[1:]).map(lambda name: NO_PERIOD | {"named": name}),
+    ),
     "leads": st.fixed_dictionaries(
         {"target": st.just(()) | target, "status": st.sampled_from([None, *LEAD_STATUSES])}
     ),

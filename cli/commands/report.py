@@ -1,0 +1,72 @@
+"""`outreach report`: what a client is told of a time, as a page, as JSON, or in short on the terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import sys
+from argparse import Namespace
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from cli.commands.run_command import line
+from cli.console import card_output, exit_codes
+from cli.console.resources import open_records, write_private
+from shared.client_report.logo import read_brand
+from shared.client_report.model import ClientReport, report_data, without_leads
+from shared.client_report.page import page
+from shared.commands import parse
+from shared.domain.records import Actor
+from shared.operations.context import CommandContext, local_zone, open_client
+from shared.operations.report import read_report, summary
+from shared.settings import Need, Settings, load
+
+STDOUT = "-"
+
+
+def run(options: Namespace) -> int:
+    """Write the page, the data or the summary; the page's place is said on stderr."""
+    values = parse(line("report", options.words)).values
+    settings = load(config=options.config, needs=(Need.API,))
+    html = options.html
+    if html is not None and str(html) != STDOUT and not html.absolute().parent.is_dir():
+        raise exit_codes.Failed(f"there is no folder {html.absolute().parent}")
+    if html is not None and str(html) == STDOUT and options.json:
+        raise exit_codes.WrongUsage("--html - and --json both write to stdout: give one of them a file")
+    brand_of = settings.report
+    try:
+        brand = read_brand(brand_of.name, brand_of.colour, brand_of.logo)
+    except OSError as error:
+        raise exit_codes.WrongUsage(f"[report] logo: {exit_codes.os_error_text(error)}") from None
+    made = asyncio.run(_read(values, settings, workspace=options.workspace))
+    made = made if options.with_leads else without_leads(made)
+    if html is not None:
+        _write(page(made, brand), options)
+    if options.json:
+        card_output.print_data([report_data(made)])
+    elif html is None:
+        card_output.show(summary(made))
+    return exit_codes.DONE
+
+
+def _write(text: str, options: Namespace) -> None:
+    if str(options.html) == STDOUT:
+        sys.stdout.write(text)
+        return
+    write_private(options.html, text)
+    print(f"Wrote the report to {options.html}.", file=sys.stderr)
+
+
+async def _read(values: Mapping[str, object], settings: Settings, *, workspace: str | None) -> ClientReport:
+    chosen = settings.workspace(workspace)
+    async with open_client(settings, chosen) as client, open_records(settings) as records:
+        context = CommandContext(
+            workspace=chosen,
+            client=client,
+            actor=Actor(name=getpass.getuser(), face="shell"),
+            records=records,
+            now=lambda: datetime.now(UTC),
+            settings=settings,
+            zone=local_zone(),
+        )
+        return await read_report(values, context)

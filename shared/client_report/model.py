@@ -1,0 +1,165 @@
+"""The values of a client report, and the same without anything that tells who the leads are. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import date, datetime
+from statistics import median
+from typing import Any
+
+from shared.api.models import COUNTS, StatsRow
+from shared.domain.card import Tone
+from shared.domain.evidence import rate_data
+from shared.domain.records import Incident, PositiveReply
+from shared.domain.reports import totals
+
+ADDRESS = re.compile(r"[^@\s<>,;:()\"'“”]+@[^@\s<>,;:()\"'“”]+")
+HIDDEN = "(address)"
+REPLY_WINDOW = 3600
+"""Seconds within which a first touch counts as fast."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brand:
+    """Who sends the report. `logo` is a data URI."""
+
+    name: str = ""
+    colour: str = ""
+    logo: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bucket:
+    """The counts of one day, or of the days of a longer range, up to and with `last`."""
+
+    first: date
+    last: date
+    counts: StatsRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DomainReport:
+    """How a sending domain stands now, and its lowest health score over the range where that was recorded."""
+
+    domain: str
+    inboxes: int
+    score: float | None
+    tone: Tone
+    text: str
+    course: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A sequence paused or resumed: by whom, and what."""
+
+    at: datetime
+    who: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientReport:
+    """Everything that the page shows. None: it could not be read; `gaps` says why, in sentences."""
+
+    workspace: str
+    first: date
+    last: date
+    made_at: datetime
+    running: bool = False
+    """The last day is not over."""
+    sequences: tuple[StatsRow, ...] = ()
+    before: StatsRow | None = None
+    """The same weekdays before, of complete days, with which `compared` is compared."""
+    compared: StatsRow | None = None
+    before_days: tuple[date, date] | None = None
+    buckets: tuple[Bucket, ...] = ()
+    positive: tuple[PositiveReply, ...] | None = None
+    domains: tuple[DomainReport, ...] | None = None
+    incidents: tuple[Incident, ...] | None = None
+    changes: tuple[Change, ...] | None = None
+    gaps: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> StatsRow:
+        return totals(self.sequences)
+
+    @property
+    def first_touches(self) -> tuple[float, ...]:
+        """Seconds from each positive reply to its first touch, of those that were touched."""
+        return tuple(
+            reply.touched_after.total_seconds()
+            for reply in self.positive or ()
+            if reply.touched_after is not None
+        )
+
+    @property
+    def median_touch(self) -> float | None:
+        return median(self.first_touches) if self.first_touches else None
+
+
+def hide(text: str) -> str:
+    """The text without e-mail addresses."""
+    return ADDRESS.sub(HIDDEN, text)
+
+
+def without_leads(report: ClientReport) -> ClientReport:
+    """The report without a lead's name, company or address, and with no address in any text."""
+    positive, incidents, changes = report.positive, report.incidents, report.changes
+    return replace(
+        report,
+        sequences=tuple(replace(row, group=hide(row.group), raw={}) for row in report.sequences),
+        positive=positive
+        and tuple(
+            replace(one, lead="", company="", email="", sequence=hide(one.sequence)) for one in positive
+        ),
+        incidents=incidents
+        and tuple(replace(one, text=hide(one.text), handled_by=hide(one.handled_by)) for one in incidents),
+        changes=changes and tuple(replace(one, text=hide(one.text), who=hide(one.who)) for one in changes),
+        gaps=tuple(map(hide, report.gaps)),
+    )
+
+
+def report_data(report: ClientReport) -> dict[str, object]:
+    """The report for `--json`: the service's words as keys, times in ISO 8601, spans in seconds."""
+    return {
+        "workspace": report.workspace,
+        "from": report.first.isoformat(),
+        "to": report.last.isoformat(),
+        "complete": not report.running,
+        "made_at": report.made_at.isoformat(),
+        "totals": counts_data(report.total),
+        "before": None if report.before is None else counts_data(report.before),
+        "sequences": [{"group": row.group, **counts_data(row)} for row in report.sequences],
+        "days": [
+            {"from": one.first.isoformat(), "to": one.last.isoformat(), **counts_data(one.counts)}
+            for one in report.buckets
+        ],
+        "positive": _listed(report.positive),
+        "median_first_touch_seconds": report.median_touch,
+        "domains": _listed(report.domains),
+        "incidents": _listed(report.incidents),
+        "changes": _listed(report.changes),
+        "gaps": list(report.gaps),
+    }
+
+
+def counts_data(row: StatsRow) -> dict[str, object]:
+    """The counts with their rates and the bounds of each."""
+    return {
+        **{name: getattr(row, name) for name in COUNTS},
+        **rate_data("reply_rate", row.replies, row.sends),
+        **rate_data("positive_rate", row.positive_replies, row.sends),
+    }
+
+
+def _listed(values: Sequence[Any] | None) -> list[dict[str, object]] | None:
+    return None if values is None else [{k: _plain(v) for k, v in asdict(one).items()} for one in values]
+
+
+def _plain(value: Any) -> object:
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    return value.total_seconds() if hasattr(value, "total_seconds") else value

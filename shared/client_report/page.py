@@ -1,0 +1,245 @@
+"""A client report as one HTML page that loads nothing: styles, charts and logo are in it, and no script. Pure.
+
+Every text goes through `_text`, which also makes control and direction characters visible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from html import escape
+
+from shared.api.models import StatsRow
+from shared.client_report import charts
+from shared.client_report.model import REPLY_WINDOW, Brand, ClientReport, DomainReport
+from shared.client_report.style import style_sheet
+from shared.domain import evidence
+from shared.domain.records import Incident
+from shared.text.formats import UNKNOWN, show_count, show_days, show_number, show_rate, show_span
+from shared.text.sanitize import visible
+
+CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+"""https://www.w3.org/TR/CSP3/#meta-element"""
+MOST_REPLIES = 500
+"""Positive replies that the page lists."""
+MOST_EVENTS = 200
+
+
+def page(report: ClientReport, brand: Brand) -> str:
+    """The whole document."""
+    title = f"Outreach report: {_text(report.workspace)}, {_text(show_days(report.first, report.last))}"
+    parts = (
+        _header(report, brand),
+        _figures(report),
+        _charts(report),
+        _sequences(report),
+        _positive(report),
+        _domains(report),
+        _events(report),
+        _footer(report),
+    )
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(CSP)}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="referrer" content="no-referrer"><meta name="robots" content="noindex">'
+        f"<title>{title}</title><style>{style_sheet(brand.colour)}</style></head>\n"
+        f"<body>{''.join(parts)}</body></html>\n"
+    )
+
+
+def _text(value: object) -> str:
+    return escape(visible(str(value)))
+
+
+def _header(report: ClientReport, brand: Brand) -> str:
+    logo = f'<img src="{escape(brand.logo)}" alt="{_text(brand.name)}">' if brand.logo else ""
+    agency = f"Prepared by {_text(brand.name)}<br>" if brand.name else ""
+    still = ", today so far" if report.running else ""
+    return (
+        f"<header>{logo}<div><h1>Outreach report for {_text(report.workspace)}</h1>"
+        f'<p class="range">{_text(show_days(report.first, report.last))} {report.last.year}{still}</p></div>'
+        f'<p class="agency">{agency}{_moment(report.made_at)}</p></header>'
+    )
+
+
+def _moment(at: datetime) -> str:
+    return f"{at.astimezone(UTC):%-d %b %Y %H:%M} UTC"
+
+
+def _figures(report: ClientReport) -> str:
+    total, now, before = report.total, report.compared, report.before
+
+    def rated(count: int | None, name: str) -> str:
+        parts = [f"{evidence.show(count, total.sends)} of sends"] if total.sends else []
+        if now is not None and before is not None:
+            rates = [evidence.rate_of(getattr(row, name), row.sends) for row in (now, before)]
+            parts.append(evidence.show_rate_change(*rates))
+        return "<br>".join(_text(part) for part in parts if part)
+
+    sent = evidence.show_count_change(now.sends, before.sends) if now and before else ""
+    cells = (
+        ("Sent", total.sends, _text(sent)),
+        ("Replies", total.replies, rated(total.replies, "replies")),
+        ("Positive replies", total.positive_replies, rated(total.positive_replies, "positive_replies")),
+        ("Meetings", total.meetings, rated(total.meetings, "meetings")),
+    )
+    drawn = "".join(
+        f'<div>{label}<b>{show_count(count)}</b><span class="faint">{more}</span></div>'
+        for label, count, more in cells
+    )
+    return f'<section class="figures">{drawn}</section>{_compared(report)}'
+
+
+def _compared(report: ClientReport) -> str:
+    if report.before_days is None or report.before is None or not report.before.sends:
+        return ""
+    today = " Today is not over and not compared." if report.running else ""
+    return f'<p class="faint">Changes are against {_text(show_days(*report.before_days))}, the same weekdays.{today}</p>'
+
+
+def _charts(report: ClientReport) -> str:
+    labels = [_bucket(one.first, one.last) for one in report.buckets]
+    counts = [one.counts for one in report.buckets]
+    unit = "week" if any(one.first != one.last for one in report.buckets) else "day"
+    sent = charts.bars(labels, [("Sent", "first", [row.sends for row in counts])], title=f"Sent by {unit}")
+    replies = charts.bars(
+        labels,
+        [
+            ("Replies", "second", [row.replies for row in counts]),
+            ("Positive replies", "first", [row.positive_replies for row in counts]),
+        ],
+        title=f"Replies by {unit}",
+    )
+    return sent + replies
+
+
+def _bucket(first: object, last: object) -> str:
+    return f"{first:%-d %b}" if first == last else f"{first:%-d %b} – {last:%-d %b}"
+
+
+def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Cells are HTML already. A title that ends in # heads a column of numbers."""
+    classes = [' class="number"' if title.endswith("#") else "" for title in titles]
+    head = "".join(f"<th{c}>{_text(t.rstrip('#'))}</th>" for t, c in zip(titles, classes, strict=True))
+    body = "".join(
+        "<tr>" + "".join(f"<td{c}>{cell}</td>" for cell, c in zip(row, classes, strict=True)) + "</tr>"
+        for row in rows
+    )
+    return (
+        f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+        if body
+        else ""
+    )
+
+
+def _sequences(report: ClientReport) -> str:
+    titles = ("Sequence", "Sent#", "Replies#", "Reply rate#", "Positive#", "Positive rate#", "Meetings#")
+    rows = [_counts(row, row.group) for row in report.sequences]
+    if len(rows) > 1:
+        rows.append([f"<b>{cell}</b>" for cell in _counts(report.total, "All")])
+    return "<h2>What was sent</h2>" + (_table(titles, rows) or "<p>Nothing was counted in this time.</p>")
+
+
+def _counts(row: StatsRow, name: str) -> list[str]:
+    return [
+        _text(name),
+        show_count(row.sends),
+        show_count(row.replies),
+        evidence.show(row.replies, row.sends),
+        show_count(row.positive_replies),
+        evidence.show(row.positive_replies, row.sends),
+        show_count(row.meetings),
+    ]
+
+
+def _positive(report: ClientReport) -> str:
+    head = "<h2>Positive replies and time to first touch</h2>"
+    if report.positive is None:
+        return f"{head}<p>Not available: the bot's records could not be read.</p>"
+    if not report.positive:
+        return f"{head}<p>The bot recorded no positive reply in this time.</p>"
+    named = any(one.email or one.lead for one in report.positive)
+    rows = [
+        (
+            _moment(one.at),
+            *((_text(one.lead), _text(one.company), _text(one.email)) if named else ()),
+            _text(one.sequence or UNKNOWN),
+            "not yet" if one.touched_after is None else show_span(one.touched_after),
+        )
+        for one in report.positive[:MOST_REPLIES]
+    ]
+    titles = ("Received", *(("Lead", "Company", "Address") if named else ()), "Sequence", "First touch#")
+    return f"{head}<p>{_touches(report)}</p>{_table(titles, rows)}{_more(report.positive, MOST_REPLIES)}"
+
+
+def _touches(report: ClientReport) -> str:
+    touched, count = report.first_touches, len(report.positive or ())
+    if report.median_touch is None:
+        return f"{show_number(count, 'positive reply')}, none touched yet."
+    fast = sum(seconds <= REPLY_WINDOW for seconds in touched)
+    typical = show_span(timedelta(seconds=report.median_touch))
+    return (
+        f"{show_number(count, 'positive reply')}; {len(touched)} touched, after {typical} in the median, "
+        f"{show_rate(fast / len(touched))} of them within an hour."
+    )
+
+
+def _more(values: Sequence[object], shown: int) -> str:
+    return f'<p class="faint">And {len(values) - shown:,} more.</p>' if len(values) > shown else ""
+
+
+def _domains(report: ClientReport) -> str:
+    head = "<h2>Health of the sending domains</h2>"
+    if report.domains is None:
+        return f"{head}<p>Not available: the inboxes could not be read.</p>"
+    return head + (
+        _table(
+            ("Domain", "Inboxes#", "Lowest score", "Over this time", "State"), map(_domain, report.domains)
+        )
+        or "<p>No inbox is connected.</p>"
+    )
+
+
+def _domain(one: DomainReport) -> list[str]:
+    score = UNKNOWN if one.score is None else f"{one.score:g}"
+    return [
+        _text(one.domain),
+        f"{one.inboxes:,}",
+        f"{charts.meter(one.score, style=one.tone.value)} {score}",
+        charts.course(one.course, title="Lowest health score of the domain")
+        or '<span class="faint">–</span>',
+        f'<span class="tone-{one.tone.value}">{_text(one.text)}</span>',
+    ]
+
+
+def _events(report: ClientReport) -> str:
+    head = "<h2>Incidents and what was done</h2>"
+    if report.incidents is None or report.changes is None:
+        return f"{head}<p>Not available: the bot's records could not be read.</p>"
+    events = [(one.at, _text(one.text), _handled(one)) for one in report.incidents]
+    events += [(one.at, "", f"{_text(one.who)}: {_text(one.text)}") for one in report.changes]
+    events.sort(key=lambda event: event[0])
+    rows = [(_moment(at), what, done) for at, what, done in events[:MOST_EVENTS]]
+    table = _table(("When", "Incident", "What was done"), rows)
+    return head + (table or "<p>No incident and no change was recorded.</p>") + _more(events, MOST_EVENTS)
+
+
+def _handled(one: Incident) -> str:
+    parts = []
+    if one.handled_at is not None:
+        who = f" by {_text(one.handled_by)}" if one.handled_by else ""
+        parts.append(f"Acknowledged{who} after {show_span(one.handled_at - one.at)}")
+    if one.recovered_at is not None:
+        parts.append(f"sending again after {show_span(one.recovered_at - one.at)}")
+    return "; ".join(parts)
+
+
+def _footer(report: ClientReport) -> str:
+    gaps = "".join(f"<p>{_text(gap)}</p>" for gap in report.gaps)
+    return (
+        f"<footer>{gaps}<p>“7.1 % ± 2.4” means that the true rate lies between 4.7 % and 9.5 % in 95 of 100 cases. "
+        f"“Too few”: under {evidence.LEAST_SENDS} sends, a rate says nothing yet. A change is shown only where chance "
+        "is an unlikely reason (under 5 %). Days are days of the service. Replies, incidents and changes are those that "
+        "the bot recorded.</p></footer>"
+    )

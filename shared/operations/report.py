@@ -1,0 +1,223 @@
+"""`report`: reads what a client report tells, answers its summary, and writes the page where a place for it is set."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, date, timedelta
+from pathlib import Path
+
+from shared.api.http.rate_limit import Priority
+from shared.api.models import Inbox, StatsRow
+from shared.client_report.logo import read_brand
+from shared.client_report.model import Bucket, Change, ClientReport, DomainReport, report_data, without_leads
+from shared.client_report.page import page
+from shared.commands import Invocation
+from shared.domain.card import Button, Card, Fact, Tone
+from shared.domain.health import DomainHealth, roll_up
+from shared.domain.records import PeriodRecords
+from shared.domain.reports import totals
+from shared.domain.snapshot import service_day
+from shared.history import History, HistoryUnavailable
+from shared.operations.context import CommandContext
+from shared.operations.day_range import Range, range_of
+from shared.operations.outcome import need_records
+from shared.operations.overview import Part, read_part
+from shared.operations.stats import Past, group_names, read_past, total_facts
+from shared.text.formats import show_days, show_number, show_span
+
+MOST_DAYS = 62
+"""Days that are charted one by one; of a longer range, weeks are."""
+POINTS = 60
+"""Of a domain's health over the range."""
+
+
+async def report(invocation: Invocation, context: CommandContext) -> Card:
+    """`report [last week|last month|7d|FROM..TO]`; names no lead."""
+    made = without_leads(await read_report(invocation.values, context))
+    buttons, text = await _published(made, context)
+    return summary(made, buttons=buttons, text=text)
+
+
+def summary(made: ClientReport, *, buttons: tuple[Button, ...] = (), text: tuple[str, ...] = ()) -> Card:
+    """The report in one message."""
+    still = ", today so far" if made.running else ""
+    return Card(
+        title=f"Report of {made.workspace}, {show_days(made.first, made.last)}{still}",
+        text=(*text, *made.gaps),
+        facts=(
+            *total_facts(made.total, past=_past(made)),
+            _touch(made),
+            _domains(made),
+            _incidents(made),
+        ),
+        buttons=buttons,
+        data=(report_data(made),),
+    )
+
+
+def _past(made: ClientReport) -> Past | None:
+    if made.compared is None or made.before is None:
+        return None
+    return Past(now=made.compared, before=made.before)
+
+
+def _touch(made: ClientReport) -> Fact:
+    label = "Time to first touch"
+    if made.positive is None:
+        return Fact(label=label, value="unknown", tone=Tone.UNKNOWN)
+    if made.median_touch is None:
+        return Fact(label=label, value="no positive reply was touched")
+    typical = show_span(timedelta(seconds=made.median_touch))
+    waiting = len(made.positive) - len(made.first_touches)
+    left = f", {waiting} not touched yet" if waiting else ""
+    return Fact(label=label, value=f"median {typical} of {len(made.first_touches)}{left}")
+
+
+def _domains(made: ClientReport) -> Fact:
+    if made.domains is None:
+        return Fact(label="Domains", value="unknown", tone=Tone.UNKNOWN)
+    bad = [one for one in made.domains if one.tone is not Tone.GOOD]
+    told = "; ".join(f"{one.domain}: {one.text}" for one in bad[:3])
+    healthy = f"{len(made.domains) - len(bad)} of {show_number(len(made.domains), 'domain')} healthy"
+    return Fact(label="Domains", value=f"{healthy}{'; ' if told else ''}{told}")
+
+
+def _incidents(made: ClientReport) -> Fact:
+    if made.incidents is None or made.changes is None:
+        return Fact(label="Incidents", value="unknown", tone=Tone.UNKNOWN)
+    counts = f"{show_number(len(made.incidents), 'incident')}, {show_number(len(made.changes), 'change')}"
+    return Fact(label="Incidents", value=counts)
+
+
+async def _published(
+    made: ClientReport, context: CommandContext
+) -> tuple[tuple[Button, ...], tuple[str, ...]]:
+    """A link to the page, written to the folder that the settings name; none where they name none."""
+    place = context.settings.report if context.settings else None
+    if place is None or place.folder is None or place.url is None:
+        return (), ()
+    name = re.sub(r"[^A-Za-z0-9_.-]", "-", f"{made.workspace}-{made.first}-{made.last}.html")
+    try:
+        brand = await asyncio.to_thread(read_brand, place.name, place.colour, place.logo)
+        await asyncio.to_thread(_write, place.folder / name, page(made, brand))
+    except OSError as error:
+        reason = error.strerror or str(error)
+        return (), (f"The page could not be written to the folder of [report]: {reason}.",)
+    return (Button(label="Open report", command="report", url=f"{place.url.rstrip('/')}/{name}"),), ()
+
+
+def _write(path: Path, text: str) -> None:
+    """Whole or not at all."""
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        fresh.write_text(text, encoding="utf-8")
+        fresh.replace(path)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+async def read_report(values: Mapping[str, object], context: CommandContext) -> ClientReport:
+    """Everything that the page shows; what cannot be read is told among the gaps. Raises `OutreachError` for the counts."""
+    asked = range_of(values, today=service_day(context.client, now=context.now()))
+    rows, names, buckets, inboxes, past = await asyncio.gather(
+        _stats(context, asked.start, asked.end),
+        group_names(context, by="sequence"),
+        _buckets(context, asked),
+        read_part(context.client.list_inboxes(priority=Priority.INTERACTIVE)),
+        read_past(asked, by="sequence", context=context),
+    )
+    recorded, courses = await asyncio.gather(read_part(_period(context, asked)), _courses(context, asked))
+    return ClientReport(
+        workspace=context.workspace.name,
+        first=asked.start,
+        last=asked.end,
+        made_at=context.now(),
+        running=asked.running,
+        sequences=tuple(
+            replace(row, group=names.get(row.group, row.group))
+            for row in sorted(rows, key=lambda row: -(row.sends or 0))
+        ),
+        compared=past.now if past else None,
+        before=past.before if past else None,
+        before_days=(before.start, before.end) if (before := asked.compared_with) else None,
+        buckets=buckets,
+        domains=_domain_reports(inboxes, courses, context),
+        positive=None if recorded.value is None else tuple(recorded.value.positive),
+        incidents=None if recorded.value is None else tuple(recorded.value.incidents),
+        changes=None if recorded.value is None else tuple(_changes(recorded.value)),
+        gaps=_gaps(recorded, inboxes),
+    )
+
+
+def _changes(recorded: PeriodRecords) -> list[Change]:
+    return [Change(at=one.at, who=one.actor.name, text=one.result) for one in recorded.changes]
+
+
+def _gaps(recorded: Part[PeriodRecords], inboxes: Part[tuple[Inbox, ...]]) -> tuple[str, ...]:
+    told = (
+        (recorded, "Positive replies, incidents and changes are missing"),
+        (inboxes, "The health of the domains is missing"),
+    )
+    return tuple(f"{what}: {part.why}" for part, what in told if part.error)
+
+
+async def _stats(context: CommandContext, first: date, last: date) -> tuple[StatsRow, ...]:
+    return await context.client.stats(start=first, end=last, priority=Priority.INTERACTIVE)
+
+
+async def _buckets(context: CommandContext, asked: Range) -> tuple[Bucket, ...]:
+    length = 1 if (asked.end - asked.start).days < MOST_DAYS else 7
+    firsts = [asked.start + timedelta(days=n) for n in range(0, (asked.end - asked.start).days + 1, length)]
+    spans = [(first, min(first + timedelta(days=length - 1), asked.end)) for first in firsts]
+    read = await asyncio.gather(*(_stats(context, *span) for span in spans))
+    return tuple(
+        Bucket(first=first, last=last, counts=totals(rows))
+        for (first, last), rows in zip(spans, read, strict=True)
+    )
+
+
+async def _period(context: CommandContext, asked: Range) -> PeriodRecords:
+    start, end = asked.moments(UTC)
+    return await need_records(context).period(context.workspace.name, start, end)
+
+
+async def _courses(context: CommandContext, asked: Range) -> Mapping[str, tuple[float, ...]]:
+    """The health of the domains over the range, as far as the history knows it."""
+    if context.settings is None:
+        return {}
+    start, end = asked.moments(UTC)
+    try:
+        async with History(context.settings.history_database) as history:
+            return await history.sparklines(
+                context.workspace.name, kind="domain", metric="health_score",
+                start=start, end=min(end, context.now()), points=POINTS,
+            )  # fmt: skip
+    except HistoryUnavailable:
+        return {}
+
+
+def _domain_reports(
+    part: Part[tuple[Inbox, ...]], courses: Mapping[str, tuple[float, ...]], context: CommandContext
+) -> tuple[DomainReport, ...] | None:
+    if part.value is None:
+        return None
+    domains = roll_up(part.value, thresholds=context.workspace.thresholds)
+    return tuple(
+        DomainReport(
+            domain=one.domain or "unknown",
+            inboxes=one.inboxes,
+            score=one.lowest,
+            tone=one.tone,
+            text=_standing(one),
+            course=courses.get(one.domain, ()),
+        )
+        for one in domains
+    )
+
+
+def _standing(one: DomainHealth) -> str:
+    return "; ".join(one.reasons) or "healthy"

@@ -1,0 +1,58 @@
+"""What the store tells of a range of days, on both engines."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import sqlalchemy as sa
+
+from bot.store import Store
+from bot.store.alerts.spikes import Spike
+from bot.store.db.schema import alerts
+from bot.store.queue.outbox import PlannedPost
+from shared.domain.records import Actor, AuditEntry
+from tests.bot.harness import interested
+from tests.bot.held_clock import Hands, arrive
+
+ANN = Actor(name="ann", id="U1", face="slack")
+PAUSED = json.dumps({"event": "domain.paused", "domain": "mail.example"}).encode()
+
+
+def at(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+async def test_replies_incidents_and_changes_of_a_time_are_read(store: Store, hands: Hands) -> None:
+    began = hands.now
+    await arrive(store, interested(1))
+    hands.now += 60
+    (first,) = await store.database.read(lambda tx: tx.scalars(sa.select(alerts.c.id)).all())
+    await store.alerts.claim(first, ANN)
+    await arrive(store, interested(2), PAUSED)
+    spike = Spike(kind="lead.bounced", scope="domain", name="mail.example", since=hands.now, dedupe="spike:1")
+    note = json.dumps({"title": "12 bounces on mail.example"})
+    await store.spikes.show(
+        "default", spike, PlannedPost(dedupe="spike:1", channel="C1", kind="spike", note=note)
+    )
+    for command, result in (
+        ("pause sq_1", "Spring (sq_1) paused"),
+        ("pause sq_2", "failed: the service does not answer"),
+        ("add ada@x.example to sq_1", "added to Spring"),
+    ):
+        entry = AuditEntry(at=at(hands.now), actor=ANN, workspace="default", command=command, result=result)
+        await store.records.record(entry)
+    hands.now += 3600
+    await arrive(store, interested(3))
+
+    found = await store.records.period("default", at(began), at(began + 600))
+    assert [one.touched_after for one in found.positive] == [timedelta(seconds=60), None]
+    assert found.positive[0].email
+    assert found.positive[0].lead
+    assert {one.text for one in found.incidents} == {
+        "The service paused mail.example",
+        "12 bounces on mail.example",
+    }
+    assert [one.result for one in found.changes] == ["Spring (sq_1) paused"]
+    nothing = await store.records.period("other", at(began), at(began + 600))
+    assert (nothing.positive, nothing.incidents, nothing.changes) == ([], [], [])

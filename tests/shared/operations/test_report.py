@@ -1,0 +1,120 @@
+"""`report`: the summary, and the page where the settings name a place for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+
+from shared.commands import UsageError, parse
+from shared.domain.card import Card
+from shared.domain.records import Actor, AuditEntry, Incident, PeriodRecords, PositiveReply
+from shared.operations import run
+from shared.settings import load
+from tests.shared.doubles import NOW, Office, facts
+
+AT = datetime(2026, 3, 4, 9, tzinfo=UTC)
+RECORDED = PeriodRecords(
+    positive=[
+        PositiveReply(at=AT, sequence="Spring", touched_after=timedelta(minutes=4), lead="Ada", email="ada@x.example"),
+        PositiveReply(at=AT, sequence="Spring", lead="Bob", email="bob@x.example"),
+    ],
+    incidents=[Incident(at=AT, text="The service paused poor.com")],
+    changes=[
+        AuditEntry(
+            at=AT, actor=Actor(name="ann"), workspace="default", command="pause sq_1", result="Spring (sq_3) paused"
+        )
+    ],
+)  # fmt: skip
+
+
+async def test_the_summary_tells_counts_touches_health_and_incidents(office: Office) -> None:
+    assert office.records
+    office.records.recorded = RECORDED
+    card = await office.say("report last week")
+    told = facts(card)
+    assert card.title == "Report of default, 2 to 8 March"
+    assert told["Sends"].startswith("4,000")
+    assert told["Time to first touch"] == "median 4 min of 1, 1 not touched yet"
+    assert told["Domains"].startswith("1 of 3 domains healthy")
+    assert told["Incidents"] == "1 incident, 1 change"
+    assert "ada@x.example" not in str(card)
+    assert card.buttons == ()
+    (data,) = card.data or ()
+    assert (data["from"], data["to"]) == ("2026-03-02", "2026-03-08")
+
+
+@pytest.mark.parametrize(
+    ("line", "first", "last"),
+    [
+        ("report", "2026-03-02", "2026-03-08"),
+        ("report last-month", "2026-02-01", "2026-02-28"),
+        ("report Last-Week", "2026-03-02", "2026-03-08"),
+        ("report 2026-01-05..2026-01-09", "2026-01-05", "2026-01-09"),
+        ("report 7d", "2026-03-04", "2026-03-10"),
+    ],
+)
+async def test_the_range_is_read(office: Office, line: str, first: str, last: str) -> None:
+    (data,) = (await office.say(line)).data or ()
+    assert (data["from"], data["to"]) == (first, last)
+
+
+@pytest.mark.parametrize(
+    "line", ["report 2020-01-01..2026-01-01", "report 900d", "report by step", "report lastweek"]
+)
+def test_what_is_no_range_of_a_report_is_refused(line: str) -> None:
+    with pytest.raises(UsageError):
+        parse(line)
+
+
+async def test_records_that_cannot_be_read_are_unknown_and_said(office: Office) -> None:
+    assert office.records
+    office.records.broken = True
+    with office.failing("GET /inboxes", httpx.Response(500)):
+        card = await office.say("report last week")
+    told = facts(card)
+    assert told["Time to first touch"] == told["Incidents"] == told["Domains"] == "unknown"
+    assert any("the database is gone" in line for line in card.text)
+
+
+async def say_with_place(office: Office, folder: Path, **more: str) -> Card:
+    file = folder / "outreach.toml"
+    lines = "".join(f'{name} = "{value}"\n' for name, value in more.items())
+    file.write_text(
+        f'database_url = "sqlite:///{folder}/bot.db"\n[report]\nfolder = "{folder}/pages"\n{lines}'
+    )
+    settings = load(config=file, environ={})
+    return await run(parse("report last week"), replace(office.context, settings=settings))
+
+
+async def test_the_page_is_linked_where_a_place_for_it_is_set(office: Office, tmp_path: Path) -> None:
+    (tmp_path / "pages").mkdir()
+    card = await say_with_place(office, tmp_path, url="https://reports.example.com/", name="Northline")
+    (button,) = card.buttons
+    assert button.url == "https://reports.example.com/default-2026-03-02-2026-03-08.html"
+    (file,) = (tmp_path / "pages").iterdir()
+    assert file.name == button.url.rpartition("/")[2]
+    assert "Northline" in file.read_text()
+
+
+async def test_without_an_address_nothing_is_written_or_linked(office: Office, tmp_path: Path) -> None:
+    (tmp_path / "pages").mkdir()
+    assert (await say_with_place(office, tmp_path)).buttons == ()
+    assert list((tmp_path / "pages").iterdir()) == []
+
+
+async def test_a_place_that_cannot_be_written_to_is_said(office: Office, tmp_path: Path) -> None:
+    card = await say_with_place(office, tmp_path, url="https://reports.example.com/")
+    assert card.buttons == ()
+    assert "could not be written" in card.text[0]
+
+
+async def test_today_is_in_the_counts_and_in_no_comparison(office: Office) -> None:
+    await office.say("report 7d")
+    asked = {(a["from"], a["to"]) for m, p, a in office.service.requests if p == "/stats"}
+    assert (f"{NOW.date() - timedelta(days=6)}", f"{NOW.date()}") in asked
+    assert ("2026-03-04", "2026-03-09") in asked
+    assert ("2026-02-25", "2026-03-02") in asked
