@@ -1,10 +1,8 @@
-"""Rates, comparisons, trends and projections from counts. Pure; None is unknown and stays unknown."""
+"""Rates and comparisons from counts. Pure; None is unknown and stays unknown."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
-from statistics import linear_regression
+from collections.abc import Iterable
 from typing import Any
 
 from shared.api.models import COUNTS, StatsRow
@@ -34,33 +32,3 @@ def change(now: float | None, before: float | None) -> float | None:
     if now is None or not before:
         return None
     return (now - before) / before
-
-
-def slope(samples: Sequence[tuple[datetime, float]]) -> float | None:
-    """The trend of a value, per day (least squares); None from fewer than three samples or no time between them."""
-    if len(samples) < 3:
-        return None
-    began = samples[0][0]
-    days = [(at - began) / timedelta(days=1) for at, _ in samples]
-    if max(days) == min(days):
-        return None
-    return linear_regression(days, [value for _, value in samples]).slope
-
-
-def below_in(samples: Sequence[tuple[datetime, float]], *, threshold: float) -> timedelta | None:
-    """How long after the last sample the trend falls below the threshold; None when it does not, or is below already."""
-    falling = slope(samples)
-    if falling is None or falling >= 0 or samples[-1][1] < threshold:
-        return None
-    return timedelta(days=min((samples[-1][1] - threshold) / -falling, 3650))
-
-
-def limit_reached_at(
-    sent: float | None, limit: float | None, *, since: datetime, now: datetime
-) -> datetime | None:
-    """When sending at the pace since `since` reaches the limit; None when that cannot be told, or is reached already."""
-    if not sent or limit is None or sent >= limit or now <= since:
-        return None
-    pace = sent / (now - since).total_seconds()
-    remaining = (limit - sent) / pace
-    return now + timedelta(seconds=remaining) if remaining < timedelta(days=366).total_seconds() else None

@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Generic, NamedTuple, TypeVar
 
 from shared.api.errors import OutreachError
@@ -15,6 +15,7 @@ from shared.api.models import COUNTS, Inbox, StatsRow
 from shared.api.models import Sequence as Campaign
 from shared.commands import Invocation
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, number
+from shared.domain.forecast import Span, day_total
 from shared.domain.health import DomainHealth, count_by_kind, worst
 from shared.domain.records import AlertsSummary, RecordsUnavailable
 from shared.domain.reports import totals
@@ -25,6 +26,8 @@ from shared.operations.outcome import need_records
 from shared.text.formats import show_count, show_number, show_span, show_time
 
 T = TypeVar("T")
+WEEKS = 4
+"""From which the sends of a whole day are expected."""
 ASKED = 3
 """Things that the service is asked for; where it answers none of them, there is no status to show."""
 
@@ -58,6 +61,7 @@ class Overview(NamedTuple):
     sequences: Part[tuple[Campaign, ...]]
     inboxes: Part[tuple[Inbox, ...]]
     today: Part[StatsRow]
+    weekdays: Part[tuple[int, ...]]
     alerts: Part[AlertsSummary]
 
     @property
@@ -72,6 +76,7 @@ async def status(_: Invocation, context: CommandContext) -> Card:
             read_part(context.client.list_sequences(priority=Priority.INTERACTIVE)),
             read_part(context.client.list_inboxes(priority=Priority.INTERACTIVE)),
             read_part(_total_today(context)),
+            read_part(_same_weekdays(context)),
             read_part(_alerts_summary(context)),
         )
     )
@@ -81,7 +86,7 @@ async def status(_: Invocation, context: CommandContext) -> Card:
         _service(seen),
         _sequences(seen.sequences),
         _inboxes(seen.inboxes, verdict),
-        *_today(seen.today),
+        *_today(seen.today, by_midnight(seen)),
         *_unclaimed(seen.alerts, context),
         *_alerts(seen.alerts, context),
         _budget(context, now=context.now()),
@@ -105,6 +110,22 @@ async def status(_: Invocation, context: CommandContext) -> Card:
 async def _total_today(context: CommandContext) -> StatsRow:
     day = service_day(context.client, now=context.now())
     return totals(await context.client.stats(start=day, end=day, priority=Priority.INTERACTIVE))
+
+
+async def _same_weekdays(context: CommandContext) -> tuple[int, ...]:
+    """The sends of the same weekday of the last weeks, as far as they are known."""
+    day = service_day(context.client, now=context.now())
+    days = [day - timedelta(weeks=back) for back in range(1, WEEKS + 1)]
+    read = (context.client.stats(start=one, end=one, priority=Priority.INTERACTIVE) for one in days)
+    counts = [totals(rows).sends if rows else 0 for rows in await asyncio.gather(*read)]
+    return tuple(count for count in counts if count is not None)
+
+
+def by_midnight(seen: Overview) -> Span | None:
+    """The range of today's sends at the end of the day; None while today or too much of the past is unknown."""
+    sent = seen.today.value.sends if seen.today.value else None
+    past = seen.weekdays.value
+    return None if sent is None or past is None else day_total(past, sent=sent, limit=None)
 
 
 async def _alerts_summary(context: CommandContext) -> AlertsSummary:
@@ -133,7 +154,7 @@ def _inboxes(part: Part[tuple[Inbox, ...]], verdict: WorkspaceVerdict) -> Fact:
     return Fact(label="Inboxes", value=verdict.text if part.value else "none", tone=verdict.tone)
 
 
-def _today(part: Part[StatsRow]) -> tuple[Fact, ...]:
+def _today(part: Part[StatsRow], expected: Span | None) -> tuple[Fact, ...]:
     if part.value is None:
         return (part.unknown("Today"),)
     # Without rates: a day's replies answer the sends of days before.
@@ -145,7 +166,11 @@ def _today(part: Part[StatsRow]) -> tuple[Fact, ...]:
         (now.meetings, "meeting", "meetings"),
     )
     counted = (f"{show_count(count)} {one if count == 1 else many}" for count, one, many in counts)
-    return (Fact(label="Today", value=", ".join(counted)),)
+    facts = (Fact(label="Today", value=", ".join(counted)),)
+    if expected is None:
+        return facts
+    likely = f"{expected.low:,.0f} to {expected.high:,.0f} sends, by the last {WEEKS} same weekdays"
+    return (*facts, Fact(label="By midnight UTC", value=likely))
 
 
 def _unclaimed(part: Part[AlertsSummary], context: CommandContext) -> tuple[Fact, ...]:
@@ -222,6 +247,7 @@ def _troubled(domains: Sequence[DomainHealth]) -> Table | None:
 
 def _data(seen: Overview, verdict: WorkspaceVerdict, context: CommandContext) -> dict[str, object]:
     sequences, today, alerts = seen.sequences.value, seen.today.value, seen.alerts.value
+    expected = by_midnight(seen)
     budget = context.client.budget
     last = alerts.last_delivery_at if alerts else None
     return {
@@ -231,6 +257,8 @@ def _data(seen: Overview, verdict: WorkspaceVerdict, context: CommandContext) ->
         "inboxes": None if seen.inboxes.value is None else count_by_kind(verdict.domains),
         "verdict": None if seen.inboxes.value is None else verdict.as_data(),
         **{name: today and getattr(today, name) for name in COUNTS},
+        "sends_by_midnight_low": expected and expected.low,
+        "sends_by_midnight_high": expected and expected.high,
         "unclaimed_replies": alerts and alerts.unclaimed,
         "alerts_waiting": alerts and alerts.waiting,
         "last_delivery_at": last.isoformat() if last else None,

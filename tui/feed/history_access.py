@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar
 
-from shared.domain import reports
+from shared.domain import forecast
 from shared.domain.card import Fact, Tone
 from shared.domain.health import Thresholds
 from shared.domain.snapshot import SOURCES, Snapshot
-from shared.text.formats import show_span
+from shared.text.formats import show_number
 from tui.model.changes import tone_of_change
 from tui.model.lines import ChangeLine
 from tui.model.page_content import Metric
@@ -157,10 +157,18 @@ def _ahead(samples: Sequence[Sample], thresholds: Thresholds) -> tuple[Fact, ...
     """`Below 70 in 2 days`: the next threshold that a falling health is going to pass."""
     known = [(sample.at, sample.value) for sample in samples if sample.value is not None]
     for threshold in (thresholds.healthy, thresholds.bad):
-        if known and known[-1][1] >= threshold and (falls := reports.below_in(known, threshold=threshold)):
-            value = f"in {show_span(falls)}, as it goes"
-            return (Fact(label=f"Below {threshold:g}", value=value, tone=Tone.WARN),)
+        if known and (falls := forecast.below(known, threshold=threshold)):
+            return (Fact(label=f"Below {threshold:g}", value=_when(falls), tone=Tone.WARN),)
     return ()
+
+
+def _when(falls: forecast.Crossing) -> str:
+    """`in 2 to 5 days`; `in 2 days or later` where it may never."""
+    first = falls.earliest.days
+    if falls.latest is None:
+        return f"in {show_number(first, 'day')} or later, if at all"
+    last = falls.latest.days
+    return f"in {show_number(first, 'day')}" if first == last else f"in {first} to {show_number(last, 'day')}"
 
 
 def as_recalled(snapshot: Snapshot) -> Snapshot:

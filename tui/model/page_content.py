@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from shared.api.models import StatsRow
-from shared.domain import health, reports
+from shared.domain import evidence, forecast, health, reports
 from shared.domain.card import Button, Card, Fact, Tone
-from shared.text.formats import show_count, show_rate
+from shared.text.formats import show_count
 from shared.text.tokenize import join
 from tui.model.board import Board
 from tui.model.columns import DOMAINS, INBOXES, STATS, Column
@@ -244,7 +244,7 @@ def _counts(stats: StatsRow | None) -> tuple[Fact, ...]:
     for label, name in (("Replies", "replies"), ("Positive", "positive_replies"), ("Meetings", "meetings")):
         value = getattr(stats, name)
         share = reports.rate(value, stats.sends)
-        told = "" if share is None else f"  ({show_rate(share)})"
+        told = "" if share is None else f"  ({evidence.show(value, stats.sends)})"
         facts.append(Fact(label=label, value=show_count(value) + told))
     return tuple(facts)
 
@@ -262,7 +262,9 @@ def limit_facts(sent: int | None, limit: int | None, *, since: datetime, now: da
     facts: tuple[Fact, ...] = (Fact(label="Sent today", value=f"{sent:,}{of}"),)
     if limit is not None and sent >= limit:
         return (*facts, Fact(label="Limit", value="reached", tone=Tone.WARN))
-    at = reports.limit_reached_at(sent, limit, since=since, now=now)
-    if at is None or at.date() != now.date():
+    reached = forecast.limit_reached(sent, limit, since=since, now=now)
+    if reached is None or reached[0].date() != now.date():
         return facts
-    return (*facts, Fact(label="Limit", value=f"reached at {at.astimezone():%H:%M} at this pace"))
+    early, late = reached
+    until = "or later" if late is None or late.date() != now.date() else f"to {late.astimezone():%H:%M}"
+    return (*facts, Fact(label="Limit", value=f"reached at {early.astimezone():%H:%M} {until}, at this pace"))

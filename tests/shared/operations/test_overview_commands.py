@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import httpx
+import pytest
 
 from shared.commands import COMMANDS, Role, parse
 from shared.domain.card import Tone
@@ -33,6 +34,7 @@ async def test_status_tells_everything_at_once(office: Office) -> None:
     assert told["Sequences"] == "2 active, 1 paused"
     assert told["Inboxes"] == "1 of 4 inboxes bad · 1 of unknown health"
     assert told["Today"] == "4,000 sends, 100 replies, 22 positive, 4 meetings"
+    assert told["By midnight UTC"] == "4,000 to 4,167 sends, by the last 4 same weekdays"
     assert told["Alerts"] == "2 waiting, the oldest for 40 s"
     assert told["Last delivery"] == "3 min ago"
     assert (
@@ -139,18 +141,17 @@ async def test_stats_have_counts_rates_bars_and_names(office: Office) -> None:
     assert card.title == "Stats by sequence, last 30 days"
     assert card.table is not None
     assert [row.cells for row in card.table.rows] == [
-        ("Spring", 3000, 60, "2.0 %", 12, "0.4 %", 1, 0.5),
-        ("Q3 Founders", 1000, 40, "4.0 %", 10, "1.0 %", 3, 1.0),
-        ("All", 4000, 100, "2.5 %", 22, "0.5 %", 4, 0.625),
+        ("Spring", 3000, 60, "2.0 % ±0.6", 12, "0.4 % ±0.3", 1, 0.5),
+        ("Q3 Founders", 1000, 40, "4.0 % ±1.4", 10, "1.0 % ±0.8", 3, 1.0),
+        ("All", 4000, 100, "2.5 % ±0.5", 22, "0.5 % ±0.3", 4, 0.625),
     ]
     assert card.data is not None
-    assert card.data[0] == {
-        "group": "sq_3",
-        "sends": 3000,
-        "replies": 60,
-        "positive_replies": 12,
-        "meetings": 1,
-    }
+    counts = {"group": "sq_3", "sends": 3000, "replies": 60, "positive_replies": 12, "meetings": 1}
+    assert counts.items() <= card.data[0].items()
+    low, high = card.data[0]["reply_rate_low"], card.data[0]["reply_rate_high"]
+    assert (card.data[0]["reply_rate"], low, high) == (
+        0.02, pytest.approx(0.01557, abs=1e-4), pytest.approx(0.02568, abs=1e-4),
+    )  # fmt: skip
     assert ("GET", "/stats", {"group_by": "sequence"}) in office.service.requests
 
 
@@ -158,9 +159,46 @@ async def test_stats_of_seven_days_end_on_the_services_today_and_are_compared(of
     card = await office.say("stats by step 7d")
     asked = [query for _, path, query in office.service.requests if path == "/stats"]
     assert asked[0] == {"group_by": "step", "from": "2026-03-04", "to": "2026-03-10"}
-    assert asked[1] == {"group_by": "step", "from": "2026-02-25", "to": "2026-03-03"}
-    assert facts(card)["Sends"] == "4,000 ="
-    assert card.text == ("Changes are against 25 February to 3 March; today is not over.",)
+    assert asked[1:] == [  # six days are over; the same six weekdays before
+        {"group_by": "step", "from": "2026-03-04", "to": "2026-03-09"},
+        {"group_by": "step", "from": "2026-02-25", "to": "2026-03-02"},
+    ]
+    assert facts(card)["Sends"] == "4,000, no clear change"
+    assert card.text[-1] == (
+        "Changes are against 25 February to 2 March, the same weekdays; today is not over and not compared."
+    )
+
+
+async def test_the_better_group_is_named_with_how_sure_it_is(office: Office) -> None:
+    card = await office.say("stats")
+    assert card.text[0] == "Replies: Q3 Founders beats Spring: 99 % sure, 4.0 % against 2.0 %."
+    assert card.text[1].startswith("Positive replies: Q3 Founders beats Spring: 9")
+    assert "different people" in card.text[2]
+
+
+async def test_groups_that_chance_may_explain_are_not_ranked(office: Office) -> None:
+    office.service.stats = [
+        {"group": "A", "sends": 500, "replies": 20, "positive_replies": 5, "meetings": 0},
+        {"group": "B", "sends": 500, "replies": 14, "positive_replies": 5, "meetings": 0},
+        {"group": "C", "sends": 9, "replies": 9, "positive_replies": 9, "meetings": 0},
+    ]
+    card = await office.say("stats by variant")
+    assert "can't tell Variant A and Variant B apart yet (4.0 % against 2.8 %): about" in card.text[0]
+    assert "no difference" in card.text[1]
+    assert card.table is not None
+    assert card.table.rows[2].cells[3] == "too few"
+
+
+async def test_variants_are_compared_only_within_a_sequence_where_rows_tell_it(office: Office) -> None:
+    office.service.stats = [
+        {"group": "A", "sequence_id": "sq_1", "sends": 900, "replies": 60, "positive_replies": 5},
+        {"group": "B", "sequence_id": "sq_1", "sends": 900, "replies": 20, "positive_replies": 5},
+        {"group": "A", "sequence_id": "sq_3", "sends": 900, "replies": 300, "positive_replies": 5},
+    ]
+    card = await office.say("stats by variant")
+    assert card.text[0] == "Replies in sq_1: Variant A beats Variant B: 99 % sure, 6.7 % against 2.2 %."
+    assert "Only rows of the same sequence are compared." in card.text
+    assert not any("33.3 %" in line for line in card.text)
 
 
 async def test_a_day_that_is_not_over_is_compared_with_no_whole_one(office: Office) -> None:

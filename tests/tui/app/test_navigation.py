@@ -83,9 +83,9 @@ def clock() -> Clock:
 
 @pytest.fixture
 async def falling(tmp_path: Path) -> AsyncIterator[HistoryAccess]:
-    """A history in which the first inbox has lost three points a day, from 90 down to 84."""
+    """A history in which the first inbox has lost three points a day, from 99 down to 84."""
     async with History(parse_url(f"sqlite:///{tmp_path}/history.db")) as store:
-        for days, score in ((2, 90.0), (1, 87.0), (0, 84.0)):
+        for days, score in ((5, 99.0), (4, 96.0), (3, 93.0), (2, 90.0), (1, 87.0), (0, 84.0)):
             at = NOW - timedelta(days=days)
             box = Inbox(email=f"ann@{DOMAIN}", health_score=score, daily_limit=40, status="active")
             snapshot = account(now=at)
@@ -143,9 +143,9 @@ async def test_a_falling_inbox_tells_when_it_will_be_at_risk_over_each_range(
         screen = app.screen
         assert isinstance(screen, DetailScreen)
         assert screen.plot.plot
-        assert next(value for value in screen.plot.plot.values if value is not None) == 90
+        assert next(value for value in screen.plot.plot.values if value is not None) == 99
         assert screen.summary_card
-        assert ("Below 80", "in 32 h, as it goes") in [(f.label, f.value) for f in screen.summary_card.facts]
+        assert ("Below 80", "in 1 to 4 days") in [(f.label, f.value) for f in screen.summary_card.facts]
         await press(pilot, "h")
         known = [value for value in screen.plot.plot.values if value is not None]
         assert known == [87.0] * (len(known) - 1) + [84.0]
@@ -161,7 +161,7 @@ async def test_an_inbox_tells_when_its_limit_will_be_reached(clock: Clock) -> No
         assert app.screen.summary_card
         facts = {fact.label: fact.value for fact in app.screen.summary_card.facts}
         assert facts["Sent today"] == "26 of 30"
-        assert facts["Limit"] == "reached at 16:46 at this pace"
+        assert facts["Limit"] == "reached at 16:11 to 17:57, at this pace"
 
 
 async def test_a_line_that_is_gone_says_so_on_its_page(clock: Clock) -> None:
