@@ -54,29 +54,40 @@ def _reading_text(reading: Reading[Any]) -> Iterator[str]:
         yield _dumped(_reading(reading))
         return
     yield f'{_dumped(_about(reading))[:-1]},"value":['
-    for start in range(0, len(reading.value), PIECE):
-        rows = _dumped(_plain(reading.value[start : start + PIECE]))[1:-1]
-        yield f",{rows}" if start else rows
+    yield from _rows_text(reading.value)
     yield "]}"
 
 
-def delta_text(before: Snapshot, after: Snapshot) -> str:
-    """What is different after; `with_delta` puts it onto what was before. Rows that are the same object are as before."""
-    readings = {}
+def _rows_text(rows: tuple[Any, ...]) -> Iterator[str]:
+    for start in range(0, len(rows), PIECE):
+        text = _dumped(_plain(rows[start : start + PIECE]))[1:-1]
+        yield f",{text}" if start else text
+
+
+def delta_text(before: Snapshot, after: Snapshot) -> Iterator[str]:
+    """What is different after, piece by piece; `with_delta` puts it onto what was before. Rows that are the same object are as before."""
+    yield f'{_dumped(_head(after))[:-1]},"readings":{{'
+    comma = ""
     for name, source in SOURCES.items():
         old, new = before.reading(source), after.reading(source)
         if old is not new:
-            readings[name] = {**_about(new), **_changed_rows(old.value, new.value)}
-    return _dumped({**_head(after), "readings": readings})
+            yield f"{comma}{_dumped(name)}:"
+            yield from _changed_rows(old.value, new)
+            comma = ","
+    yield "}}"
 
 
-def _changed_rows(before: Any, after: Any) -> dict[str, Any]:
+def _changed_rows(before: Any, reading: Reading[Any]) -> Iterator[str]:
+    after = reading.value
     if not (isinstance(before, tuple) and isinstance(after, tuple) and len(before) == len(after)):
-        return {"value": _plain(after)}
+        yield from _reading_text(reading)
+        return
     places = [
         at for at, (old, new) in enumerate(zip(before, after, strict=True)) if old is not new and old != new
     ]
-    return {"places": places, "rows": _plain(tuple(after[at] for at in places))}
+    yield f'{_dumped(_about(reading))[:-1]},"places":{_dumped(places)},"rows":['
+    yield from _rows_text(tuple(after[at] for at in places))
+    yield "]}"
 
 
 def with_delta(before: Snapshot, text: bytes) -> Snapshot:

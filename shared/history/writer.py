@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from sys import intern
@@ -136,7 +136,7 @@ class Writer:
             self._keep_whole(connection, snapshot, at=at)
             self._chains[workspace] = Chain(base_at=at, last=snapshot)
             return
-        body = zlib.compress(delta_text(chain.last, snapshot).encode(), 3)
+        body = _packed(delta_text(chain.last, snapshot))
         chain.number, chain.last = chain.number + 1, snapshot
         connection.execute(
             sa.insert(deltas).values(
@@ -150,9 +150,7 @@ class Writer:
         )
 
     def _keep_whole(self, connection: sa.Connection, snapshot: Snapshot, *, at: int) -> None:
-        packer = zlib.compressobj(3)
-        packed = [packer.compress(piece.encode()) for piece in to_text(snapshot)]
-        body = b"".join((*packed, packer.flush()))
+        body = _packed(to_text(snapshot))
         which = (snapshots.c.workspace == snapshot.workspace) & (snapshots.c.at == at)
         connection.execute(sa.delete(snapshots).where(which))
         connection.execute(sa.insert(snapshots).values(workspace=snapshot.workspace, at=at, body=body))
@@ -172,6 +170,12 @@ class Writer:
         elif last is None or at > last.end:
             connection.execute(sa.insert(covered).values(workspace=workspace, start=at, end=at))
         self._covered_at[workspace] = at
+
+
+def _packed(pieces: Iterable[str]) -> bytes:
+    packer = zlib.compressobj(3)
+    packed = [packer.compress(piece.encode()) for piece in pieces]
+    return b"".join((*packed, packer.flush()))
 
 
 def _read_known(connection: sa.Connection, workspace: str, *, token: str | None) -> WriterState:
