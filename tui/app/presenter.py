@@ -10,12 +10,13 @@ from typing import Any
 from textual.app import App
 from textual.worker import Worker
 
+from shared.domain.card import Tone
 from shared.text.sanitize import visible
 from tui.app.own_errors import OwnError
 from tui.feed.pending_changes import Confirmation
 from tui.feed.poller import Tick
 from tui.feed.workspace_state import Workspaces, WorkspaceState
-from tui.model.alarms import Alarm, AlarmNotice, notices_then
+from tui.model.alarms import Alarm, AlarmNotice, notices_then, trouble_since
 from tui.model.all_workspaces import workspace_line
 from tui.model.board import unread
 from tui.screens.alarms import AlarmsScreen
@@ -77,7 +78,14 @@ class Presenter:
         with self._ui.app.batch_update():
             self._ui.board.show(board, changes=changes, beats=current.beats, now=now, alarms=self.alarms)
             if isinstance(screen, WallScreen) and screen.is_mounted:
-                screen.show(board, changes=changes, beats=current.beats, alarms=self.alarms, now=now)
+                screen.show(
+                    board,
+                    changes=changes,
+                    beats=current.beats,
+                    alarms=self.alarms,
+                    now=now,
+                    since=trouble_since(current.alarms, now=now),
+                )
             elif isinstance(screen, DetailScreen) and screen.is_mounted:
                 screen.show(board, changes=changes, beats=current.beats, now=now)
 
@@ -161,10 +169,15 @@ class Presenter:
             self._on_alarm([alarm.notice(now, workspace=prefix).text for alarm in raised])
 
     def _dim_at_night(self) -> None:
-        """Dim a wall at night, unless somebody chose another theme."""
+        """Dim a wall at night, unless somebody chose another theme or something is wrong."""
         hour = self._ui.now().astimezone().hour
-        night = hour >= NIGHT_FROM or hour < NIGHT_UNTIL
+        night = (hour >= NIGHT_FROM or hour < NIGHT_UNTIL) and not self._is_in_trouble()
         self._ui.app.theme = "dimmed" if night and self.day_theme == "night" else self.day_theme
+
+    def _is_in_trouble(self) -> bool:
+        """Whether something on the wall can't send: then it is not dimmed."""
+        boards = [state.board for state in self._ui.workspaces.all]
+        return any(board.verdict.tone is Tone.BAD for board in boards if board)
 
     def _report(self, confirmation: Confirmation, state: WorkspaceState) -> None:
         whose = "" if state is self._ui.workspaces.current else f"{state.workspace}: "

@@ -95,6 +95,13 @@ def notices_then(conditions: Iterable[Condition]) -> tuple[AlarmNotice, ...]:
     )
 
 
+def trouble_since(alarms: Iterable[Alarm], *, now: datetime) -> str:
+    """When the oldest trouble with domains that is still on began; empty where there is none."""
+    lasting = [one for one in alarms if one.is_on and one.kind in DOMAIN_KINDS]
+    first = min(lasting, key=lambda one: one.since, default=None)
+    return first.since_words(now) if first else ""
+
+
 class Update(NamedTuple):
     """The alarms after a look, and those among them that are worth waking somebody."""
 

@@ -14,6 +14,7 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.screen import Screen
 
+from shared.domain.card import Tone
 from shared.text.formats import show_number
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.alarms import AlarmNotice
@@ -45,6 +46,8 @@ KEYS = (
     ("esc", "back"),
 )
 UNREAD = Stamp(interval=0)
+GROUNDS = {Tone.BAD: "alarm", Tone.WARN: "caution"}
+"""A tile is coloured whole, so that it is seen from across the room."""
 EACH = 10
 """Lines for a workspace in numerals."""
 
@@ -67,6 +70,8 @@ class WorkspaceTile(ErrorBoundary, Vertical):
     def show(self, line: WorkspaceLine) -> None:
         self.head.set_text(*headed(line, glyphs=self._glyphs))
         self.standing.show(line.verdict.counts, freshness=line.freshness)
+        for part in (self.head, self.standing):
+            part.tint(GROUNDS.get(line.tone, "panel"))
 
 
 class AllWorkspacesScreen(ErrorBoundary, Screen[None]):

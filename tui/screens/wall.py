@@ -6,6 +6,7 @@ that no line burns itself into the glass.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import ClassVar
@@ -26,12 +27,15 @@ from tui.theme.palette import Glyphs, Ink, Piece
 from tui.widgets.figures import HealthCounts, KeyFigures
 from tui.widgets.panel import Panel, TextLine
 from tui.widgets.status_lines import Banner, TopLine, Verdict
+from tui.widgets.trouble_block import TroubleBlock
 
 TURN = 12.0
 """Seconds for which a view is shown."""
 SHIFT = 600.0
 """Seconds between movements of the whole picture."""
 HEIGHTS = [(0, "-short"), (36, "-tall")]
+BESIDE = 28
+"""Lines that everything else takes where the figures stand beside what is wrong."""
 VIEWS = ("domains", "sequences", "interested", "changes")
 TITLES = {
     "domains": ("Domains", "No inboxes are connected."),
@@ -41,8 +45,18 @@ TITLES = {
 }
 
 
-def view_at(seconds: float, *, trouble: bool) -> str:
-    return VIEWS[0] if trouble else VIEWS[int(seconds // TURN) % len(VIEWS)]
+def view_at(seconds: float, *, trouble: bool, views: Sequence[str] = VIEWS) -> str:
+    """The view of a moment, out of those that have something to show."""
+    return VIEWS[0] if trouble or not views else views[int(seconds // TURN) % len(views)]
+
+
+def trouble_parts(board: Board, *, since: str, now: datetime) -> tuple[str, ...]:
+    """What a wall says in big letters: the two worst parts of the verdict, and since when; nothing where nothing can't send or is bad."""
+    verdict = board.verdict_at(now)
+    if verdict.tone is not Tone.BAD:
+        return ()
+    parts = [re.sub(r"(\d) of [\d,]+ (?=inbox)", r"\1 ", part) for part in verdict.text.split(" · ")[:2]]
+    return (*parts, f"since {since}") if since else tuple(parts)
 
 
 def burn_in_shift(seconds: float) -> tuple[int, int]:
@@ -64,6 +78,7 @@ class WallScreen(ErrorBoundary, Screen[None]):
         self._board: Board | None = None
         self._beats = 0
         self._notices: tuple[str, ...] = ()
+        self._since = ""
         self.view = VIEWS[0]
         self._frame = Vertical(id="wall")
         self.top = TopLine(glyphs=glyphs, notice=notice)
@@ -71,6 +86,7 @@ class WallScreen(ErrorBoundary, Screen[None]):
         self.verdict = Verdict(glyphs=glyphs)
         self.standing = HealthCounts(glyphs=glyphs)
         self.figures = KeyFigures(glyphs=glyphs)
+        self.trouble_block = TroubleBlock(glyphs=glyphs)
         self.dots = TextLine(id="dots", ground="ground")
         self.panels = {
             name: Panel(f"wall-{name}", title=title, columns=LISTS[name], glyphs=glyphs, empty=empty)
@@ -81,6 +97,7 @@ class WallScreen(ErrorBoundary, Screen[None]):
         with self._frame:
             yield self.top
             yield self.banner
+            yield self.trouble_block
             yield self.verdict
             yield self.standing
             yield self.figures
@@ -101,8 +118,10 @@ class WallScreen(ErrorBoundary, Screen[None]):
         beats: int,
         alarms: Sequence[AlarmNotice],
         now: datetime,
+        since: str = "",
     ) -> None:
-        self._board, self._beats = board, beats
+        """Another board; `since` is when the oldest trouble of it began."""
+        self._board, self._beats, self._since = board, beats, since
         shown: dict[str, tuple[Sequence[Line], str]] = {
             "domains": (tuple(map(DomainLine, board.domains)), "inboxes"),
             "sequences": (board.sequences, "sequences"),
@@ -129,21 +148,38 @@ class WallScreen(ErrorBoundary, Screen[None]):
             self.verdict.show(self._board, now=now)
             self.standing.show(self._board.counts, freshness=self._board.freshness("inboxes", now))
             self.figures.show(self._board.figures, freshness=self._board.freshness("sequence", now))
+            self._show_trouble(self._board, now)
         for panel in self.panels.values():
             panel.tick(now)
         in_trouble = trouble is not None and self._board is not None and self._board.verdict.tone is Tone.BAD
-        wanted = view_at(seconds, trouble=bool(alarms) or in_trouble)
+        filled = [name for name in VIEWS if self.panels[name].grid.shown]
+        wanted = view_at(seconds, trouble=bool(alarms) or in_trouble, views=filled)
         if wanted != self.view:
             self.view = wanted
             self._turn()
         right, down = burn_in_shift(seconds)
         self._frame.styles.padding = (down, 0, 0, right)
 
+    @property
+    def is_in_trouble(self) -> bool:
+        return bool(self.trouble_block.text)
+
+    def _show_trouble(self, board: Board, now: datetime) -> None:
+        """In place of the verdict and the figures of 30 days, which nobody needs then."""
+        parts, size = trouble_parts(board, since=self._since, now=now), self.size
+        self.trouble_block.show(parts, tone=Tone.BAD, width=size.width, height=size.height // 2)
+        self.verdict.display = not parts
+        block = self.trouble_block.styles.height
+        taken = (int(block.value) if block else 0) + len(board.domains) * 2 + BESIDE
+        self.figures.display = not parts or size.height >= taken
+
     def _turn(self) -> None:
         for name, panel in self.panels.items():
             panel.display = name == self.view
         dots: list[Piece] = [(" ", Ink.FAINT)]
         for name in VIEWS:
+            if name != self.view and not self.panels[name].grid.shown:
+                continue
             here = name == self.view
             dots += [(self._glyphs.beat if here else self._glyphs.rest, Ink.ACCENT if here else Ink.FAINT)]
             dots.append((f" {TITLES[name][0].partition(',')[0]}   " if here else "  ", Ink.MUTED))

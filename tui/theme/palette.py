@@ -57,6 +57,8 @@ class Palette:
     cursor: str
     alarm: str
     """Behind the banner that tells of trouble."""
+    caution: str
+    """Behind what is at risk."""
     dark: bool = True
 
     def ink(self, ink: Ink) -> str:
@@ -66,22 +68,22 @@ class Palette:
 NIGHT = Palette(
     text="#c9d1d9", strong="#f0f4f8", muted="#8593a1", faint="#3a4652",
     good="#6cb6ff", warn="#f2a65a", bad="#ff7b54", unknown="#b3a4d9", accent="#9ecbff",
-    ground="#0d1218", panel="#131a22", cursor="#1f2d3d", alarm="#4a2412",
+    ground="#0d1218", panel="#131a22", cursor="#1f2d3d", alarm="#4a2412", caution="#33270f",
 )  # fmt: skip
 DAY = Palette(
     text="#2b3440", strong="#0b1420", muted="#66727f", faint="#c9d0d6",
     good="#0b5cad", warn="#9a5200", bad="#b3320e", unknown="#6b52a8", accent="#0b5cad",
-    ground="#eef0ee", panel="#fbfbf9", cursor="#dbe7f3", alarm="#f7d9c8", dark=False,
+    ground="#eef0ee", panel="#fbfbf9", cursor="#dbe7f3", alarm="#f7d9c8", caution="#f6ead0", dark=False,
 )  # fmt: skip
 CONTRAST = Palette(
     text="#ffffff", strong="#ffffff", muted="#d0d0d0", faint="#707070",
     good="#5cc8ff", warn="#ffb000", bad="#ff8a5c", unknown="#e0c8ff", accent="#ffff66",
-    ground="#000000", panel="#000000", cursor="#103a63", alarm="#7a2b00",
+    ground="#000000", panel="#000000", cursor="#103a63", alarm="#7a2b00", caution="#4d3800",
 )  # fmt: skip
 DIMMED = Palette(
     text="#7d868f", strong="#a8b2bb", muted="#56616b", faint="#262e36",
     good="#4378a8", warn="#a8713a", bad="#b5583b", unknown="#75699a", accent="#5d7fa3",
-    ground="#06090c", panel="#0a0e13", cursor="#141d28", alarm="#2f170b",
+    ground="#06090c", panel="#0a0e13", cursor="#141d28", alarm="#2f170b", caution="#201a0d",
 )  # fmt: skip
 PALETTES = {"night": NIGHT, "day": DAY, "contrast": CONTRAST, "dimmed": DIMMED}
 

@@ -44,6 +44,13 @@ class NumberRow(ErrorBoundary, Widget):
         super().__init__(id=id)
         self._glyphs = glyphs
         self._freshness = Freshness.FRESH
+        self._ground = "panel"
+
+    def tint(self, ground: str) -> None:
+        """Paint on another ground of the palette."""
+        if ground != self._ground:
+            self._ground = ground
+            self.refresh()
 
     def _paint(
         self, numbers: Sequence[T], line: Callable[[T, int], Sequence[Piece]], *, margin: int, y: int
@@ -53,7 +60,7 @@ class NumberRow(ErrorBoundary, Widget):
         pieces: list[Piece] = []
         for number in numbers:
             pieces += drawing.fit([(" " * margin, Ink.TEXT), *line(number, room)], room, more="")
-        faded, ground = self._freshness >= Freshness.LATE, palette.panel
+        faded, ground = self._freshness >= Freshness.LATE, str(getattr(palette, self._ground))
         drawn = drawing.line(pieces, palette=palette, ground=ground, width=self.size.width, faded=faded)
         if self._freshness is Freshness.VERY_LATE:
             return drawing.hatched(drawn, y=y, glyphs=self._glyphs, palette=palette, ground=ground)

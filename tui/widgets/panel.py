@@ -42,6 +42,12 @@ class TextLine(ErrorBoundary, Widget):
             self._left, self._right = tuple(left), tuple(right)
             self.refresh()
 
+    def tint(self, ground: str) -> None:
+        """Paint on another ground of the palette."""
+        if ground != self._ground:
+            self._ground = ground
+            self.refresh()
+
     def render_line(self, y: int) -> Strip:
         """The right side stays whole as long as it can; the left is cut."""
         palette = PALETTES[self.app.theme]

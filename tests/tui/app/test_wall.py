@@ -80,6 +80,17 @@ async def test_an_alarm_holds_the_wall_still_until_somebody_has_seen_it(clock: C
         assert app.wall.view == "sequences"
 
 
+async def test_a_wall_in_trouble_is_not_dimmed_at_night(clock: Clock) -> None:
+    app = DashboardApp([acme()], now=clock, wall=True)
+    async with app.run_test(size=(160, 50)) as pilot:
+        app.post_message(ticked(tick_of(wrecked())))
+        await pilot.pause()
+        clock.pass_by(9 * 3600)
+        app.presenter.second_passed()
+        assert app.theme == "night"
+        assert app.wall.trouble_block.text.startswith("6 inboxes bad")
+
+
 async def test_the_wall_is_dimmed_at_night(clock: Clock) -> None:
     app = DashboardApp([acme()], now=clock, wall=True)
     async with app.run_test(size=(120, 40)) as pilot:
