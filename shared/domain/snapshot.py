@@ -53,6 +53,16 @@ class Reading(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DailyCounts:
+    """The counts of past days, the oldest first, and what was sent until this hour of the last comparable day."""
+
+    days: tuple[tuple[date, StatsRow], ...] = ()
+    compared_at: datetime | None = None
+    """The same hour of a week ago, or of yesterday where nobody looked then."""
+    compared: StatsRow | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
     """How a workspace stood; `stats` by grouping over the last 30 days, `previous` the total of the 30 before."""
 
@@ -68,6 +78,7 @@ class Snapshot:
     budget: BudgetState | None = None
     replies: tuple[InterestedReply, ...] = ()
     """What the bot's records tell of the leads who are interested; nothing where no bot's database is shared."""
+    daily: DailyCounts = DailyCounts()
 
     def reading(self, source: Source) -> Reading[Any]:
         found = self.stats[source.grouping] if source.grouping else getattr(self, source.name)

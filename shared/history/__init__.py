@@ -8,14 +8,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Self, TypeVar, Unpack
 
 from sqlalchemy.engine import URL
 
 from shared.domain.health import DEFAULT, Thresholds
 from shared.domain.snapshot import Snapshot
-from shared.history import reader, writer
+from shared.api.models import StatsRow
+from shared.history import days, reader, writer
 from shared.history.engine import Act, HistoryUnavailable, Store
 from shared.history.reader import Sample, SeriesQuery, Transition, Which
 
@@ -99,6 +100,13 @@ class History:
     async def covered(self, workspace: str, *, end: datetime) -> tuple[tuple[datetime, datetime], ...]:
         """The times in which somebody looked; between them nothing is known."""
         return await self._read(lambda c: reader.covered_times(c, workspace, end=end))
+
+    async def days(self, workspace: str, *, start: date) -> Mapping[date, StatsRow]:
+        """The counts of whole days, from `start` on."""
+        return await self._read(lambda c: days.days_of(c, workspace, start=start))
+
+    async def keep_days(self, workspace: str, counts: Mapping[date, StatsRow]) -> None:
+        await self._write(lambda c: days.keep_days(c, workspace, counts))
 
     def mark_written(self, snapshot: Snapshot) -> None:
         self._writer.mark_written(snapshot)

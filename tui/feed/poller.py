@@ -22,7 +22,7 @@ from shared.domain.card import Tone
 from shared.domain.failures import cause_of_attempts
 from shared.domain.health import DEFAULT, Thresholds
 from shared.domain.records import InterestedReply
-from shared.domain.snapshot import SOURCES, Reading, Snapshot, Source, read_source
+from shared.domain.snapshot import SOURCES, DailyCounts, Reading, Snapshot, Source, read_source
 from tui.feed.history_access import HistoryAccess, RecalledState
 from tui.model import changes
 from tui.model.board import Board, compose
@@ -204,6 +204,12 @@ class Poller:
         """Show what the bot has recorded of interested replies."""
         if replies != self.snapshot.replies:
             self.snapshot = replace(self.snapshot, replies=replies)
+            self._changed.set()
+
+    def note_daily(self, daily: DailyCounts) -> None:
+        """Show the counts of past days."""
+        if daily != self.snapshot.daily:
+            self.snapshot = replace(self.snapshot, daily=daily)
             self._changed.set()
 
     def read_now(self, *names: str) -> None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from shared.domain.card import Card
 from shared.domain.records import Actor, Records, RecordsUnavailable
 from shared.domain.snapshot import Snapshot, service_day
+from tui.feed.daily_counts import DailyCountsReader
 from tui.feed.history_access import HistoryAccess, as_recalled
 from tui.feed.pending_changes import run_line
 from tui.feed.poller import Poller, PollIntervals, Tick
@@ -157,9 +158,18 @@ class ServiceFeed:
                 history=self.history,
             )
             self._poller.start(deliver, past=await self.history.recall(now=self._now(), last=last))
+            daily = DailyCountsReader(
+                client=self._client,
+                history=store,
+                workspace=place.name,
+                now=self._now,
+                tell=self._poller.note_daily,
+            )
+            reading = asyncio.create_task(daily.run(), name="dashboard-daily-counts")
             try:
                 await self._serve(settings, self._client)
             finally:
+                reading.cancel()
                 await self._poller.aclose()
 
     async def _serve(self, settings: Settings, client: OutreachClient) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from shared.api.http.rate_limit import BudgetState
 from shared.api.models import Inbox, StatsRow
@@ -35,6 +35,13 @@ class Figure:
     today: int | None = None
     share: float | None = None
     change: float | None = None
+    days: tuple[int | None, ...] = ()
+    """The last fortnight by day, today last."""
+    capacity: int | None = None
+    """Of the sends: the daily limits of all inboxes that may send."""
+    compared: int | None = None
+    """What it was at the same hour of the last comparable day, `compared_at`."""
+    compared_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,9 +226,30 @@ def _figures(snapshot: Snapshot) -> tuple[Figure, ...]:
             today=getattr(today, name),
             share=None if name == "sends" else reports.rate(getattr(now, name), now.sends),
             change=reports.change(getattr(now, name), getattr(before, name)),
+            days=_days(snapshot, name),
+            capacity=_capacity(snapshot.inboxes.value) if name == "sends" else None,
+            compared=getattr(snapshot.daily.compared, name, None),
+            compared_at=snapshot.daily.compared_at,
         )
         for label, name in labels.items()
     )
+
+
+def _days(snapshot: Snapshot, name: str) -> tuple[int | None, ...]:
+    """None for a day that is not known; nothing before any is."""
+    if not (known := dict(snapshot.daily.days)):
+        return ()
+    first, last = min(known), max(known)
+    days = [first + timedelta(days=number) for number in range((last - first).days + 1)]
+    return (*(getattr(known.get(day), name, None) for day in days), getattr(snapshot.today.value, name, None))
+
+
+def _capacity(inboxes: Sequence[Inbox] | None) -> int | None:
+    """Of the inboxes that may send; unknown where one limit is."""
+    limits = [inbox.daily_limit for inbox in inboxes or () if inbox.status != "resting"]
+    if inboxes is None or any(limit is None for limit in limits):
+        return None
+    return sum(limit for limit in limits if limit is not None)
 
 
 def _stamps(snapshot: Snapshot, *, intervals: Mapping[str, float]) -> dict[str, Stamp]:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
+from rich.cells import cell_len, set_cell_size
+
 from shared.api.models import Lead
 from shared.domain import evidence, reports
 from shared.domain.card import Tone
@@ -124,7 +126,7 @@ def _inbox_status(line: InboxLine, _: int, glyphs: Glyphs) -> Sequence[Piece]:
 def _trend(line: InboxLine, width: int, glyphs: Glyphs) -> Sequence[Piece]:
     shown = line.trend[-width:]
     if len(shown) < 2:
-        return ()
+        return ((glyphs.rest * width, Ink.FAINT),)
     return ((_spark(shown, glyphs), TONE_INK[line.tone] if line.tone is not Tone.GOOD else Ink.MUTED),)
 
 
@@ -212,6 +214,7 @@ SEQUENCES = (
     _count("Sent", "sends", rank=1),
     _rate("Replies", "replies", rank=2),
     _rate("Positive", "positive_replies", width=8, rank=3),
+    _count("Meet.", "meetings", width=5, rank=4),
 )
 
 
@@ -278,8 +281,13 @@ def _when(line: ChangeLine, _: int, __: Glyphs) -> Sequence[Piece]:
     return ((line.at.astimezone().strftime("%a %H:%M"), Ink.MUTED),)
 
 
-def _what(line: ChangeLine, _: int, __: Glyphs) -> Sequence[Piece]:
-    return ((visible(line.subject), Ink.TEXT), (f" {visible(line.text)}", Ink.MUTED))
+def _what(line: ChangeLine, width: int, glyphs: Glyphs) -> Sequence[Piece]:
+    """What became of it is said whole; where the room is short, its name is cut."""
+    subject, text = visible(line.subject), visible(line.text)
+    room = max(8, width - cell_len(text) - 1)
+    if cell_len(subject) > room:
+        subject = set_cell_size(subject, room - 1) + glyphs.more
+    return ((subject, Ink.TEXT), (f" {text}", Ink.MUTED))
 
 
 CHANGES = (
@@ -293,27 +301,25 @@ def _lowest(line: DomainLine, width: int, glyphs: Glyphs) -> Sequence[Piece]:
     return _score_bar(line.domain.lowest, width, glyphs, ink=TONE_INK[line.tone], number=Ink.STRONG)
 
 
-def _inboxes(title: str, name: str, ink: Ink, *, rank: int = 0) -> Column:
+def _inboxes(title: str, name: str, ink: Ink, *, width: int = 7, rank: int = 0) -> Column:
     def render(line: DomainLine, _: int, __: Glyphs) -> Sequence[Piece]:
         number = getattr(line.domain, name)
         return ((f"{number:,}" if number else "·", ink if number else Ink.FAINT),)
 
-    return Column(title, 7, render, right=True, rank=rank)
+    return Column(title, width, render, right=True, rank=rank)
 
 
 DOMAINS = (
     Column("", 1, _sign),
-    Column("Domain", 24, _text(lambda x: x.domain.domain, Ink.STRONG), least=14, grow=1),
-    Column("Lowest", 24, _lowest, least=12, right=True, grow=1),
-    _inboxes("Healthy", "healthy", Ink.GOOD),
-    _inboxes("At risk", "at_risk", Ink.WARN),
-    _inboxes("Bad", "bad", Ink.BAD),
+    Column("Domain", 18, _text(lambda x: x.domain.domain, Ink.STRONG), least=14, grow=2),
+    Column("Lowest", 10, _lowest, least=8, right=True, grow=1),
+    _inboxes("Healthy", "healthy", Ink.GOOD, rank=2),
+    _inboxes("At risk", "at_risk", Ink.WARN, rank=1),
+    _inboxes("Bad", "bad", Ink.BAD, width=4),
     _inboxes("Resting", "resting", Ink.BAD),
-    _inboxes("Unknown", "unknown", Ink.UNKNOWN, rank=1),
-    Column("Why", 30, _text(lambda x: "; ".join(x.domain.reasons), Ink.MUTED), rank=2, grow=1),
+    _inboxes("Unknown", "unknown", Ink.UNKNOWN, rank=3),
+    Column("Why", 30, _text(lambda x: "; ".join(x.domain.reasons), Ink.MUTED), rank=4, grow=2),
 )
-UNCHARTED = tuple(column for column in INBOXES if column.render is not _trend)
-"""The inboxes' columns while there is too little history for charts."""
 LISTS: Mapping[str, Sequence[Column]] = {
     "inboxes": INBOXES,
     "domains": DOMAINS,

@@ -1,36 +1,83 @@
-"""Which panels a screen of a given size shows. Pure."""
+"""Which panels a screen of a given size shows, and how many lines each gets. Pure."""
 
 from __future__ import annotations
 
-PANELS = ("inboxes", "sequences", "stats", "interested", "changes")
+from collections.abc import Mapping, Sequence
+
+PANELS = ("inboxes", "sequences", "stats", "interested", "changes", "domains")
+"""In the order of their numbers."""
+TRENDS = ("trends-1", "trends-2")
+"""Plots, which have no number."""
+LEFT = ("domains", "inboxes")
+MIDDLE = ("sequences", "stats", TRENDS[0])
+LAST = ("interested", "changes", TRENDS[1])
+"""The columns of panels, from above."""
+IMPORTANCE = ("inboxes", "sequences", "interested", "changes", "domains", "stats")
 SMALLEST = (60, 20)
 NORMAL, WIDE = 100, 180
 """Columns from which there are two, and three, columns of panels."""
 MEDIUM, TALL = 30, 42
-"""Lines from which two, and all, panels of a column are shown."""
+"""Lines from which the figures have two lines, and large numerals."""
 WIDTHS = [(0, "-narrow"), (NORMAL, "-normal"), (WIDE, "-wide")]
 HEIGHTS = [(0, "-short"), (MEDIUM, "-medium"), (TALL, "-tall")]
 """The classes that a screen has from so many columns, and lines, on."""
+HEAD = 2
+"""Lines of a panel that are no lines of its list: its name and the titles."""
+LEAST = 5
+"""Lines of a panel below which it is left out."""
+LEAST_PLOT = 7
+"""Lines from which a plot tells something."""
+GAP = 1
 
 
 def too_small(width: int, height: int) -> bool:
     return width < SMALLEST[0] or height < SMALLEST[1]
 
 
-def shown(width: int, height: int, *, active: str) -> frozenset[str]:
-    """The panels to show; the active one always is."""
+def columns(width: int) -> tuple[tuple[str, ...], ...]:
     if width < NORMAL:
-        return frozenset({active})
-    if width >= WIDE:
-        if height >= MEDIUM:
-            return frozenset(PANELS)
-        column = {"sequences": "sequences", "stats": "stats"}.get(active, "sequences")
-        return frozenset({"inboxes", column, "changes" if active == "changes" else "interested"})
-    others = [name for name in PANELS if name != "inboxes"]
-    if height >= TALL:
-        return frozenset(PANELS)
-    beside = active if active != "inboxes" else "sequences"
-    if height < MEDIUM:
-        return frozenset({"inboxes", beside})
-    second = next(name for name in ("sequences", "stats", *others) if name != beside)
-    return frozenset({"inboxes", beside, second})
+        return ((*LEFT, *MIDDLE, *LAST),)
+    return (LEFT, MIDDLE, LAST) if width >= WIDE else (LEFT, (*MIDDLE, *LAST))
+
+
+def heights(
+    width: int, room: int, *, active: str, lines: Mapping[str, int], trends: bool = True
+) -> dict[str, int]:
+    """The panels to show and their heights in `room` lines; the active one always is shown.
+
+    A short list takes no more than it needs, so that the others show more; what no list needs is the trends', or shared by all.
+    """
+    shown: dict[str, int] = {}
+    for names in columns(width):
+        lists = [name for name in names if name not in TRENDS]
+        wanted = {name: max(HEAD + lines.get(name, 0), LEAST) for name in lists}
+        kept = _kept(lists, wanted=wanted, room=room, active=active, whole=width < NORMAL)
+        shown |= _shared(kept, wanted=wanted, room=room, trends=names[-1] if trends else "")
+    return shown
+
+
+def _kept(
+    names: Sequence[str], *, wanted: Mapping[str, int], room: int, active: str, whole: bool
+) -> list[str]:
+    """The panels that have room, the active one first; `whole` leaves out others before that one is cut."""
+    taken = -GAP
+    kept: set[str] = set()
+    for name in sorted(names, key=lambda name: (name != active, IMPORTANCE.index(name))):
+        needed = GAP + (wanted[name] if whole and name == active else LEAST)
+        if not kept or taken + needed <= room:
+            kept.add(name)
+            taken += needed
+    return [name for name in names if name in kept]
+
+
+def _shared(kept: Sequence[str], *, wanted: Mapping[str, int], room: int, trends: str) -> dict[str, int]:
+    left = room - GAP * (len(kept) - 1)
+    shown: dict[str, int] = {}
+    for number, name in enumerate(sorted(kept, key=lambda name: wanted[name])):
+        shown[name] = max(1, min(wanted[name], left // (len(kept) - number)))
+        left -= shown[name]
+    if trends in TRENDS and left >= LEAST_PLOT + GAP:
+        return {**shown, trends: left - GAP}
+    for number in range(max(0, left)):
+        shown[kept[number % len(kept)]] += 1
+    return shown

@@ -12,31 +12,46 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.screen import Screen
+from textual.widget import Widget
 from textual.widgets import Static
 
 from shared.api.models import GROUPINGS
 from tui.model import layout
 from tui.model.alarms import AlarmNotice
-from tui.model.board import Board
+from tui.model.board import Board, Figure
 from tui.model.changes import news
-from tui.model.columns import INBOXES, INTERESTED, LISTS, RECORDED, UNCHARTED
+from tui.model.columns import INTERESTED, LISTS, RECORDED
 from tui.model.filter_sort import Arrangement
 from tui.model.keys import BOARD, REPLAY, bindings, foot_of
-from tui.model.lines import ChangeLine
+from tui.model.lines import ChangeLine, DomainLine
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import Glyphs
 from tui.widgets.figures import KeyFigures
 from tui.widgets.line_table import LineTable
 from tui.widgets.panel import LinkLine, Panel
 from tui.widgets.status_lines import Banner, Foot, Tabs, TopLine, Verdict, WorkspaceBar
+from tui.widgets.trends import TrendsPanel
 
 TITLES = {
     "inboxes": ("Inboxes", "No inboxes are connected."),
     "sequences": ("Sequences", "There are no sequences."),
-    "stats": ("Stats, 30 days", "Nothing was sent in the last 30 days."),
+    "stats": ("Stats", "Nothing was sent in the last 30 days."),
     "interested": ("Interested", "Nobody is interested yet."),
     "changes": ("Changes", "Nothing has changed lately."),
+    "domains": ("Domains", "No inboxes are connected."),
 }
+STATS = tuple(name for name in GROUPINGS if name != "sequence")
+"""What the panel of stats can group by; the sequences' own counts are beside their names."""
+
+
+class PanelArea(Horizontal):
+    """The columns of panels; they share its room again whenever that changes, as when the banner appears."""
+
+    class Resized(Message):
+        """There is more room, or less."""
+
+    def on_resize(self) -> None:
+        self.post_message(self.Resized())
 
 
 class BoardScreen(ErrorBoundary, Screen[None]):
@@ -49,6 +64,7 @@ class BoardScreen(ErrorBoundary, Screen[None]):
         Binding("shift+tab", "next_panel(-1)", show=False, priority=True),
     ]
 
+    AUTO_FOCUS: ClassVar[str] = ""
     HORIZONTAL_BREAKPOINTS = layout.WIDTHS
     VERTICAL_BREAKPOINTS = layout.HEIGHTS
 
@@ -71,8 +87,11 @@ class BoardScreen(ErrorBoundary, Screen[None]):
         self._remapped = remapped
         self.board: Board | None = None
         self.active = "inboxes"
-        self.grouping = GROUPINGS[0]
+        self.grouping = STATS[0]
         self.changes: tuple[ChangeLine, ...] = ()
+        self.shares_replies = False
+        """Whether the bot's records are at hand: their columns are there from the start."""
+        self._heights: dict[str, int] = {}
         self.since: datetime | None = None
         """When somebody looked last, before they came back."""
         self.beats = 0
@@ -86,6 +105,7 @@ class BoardScreen(ErrorBoundary, Screen[None]):
         self.banner = Banner(glyphs=glyphs)
         self.verdict = Verdict(glyphs=glyphs)
         self.figures = KeyFigures(glyphs=glyphs)
+        self.trends = {name: TrendsPanel(name, glyphs=glyphs) for name in layout.TRENDS}
         self.tabs = Tabs()
         self.foot = Foot()
         self.panels = {
@@ -107,15 +127,19 @@ class BoardScreen(ErrorBoundary, Screen[None]):
         yield self.verdict
         yield self.figures
         yield self.tabs
-        with Horizontal(id="panels"):
-            yield self.panels["inboxes"]
+        with PanelArea(id="panels"):
+            with Vertical(id="left"):
+                yield self.panels["domains"]
+                yield self.panels["inboxes"]
             with Vertical(id="right"):
                 with Vertical(id="middle"):
                     yield self.panels["sequences"]
                     yield self.panels["stats"]
+                    yield self.trends[layout.TRENDS[0]]
                 with Vertical(id="last"):
                     yield self.panels["interested"]
                     yield self.panels["changes"]
+                    yield self.trends[layout.TRENDS[1]]
         yield self.foot
         yield Static("", id="too-small")
 
@@ -147,7 +171,7 @@ class BoardScreen(ErrorBoundary, Screen[None]):
         if self.board is None:
             return
         self.verdict.show(self.board, now=now, news=self._news(now))
-        self.figures.show(self.board.figures, freshness=self.board.freshness("sequence", now))
+        self.figures.show(self.board.figures, freshness=self.board.freshness("sequence", now), now=now)
         for panel in self.panels.values():
             panel.tick(now)
 
@@ -157,23 +181,28 @@ class BoardScreen(ErrorBoundary, Screen[None]):
     def _show_panels(self, now: datetime) -> None:
         board = self.board
         assert board
-        charted = any(line.trend for line in board.inboxes[:50])
-        self.panels["inboxes"].grid.exchange(INBOXES if charted else UNCHARTED)
         self.panels["inboxes"].show(board.inboxes, stamp=board.stamps.get("inboxes"), now=now)
         self.panels["sequences"].show(
-            board.sequences, stamp=board.stamps.get("sequences"), now=now, aside=_running(board)
+            board.sequences,
+            stamp=board.stamps.get("sequences"),
+            now=now,
+            aside=" · ".join(filter(None, ("30 days", _running(board)))),
         )
         self.panels["stats"].show(
             board.stats.get(self.grouping, ()),
             stamp=board.stamps.get(self.grouping),
             now=now,
-            aside=f"by {self.grouping} (g)",
+            aside=f"30 days by {self.grouping} (g)",
         )
         self.panels["interested"].grid.exchange(
-            RECORDED if any(line.reply for line in board.interested) else INTERESTED
+            RECORDED if self.shares_replies or any(one.reply for one in board.interested) else INTERESTED
         )
         self.panels["interested"].show(board.interested, stamp=board.stamps.get("interested"), now=now)
         self.panels["changes"].show(self.changes, stamp=board.changes_stamp, now=now)
+        self.panels["domains"].show(
+            tuple(map(DomainLine, board.domains)), stamp=board.stamps.get("inboxes"), now=now
+        )
+        self._fit(self.size.width, self.size.height)
 
     def move_to(self, workspace: str) -> None:
         self._workspace = workspace
@@ -213,16 +242,51 @@ class BoardScreen(ErrorBoundary, Screen[None]):
             self.query_one("#too-small", Static).update(
                 f"This window is {width}×{height}.\nThe dashboard needs {least}.\n\nq leaves."
             )
-        shown = layout.shown(width, height, active=self.active)
-        for name, panel in self.panels.items():
-            panel.display = name in shown
-        self.tabs.display = len(shown) < len(layout.PANELS)
+        self._share_room()
+
+    @on(PanelArea.Resized)
+    def _share_room(self) -> None:
+        """Give each panel the lines that it gets; a change of the lists' lengths may move the borders."""
+        panels = self.query_one("#panels")
+        room = panels.size.height
+        if room <= 0:
+            return
+        lines = {name: len(panel.grid.shown) for name, panel in self.panels.items()}
+        figures = self.board.figures if self.board else ()
+        heights = layout.heights(
+            self.size.width,
+            room,
+            active=self.active,
+            lines=lines,
+            trends=any(len(figure.days) > 1 for figure in figures),
+        )
+        self._show_trends([self.trends[name] for name in layout.TRENDS if name in heights], figures)
+        shown = set(heights)
+        self.tabs.display = not shown.issuperset(layout.PANELS)
         self.tabs.show(
             [(name, TITLES[name][0].partition(",")[0]) for name in layout.PANELS], active=self.active
         )
-        self.query_one("#middle").display = bool(shown & {"sequences", "stats"})
-        self.query_one("#last").display = bool(shown & {"interested", "changes"})
-        self.query_one("#right").display = bool(shown - {"inboxes"})
+        if heights == self._heights:
+            return
+        self._heights = heights
+        widgets: dict[str, Widget] = {**self.panels, **self.trends}
+        for name, panel in widgets.items():
+            panel.display = name in heights
+            panel.styles.height = heights.get(name, 1)
+        for part, names in (("#left", layout.LEFT), ("#middle", layout.MIDDLE), ("#last", layout.LAST)):
+            self.query_one(part).display = bool(shown & set(names))
+            below = [name for name in names if name in heights][1:]
+            for name in names:
+                widgets[name].styles.margin = (layout.GAP if name in below else 0, 0, 0, 0)
+        self.query_one("#right").display = bool(shown & {*layout.MIDDLE, *layout.LAST})
+        self.set_class(bool(shown & set(layout.MIDDLE)), "-with-middle")
+        self.set_class(bool(shown & set(layout.LEFT)), "-with-left")
+
+    def _show_trends(self, panels: Sequence[TrendsPanel], figures: Sequence[Figure]) -> None:
+        """All plots in the one place that has room for them, or half of them in each."""
+        each = -(-len(figures) // max(1, len(panels)))
+        for number, panel in enumerate(panels):
+            panel.show(figures[number * each : (number + 1) * each], now=self._now())
 
     # -- hands on the lists ----------------------------------------------------------------------------
 
@@ -253,8 +317,7 @@ class BoardScreen(ErrorBoundary, Screen[None]):
         self.grid.set_arrangement(Arrangement())
 
     def action_group(self) -> None:
-        at = GROUPINGS.index(self.grouping)
-        self.grouping = GROUPINGS[(at + 1) % len(GROUPINGS)]
+        self.grouping = STATS[(STATS.index(self.grouping) + 1) % len(STATS)]
         self.action_panel("stats")
         if self.board:
             self._show_panels(self._now())

@@ -147,7 +147,7 @@ class WallScreen(ErrorBoundary, Screen[None]):
         if self._board:
             self.verdict.show(self._board, now=now)
             self.standing.show(self._board.counts, freshness=self._board.freshness("inboxes", now))
-            self.figures.show(self._board.figures, freshness=self._board.freshness("sequence", now))
+            self.figures.show(self._board.figures, freshness=self._board.freshness("sequence", now), now=now)
             self._show_trouble(self._board, now)
         for panel in self.panels.values():
             panel.tick(now)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from rich.cells import cell_len
@@ -21,20 +22,56 @@ T = TypeVar("T")
 BRIEF = {"Replies": "Repl.", "Positive": "Pos.", "Meetings": "Meet."}
 """Labels where the columns are narrow: a number without a name says nothing."""
 BIG = 6
-"""Lines of the large form: label, a gap, three of digits, the rates."""
+"""Lines of the large form: label, three of digits, today, and the same hour of another day."""
+BLOCKS = "▁▂▃▄▅▆▇█"
+DAYS = 14
 LARGE = 8
 """Lines of the form with double numerals: a label, a gap, five of digits, one below."""
 
 
-def rates(figure: Figure, *, glyphs: Glyphs) -> list[Piece]:
-    """The share of the sends, and the change against the period before."""
+SHORTEST = 7
+"""Days of the shortest sparkline."""
+
+
+def rates(figure: Figure, *, glyphs: Glyphs, long: bool = False) -> list[Piece]:
+    """The share of the sends, and the change against the 30 days before; `long` says against what."""
     pieces: list[Piece] = []
     if figure.share is not None:
-        pieces.append((f"{show_rate(figure.share)}  ", Ink.TEXT))
+        pieces.append((f"{show_rate(figure.share)}{' of sends' if long else ''}  ", Ink.TEXT))
     if figure.change is not None:
-        said = show_change(figure.change).replace("▲", glyphs.up).replace("▼", glyphs.down)
-        pieces.append((said, Ink.GOOD if figure.change >= 0 else Ink.WARN))
+        change = show_change(figure.change).replace("▲", glyphs.up).replace("▼", glyphs.down)
+        pieces.append((change, Ink.GOOD if figure.change >= 0 else Ink.WARN))
+        if long:
+            pieces.append((" vs 30 days before", Ink.MUTED))
     return pieces
+
+
+def today(figure: Figure) -> list[Piece]:
+    """`412 of 2,655 today`: what was sent of what all inboxes may send."""
+    if figure.today is None:
+        return []
+    of = f" of {show_count(figure.capacity)}" if figure.capacity is not None else ""
+    return [(show_count(figure.today), Ink.TEXT), (f"{of} today", Ink.MUTED)]
+
+
+def compared(figure: Figure, *, now: datetime) -> list[Piece]:
+    """`380 by 14:32 last Mon`: the same hour of the last comparable day."""
+    if figure.compared is None or figure.compared_at is None:
+        return []
+    at = figure.compared_at.astimezone()
+    day = "yesterday" if now - at < timedelta(days=2) else at.strftime("last %a")
+    return [(f"{show_count(figure.compared)} by {at:%H:%M} {day}", Ink.MUTED)]
+
+
+def days(figure: Figure, room: int, *, glyphs: Glyphs) -> list[Piece]:
+    """A sparkline of the last fortnight, or of as many days as there is room for; nothing below a week."""
+    shown = figure.days[-room:] if room >= SHORTEST else ()
+    known = [value for value in shown if value is not None]
+    if len(known) < 2 or glyphs.ascii:
+        return []
+    highest = max(*known, 1)
+    blocks = "".join(" " if v is None else BLOCKS[min(7, v * 8 // (highest + 1))] for v in shown)
+    return [(blocks, Ink.ACCENT)]
 
 
 class NumberRow(ErrorBoundary, Widget):
@@ -75,12 +112,14 @@ class KeyFigures(NumberRow):
     def __init__(self, *, glyphs: Glyphs) -> None:
         super().__init__(glyphs=glyphs, id="figures")
         self._figures: tuple[Figure, ...] = ()
+        self._now = datetime.now(UTC)
 
     @property
     def text(self) -> str:
         return "   ".join("".join(text for text, _ in self._compact(figure)) for figure in self._figures)
 
-    def show(self, figures: tuple[Figure, ...], *, freshness: Freshness) -> None:
+    def show(self, figures: tuple[Figure, ...], *, freshness: Freshness, now: datetime) -> None:
+        self._now = now
         if (figures, freshness) != (self._figures, self._freshness):
             self._figures, self._freshness = figures, freshness
             self.refresh()
@@ -94,23 +133,15 @@ class KeyFigures(NumberRow):
         if self.size.height < BIG:
             return self._two_lines(figure, room)[min(y, 1)]
         if y == 0:
-            return [(figure.label.upper(), Ink.MUTED), ("  30 days", Ink.FAINT)]
-        return self._large(figure, y - 1, room) if 1 <= y <= 4 else ()
-
-    def _large(self, figure: Figure, y: int, room: int) -> Sequence[Piece]:
-        """Three lines of digits with the rates beside them where they fit, and today's count below."""
+            label: list[Piece] = [(figure.label.upper(), Ink.MUTED), ("  30 days  ", Ink.MUTED)]
+            return _whole([*label, *rates(figure, glyphs=self._glyphs, long=True)], room)
+        if y == 4:
+            return today(figure)
+        if y == 5:
+            return _whole(compared(figure, now=self._now), room)
         rows = self._numeral(figure.value, room)
-        beside = cell_len(rows[2]) + 20 <= room
-        today: list[Piece] = (
-            [] if figure.today is None else [(f"{show_count(figure.today)} today", Ink.MUTED)]
-        )
-        if y == 3:
-            return today if beside else [*rates(figure, glyphs=self._glyphs), ("  ", Ink.TEXT), *today]
-        return [
-            (rows[y], Ink.STRONG),
-            ("  ", Ink.TEXT),
-            *(rates(figure, glyphs=self._glyphs) if y == 2 and beside else ()),
-        ]
+        spark = days(figure, min(DAYS, room - cell_len(rows[2]) - 4), glyphs=self._glyphs) if y == 3 else []
+        return [(rows[y - 1], Ink.STRONG), ("  ", Ink.TEXT), *spark]
 
     def _numeral(self, value: int | None, room: int) -> Sequence[str]:
         if not self._glyphs.ascii:
@@ -122,7 +153,7 @@ class KeyFigures(NumberRow):
 
     def _compact(self, figure: Figure, room: int = 80) -> list[Piece]:
         number: Piece = (f"{formatting.short_count(figure.value)} ", Ink.STRONG)
-        return _whole([(f"{figure.label} ", Ink.MUTED), number, *rates(figure, glyphs=self._glyphs)], room)
+        return _whole([*_label(figure), number, *rates(figure, glyphs=self._glyphs)], room)
 
     def _two_lines(self, figure: Figure, room: int) -> tuple[list[Piece], list[Piece]]:
         label: Piece = (f"{figure.label} ", Ink.MUTED)
@@ -130,8 +161,20 @@ class KeyFigures(NumberRow):
         short: Piece = (formatting.short_count(figure.value), Ink.STRONG)
         brief: Piece = (f"{BRIEF.get(figure.label, figure.label)} ", Ink.MUTED)
         pairs = ([label, long], [label, short], [brief, short])
-        fitting = [pair for pair in pairs if _whole(pair, room) == pair]
-        return (fitting[0] if fitting else [short]), _whole(rates(figure, glyphs=self._glyphs), room)
+        fitting = next((pair for pair in pairs if _whole(pair, room) == pair), [short])
+        left = room - sum(cell_len(text) for text, _ in fitting) - 3
+        spark = days(figure, min(DAYS, left - 1), glyphs=self._glyphs)
+        first: list[Piece] = [*fitting, (" ", Ink.TEXT), *spark] if spark else fitting
+        period: list[Piece] = [("30 days  ", Ink.MUTED)] if figure.share is None else []
+        second = [*period, *rates(figure, glyphs=self._glyphs)]
+        longer = [*second, ("   ", Ink.TEXT), *today(figure)]
+        return first, longer if _whole(longer, room) == longer else _whole(second, room)
+
+
+def _label(figure: Figure) -> list[Piece]:
+    """The first one says over how many days all of them are."""
+    period: list[Piece] = [("30 days: ", Ink.MUTED)] if figure.share is None else []
+    return [*period, (f"{figure.label} ", Ink.MUTED)]
 
 
 def _whole(pieces: list[Piece], room: int) -> list[Piece]:

@@ -49,7 +49,13 @@ def gauge(budget: BudgetState | None, *, now: datetime, glyphs: Glyphs, long: bo
     bar: list[Piece] = [(glyphs.full * used, ink), (glyphs.empty * (GAUGE - used), Ink.FAINT)]
     figure = f" {budget.used_last_second} of {budget.rate:g}/s"
     waiting = f", {budget.waiting} waiting" if budget.waiting else ""
-    return [("budget ", Ink.MUTED), *bar, (figure + waiting, Ink.MUTED)] if long else bar
+    gauged: list[Piece] = bar if long else []
+    return [
+        ("budget", Ink.MUTED),
+        (" ", Ink.MUTED),
+        *gauged,
+        ((figure + waiting).lstrip(" " if not long else ""), Ink.MUTED),
+    ]
 
 
 class TopLine(TextLine):
@@ -73,7 +79,8 @@ class TopLine(TextLine):
                 *gauge(board.budget, now=now, glyphs=self._glyphs, long=width >= 120),
                 ("   ", Ink.FAINT),
             ]
-        right.append((now.astimezone().strftime("%H:%M:%S "), Ink.TEXT))
+        zone = " %Z " if width >= 100 else " "
+        right.append((now.astimezone().strftime(f"%H:%M:%S{zone}"), Ink.TEXT))
         self.set_text(left, right)
 
 
@@ -103,11 +110,21 @@ class Verdict(ErrorBoundary, Vertical):
         ]
         if stale and verdict.tone is not Tone.UNKNOWN:
             left.append(("  as last read", Ink.WARN))
-        if verdict.detail:
-            left.append((f"   {visible(verdict.detail)}", Ink.MUTED))
-        self.words.set_text(left, [(f"  {news} ", Ink.ACCENT)] if news and self.size.width >= 80 else ())
+        right: list[Piece] = [(f"  {news} ", Ink.ACCENT)] if news and self.size.width >= 80 else []
+        room = self.size.width - 5 - sum(cell_len(text) for text, _ in (*left, *right))
+        if verdict.detail and (named := names_that_fit(visible(verdict.detail), room)):
+            left.append((f"   {named}", Ink.MUTED))
+        self.words.set_text(left, right)
         width = 36 if self.size.width >= 100 else max(10, self.size.width - 52)
         self.spread.set_text(spread(board.counts, glyphs=self._glyphs, width=width, stale=stale))
+
+
+def names_that_fit(names: str, room: int) -> str:
+    """Whole names separated by commas, as many as fit; none is cut in two."""
+    parts = names.split(", ")
+    while parts and cell_len(", ".join(parts)) > room:
+        parts.pop()
+    return ", ".join(parts)
 
 
 def spread(of: InboxCounts, *, glyphs: Glyphs, width: int = 36, stale: bool = False) -> list[Piece]:
@@ -163,7 +180,10 @@ class Banner(TextLine):
         self.set_class(trouble is not None or bool(alarms) or bool(notices), "-on")
         if alarms:
             keys = "" if alarms[0].is_past else "  A: all  a: acknowledge "
-            self.set_text(self._alarm(alarms, trouble, now), [(keys, Ink.TEXT)])
+            told = self._alarm(alarms, trouble, now)
+            if sum(cell_len(text) for text, _ in told) + len(keys) > self.size.width:
+                keys = "  A " if keys else ""
+            self.set_text(told, [(keys, Ink.TEXT)])
         elif trouble:
             self.set_text(self._trouble(trouble, now))
         elif notices:

@@ -95,9 +95,10 @@ async def test_everything_of_the_account_is_on_the_screen(clock: Clock) -> None:
         assert {name: len(panel.grid.shown) for name, panel in screen.panels.items()} == {
             "inboxes": 24,
             "sequences": 4,
-            "stats": 4,
+            "stats": 3,
             "interested": 3,
             "changes": 0,
+            "domains": 4,
         }
         assert "Sends 20.4k" in screen.figures.text
         assert "acme" in screen.top.text

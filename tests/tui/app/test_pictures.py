@@ -8,11 +8,14 @@ from datetime import timedelta
 
 import pytest
 
+from shared.api.models import StatsRow
 from shared.domain.card import Tone
-from shared.domain.snapshot import Snapshot
+from shared.domain.snapshot import DailyCounts, Snapshot
 from tests.tui.accounts import NOW, Clock, account, acme, failing, tick_of
 from tui.app.dashboard import DashboardApp
+from tui.model.layout import HEAD, LAST, LEFT, MIDDLE, TRENDS
 from tui.model.lines import ChangeLine
+from tui.screens.board import BoardScreen
 from tui.theme.palette import ASCII, UNICODE
 
 CHANGES = (
@@ -42,8 +45,26 @@ def offline() -> Snapshot:
     return failing(account(), since=NOW + timedelta(seconds=30))
 
 
+def busy() -> Snapshot:
+    """A fortnight behind it."""
+    days = tuple(
+        (
+            NOW.date() - timedelta(days=ago),
+            StatsRow(
+                group="day", sends=300 + ago * 37 % 211, replies=20, positive_replies=4, meetings=ago % 3
+            ),
+        )
+        for ago in range(13, 0, -1)
+    )
+    compared = StatsRow(group="compared", sends=380, replies=28, positive_replies=10, meetings=2)
+    daily = DailyCounts(days=days, compared_at=NOW - timedelta(days=7), compared=compared)
+    return account(inboxes=60, daily=daily)
+
+
 PICTURES = {
     "night": (Staged, {"snapshot": account()}, (160, 50), ()),
+    "laptop": (Staged, {"snapshot": busy()}, (120, 35), ()),
+    "wide": (Staged, {"snapshot": busy()}, (200, 55), ()),
     "small": (Staged, {"snapshot": account()}, (80, 24), ()),
     "smallest": (Staged, {"snapshot": account()}, (60, 20), ()),
     "offline": (Staged, {"snapshot": offline(), "late": 900}, (120, 36), ()),
@@ -53,6 +74,38 @@ PICTURES = {
     "ascii": (Staged, {"snapshot": account(), "ascii_only": True}, (120, 36), ()),
     "question": (Staged, {"snapshot": account()}, (100, 30), ("2", "p")),
 }
+
+
+SIZES = ((80, 24), (120, 35), (160, 50), (200, 55), (250, 70))
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_no_panel_is_more_than_a_third_empty(size: tuple[int, int]) -> None:
+    """Blank lines of each panel that is shown, by its height."""
+    app = Staged(busy())
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause(0.2)
+        board = app.board_screen
+        blank = {
+            name: 1 - (len(panel.grid.shown) + HEAD) / panel.size.height
+            for name, panel in board.panels.items()
+            if panel.display
+        }
+        assert "inboxes" in blank
+        assert max(blank.values()) < 0.34, blank
+        taken = {name: sum(_height(board, one) for one in names) for name, names in COLUMNS.items()}
+        room = board.query_one("#panels").size.height
+        shown = {name: height for name, height in taken.items() if height}
+        stacked = [sum(shown.values()) - shown["left"]] if 100 <= size[0] < 180 else list(shown.values())
+        assert all(height >= room * 2 / 3 for height in stacked), (room, shown)
+
+
+def _height(board: BoardScreen, name: str) -> int:
+    widget = board.query_one(f"#{name}" if name in TRENDS else f"#panel-{name}")
+    return widget.size.height if widget.display else 0
+
+
+COLUMNS = {"left": LEFT, "middle": MIDDLE, "last": LAST}
 
 
 @pytest.mark.parametrize("name", PICTURES)

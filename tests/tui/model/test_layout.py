@@ -1,4 +1,4 @@
-"""Which panels a size has room for."""
+"""Which panels a size has room for, and how they share it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,28 @@ import pytest
 
 from tui.model import layout
 
+LINES = {"inboxes": 60, "sequences": 4, "stats": 3, "interested": 3, "changes": 3, "domains": 4}
+
 
 @pytest.mark.parametrize("width", range(60, 301, 20))
-@pytest.mark.parametrize("height", [20, 24, 30, 41, 42, 80])
-def test_the_active_panel_is_always_among_those_shown(width: int, height: int) -> None:
+@pytest.mark.parametrize("room", [6, 12, 18, 30, 42, 60])
+def test_the_active_panel_is_always_shown_and_nothing_overflows(width: int, room: int) -> None:
     for name in layout.PANELS:
-        assert name in layout.shown(width, height, active=name)
+        heights = layout.heights(width, room, active=name, lines=LINES)
+        assert name in heights
+        for column in layout.columns(width):
+            shown = [heights[one] for one in column if one in heights]
+            assert sum(shown) + layout.GAP * (len(shown) - 1) <= room
+
+
+def test_a_short_list_leaves_its_room_to_the_others() -> None:
+    heights = layout.heights(200, 40, active="inboxes", lines=LINES)
+    assert heights["domains"] == 6
+    assert heights["inboxes"] == 33
+    assert heights["sequences"] == 6
+    assert heights["trends-1"] == 40 - 6 - 5 - 2
+
+
+def test_a_narrow_screen_shows_other_lists_only_below_a_short_one() -> None:
+    assert set(layout.heights(80, 15, active="inboxes", lines=LINES)) == {"inboxes"}
+    assert layout.heights(80, 15, active="sequences", lines=LINES)["sequences"] == 6
