@@ -13,9 +13,9 @@ from typing import Self, TypeVar, Unpack
 
 from sqlalchemy.engine import URL
 
+from shared.api.models import StatsRow
 from shared.domain.health import DEFAULT, Thresholds
 from shared.domain.snapshot import Snapshot
-from shared.api.models import StatsRow
 from shared.history import days, reader, writer
 from shared.history.engine import Act, HistoryUnavailable, Store
 from shared.history.reader import Sample, SeriesQuery, Transition, Which

@@ -126,10 +126,11 @@ async def test_a_browser_sees_the_dashboard(installed: Installed, account: dict[
     assert process.stdout
     address = (await process.stdout.readline()).decode().split()[4]
     try:
-        async with asyncio.timeout(40), aiohttp.ClientSession() as browser:
+        jar = aiohttp.CookieJar(unsafe=True)  # else it keeps no cookie of an address in numbers
+        async with asyncio.timeout(40), aiohttp.ClientSession(cookie_jar=jar) as browser:
             async with browser.get(address) as page:
                 assert page.status == 200
-            async with browser.ws_connect(f"{address}ws?width=160&height=48") as tab:
+            async with browser.ws_connect(f"{address.partition('?')[0]}ws?width=160&height=48") as tab:
                 await _until_shown(tab, b"healthy")
     finally:
         process.terminate()

@@ -51,7 +51,9 @@ STAGGER = 1.0
 AWAY = timedelta(minutes=2)
 """Without a key for so long, the next one asks what is new."""
 THEMES = ("night", "day", "contrast")
-FILTER_HINT = "Words that must all occur; !word leaves out. Enter keeps the filter, esc drops it."
+FILTER_HINT = (
+    "Words that must all occur: acme status:resting !warming domain:meet. Enter keeps it, esc drops it."
+)
 KEY_NAMES = {
     binding.id or ""
     for where in (

@@ -157,11 +157,11 @@ class Replay:
 
     def words(self, now: datetime) -> str:
         """`REPLAY 14:02:05, 3 h ago (gap of 40 min before)`."""
-        said = f"REPLAY {formatting.moment(self.at, now=now)}{self.at.astimezone().strftime(':%S')}, {formatting.ago(self.at, now=now)}"
+        mode = f"REPLAY {formatting.moment(self.at, now=now)}{self.at.astimezone().strftime(':%S')}, {formatting.ago(self.at, now=now)}"
         about = [f"gap of {show_span(gap)} {where}" for gap, where in self._gaps() if gap > GAP]
         about += ["the record begins here"] if self.place == 0 else []
         about += ["the last poll"] if self.place == len(self.moments) - 1 else []
-        return said + (f" ({', '.join(about)})" if about else "")
+        return mode + (f" ({', '.join(about)})" if about else "")
 
     def _gaps(self) -> Iterator[tuple[timedelta, str]]:
         """How long it is to the poll before and to the one after."""
@@ -196,11 +196,11 @@ MOST = 30
 
 def parse_moment(text: str, *, now: datetime) -> datetime | None:
     """`14:02` (the last one), `yesterday 9:00`, `21 Nov 14:02`, `3h`; None for what is no time, or not past yet."""
-    said = text.strip().lower().removesuffix(" ago").removeprefix("-").strip()
-    if span := re.fullmatch(r"(\d{1,4}) ?([mhd])[a-z]*", said):
+    typed = text.strip().lower().removesuffix(" ago").removeprefix("-").strip()
+    if span := re.fullmatch(r"(\d{1,4}) ?([mhd])[a-z]*", typed):
         return now - int(span[1]) * UNITS[span[2]]
     local = now.astimezone()
-    *day, clock = said.split() or [""]
+    *day, clock = typed.split() or [""]
     at = parse_time(clock) if ":" in clock or "." in clock else None
     if at is None:
         return None
@@ -213,15 +213,15 @@ def parse_moment(text: str, *, now: datetime) -> datetime | None:
     return wanted if wanted <= local else None
 
 
-def _day(said: str, local: datetime) -> datetime | None:
-    if said in {"", "today"}:
+def _day(words: str, local: datetime) -> datetime | None:
+    if words in {"", "today"}:
         return local
-    if said == "yesterday":
+    if words == "yesterday":
         return local - timedelta(days=1)
     for form in ("%d %b %Y", "%b %d %Y", "%Y-%m-%d"):
         try:
             day = datetime.strptime(  # noqa: DTZ007 # only its date is used, where the reader is
-                said if form[0:2] == "%Y" else f"{said} {local.year}", form
+                words if form[0:2] == "%Y" else f"{words} {local.year}", form
             )
         except ValueError:
             continue

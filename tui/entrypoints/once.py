@@ -47,10 +47,10 @@ async def print_once(
 
 def _failures(snapshot: Snapshot) -> int:
     failed = [(name, snapshot.reading(source).error) for name, source in SOURCES.items()]
-    told = [f"{name}: {error}" for name, error in failed if error]
-    if told:
-        sys.stderr.write("Not everything could be read.\n" + "".join(f"  {line}\n" for line in told))
-    return 1 if told else 0
+    failures = [f"{name}: {error}" for name, error in failed if error]
+    if failures:
+        sys.stderr.write("Not everything could be read.\n" + "".join(f"  {line}\n" for line in failures))
+    return 1 if failures else 0
 
 
 def _print(board: Board) -> None:

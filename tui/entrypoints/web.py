@@ -1,6 +1,7 @@
 """The dashboard in browsers: one poller here, and for each tab a viewer that follows it and asks the service nothing.
 
-Reachable from this machine only, and only by pages of its own: other names for it, and other sites, are refused.
+Reachable from this machine only, with the token of the link that is printed, and only by pages of its own: other names
+for it, and other sites, are refused.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import shlex
 import socket
 import sys
 import tempfile
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
 from importlib.resources import files
@@ -26,6 +28,7 @@ from textual_serve.download_manager import DownloadManager
 from tui.app.dashboard import utc_now
 from tui.app.run import DashboardOptions, start_settings_of
 from tui.entrypoints.relay import Relay
+from tui.entrypoints.web_access import kept_token, with_token
 from tui.feed.poller import PollIntervals
 from tui.feed.startup import ServiceFeed
 
@@ -37,7 +40,7 @@ logger = logging.getLogger(__name__)
 HOST = "127.0.0.1"
 NAMES = frozenset({HOST, "localhost"})
 MOST_VIEWERS = 12
-"""Each is a process of some 60 MB."""
+"""Each is a process of some 60 MB; one more takes the place of the one that was used longest ago."""
 TIMEOUT = 3.0
 """Seconds that a viewer has to end in order."""
 POLICY = (
@@ -67,12 +70,13 @@ async def serve(
         relay = Relay(_greeting(settings, workspace=workspace, wall=wall))
         async with relay.serving(path), _polling(settings, relay, workspace=workspace, stop=stop):
             viewer = (sys.executable, "-P", "-m", "outreach_ops", "dashboard", "--follow", str(path))
-            pages = _Pages(command=f"exec {shlex.join(viewer)}")
+            token = await asyncio.to_thread(kept_token, settings.state_dir)
+            pages = _Pages(command=f"exec {shlex.join(viewer)}", token=token)
             runner = web.AppRunner(pages.application(), access_log=None, shutdown_timeout=TIMEOUT)
             await runner.setup()
             try:
                 await web.SockSite(runner, listening).start()
-                announce(f"http://{HOST}:{listening.getsockname()[1]}/")
+                announce(f"http://{HOST}:{listening.getsockname()[1]}/?token={token}")
                 await stop.wait()
             finally:
                 await pages.aclose()
@@ -118,19 +122,24 @@ async def _polling(
 class _Pages:
     """The page, its assets out of the package, and a viewer for each connection."""
 
-    def __init__(self, *, command: str) -> None:
+    def __init__(self, *, command: str, token: str) -> None:
         self._command = command
-        self._page = files("tui.entrypoints").joinpath("web.html").read_text("utf-8")
-        self._sockets: set[web.WebSocketResponse] = set()
+        self._token = token
+        own = files("tui.entrypoints")
+        self._page = own.joinpath("web.html").read_text("utf-8")
+        self._script = own.joinpath("reconnect.js").read_text("utf-8")
+        self._sockets: dict[web.WebSocketResponse, float] = {}
+        """And when each was used last."""
         self._downloads = DownloadManager()
 
     def application(self) -> web.Application:
-        app = web.Application(middlewares=[_only_own])
+        app = web.Application(middlewares=[_only_own, with_token(self._token)])
         static = Path(str(files("textual_serve"))) / "static"
         app.add_routes(
             [
                 web.get("/", self._index),
                 web.get("/ws", self._viewer),
+                web.get("/reconnect.js", self._reconnect),
                 web.get("/download/{key}", self._download),
                 web.static("/static", static),
             ]
@@ -147,6 +156,9 @@ class _Pages:
         page = self._page.replace("{socket}", f"ws://{request.host}/ws").replace("{fontsize}", size)
         return web.Response(text=page, content_type="text/html", headers=HEADERS)
 
+    async def _reconnect(self, _: web.Request) -> web.Response:
+        return web.Response(text=self._script, content_type="text/javascript", headers=HEADERS)
+
     async def _download(self, request: web.Request) -> web.StreamResponse:
         """What a viewer exported, once, by the key that its own tab was told."""
         key = request.match_info["key"]
@@ -154,11 +166,11 @@ class _Pages:
             made = await self._downloads.get_download_metadata(key)
         except KeyError:
             raise web.HTTPNotFound(text="There is no such file, or no longer.") from None
-        told = {
+        headers = {
             "Content-Type": "application/zip",
             "Content-Disposition": f'attachment; filename="{made.file_name}"',
         }
-        response = web.StreamResponse(headers={**HEADERS, **told})
+        response = web.StreamResponse(headers={**HEADERS, **headers})
         await response.prepare(request)
         async for chunk in self._downloads.download(key):
             await response.write(chunk)
@@ -166,11 +178,13 @@ class _Pages:
         return response
 
     async def _viewer(self, request: web.Request) -> web.WebSocketResponse:
-        if len(self._sockets) >= MOST_VIEWERS:
-            raise web.HTTPServiceUnavailable(text=f"More than {MOST_VIEWERS} are looking already.")
+        while len(self._sockets) >= MOST_VIEWERS:  # whoever has left a tab open longest makes room
+            idle = min(self._sockets, key=lambda one: self._sockets[one])
+            del self._sockets[idle]
+            await idle.close()
         opened = web.WebSocketResponse(heartbeat=15, max_msg_size=65_536)
         await opened.prepare(request)
-        self._sockets.add(opened)
+        self._sockets[opened] = time.monotonic()
         service = AppService(
             self._command,
             write_bytes=opened.send_bytes,
@@ -180,24 +194,29 @@ class _Pages:
         )
         try:
             await service.start(_cells(request, "width", 80), _cells(request, "height", 24))
-            await _pass_on(opened, service)
+            await _pass_on(opened, service, used=partial(self._used, opened))
         finally:
-            self._sockets.discard(opened)
+            self._sockets.pop(opened, None)
             await _end(service)
         return opened
+
+    def _used(self, opened: web.WebSocketResponse) -> None:
+        if opened in self._sockets:
+            self._sockets[opened] = time.monotonic()
 
 
 async def _close(opened: web.WebSocketResponse) -> None:
     await opened.close()
 
 
-async def _pass_on(opened: web.WebSocketResponse, service: AppService) -> None:
+async def _pass_on(opened: web.WebSocketResponse, service: AppService, *, used: Callable[[], object]) -> None:
     """What a browser sends: keys, its size, and whether it is looked at."""
     async for message in opened:
         if message.type is not WSMsgType.TEXT:
             continue
         match message.json():
             case ["stdin", str(text)]:
+                used()
                 await service.send_bytes(text.encode())
             case ["resize", {"width": int(width), "height": int(height)}]:
                 await service.set_terminal_size(_bounded(width), _bounded(height))

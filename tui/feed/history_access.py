@@ -16,7 +16,7 @@ from shared.domain.card import Fact, Tone
 from shared.domain.health import Thresholds
 from shared.domain.snapshot import SOURCES, Snapshot
 from shared.text.formats import show_number
-from tui.model.changes import tone_of_change
+from tui.model.changes import together, tone_of_change
 from tui.model.lines import ChangeLine
 from tui.model.page_content import Metric
 from tui.theme.plotting import Plot, Range, axis, share_of, spread_out
@@ -62,13 +62,17 @@ class HistoryAccess:
             if last:
                 self._history.mark_written(last)
             trends = await self._trends(now)
-            told = await self._history.transitions(self._workspace, start=now - timedelta(days=2), limit=100)
+            transitions = await self._history.transitions(
+                self._workspace, start=now - timedelta(days=2), limit=100
+            )
         except self._unavailable as error:
             self._fail(error)
             return RecalledState()
         self.notice = self._history.notice
         return RecalledState(
-            snapshot=snapshot and as_recalled(snapshot), trends=trends, changes=tuple(map(change_line, told))
+            snapshot=snapshot and as_recalled(snapshot),
+            trends=trends,
+            changes=together(map(change_line, transitions)),
         )
 
     async def keep(self, snapshot: Snapshot, *, now: datetime) -> tuple[ChangeLine, ...]:
@@ -179,7 +183,9 @@ def as_recalled(snapshot: Snapshot) -> Snapshot:
     return replace(snapshot, budget=None)
 
 
-def change_line(told: Transition) -> ChangeLine:
-    tone = tone_of_change(told.before, told.after)
-    before = f"{told.before} → " if told.before else "is "
-    return ChangeLine(told.at, told.label or told.key, f"{before}{told.after or 'gone'}", tone)
+def change_line(transition: Transition) -> ChangeLine:
+    tone = tone_of_change(transition.before, transition.after)
+    before = f"{transition.before} → " if transition.before else "is "
+    return ChangeLine(
+        transition.at, transition.label or transition.key, f"{before}{transition.after or 'gone'}", tone
+    )

@@ -109,9 +109,9 @@ class BoardComposer:
         """The board of a snapshot, and what changed since the one before."""
         loop = asyncio.get_running_loop()
         board, found = await loop.run_in_executor(self._executor, self._compose, snapshot, dict(intervals))
-        told = (*found, *self._remembered)
+        lines = (*found, *self._remembered)
         self._shown, self._board, self._remembered = snapshot, board, ()
-        return Tick(snapshot=snapshot, board=board, changes=told, beats=beats)
+        return Tick(snapshot=snapshot, board=board, changes=lines, beats=beats)
 
     def _compose(
         self, snapshot: Snapshot, intervals: Mapping[str, float]
@@ -270,9 +270,9 @@ class Poller:
                     reading = await read_source(before, source, self._client, now=began)
             except TimeoutError:
                 waits = (self._client.budget.resumes_at or 0) > began.timestamp()
-                said = str(attempts[-1]) if attempts else f"No answer within {self._timeout:g} s."
+                error = str(attempts[-1]) if attempts else f"No answer within {self._timeout:g} s."
                 cause = cause_of_attempts(attempts, rate_limited=waits)
-                reading = before.failed(said, cause=cause, at=began)
+                reading = before.failed(error, cause=cause, at=began)
         moved = reading.value != before.value
         self._unchanged_reads[source.name] = 0 if moved else self._unchanged_reads[source.name] + 1
         self._beats += reading.failed_since is None

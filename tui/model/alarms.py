@@ -193,7 +193,7 @@ def _begun(
 
 
 def _is_at(line: ChangeLine, domain: str) -> bool:
-    return line.subject.lower().endswith(f"@{domain}")
+    return line.subject.lower().rpartition("@")[2] == domain
 
 
 def _absent(alarm: Alarm, *, now: datetime) -> Alarm:
@@ -217,9 +217,9 @@ def to_plain(alarm: Alarm) -> dict[str, Any]:
     }
 
 
-def from_plain(told: Mapping[str, Any]) -> Alarm:
+def from_plain(plain: Mapping[str, Any]) -> Alarm:
     """What `to_plain` wrote; raises ValueError, TypeError or KeyError for anything else."""
     names = {one.name for one in fields(Alarm)}
-    found = {key: value for key, value in told.items() if key in names}
+    found = {key: value for key, value in plain.items() if key in names}
     times = {key: datetime.fromisoformat(found[key]) for key in TIMES if found.get(key)}
     return Alarm(**{**found, **times})

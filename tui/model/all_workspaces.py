@@ -124,9 +124,9 @@ def headed(line: WorkspaceLine, *, glyphs: Glyphs) -> tuple[list[Piece], list[Pi
     """A workspace in one line over its numerals: sign, name and verdict; its figures and its age."""
     name: Piece = (f" {visible(line.workspace).upper()}   ", Ink.ACCENT)
     figures = filter(None, map(line.figure, ("Sends", "Replies", "Meetings")))
-    told = "   ".join(f"{show_count(figure.value)} {figure.label.lower()}" for figure in figures)
+    figures_text = "   ".join(f"{show_count(figure.value)} {figure.label.lower()}" for figure in figures)
     left = [(" ", Ink.TEXT), *_sign(line, 0, glyphs), name, *_verdict(line, 0, glyphs)]
-    return left, [(f"  {told}   ", Ink.TEXT), *_age(line, 0, glyphs), (" ", Ink.TEXT)]
+    return left, [(f"  {figures_text}   ", Ink.TEXT), *_age(line, 0, glyphs), (" ", Ink.TEXT)]
 
 
 def _figure(label: str, *, share: bool = False) -> Column:

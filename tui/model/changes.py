@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import TypeVar
@@ -23,7 +24,29 @@ MOST = 50
 def between(before: Snapshot, after: Snapshot, *, at: datetime) -> tuple[ChangeLine, ...]:
     """The changes, at most `MOST`; nothing where there was nothing to compare with."""
     found = (*_sequences(before, after, at), *_inboxes(before, after, at), *_interested(before, after, at))
-    return found[:MOST]
+    return together(found)[:MOST]
+
+
+RESTS = "→ resting"
+
+
+def together(lines: Iterable[ChangeLine]) -> tuple[ChangeLine, ...]:
+    """The same lines, but one for all inboxes of a domain that went to rest at the same time."""
+    known = tuple(lines)
+    resting = Counter((line.at, _domain(line)) for line in known if line.text.endswith(RESTS))
+    found: dict[tuple[datetime, str], ChangeLine] = {}
+    for line in known:
+        place = (line.at, _domain(line))
+        if line.text.endswith(RESTS) and resting[place] > 1:
+            text = f"{resting[place]} inboxes {RESTS}"
+            found.setdefault(place, ChangeLine(line.at, place[1], text, line.tone))
+        else:
+            found[line.at, line.key] = line
+    return tuple(found.values())
+
+
+def _domain(line: ChangeLine) -> str:
+    return line.subject.rpartition("@")[2]
 
 
 def news(lines: Iterable[ChangeLine], *, since: datetime | None, now: datetime) -> str:

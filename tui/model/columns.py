@@ -138,8 +138,8 @@ def _spark(values: Sequence[float], glyphs: Glyphs) -> str:
 
 
 def _reason(line: InboxLine, _: int, __: Glyphs) -> Sequence[Piece]:
-    said = "; ".join(line.verdict.reasons)
-    return ((visible(said), TONE_INK[line.tone] if line.tone is not Tone.INFO else Ink.MUTED),)
+    reasons = "; ".join(line.verdict.reasons)
+    return ((visible(reasons), TONE_INK[line.tone] if line.tone is not Tone.INFO else Ink.MUTED),)
 
 
 def _rate(title: str, name: str, *, width: int = 7, rank: int = 0) -> Column:

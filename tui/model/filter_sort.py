@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from shared.domain.card import Tone
-from tui.model.columns import Column
+from tui.model.columns import CellRenderer, Column
 from tui.model.lines import Line
+from tui.theme.palette import UNICODE
 
 T = TypeVar("T", bound=Line)
+WIDE = 200
+"""Cells in which nothing that a filter looks for is cut."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +21,7 @@ class Arrangement:
     """What a person asked of a list; `order` is a column's title, and none is the list's own order."""
 
     find: str = ""
-    """Words that must all occur; `!word` must not. Case is ignored."""
+    """Words that must all occur; `!word` must not, and `status:resting` must in that column. Case is ignored."""
     faults: bool = False
     order: str = ""
     descending: bool = False
@@ -37,21 +39,31 @@ def arranged(lines: Sequence[T], arrangement: Arrangement, *, columns: Sequence[
     if arrangement.faults:
         shown = [line for line in shown if line.tone in {Tone.WARN, Tone.BAD, Tone.UNKNOWN}]
     if arrangement.find.strip():
-        wanted, unwanted = _words(arrangement.find)
-        shown = [line for line in shown if _fits(line.words.casefold(), wanted, unwanted)]
+        tests = [_test(word, columns) for word in arrangement.find.casefold().split()]
+        shown = [line for line in shown if all(test(line) for test in tests)]
     column = next((c for c in columns if c.title == arrangement.order and c.sort), None)
     if column and column.sort:
         shown = sorted(shown, key=column.sort, reverse=arrangement.descending)
     return shown
 
 
-def _words(find: str) -> tuple[list[str], list[str]]:
-    words = re.split(r"\s+", find.strip().casefold())
-    return [w for w in words if not w.startswith("!")], [w[1:] for w in words if len(w) > 1 and w[0] == "!"]
+def _test(word: str, columns: Sequence[Column]) -> Callable[[Line], bool]:
+    """Whether a line fits one word of a filter; one that names no column is looked for in all of the line."""
+    if len(word) > 1 and word.startswith("!"):
+        excluded = _test(word[1:], columns)
+        return lambda line: not excluded(line)
+    name, colon, value = word.partition(":")
+    column = next((c for c in columns if colon and value and c.title.casefold() == name), None)
+    if column is not None:
+        render = column.render
+        return lambda line: value in _shown(render, line)
+    if name == "domain" and value:
+        return lambda line: value in line.key.casefold().rpartition("@")[2]
+    return lambda line: word in line.words.casefold()
 
 
-def _fits(text: str, wanted: Sequence[str], unwanted: Sequence[str]) -> bool:
-    return all(word in text for word in wanted) and not any(word in text for word in unwanted)
+def _shown(render: CellRenderer, line: Line) -> str:
+    return "".join(text for text, _ in render(line, WIDE, UNICODE)).casefold()
 
 
 def next_order(arrangement: Arrangement, *, columns: Sequence[Column]) -> str:

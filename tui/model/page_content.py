@@ -244,8 +244,8 @@ def _counts(stats: StatsRow | None) -> tuple[Fact, ...]:
     for label, name in (("Replies", "replies"), ("Positive", "positive_replies"), ("Meetings", "meetings")):
         value = getattr(stats, name)
         share = reports.rate(value, stats.sends)
-        told = "" if share is None else f"  ({evidence.show(value, stats.sends)})"
-        facts.append(Fact(label=label, value=show_count(value) + told))
+        rate_text = "" if share is None else f"  ({evidence.show(value, stats.sends)})"
+        facts.append(Fact(label=label, value=show_count(value) + rate_text))
     return tuple(facts)
 
 

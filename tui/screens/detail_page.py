@@ -88,7 +88,7 @@ class DetailScreen(ErrorBoundary, Screen[None]):
         self.range: Range = RANGES[1]
         self.top = TopLine(glyphs=glyphs, notice="")
         self.path = Breadcrumbs()
-        self.told = Static("", id="told")
+        self.facts_text = Static("", id="facts")
         self.plot_head = TextLine(id="plot-head")
         self.plot = PlotArea(glyphs=glyphs)
         self.foot = Foot()
@@ -100,8 +100,8 @@ class DetailScreen(ErrorBoundary, Screen[None]):
         yield self.top
         yield self.path
         with Horizontal(id="page-top"):
-            with VerticalScroll(id="page-told", can_focus=False):
-                yield self.told
+            with VerticalScroll(id="page-facts", can_focus=False):
+                yield self.facts_text
             with Vertical(id="page-plot"):
                 yield self.plot_head
                 yield self.plot
@@ -198,10 +198,12 @@ class DetailScreen(ErrorBoundary, Screen[None]):
 
     def _show_summary(self) -> None:
         card = self.page.card if self.page else GONE
-        told = replace(card, facts=(*card.facts, *self._facts, *self._ahead))
-        if told != self.summary_card:
-            self.summary_card = told
-            self.told.update(rich_card.render(told, palette=PALETTES[self.app.theme], glyphs=self._glyphs))
+        summary = replace(card, facts=(*card.facts, *self._facts, *self._ahead))
+        if summary != self.summary_card:
+            self.summary_card = summary
+            self.facts_text.update(
+                rich_card.render(summary, palette=PALETTES[self.app.theme], glyphs=self._glyphs)
+            )
 
     def _look(self) -> None:
         if self.ref:

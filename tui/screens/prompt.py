@@ -35,8 +35,8 @@ def suggestions(
     fitting_commands = [c for c in here if c.name.startswith(word.lower())] or (
         [c for c in here if word.lower() in c.summary.lower()]
     )
-    told = [(c.synopsis, c.summary) for c in fitting_commands]
-    return [*told, *((key, what) for key, what in keys if not typed)][: MOST_SUGGESTIONS * 3]
+    synopses = [(c.synopsis, c.summary) for c in fitting_commands]
+    return [*synopses, *((key, what) for key, what in keys if not typed)][: MOST_SUGGESTIONS * 3]
 
 
 class Prompt(ErrorBoundary, ModalScreen[str | None]):

@@ -35,8 +35,8 @@ def lines(board: Board, *, width: int, now: datetime, glyphs: Glyphs) -> Iterato
         yield drawing.fit([(f"  {visible(head.detail)}", Ink.MUTED)], width, more=glyphs.more)
     yield spread(board.counts, glyphs=glyphs, width=min(36, width // 3))
     for condition in board.conditions:
-        told: list[Piece] = [(f"  {glyphs.bad} ", Ink.BAD), (visible(condition.summary), Ink.TEXT)]
-        yield drawing.fit(told, width, more=glyphs.more)
+        pieces: list[Piece] = [(f"  {glyphs.bad} ", Ink.BAD), (visible(condition.summary), Ink.TEXT)]
+        yield drawing.fit(pieces, width, more=glyphs.more)
     yield []
     yield from _figures(board)
     for title, source, shown, columns in _lists(board):
@@ -85,14 +85,14 @@ def _list(
 def text(pieces: Sequence[Piece], *, palette: Palette) -> Text:
     """One line for Rich, without markup."""
     line = Text(no_wrap=True, end="")
-    for said, ink in pieces:
-        line.append(said, palette.ink(ink) + (" bold" if ink is Ink.STRONG else ""))
+    for text, ink in pieces:
+        line.append(text, palette.ink(ink) + (" bold" if ink is Ink.STRONG else ""))
     line.rstrip()
     return line
 
 
 def plain(pieces: Sequence[Piece]) -> str:
-    return "".join(said for said, _ in pieces).rstrip()
+    return "".join(text for text, _ in pieces).rstrip()
 
 
 def as_csv(shown: Sequence[Line], columns: Sequence[Column], *, glyphs: Glyphs) -> str:
@@ -102,8 +102,8 @@ def as_csv(shown: Sequence[Line], columns: Sequence[Column], *, glyphs: Glyphs) 
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(column.title for column in named)
     for line in shown:
-        said = ("".join(t for t, _ in column.render(line, 0, glyphs)).strip() for column in named)
-        writer.writerow(map(guarded, said))
+        cells = ("".join(t for t, _ in column.render(line, 0, glyphs)).strip() for column in named)
+        writer.writerow(map(guarded, cells))
     return out.getvalue()
 
 

@@ -33,9 +33,9 @@ class RestartState:
     def of(cls, environ: Mapping[str, str]) -> Self | None:
         """What the process before left; None where there was none, or it is not understood."""
         try:
-            told = json.loads(environ.get(VARIABLE, ""))
-            alarms = {str(name): list(map(dict, rows)) for name, rows in told["alarms"].items()}
-            return cls(wall=bool(told["wall"]), theme=str(told["theme"]), alarms=alarms)
+            document = json.loads(environ.get(VARIABLE, ""))
+            alarms = {str(name): list(map(dict, rows)) for name, rows in document["alarms"].items()}
+            return cls(wall=bool(document["wall"]), theme=str(document["theme"]), alarms=alarms)
         except (ValueError, KeyError, TypeError, AttributeError):
             return None
 

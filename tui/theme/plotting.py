@@ -164,8 +164,8 @@ def _times(plot: Plot, columns: int) -> list[Piece]:
     """A time at the left end, at each quarter, and now at the right end."""
     line = [" "] * (GUTTER + columns)
     for quarter in range(4):
-        said = (plot.start + (plot.end - plot.start) * quarter / 4).astimezone().strftime(plot.times)
+        label = (plot.start + (plot.end - plot.start) * quarter / 4).astimezone().strftime(plot.times)
         start = GUTTER + columns * quarter // 4
-        line[start : start + len(said)] = said
+        line[start : start + len(label)] = label
     line[GUTTER + columns - 3 :] = "now"
     return [("".join(line)[: GUTTER + columns], Ink.MUTED)]

@@ -84,6 +84,11 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
         return self.shown[self._cursor] if self._cursor < len(self.shown) else None
 
     @property
+    def total(self) -> int:
+        """How many lines there are without a filter."""
+        return len(self._all)
+
+    @property
     def chosen(self) -> tuple[Line, ...]:
         marked = tuple(line for line in self._all if line.key in self._marked) if self._marked else ()
         return marked or ((self.line,) if self.line else ())

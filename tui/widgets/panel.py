@@ -156,7 +156,9 @@ class Panel(ErrorBoundary, Vertical):
         shown = self.grid.shown
         if freshness is Freshness.NEVER and not shown:
             return ""
-        return f" {len(shown):,}{'+' if self._stamp and self._stamp.more else ''}"
+        more = "+" if self._stamp and self._stamp.more else ""
+        of = f" of {self.grid.total:,}" if len(shown) != self.grid.total else ""
+        return f" {len(shown):,}{of}{more}"
 
     def _age(self, now: datetime, freshness: Freshness) -> list[Piece]:
         if self._stamp is None:

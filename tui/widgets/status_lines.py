@@ -180,10 +180,10 @@ class Banner(TextLine):
         self.set_class(trouble is not None or bool(alarms) or bool(notices), "-on")
         if alarms:
             keys = "" if alarms[0].is_past else "  A: all  a: acknowledge "
-            told = self._alarm(alarms, trouble, now)
-            if sum(cell_len(text) for text, _ in told) + len(keys) > self.size.width:
+            pieces = self._alarm(alarms, trouble, now)
+            if sum(cell_len(text) for text, _ in pieces) + len(keys) > self.size.width:
                 keys = "  A " if keys else ""
-            self.set_text(told, [(keys, Ink.TEXT)])
+            self.set_text(pieces, [(keys, Ink.TEXT)])
         elif trouble:
             self.set_text(self._trouble(trouble, now))
         elif notices:
@@ -218,8 +218,8 @@ class Banner(TextLine):
         ]
 
 
-def _first(told: Sequence[str]) -> str:
-    return visible(told[0]) + (f"  (and {len(told) - 1} more)" if len(told) > 1 else "")
+def _first(notices: Sequence[str]) -> str:
+    return visible(notices[0]) + (f"  (and {len(notices) - 1} more)" if len(notices) > 1 else "")
 
 
 class Tabs(LinkLine):
@@ -285,5 +285,5 @@ class WorkspaceBar(LinkLine):
         self.set_text(pieces, self._hint(sum(cell_len(text) for text, _ in pieces)))
 
     def _hint(self, taken: int) -> Sequence[Piece]:
-        said = [piece for key, word in HINT for piece in ((key, Ink.ACCENT), (word, Ink.MUTED))]
-        return said if taken + sum(len(text) for text, _ in said) < self.size.width else ()
+        hint = [piece for key, word in HINT for piece in ((key, Ink.ACCENT), (word, Ink.MUTED))]
+        return hint if taken + sum(len(text) for text, _ in hint) < self.size.width else ()

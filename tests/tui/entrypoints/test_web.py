@@ -23,6 +23,7 @@ from shared.storage.database import parse_url
 from tui.entrypoints import web
 from tui.entrypoints.relay import Relay, read_frame, write_frame
 from tui.entrypoints.viewer import RelayFeed
+from tui.entrypoints.web_access import kept_token
 from tui.feed.history_access import HistoryAccess
 
 ESCAPES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
@@ -58,6 +59,17 @@ async def served(settings: Settings) -> AsyncIterator[str]:
             await task
 
 
+@asynccontextmanager
+async def browsing(link: str) -> AsyncIterator[tuple[aiohttp.ClientSession, str]]:
+    """A browser that has opened the link, and the address without its token."""
+    jar = aiohttp.CookieJar(unsafe=True)  # else it keeps no cookie of an address in numbers
+    async with aiohttp.ClientSession(cookie_jar=jar) as browser:
+        async with browser.get(link) as answer:
+            assert answer.status == 200
+            assert "token" not in str(answer.url)
+        yield browser, link.partition("?")[0]
+
+
 async def see(socket: aiohttp.ClientWebSocketResponse, wanted: bytes) -> None:
     """Wait until a viewer's screen has shown some words."""
     seen = b""
@@ -75,8 +87,8 @@ async def test_two_viewers_cost_the_service_no_more_than_one_poller(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     async with AsyncExitStack() as stack:
         service = await stack.enter_async_context(Service(port=0))
-        address = await stack.enter_async_context(served(settings_of(service, tmp_path)))
-        browser = await stack.enter_async_context(aiohttp.ClientSession())
+        link = await stack.enter_async_context(served(settings_of(service, tmp_path)))
+        browser, address = await stack.enter_async_context(browsing(link))
         viewers = [await browser.ws_connect(f"{address}ws?width=160&height=48") for _ in range(2)]
         await asyncio.gather(*(see(viewer, b"risk") for viewer in viewers))
         async with asyncio.timeout(20), browser.get(f"{service.control_url}/summary") as answer:
@@ -102,8 +114,8 @@ async def test_a_viewer_exports_into_its_browser(tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     async with AsyncExitStack() as stack:
         service = await stack.enter_async_context(Service(port=0))
-        address = await stack.enter_async_context(served(settings_of(service, tmp_path)))
-        browser = await stack.enter_async_context(aiohttp.ClientSession())
+        link = await stack.enter_async_context(served(settings_of(service, tmp_path)))
+        browser, address = await stack.enter_async_context(browsing(link))
         viewer = await browser.ws_connect(f"{address}ws?width=160&height=48")
         await see(viewer, b"risk")
         await viewer.send_json(["stdin", "e"])
@@ -153,14 +165,14 @@ async def test_the_page_is_complete_and_only_its_own_may_look(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     async with AsyncExitStack() as stack:
         service = await stack.enter_async_context(Service(port=0))
-        address = await stack.enter_async_context(served(settings_of(service, tmp_path)))
-        browser = await stack.enter_async_context(aiohttp.ClientSession())
+        link = await stack.enter_async_context(served(settings_of(service, tmp_path)))
+        browser, address = await stack.enter_async_context(browsing(link))
         async with browser.get(f"{address}?fontsize=28") as answer:
             page = await answer.text()
             assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
         assert 'data-font-size="28"' in page
         assert not re.findall(r"https?://", page), "nothing comes from outside"
-        assets = re.findall(r'"(/static/[^"]+)"', page)
+        assets = re.findall(r'"(/(?:static/|reconnect)[^"]+)"', page)
         assert assets
         for asset in assets:
             async with browser.get(f"{address.rstrip('/')}{asset}") as answer:
@@ -170,3 +182,39 @@ async def test_the_page_is_complete_and_only_its_own_may_look(
         with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
             await browser.ws_connect(f"{address}ws", origin="http://elsewhere.example")
         assert refused.value.status == 403
+        async with aiohttp.ClientSession() as stranger:
+            for path in ("", "?token=0123", "ws", "download/x"):
+                async with stranger.get(f"{address}{path}") as answer:
+                    assert answer.status == 403, path
+
+
+@pytest.mark.e2e
+async def test_a_viewer_too_many_takes_the_place_of_the_one_unused_longest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr(web, "MOST_VIEWERS", 2)
+    async with AsyncExitStack() as stack:
+        service = await stack.enter_async_context(Service(port=0))
+        link = await stack.enter_async_context(served(settings_of(service, tmp_path)))
+        browser, address = await stack.enter_async_context(browsing(link))
+        first, second = [await browser.ws_connect(f"{address}ws?width=160&height=48") for _ in range(2)]
+        await asyncio.gather(see(first, b"risk"), see(second, b"risk"))
+        await first.send_json(["stdin", "2"])
+        await asyncio.sleep(0.2)
+        third = await browser.ws_connect(f"{address}ws?width=160&height=48")
+        await see(third, b"risk")
+        async with asyncio.timeout(10):
+            while (await second.receive()).type is not aiohttp.WSMsgType.CLOSE:
+                pass
+        assert not first.closed
+        for viewer in (first, third):
+            await viewer.close()
+
+
+def test_the_token_outlives_a_restart_and_is_the_owners_alone(tmp_path: Path) -> None:
+    token = kept_token(tmp_path)
+    assert kept_token(tmp_path) == token
+    assert (tmp_path / "dashboard-web-token").stat().st_mode & 0o777 == 0o600
+    (tmp_path / "dashboard-web-token").write_text("short")
+    assert kept_token(tmp_path) not in {token, "short"}
