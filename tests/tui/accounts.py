@@ -44,6 +44,7 @@ class FakeFeed:
     ) -> None:
         self.history = history
         self.thresholds = Thresholds()
+        self.shares_replies = False
         self.deliver: Callable[[Tick], object] = lambda _: None
         self.requested: list[tuple[str, ...]] = []
         self.closed = False

@@ -59,7 +59,7 @@ class Crisis:
     def __init__(self, service: Service, http: aiohttp.ClientSession, client: OutreachClient) -> None:
         self._control = service.control_url
         self._http = http
-        self._client = client
+        self.client = client
         self.hours = 0
 
     async def advance(self, hours: int) -> None:
@@ -80,7 +80,7 @@ class Crisis:
                 if "globex" not in one["name"]
             }
         now = datetime.now(UTC)
-        found = await refresh(Snapshot(workspace=ACCOUNT), SOURCES["inboxes"], self._client, now=now)
+        found = await refresh(Snapshot(workspace=ACCOUNT), SOURCES["inboxes"], self.client, now=now)
         return Moment(
             hours=self.hours,
             paused=frozenset(name for name, state in states.items() if state == "paused"),

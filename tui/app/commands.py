@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
+from textual.notifications import SeverityLevel
+
 from shared.api.models import Sequence as SequenceModel
-from shared.domain.card import Tone
+from shared.domain.card import Card, Tone
 from shared.text.sanitize import visible
 from tui.app.presenter import Presenter, Ui
 from tui.app.replay_control import ReplayControl
@@ -16,7 +18,7 @@ from tui.feed.workspace_state import WorkspaceState
 from tui.model.keys import BOARD
 from tui.model.lines import SequenceLine
 from tui.screens.detail_page import DetailScreen
-from tui.screens.dialogs import CardDialog, ConfirmDialog, confirmation_of
+from tui.screens.dialogs import CardDialog, ConfirmDialog, HoursDialog, confirmation_of
 from tui.screens.prompt import Prompt, suggestions
 
 MOST_LABELS = 12
@@ -33,26 +35,44 @@ class Commands:
 
     def toggle_chosen(self) -> None:
         """Pause or resume the chosen sequences of the board."""
-        chosen = self.ui.board.panels["sequences"].grid.chosen
-        self._toggle(line.sequence for line in chosen if isinstance(line, SequenceLine))
+        self._change(status_changes_for(self._chosen()))
+
+    def pause_chosen_for_a_time(self) -> None:
+        """Ask for how long, then pause the chosen sequences that are active."""
+        requested = [change for change in status_changes_for(self._chosen()) if change.status == "paused"]
+        if self._may_change(requested):
+            self.ui.run_worker(partial(self._ask_hours, requested, self.ui.workspaces.current), group="ask")
 
     def toggle_shown(self) -> None:
         """Pause or resume the sequence whose page is shown."""
         screen, board = self.ui.app.screen, self.ui.workspaces.current.board
         ref = screen.ref if isinstance(screen, DetailScreen) else None
         lines = board.sequences if board and ref and ref.kind == "sequence" else ()
-        self._toggle(line.sequence for line in lines if ref and line.key == ref.key)
+        self._change(status_changes_for(line.sequence for line in lines if ref and line.key == ref.key))
 
-    def _toggle(self, sequences: Iterable[SequenceModel]) -> None:
-        current = self.ui.workspaces.current
+    def _chosen(self) -> list[SequenceModel]:
+        chosen = self.ui.board.panels["sequences"].grid.chosen
+        return [line.sequence for line in chosen if isinstance(line, SequenceLine)]
+
+    def _change(self, requested: Sequence[StatusChange]) -> None:
+        if self._may_change(requested):
+            self.ui.run_worker(partial(self._ask, requested, self.ui.workspaces.current), group="ask")
+
+    def _may_change(self, requested: Sequence[StatusChange]) -> bool:
+        """Whether there is something to do, now and here; a person is told where there is not."""
         if self.replay.at:
             self.ui.app.notify("This is the past; esc goes back to now.", severity="warning")
-        elif current.pending_changes is None or current.pending_changes.read_only:
+        elif self.ui.workspaces.current.only_reads:
             self.ui.app.notify("This dashboard only reads.", severity="warning")
-        elif requested := status_changes_for(sequences):
-            self.ui.run_worker(partial(self._ask, requested, current), group="ask")
-        else:
+        elif not requested:
             self.ui.app.notify("Select a sequence that is active or paused (key 2).", severity="warning")
+        else:
+            return True
+        return False
+
+    async def _ask_hours(self, requested: Sequence[StatusChange], state: WorkspaceState) -> None:
+        if hours := await self.ui.app.push_screen_wait(HoursDialog()):
+            await self._ask([replace(change, hours=hours) for change in requested], state)
 
     def undo(self) -> None:
         current = self.ui.workspaces.current
@@ -66,15 +86,17 @@ class Commands:
         verb = "Pause" if pauses else "Resume"
         labels = [change.sequence.label for change in requested]
         what, text = f"{len(labels)} sequences", labels[:MOST_LABELS]
+        hours = requested[0].hours
+        period = f" for {hours} h" if hours else ""
         if len(labels) == 1:
-            what = f"“{labels[0]}”"
-            effect = (
-                "It sends nothing more until it is resumed." if pauses else "It goes on where it stopped."
+            what = labels[0]
+            until = (
+                f"It sends nothing for {hours} h." if hours else "It sends nothing more until it is resumed."
             )
-            text = [effect]
+            text = [until if pauses else "It goes on where it stopped."]
         elif len(labels) > MOST_LABELS:
             text.append("…")
-        dialog = ConfirmDialog(title=f"{verb} {what}?", text=tuple(text), yes=verb)
+        dialog = ConfirmDialog(title=f"{verb} {what}{period}?", text=tuple(text), yes=verb)
         if await self.ui.app.push_screen_wait(dialog):
             self.ui.board.panels["sequences"].grid.unmark()
             self.ui.run_worker(partial(self._carry_out, requested, state), group="changes", exclusive=False)
@@ -83,15 +105,9 @@ class Commands:
         if state.pending_changes is None:
             return
         self.ui.app.call_later(self.presenter.show)
-        for card in await state.pending_changes.carry_out(requested):
-            if card.tone in {Tone.WARN, Tone.BAD}:
-                self.ui.app.notify(
-                    " ".join(map(visible, card.text)),
-                    title=visible(card.title),
-                    severity="error" if card.tone is Tone.BAD else "warning",
-                    timeout=20,
-                    markup=False,
-                )
+        cards = await state.pending_changes.carry_out(requested)
+        if failed := [card for card in cards if card.tone in {Tone.WARN, Tone.BAD}]:
+            self._tell(failed)
         if state.feed:
             state.feed.read_now("sequences")
         self.presenter.show()
@@ -108,13 +124,44 @@ class Commands:
             self.ui.run_worker(partial(self._run, line.strip()), group="commands", exclusive=False)
 
     async def _run(self, line: str) -> None:
+        """Ask, run and show the answer; who has gone on meanwhile gets a toast, and no dialog in the way."""
         state = self.ui.workspaces.current
         while line and state.pending_changes:
-            dialog = None if state.pending_changes.refuses(line) else confirmation_of(line)
+            sequences = [one.sequence for one in state.board.sequences] if state.board else []
+            refused = state.pending_changes.refuses(line)
+            dialog = None if refused else confirmation_of(line, sequences=sequences)
             if dialog and not await self.ui.app.push_screen_wait(dialog):
                 return
-            card = await state.pending_changes.run(line)
+            screen, self.ui.board.running = self.ui.app.screen, line
+            self.presenter.second_passed()
+            try:
+                card = await state.pending_changes.run(line)
+            finally:
+                self.ui.board.running = ""
+            self.presenter.second_passed()
             if state.feed and dialog:
                 state.feed.read_now()
+            if self.ui.app.screen is not screen:
+                self._tell([card])
+                return
             answer = await self.ui.app.push_screen_wait(CardDialog(card, glyphs=self.ui.glyphs))
             line = answer or ""
+
+    def _tell(self, cards: Sequence[Card]) -> None:
+        """One toast for one act."""
+        tones = {card.tone for card in cards}
+        severity: SeverityLevel = (
+            "error" if Tone.BAD in tones else "warning" if Tone.WARN in tones else "information"
+        )
+        title = visible(cards[0].title) if len(cards) == 1 else f"{len(cards)} commands failed"
+        lines = (
+            " ".join(map(visible, (card.title, *card.text) if len(cards) > 1 else card.text))
+            for card in cards
+        )
+        self.ui.app.notify(
+            "\n".join(lines),
+            title=title,
+            severity=severity,
+            timeout=20,
+            markup=False,
+        )

@@ -34,7 +34,7 @@ from tui.screens.alarms import AlarmsScreen, alarm_card
 from tui.screens.all_workspaces import AllWorkspacesScreen
 from tui.screens.board import BoardScreen
 from tui.screens.detail_page import DetailScreen
-from tui.screens.dialogs import CardDialog, ConfirmDialog
+from tui.screens.dialogs import CardDialog, ConfirmDialog, HoursDialog
 from tui.screens.prompt import Prompt
 from tui.screens.wall import WallScreen
 from tui.system import self_restart
@@ -54,21 +54,9 @@ THEMES = ("night", "day", "contrast")
 FILTER_HINT = (
     "Words that must all occur: acme status:resting !warming domain:meet. Enter keeps it, esc drops it."
 )
-KEY_NAMES = {
-    binding.id or ""
-    for where in (
-        BoardScreen,
-        DetailScreen,
-        AllWorkspacesScreen,
-        AlarmsScreen,
-        LineTable,
-        CardDialog,
-        ConfirmDialog,
-        Prompt,
-    )
-    for binding in where.BINDINGS
-    if isinstance(binding, Binding)
-}
+KEYED = (BoardScreen, DetailScreen, AllWorkspacesScreen, AlarmsScreen, LineTable, CardDialog, ConfirmDialog,
+         HoursDialog, Prompt)  # fmt: skip
+KEY_NAMES = {one.id or "" for where in KEYED for one in where.BINDINGS if isinstance(one, Binding)}
 
 
 def utc_now() -> datetime:
@@ -117,6 +105,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         """What the next process begins with, when this one ends to be restarted."""
         self.failure: Exception | None = None
         self._glyphs = glyphs
+        self.set_class(glyphs.ascii, "-ascii")
         self._start_on_wall = wall or (restored is not None and restored.wall)
         self._folder = folder
         self._error_log = error_log
@@ -157,6 +146,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         # Keys that one collaborator carries out as they are; the other actions are methods below.
         self.action_pause_or_resume = self.commands.toggle_chosen
         self.action_pause_or_resume_shown = self.commands.toggle_shown
+        self.action_timed_pause = self.commands.pause_chosen_for_a_time
         self.action_undo = self.commands.undo
         self.action_commands = self.commands.prompt
         self.action_step = self.replay.step

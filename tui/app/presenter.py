@@ -62,8 +62,7 @@ class Presenter:
     def take(self, tick: Tick, state: WorkspaceState) -> None:
         self._raise(state.take(tick, now=self._ui.now()), state)
         if state.pending_changes:
-            for confirmation in state.pending_changes.confirm(tick.snapshot):
-                self._report(confirmation, state)
+            self._report(state.pending_changes.confirm(tick.snapshot), state)
         if state is self._ui.workspaces.current:
             self.show()
         self.show_workspace_bar()
@@ -76,6 +75,8 @@ class Presenter:
         current, screen, now = self._ui.workspaces.current, self._ui.app.screen, self._ui.now()
         board, changes = current.board or unread(current.workspace), tuple(current.changes)
         with self._ui.app.batch_update():
+            self._ui.board.only_reads = current.only_reads
+            self._ui.board.shares_replies = current.shares_replies
             self._ui.board.show(board, changes=changes, beats=current.beats, now=now, alarms=self.alarms)
             if isinstance(screen, WallScreen) and screen.is_mounted:
                 screen.show(
@@ -179,15 +180,21 @@ class Presenter:
         boards = [state.board for state in self._ui.workspaces.all]
         return any(board.verdict.tone is Tone.BAD for board in boards if board)
 
-    def _report(self, confirmation: Confirmation, state: WorkspaceState) -> None:
+    def _report(self, confirmations: Sequence[Confirmation], state: WorkspaceState) -> None:
+        """One toast for one act, however many sequences it was about, and one for what did not become so."""
         whose = "" if state is self._ui.workspaces.current else f"{state.workspace}: "
-        label = whose + visible(confirmation.change.sequence.label)
-        if confirmation.status == confirmation.change.status:
-            text = f"{label} is {confirmation.status}; u takes it back"
-            self._ui.app.notify(text, timeout=8, markup=False)
-            return
-        text = f"{label} is {confirmation.status or 'gone'}, not {confirmation.change.status}"
-        self._ui.app.notify(text, severity="error", timeout=20, markup=False)
+        done = [one for one in confirmations if one.status == one.change.status]
+        failed = [one for one in confirmations if one.status != one.change.status]
+        if done:
+            names = visible(done[0].change.sequence.label)
+            what = f"{names} is" if len(done) == 1 else f"{len(done)} sequences are"
+            self._ui.app.notify(f"{whose}{what} {done[0].status}; u takes it back", timeout=8, markup=False)
+        if failed:
+            lines = (
+                f"{whose}{visible(one.change.sequence.label)} is {one.status or 'gone'}, not {one.change.status}"
+                for one in failed
+            )
+            self._ui.app.notify("\n".join(lines), severity="error", timeout=20, markup=False)
 
     def _notices(self) -> tuple[str, ...]:
         own = self.own_error.words(self._ui.now()) if self.own_error else ""

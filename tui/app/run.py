@@ -15,7 +15,7 @@ from shared.text.systemd_notify import systemd_notified
 from tui.app.dashboard import DashboardApp, utc_now
 from tui.app.own_errors import ErrorLog
 from tui.feed.pending_changes import PendingChanges
-from tui.feed.startup import OpenRecords, ServiceFeed
+from tui.feed.startup import OpenRecords, ServiceFeed, has_bot_database
 from tui.feed.workspace_state import WorkspaceState
 from tui.system.alarm_command import AlarmCommand
 from tui.system.fast_start import StartSettings, read_start_settings
@@ -88,7 +88,9 @@ async def run_dashboard(
         app = DashboardApp(
             [_state(load, one, options=options, open_records=open_records) for one in all_start_settings],
             notice=notice,
-            glyphs=glyphs_for(sys.stdout.encoding, ascii_only=options.ascii),
+            glyphs=glyphs_for(
+                sys.stdout.encoding, ascii_only=options.ascii or environ.get("TERM") == "linux"
+            ),
             theme_name=options.theme,
             keys=options.keys,
             wall=wall,
@@ -134,6 +136,7 @@ def start_settings_of(settings: Settings, workspace: str | None) -> tuple[StartS
             state=settings.state_dir,
             poll_seconds=settings.poll_seconds,
             section=settings.dashboard,
+            has_bot=has_bot_database(settings),
         )
         for place in places
     )

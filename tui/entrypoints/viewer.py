@@ -46,6 +46,7 @@ class RelayFeed:
         self._intervals = intervals
         self.history = history
         self.thresholds = thresholds
+        self.shares_replies = False
         self._ask = ask
         self._sent: Mapping[str, int | None] = {}
         self._answered = asyncio.Event()

@@ -35,10 +35,13 @@ class StatusChange:
     sequence: Sequence
     status: str
     done_at: datetime | None = None
+    hours: int = 0
+    """Of a pause, after which it resumes by itself; 0 is until somebody resumes it."""
 
     @property
     def line(self) -> str:
-        return join(VERBS[self.status], self.sequence.id)
+        timed = ("for", f"{self.hours}h") if self.hours else ()
+        return join(VERBS[self.status], self.sequence.id, *timed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -74,6 +74,11 @@ class ServiceFeed:
         self.history: HistoryAccess | None = None
         self.thresholds = start_settings.thresholds
 
+    @property
+    def shares_replies(self) -> bool:
+        """Whether the bot's records are read as well."""
+        return self._open_records is not None and self.start_settings.has_bot
+
     def start(self, deliver: Callable[[Tick], object], fail: Callable[[Exception], object]) -> None:
         """Begin; both are called in the event loop."""
         self._task = asyncio.create_task(self._run(deliver, fail), name="dashboard-opening")

@@ -30,6 +30,8 @@ class Feed(Protocol):
     def history(self) -> HistoryAccess | None: ...  # None until it is open
     @property
     def thresholds(self) -> Thresholds: ...
+    @property
+    def shares_replies(self) -> bool: ...  # whether the bot's records are read as well
 
     def start(self, deliver: Callable[[Tick], object], fail: Callable[[Exception], object]) -> None:
         """Begin; `fail` is called when nothing can be delivered."""
@@ -85,6 +87,14 @@ class WorkspaceState:
     @property
     def history(self) -> HistoryAccess | None:
         return self.feed.history if self.feed else None
+
+    @property
+    def shares_replies(self) -> bool:
+        return self.feed is not None and self.feed.shares_replies
+
+    @property
+    def only_reads(self) -> bool:
+        return self.pending_changes is None or self.pending_changes.read_only
 
     @property
     def thresholds(self) -> Thresholds:

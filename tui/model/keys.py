@@ -22,6 +22,10 @@ class Key:
     summary: str
     foot: int = 0
     """Its place in the foot line; 0 is none."""
+    panels: tuple[str, ...] = ()
+    """Where it does something; everywhere when none is named."""
+    changes: bool = False
+    """A dashboard that only reads does not offer it."""
 
     @property
     def shown(self) -> str:
@@ -42,15 +46,20 @@ def key_label(keys: str) -> str:
 
 BOARD = (
     Key(id="toggle", keys="p", action="app.pause_or_resume", word="pause/resume",
-        summary="Pause the selected or marked sequences, or resume them; asks first", foot=2),
-    Key(id="undo", keys="u", action="app.undo", word="undo", summary="Take back the last pause or resume, for 10 seconds"),
+        summary="Pause the selected or marked sequences, or resume them; asks first", foot=2,
+        panels=("sequences",), changes=True),
+    Key(id="timed-pause", keys="P", action="app.timed_pause", word="pause for a time",
+        summary="Pause the selected or marked sequences for some hours: P 2 y is two hours", foot=3,
+        panels=("sequences",), changes=True),
+    Key(id="undo", keys="u", action="app.undo", word="undo", summary="Take back the last pause or resume, for 10 seconds",
+        changes=True),
     Key(id="filter", keys="slash", action="app.filter", word="filter",
-        summary="Show only lines with these words; !word leaves out", foot=3),
-    Key(id="sort", keys="s", action="sort", word="sort", summary="Sort by the next column (or click a title)", foot=5),
+        summary="Show only lines with these words; !word leaves out, status:resting looks in a column", foot=4),
+    Key(id="sort", keys="s", action="sort", word="sort", summary="Sort by the next column (or click a title)", foot=6),
     Key(id="reverse", keys="S", action="reverse", word="reverse", summary="Sort the other way round"),
-    Key(id="faults", keys="f", action="faults", word="faults", summary="Show only what is not well", foot=4),
+    Key(id="faults", keys="f", action="faults", word="faults", summary="Show only what is not well", foot=5),
     Key(id="group", keys="g", action="group", word="grouping",
-        summary="Stats by sequence, step, variant or inbox", foot=6),
+        summary="Stats by step, variant or inbox", foot=2, panels=("stats",)),
     Key(id="back", keys="escape", action="back", word="back", summary="Forget filter, order and marks"),
     Key(id="earlier", keys="left_square_bracket", action="app.step(-1)", word="earlier",
         summary="Look at the snapshot before this one; { is an hour"),
@@ -64,7 +73,7 @@ BOARD = (
     Key(id="difference", keys="equals_sign", action="app.difference", word="difference",
         summary="What is different now from the moment that is looked at"),
     Key(id="domains", keys="d", action="app.domains", word="domains",
-        summary="All domains, and down from there to inboxes", foot=6),
+        summary="All domains, and down from there to inboxes", foot=7),
     Key(id="everything", keys="0", action="app.all_workspaces", word="all workspaces",
         summary="Every workspace on one screen, the worst first"),
     Key(id="next-workspace", keys="full_stop,ctrl+right", action="app.workspace(1)", word="next workspace",
@@ -98,16 +107,23 @@ REPLAY = tuple(
 )  # fmt: skip
 """What the foot line says while another moment is looked at."""
 PAGE = (
-    Key(id="back", keys="escape,backspace,q", action="back", word="back", summary="Back to where one came from", foot=1),
+    Key(id="back", keys="escape,backspace", action="back", word="back", summary="Back to where one came from", foot=1),
     Key(id="above", keys="o", action="above", word="its domain", summary="What this is part of: an inbox's domain", foot=2),
-    Key(id="hours", keys="h", action="range(0)", word="hours", summary="The plot over 24 hours", foot=3),
-    Key(id="days", keys="d", action="range(1)", word="days", summary="The plot over 14 days", foot=4),
-    Key(id="weeks", keys="w", action="range(2)", word="weeks", summary="The plot over 12 weeks", foot=5),
+    Key(id="hours", keys="1", action="range(0)", word="hours", summary="The plot over 24 hours", foot=3),
+    Key(id="days", keys="2", action="range(1)", word="days", summary="The plot over 14 days", foot=4),
+    Key(id="weeks", keys="3", action="range(2)", word="weeks", summary="The plot over 12 weeks", foot=5),
     Key(id="metric", keys="m", action="metric", word="value", summary="Plot another value", foot=6),
     Key(id="toggle", keys="p", action="app.pause_or_resume_shown", word="pause/resume",
         summary="Pause or resume this sequence; asks first", foot=7),
     Key(id="help", keys="f1,question_mark", action="app.page_help", word="help", summary="What a page shows", foot=8),
 )  # fmt: skip
+
+
+def keys_of(panel: str, *, only_reads: bool = False) -> tuple[Key, ...]:
+    """The keys of the board that do something in a panel."""
+    return tuple(
+        key for key in BOARD if (not key.panels or panel in key.panels) and not (only_reads and key.changes)
+    )
 
 
 def bindings(keys: Sequence[Key] = BOARD, *, group: str = "board") -> list[Binding]:
@@ -160,7 +176,11 @@ PANELS = {
             "Space marks several; p pauses or resumes them, u takes it back for 10 seconds."
         ),
     ),
-    "stats": ("Stats", "Counts of 30 days by sequence, step, variant or inbox; g shows the next grouping."),
+    "stats": (
+        "Stats",
+        "Counts of 30 days by step, variant or inbox; g shows the next grouping. Those by sequence are in its list.",
+    ),
+    "domains": ("Domains", "Worst first: the lowest health of each, and how its inboxes stand."),
     "interested": ("Interested", "The newest leads who are interested, the newest first."),
     "changes": ("Changes", "What became different, the newest first, with the time at which it was seen."),
 }
@@ -183,7 +203,7 @@ def _key_table(keys: Sequence[Key], remapped: Mapping[str, str]) -> Table:
     columns = (Column(title="Key"), Column(title="Does"))
     moves = (
         Row(cells=("arrows", "Move; page up and down, home and end too; enter opens, space marks")),
-        Row(cells=("1–5, tab", "Go to a panel")),
+        Row(cells=("1–6, tab, h l", "Go to a panel")),
     )
     rows = (Row(cells=(key_label(remapped.get(key.id, key.keys)), key.summary)) for key in keys)
     return Table(columns=columns, rows=(*(moves if keys is BOARD else ()), *rows))

@@ -9,7 +9,7 @@ from typing import ClassVar
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Vertical
 from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
@@ -22,13 +22,13 @@ from tui.model.board import Board, Figure
 from tui.model.changes import news
 from tui.model.columns import INTERESTED, LISTS, RECORDED
 from tui.model.filter_sort import Arrangement
-from tui.model.keys import BOARD, REPLAY, bindings, foot_of
+from tui.model.keys import BOARD, REPLAY, bindings, foot_of, keys_of
 from tui.model.lines import ChangeLine, DomainLine
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import Glyphs
 from tui.widgets.figures import KeyFigures
 from tui.widgets.line_table import LineTable
-from tui.widgets.panel import LinkLine, Panel
+from tui.widgets.panel import LinkLine, Panel, PanelArea
 from tui.widgets.status_lines import Banner, Foot, Tabs, TopLine, Verdict, WorkspaceBar
 from tui.widgets.trends import TrendsPanel
 
@@ -44,16 +44,6 @@ STATS = tuple(name for name in GROUPINGS if name != "sequence")
 """What the panel of stats can group by; the sequences' own counts are beside their names."""
 
 
-class PanelArea(Horizontal):
-    """The columns of panels; they share its room again whenever that changes, as when the banner appears."""
-
-    class Resized(Message):
-        """There is more room, or less."""
-
-    def on_resize(self) -> None:
-        self.post_message(self.Resized())
-
-
 class BoardScreen(ErrorBoundary, Screen[None]):
     """All of a workspace on one screen; it asks the app for acts, by messages, and knows no service."""
 
@@ -62,6 +52,8 @@ class BoardScreen(ErrorBoundary, Screen[None]):
         *(Binding(str(n), f"panel('{name}')", show=False) for n, name in enumerate(layout.PANELS, start=1)),
         Binding("tab", "next_panel(1)", show=False, priority=True),
         Binding("shift+tab", "next_panel(-1)", show=False, priority=True),
+        Binding("l,right", "next_panel(1)", show=False),
+        Binding("h,left", "next_panel(-1)", show=False),
     ]
 
     AUTO_FOCUS: ClassVar[str] = ""
@@ -91,6 +83,9 @@ class BoardScreen(ErrorBoundary, Screen[None]):
         self.changes: tuple[ChangeLine, ...] = ()
         self.shares_replies = False
         """Whether the bot's records are at hand: their columns are there from the start."""
+        self.only_reads = False
+        self.running = ""
+        """The command line that is being carried out."""
         self._heights: dict[str, int] = {}
         self.since: datetime | None = None
         """When somebody looked last, before they came back."""
@@ -165,7 +160,10 @@ class BoardScreen(ErrorBoundary, Screen[None]):
     def tick(self, now: datetime, *, alarms: Sequence[AlarmNotice] = (), notices: Sequence[str] = ()) -> None:
         """A second has passed: ages, banner, clock."""
         self._alarms, self._notices = tuple(alarms), tuple(notices)
-        self.top.show(board=self.board, workspace=self._workspace, beats=self.beats, now=now, mode=self._mode)
+        running = f"{self.running}…" if self.running else ""
+        mode = self._mode or running or ("read-only" if self.only_reads else "")
+        self.top.show(board=self.board, workspace=self._workspace, beats=self.beats, now=now, mode=mode)
+        self._show_foot()
         trouble = self.board.trouble if self.board else None
         self.banner.show(trouble, now=now, alarms=self._alarms, notices=self._notices)
         if self.board is None:
@@ -226,9 +224,14 @@ class BoardScreen(ErrorBoundary, Screen[None]):
         self.call_after_refresh(self._show_keys)
 
     def _show_keys(self) -> None:
-        self.foot.show(foot_of(REPLAY if self._mode else BOARD, remapped=self._remapped))
+        self._show_foot()
         if self.board:
             self.tick(self._now(), alarms=self._alarms, notices=self._notices)
+
+    def _show_foot(self) -> None:
+        """The keys of the panel where the cursor is; none that would be refused."""
+        keys = REPLAY if self._mode else keys_of(self.active, only_reads=self.only_reads)
+        self.foot.show(foot_of(keys, remapped=self._remapped))
 
     @on(LinkLine.Clicked, "#tabs")
     def _tab_clicked(self, event: LinkLine.Clicked) -> None:
@@ -294,6 +297,7 @@ class BoardScreen(ErrorBoundary, Screen[None]):
         self.active = name
         self._fit(self.size.width, self.size.height)
         self.grid.focus()
+        self._show_foot()
 
     def action_next_panel(self, by: int) -> None:
         at = layout.PANELS.index(self.active)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any, ClassVar
 
 from rich.text import Text
 from textual import on
@@ -12,8 +14,11 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
+from shared.api.models import Sequence as SequenceModel
 from shared.commands import parse
+from shared.commands.resolve import Resolved, resolve_sequence
 from shared.domain.card import Card
+from shared.text.formats import show_span
 from shared.text.sanitize import visible
 from tui.feed.pending_changes import changes_something
 from tui.model import rich_card
@@ -85,8 +90,49 @@ class ConfirmDialog(ErrorBoundary, ModalScreen[bool]):
         self.dismiss(event.button.id == "yes")
 
 
-def confirmation_of(line: str) -> ConfirmDialog | None:
-    """What to ask before a command that changes something; None for one that reads, or is none."""
+HOURS = (1, 2, 4, 8)
+
+
+class HoursDialog(ErrorBoundary, ModalScreen[int]):
+    """For how many hours; 0 is none after all."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(Binding(str(hours), f"dismiss({hours})", show=False) for hours in HOURS),
+        Binding("escape,n,q", "dismiss(0)", "Back", id="hours.back"),
+        Binding("left", "app.focus_previous", show=False),
+        Binding("right", "app.focus_next", show=False),
+    ]
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog"):
+            yield Static(Text("Pause for how long?"), classes="dialog-title")
+            with Horizontal(classes="dialog-buttons"):
+                for hours in HOURS:
+                    yield Button(f"{hours} h  ({hours})", id=f"hours-{hours}")
+
+    @on(Button.Pressed)
+    def _pressed(self, event: Button.Pressed) -> None:
+        self.dismiss(int((event.button.id or "hours-0").removeprefix("hours-")))
+
+
+def confirmation_of(line: str, *, sequences: Sequence[SequenceModel]) -> ConfirmDialog | None:
+    """What to ask before a command that changes something, by the names it means; None for one that reads, or is none."""
     if not changes_something(line):
         return None
-    return ConfirmDialog(title=f"{parse(line).command.summary}?", text=(line,), yes="Do it")
+    invocation = parse(line)
+    verb = invocation.command.name.capitalize()
+    title = f"{invocation.command.summary}?"
+    if words := invocation.values.get("target"):
+        found = resolve_sequence(sequences, words)
+        if isinstance(found, Resolved):
+            title = f"{verb} {found.sequence.label}{_period(invocation.values)}?"
+            if email := invocation.values.get("email"):
+                title = f"{verb} {email} to {found.sequence.label}?"
+    elif who := invocation.values.get("who"):
+        title = f"{verb} {who}?"
+    return ConfirmDialog(title=title, text=(line,), yes=verb)
+
+
+def _period(values: Mapping[str, Any]) -> str:
+    duration = values.get("duration")
+    return f" for {show_span(duration)}" if isinstance(duration, timedelta) else ""

@@ -46,6 +46,8 @@ class StartSettings:
     poll_seconds: float = POLL_SECONDS
     section: Mapping[str, Any] = field(default_factory=dict)
     thresholds: Thresholds = THRESHOLDS
+    has_bot: bool = False
+    """Whether a bot's database is at hand: it knows who has claimed which reply."""
 
     def last(self) -> Snapshot | None:
         """The snapshot that was kept last; None where it cannot be had easily."""
@@ -84,6 +86,7 @@ def read_start_settings(
             poll_seconds=float(poll),
             section=document.get("dashboard", {}),
             thresholds=Thresholds(**{name: float(value) for name, value in given.items()}),
+            has_bot=history.with_name(f"{history.stem.removesuffix('-history')}{history.suffix}").is_file(),
         )
     except (OSError, ValueError, TypeError, AttributeError):
         return None

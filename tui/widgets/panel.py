@@ -9,7 +9,7 @@ from datetime import datetime
 from rich.cells import cell_len
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Vertical
+from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
@@ -166,3 +166,13 @@ class Panel(ErrorBoundary, Vertical):
         sign = self._glyphs.warn + " " if freshness >= Freshness.LATE or self._stamp.failed_since else ""
         ink = Ink.WARN if sign else Ink.MUTED
         return [(f" {sign}{self._stamp.words(now)} ", ink)]
+
+
+class PanelArea(Horizontal):
+    """The columns of panels; they share its room again whenever that changes, as when the banner appears."""
+
+    class Resized(Message):
+        """There is more room, or less."""
+
+    def on_resize(self) -> None:
+        self.post_message(self.Resized())

@@ -10,7 +10,7 @@ from datetime import timedelta
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 from shared.api.models import Inbox, StatsRow
 from shared.domain.card import Card, Tone
@@ -328,6 +328,37 @@ async def test_a_typed_command_that_changes_something_is_asked(clock: Clock) -> 
         assert isinstance(stage.app.screen, ConfirmDialog)
         await stage.press("n")
         assert stage.service.lines == []
+
+
+async def test_a_typed_pause_is_asked_by_the_name_that_it_means(clock: Clock) -> None:
+    async with staged(clock) as stage:
+        await stage.see(account())
+        await stage.press("colon", *"pause SaaS", "space", *"for", "space", *"2h", "enter")
+        await stage.pilot.pause()
+        assert isinstance(stage.app.screen, ConfirmDialog)
+        title = str(stage.app.screen.query_one(".dialog-title", Static).render())
+        assert title == "Pause SaaS founders – Europe for 2 h?"
+
+
+async def test_a_timed_pause_takes_three_keys(clock: Clock) -> None:
+    async with staged(clock) as stage:
+        await stage.see(account())
+        await stage.press("2", "P", "2", "y")
+        await stage.pilot.pause()
+        assert stage.service.lines == ["pause sq_0 for 2h"]
+
+
+async def test_the_foot_offers_what_does_something_where_the_cursor_is(clock: Clock) -> None:
+    async with staged(clock) as stage:
+        await stage.see(account())
+        assert "pause" not in stage.screen.foot.text
+        await stage.press("l")
+        assert stage.screen.active == "sequences"
+        assert "P pause for a time" in stage.screen.foot.text
+        stage.screen.only_reads = True
+        stage.screen.tick(clock())
+        assert "pause" not in stage.screen.foot.text
+        assert "read-only" in stage.screen.top.text
 
 
 async def test_every_size_shows_the_active_panel(clock: Clock) -> None:

@@ -146,10 +146,10 @@ async def test_a_falling_inbox_tells_when_it_will_be_at_risk_over_each_range(
         assert next(value for value in screen.plot.plot.values if value is not None) == 99
         assert screen.summary_card
         assert ("Below 80", "in 1 to 4 days") in [(f.label, f.value) for f in screen.summary_card.facts]
-        await press(pilot, "h")
+        await press(pilot, "1")
         known = [value for value in screen.plot.plot.values if value is not None]
         assert known == [87.0] * (len(known) - 1) + [84.0]
-        await press(pilot, "w", "m")
+        await press(pilot, "3", "m")
         assert screen.plot.plot.title == "Daily limit"
 
 

@@ -1,0 +1,164 @@
+"""Draw the pictures of docs/ anew, and the recording of a crisis: the real account of the sandbox, without a terminal.
+
+    python -m tests.tui.draw_pictures [FOLDER]
+
+Each picture is an SVG file; the recording is one, too, whose frames follow each other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from shared.api import OutreachClient
+from shared.api.models import StatsRow
+from shared.domain.card import Card
+from shared.domain.reports import totals
+from shared.domain.snapshot import DailyCounts, Snapshot, service_day, take_snapshot
+from tests.tui.crisis_sheet import ACCOUNT, Crisis, crisis
+from tui.app.dashboard import DashboardApp
+from tui.feed.pending_changes import PendingChanges
+from tui.feed.poller import Tick, intervals
+from tui.feed.workspace_state import WorkspaceState
+from tui.model.board import Board, compose
+from tui.model.changes import between
+from tui.model.lines import ChangeLine
+
+DAYS = 13
+EACH = 3.0
+"""Seconds for which a frame of the recording is shown."""
+STEPS = (0, 10, 6, 6, 36, 72)
+"""Hours between the frames: calm, the crisis, recovery."""
+LARGE, SMALL = (160, 50), (120, 36)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """A moment of the account, and what has changed until then."""
+
+    snapshot: Snapshot
+    changes: tuple[ChangeLine, ...]
+
+    @property
+    def now(self) -> datetime:
+        return self.snapshot.inboxes.read_at or datetime.now(UTC)
+
+    @property
+    def board(self) -> Board:
+        return compose(self.snapshot, intervals=intervals(30))
+
+
+async def scenes() -> list[Scene]:
+    """The sandbox's crisis, from calm to recovery."""
+    found: list[Scene] = []
+    async with crisis() as account:
+        client = account.client
+        daily = await _daily(client)
+        for hours in STEPS:
+            await account.advance(hours)
+            found.append(await _scene(client, found, account, daily=daily))
+    return found
+
+
+async def _daily(client: OutreachClient) -> DailyCounts:
+    today = service_day(client, now=datetime.now(UTC))
+    days = [today - timedelta(days=ago) for ago in range(DAYS, 0, -1)]
+    rows: list[StatsRow] = [totals(await client.stats(start=day, end=day), group="day") for day in days]
+    return DailyCounts(days=tuple(zip(days, rows, strict=True)))
+
+
+async def _scene(
+    client: OutreachClient, before: Sequence[Scene], account: Crisis, *, daily: DailyCounts
+) -> Scene:
+    now = (client.service_time or datetime.now(UTC)) if not before else before[0].now
+    now += timedelta(hours=account.hours)
+    snapshot = replace(await take_snapshot(client, ACCOUNT, now=now), daily=daily)
+    if not before:
+        return Scene(snapshot=snapshot, changes=())
+    changed = between(before[-1].snapshot, snapshot, at=now)
+    return Scene(snapshot=snapshot, changes=(*changed, *before[-1].changes)[:40])
+
+
+def _state() -> WorkspaceState:
+    async def run(_: str) -> Card:
+        raise NotImplementedError("nobody presses a key in a picture")
+
+    changes = PendingChanges(run, now=lambda: datetime.now(UTC))
+    return WorkspaceState(workspace=ACCOUNT, pending_changes=changes)
+
+
+async def drawn(scene: Scene, size: tuple[int, int], *, theme: str = "night", wall: bool = False) -> str:
+    app = DashboardApp([_state()], now=lambda: scene.now, theme_name=theme, wall=wall)
+    async with app.run_test(size=size) as pilot:
+        tick = Tick(snapshot=scene.snapshot, board=scene.board, changes=scene.changes, beats=7)
+        app.post_message(app.Ticked(tick))
+        await pilot.pause(0.3)
+        app.presenter.show()
+        await pilot.pause(0.3)
+        return app.export_screenshot(title="outreach dashboard")
+
+
+async def drawn_replay(then: Scene, now: Scene) -> str:
+    """The moment of the crisis, looked at from after it."""
+    app = DashboardApp([_state()], now=lambda: now.now)
+    async with app.run_test(size=LARGE) as pilot:
+        app.board_screen.replay(then.now, f"REPLAY {then.now:%d %b %H:%M}")
+        app.board_screen.show(then.board, changes=then.changes, beats=7, now=then.now)
+        await pilot.pause(0.3)
+        app.board_screen.show(then.board, changes=then.changes, beats=7, now=then.now)
+        await pilot.pause(0.3)
+        return app.export_screenshot(title="outreach dashboard")
+
+
+def recording(frames: Sequence[str]) -> str:
+    """One SVG that shows the frames in turn, for ever; each keeps its own style classes."""
+    whole, share = EACH * len(frames), 100 / len(frames)
+    head = re.match(r"<svg[^>]*>", frames[0])
+    assert head
+    parts = [
+        re.sub(r"terminal-\d+-", f"f{number}-", re.sub(r"^<svg[^>]*>|</svg>\s*$", "", frame.strip()))
+        for number, frame in enumerate(frames)
+    ]
+    style = (
+        f"@keyframes turn {{ 0%, {share:.3f}% {{ visibility: visible }} {share + 0.001:.3f}%, 100% "
+        "{ visibility: hidden } } .frame { visibility: hidden; "
+        f"animation: turn {whole}s step-end infinite }}"
+    )
+    shown = [
+        f'<g class="frame" style="animation-delay:{number * EACH - whole if number else 0}s">{part}</g>'
+        for number, part in enumerate(parts)
+    ]
+    return f"{head[0]}<style>{style}</style>{''.join(shown)}</svg>"
+
+
+def small(picture: str) -> str:
+    """The same without fonts from elsewhere, and without what no viewer needs."""
+    picture = re.sub(r"@font-face\s*\{[^}]*\}\s*", "", picture)
+    picture = picture.replace("Fira Code", "DejaVu Sans Mono, Menlo, Consolas")
+    return re.sub(r">\s+<", "><", picture)
+
+
+async def main(folder: Path) -> None:
+    calm, *others, recovered = await scenes()
+    worst = max(others, key=lambda scene: scene.board.verdict.severity)
+    pictures = {
+        "dashboard": await drawn(calm, LARGE),
+        "dashboard-day": await drawn(calm, LARGE, theme="day"),
+        "dashboard-trouble": await drawn(worst, LARGE),
+        "dashboard-wall": await drawn(worst, LARGE, wall=True),
+        "dashboard-replay": await drawn_replay(worst, recovered),
+        "dashboard-crisis": recording(
+            [await drawn(one, SMALL) for one in (calm, others[0], worst, recovered)]
+        ),
+    }
+    for name, picture in pictures.items():
+        (folder / f"{name}.svg").write_text(small(picture), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    asyncio.run(main(Path(sys.argv[1] if len(sys.argv) > 1 else "docs")))

@@ -1,0 +1,24 @@
+"""What changed between two polls, in as few lines as tell it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.tui.accounts import NOW, account
+from tui.model.changes import between
+
+
+def test_inboxes_of_a_domain_that_rest_together_are_one_change() -> None:
+    before = account()
+    awake = tuple(replace(box, status="active") for box in before.inboxes.value or ())
+    before = replace(before, inboxes=replace(before.inboxes, value=awake))
+    resting = tuple(
+        replace(box, status="resting") if box.domain == "useacme.example" else box for box in awake
+    )
+    one = tuple(replace(box, status="resting") if box is awake[1] else box for box in awake)
+    after = replace(before, inboxes=replace(before.inboxes, value=resting))
+    assert [(line.subject, line.text) for line in between(before, after, at=NOW)] == [
+        ("useacme.example", "6 inboxes → resting")
+    ]
+    after = replace(before, inboxes=replace(before.inboxes, value=one))
+    assert [line.subject for line in between(before, after, at=NOW)] == [awake[1].email]
