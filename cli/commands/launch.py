@@ -165,6 +165,7 @@ async def _serve_slack_standin(options: Namespace) -> None:
     from sandbox.slack.state.settings import Settings
 
     manifest = _read_manifest(options.manifest) if options.manifest else None
+    world = _read_object(options.world) if options.world else None
     with stopping() as stop:
         async with SlackStandIn(options.port, settings=Settings(request_url=None)) as slack:
             try:
@@ -172,27 +173,38 @@ async def _serve_slack_standin(options: Namespace) -> None:
                     await administration.request_url(slack.workspace, {"url": options.request_url})
                 if manifest is not None:
                     await administration.manifest(slack.workspace, manifest)
+                if world is not None:
+                    await administration.world(slack.workspace, world)
             except InvalidActionError as fault:
                 raise exit_codes.WrongUsage(str(fault)) from None
+            slack.workspace.keep()
             print(json.dumps(slack.announcement), flush=True)
             await _stopped_or_orphaned(stop)
 
 
 def _read_manifest(file: Path) -> dict[str, Any]:
-    """An app manifest in YAML or JSON, which YAML holds; raises `WrongUsage`."""
+    """An app manifest; raises `WrongUsage`."""
+    manifest = _read_object(file)
+    if "settings" not in manifest:
+        raise exit_codes.WrongUsage(f"{file} isn't an app manifest: it has no settings")
+    return manifest
+
+
+def _read_object(file: Path) -> dict[str, Any]:
+    """An object in YAML or JSON, which YAML holds; raises `WrongUsage`."""
     import yaml
 
     try:
-        manifest = yaml.safe_load(file.read_bytes())
+        read = yaml.safe_load(file.read_bytes())
     except OSError as fault:
         raise exit_codes.WrongUsage(f"{file} can't be read: {exit_codes.os_error_text(fault)}") from None
     except yaml.YAMLError as fault:
         where = getattr(fault, "problem_mark", None)
         line = f" near line {where.line + 1}" if where else ""
         raise exit_codes.WrongUsage(f"{file} isn't YAML or JSON{line}") from None
-    if not isinstance(manifest, dict) or "settings" not in manifest:
-        raise exit_codes.WrongUsage(f"{file} isn't an app manifest: it has no settings")
-    return manifest
+    if not isinstance(read, dict):
+        raise exit_codes.WrongUsage(f"{file} doesn't hold names and values")
+    return read
 
 
 async def _stopped_or_orphaned(stop: asyncio.Event) -> None:

@@ -89,6 +89,9 @@ def _slack_standin(parser: ArgumentParser) -> None:
         "--manifest", type=_path, metavar="FILE", help="the app's manifest: its commands, events and scopes"
     )
     parser.add_argument(
+        "--world", type=_path, metavar="FILE", help="people and channels of your own, in YAML or JSON"
+    )
+    parser.add_argument(
         "--request-url",
         metavar="URL",
         help="where the bot takes Slack's requests; without it, Socket Mode only",
@@ -294,7 +297,7 @@ _ALL = (
             "slack-standin",
             "slack-standin --manifest manifest.yml --request-url http://127.0.0.1:3000/slack/events",
         ),
-        usage="[--port N] [--manifest FILE] [--request-url URL]",
+        usage="[--port N] [--manifest FILE] [--world FILE] [--request-url URL]",
     ),
     Program(
         name="doctor",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import fields, replace
 
 from sandbox.slack.people.people import People
 from sandbox.slack.people.response_urls import ResponseUrls
 from sandbox.slack.state import seed
 from sandbox.slack.state.faults import Faults
 from sandbox.slack.state.feed import Feed
+from sandbox.slack.state.own_world import fresh
 from sandbox.slack.state.rate_limits import RateLimiter
 from sandbox.slack.state.settings import Clock, Credentials, Settings
 from sandbox.slack.state.traffic import Traffic
@@ -56,6 +58,7 @@ class Workspace:
             traffic=self.traffic,
         )
         self._create_contents(installed=installed)
+        self._start = (replace(settings), contents, installed)
 
     def _create_contents(self, *, installed: bool) -> None:
         self.world = World(
@@ -94,8 +97,37 @@ class Workspace:
         self.bot_token = f"xoxb-{secrets.token_hex(16)}"
         self.feed.publish("settings", {})
 
-    def reset(self) -> None:
-        """Forget messages, views, faults and counts; settings and connections stay."""
+    def keep(self) -> None:
+        """Make the present settings, people and channels those that a full reset returns to."""
+        world = self.world
+        channels = [fresh(one) for one in world.channels.values() if one.direct is None]
+        self.contents = replace(
+            self.contents,
+            users=tuple(world.users.values()),
+            groups=tuple(world.groups.values()),
+            channels=lambda: [fresh(one) for one in channels],
+        )
+        self._start = (replace(self.settings), self.contents, world.installed)
+
+    def reset(self, *, everything: bool = False) -> None:
+        """Forget messages, views, faults and counts; settings and connections stay.
+
+        With `everything`, also settings, people, channels and the time are as at the start; connections stay.
+        """
+        installed = self.world.installed
+        if everything:
+            settings, self.contents, installed = self._start
+            for field in fields(settings):
+                setattr(self.settings, field.name, getattr(settings, field.name))
+            self.revoked = False
+            self.clock.reset()
+            self.sockets.silent = self.sockets.disabled = False
+            self.delivery.forget()
         self.traffic.clear()
-        self._create_contents(installed=self.world.installed)
+        self._create_contents(installed=installed)
         self.feed.publish("reset", {})
+
+    def change_world(self, contents: seed.Contents) -> None:
+        """Start over with other people and channels."""
+        self.contents = contents
+        self.reset()

@@ -6,7 +6,8 @@ import base64
 from collections.abc import Callable
 from typing import Any
 
-from sandbox.slack.people import modals
+from sandbox.slack.control.reports import described
+from sandbox.slack.people import input_values, modals
 from sandbox.slack.state import seed
 from sandbox.slack.state.errors import InvalidActionError
 from sandbox.slack.state.model import Channel, Json, Message, User
@@ -16,16 +17,18 @@ from sandbox.slack.workspace import Workspace
 Body = dict[str, Any]
 
 
-def _user(workspace: Workspace, body: Body) -> User:
-    return workspace.people.person(str(body.get("user") or seed.ANN.id))
+def acting_user(workspace: Workspace, body: Body) -> User:
+    """Who acts: `user`, or the first person there is; raises `InvalidActionError`."""
+    first = next(user.id for user in workspace.world.users.values() if not user.is_bot)
+    return workspace.people.person(str(body.get("user") or first))
 
 
 def _channel(workspace: Workspace, body: Body, user: User) -> Channel:
-    people = workspace.people
-    name = str(body.get("channel") or seed.ALERTS)
+    """`channel`, `dm` for the conversation with the bot, or the first channel."""
+    name = body.get("channel") or next(iter(workspace.world.channels))
     if name == "dm":
         return workspace.world.direct(user.id)
-    return people.channel(name, user)
+    return workspace.people.channel(str(name), user)
 
 
 def _message(workspace: Workspace, body: Body, user: User) -> Message:
@@ -85,7 +88,7 @@ def _home(workspace: Workspace, user: User) -> Json | None:
 
 async def command(workspace: Workspace, body: Body) -> Json:
     """`{text, user, channel, wait, answers}`: type a slash command."""
-    user = _user(workspace, body)
+    user = acting_user(workspace, body)
     channel = _channel(workspace, body, user)
     since = workspace.feed.number
     done = await workspace.people.command(str(body["text"]), user=user, channel=channel)
@@ -95,7 +98,7 @@ async def command(workspace: Workspace, body: Body) -> Json:
 async def message(workspace: Workspace, body: Body) -> Json:
     """`{text, user, channel, thread_ts, wait}`: post a message; another app's bot can, too."""
     bot = workspace.world.users.get(str(body.get("user")))
-    user = bot if bot and bot.is_bot and bot.id != seed.BOT.id else _user(workspace, body)
+    user = bot if bot and bot.is_bot and bot.id != seed.BOT.id else acting_user(workspace, body)
     channel = _channel(workspace, body, user)
     since = workspace.feed.number
     posted = workspace.people.post(
@@ -103,13 +106,19 @@ async def message(workspace: Workspace, body: Body) -> Json:
     )
     workspace.events.message_posted(posted, channel=channel)
     answers = await _answers(workspace, body, user=user, channel=channel, since=since)
-    return {"message": posted.to_json(), **answers}
+    return {"message": described(workspace, posted), **answers}
 
 
 async def click(workspace: Workspace, body: Body) -> Json:
-    """`{user, channel, ts, action_id | text, block_id, value, values, wait}`, or `view: true`, or `home: true`."""
-    user = _user(workspace, body)
+    """`{user, channel, ts, action_id | text, block_id, value, values, wait}`, or `view: true`, or `home: true`.
+
+    With `element`, a text or an action id, and no place: in the modal in front, else on the newest message that has it,
+    else at Home.
+    """
+    user = acting_user(workspace, body)
     people = workspace.people
+    if "element" in body:
+        body = _located(workspace, body, user)
     since = workspace.feed.number
     if body.get("view") or body.get("home"):
         done = await people.click_in_view(_view(workspace, body, user), user=user, element=body)
@@ -121,6 +130,31 @@ async def click(workspace: Workspace, body: Body) -> Json:
     return {**done, **await _answers(workspace, body, user=user, channel=channel, since=since)}
 
 
+def _located(workspace: Workspace, body: Body, user: User) -> Body:
+    """`body` with the place of its `element`; raises `InvalidActionError`."""
+    name = str(body["element"])
+    modal, home = workspace.people.views.top(user.id), _home(workspace, user)
+    if body.get("ts"):
+        message = _message(workspace, body, user)
+        return {**body, **input_values.named(message.blocks, name)}
+    if modal is not None:
+        return {**body, "view": True, **input_values.named(modal["blocks"], name)}
+    for message in _newest_first(workspace, body, user):
+        if name in input_values.names(message.blocks):
+            place = {"channel": message.channel, "ts": message.ts}
+            return {**body, **place, **input_values.named(message.blocks, name)}
+    return {**body, "home": True, **input_values.named(home["blocks"] if home else [], name)}
+
+
+def _newest_first(workspace: Workspace, body: Body, user: User) -> list[Message]:
+    """The messages that the user sees, in `channel` or anywhere."""
+    channels = [one for one in workspace.world.channels.values() if user.id in one.members]
+    if body.get("channel"):
+        channels = [_channel(workspace, body, user)]
+    seen = [one for channel in channels for one in channel.everything() if one.seen_by in (None, user.id)]
+    return sorted(seen, key=lambda message: message.ts, reverse=True)
+
+
 def _view(workspace: Workspace, body: Body, user: User) -> Json:
     found = _home(workspace, user) if body.get("home") else workspace.people.views.top(user.id)
     if found is None:
@@ -130,7 +164,7 @@ def _view(workspace: Workspace, body: Body, user: User) -> Json:
 
 async def options(workspace: Workspace, body: Body) -> Json:
     """`{user, channel, ts | view, action_id, block_id, value}`: type into an external select."""
-    user = _user(workspace, body)
+    user = acting_user(workspace, body)
     in_view = body.get("view") or body.get("home")
     source = _view(workspace, body, user) if in_view else _message(workspace, body, user)
     return await modals.suggest(workspace.people, user=user, source=source, element=body)
@@ -138,7 +172,7 @@ async def options(workspace: Workspace, body: Body) -> Json:
 
 async def shortcut(workspace: Workspace, body: Body) -> Json:
     """`{user, callback_id}` for a global shortcut; with `channel` and `ts` for a message's."""
-    user = _user(workspace, body)
+    user = acting_user(workspace, body)
     since = workspace.feed.number
     channel = _channel(workspace, body, user)
     target = _message(workspace, body, user) if body.get("ts") else None
@@ -148,7 +182,7 @@ async def shortcut(workspace: Workspace, body: Body) -> Json:
 
 async def reaction(workspace: Workspace, body: Body) -> Json:
     """`{user, channel, ts, name}`: react, or take the reaction back."""
-    user = _user(workspace, body)
+    user = acting_user(workspace, body)
     target = _message(workspace, body, user)
     name = str(body["name"]).strip(":")
     users = target.reactions.setdefault(name, [])
@@ -174,7 +208,7 @@ async def upload(workspace: Workspace, body: Body) -> Json:
 
 async def submit_view(workspace: Workspace, body: Body) -> Json:
     """`{user, values, offered}`: press the button of the modal in front."""
-    user = _user(workspace, body)
+    user = acting_user(workspace, body)
     people = workspace.people
     values, offered = _values(body), list(body.get("offered") or [])
     since = workspace.feed.number
@@ -186,13 +220,13 @@ async def submit_view(workspace: Workspace, body: Body) -> Json:
 
 async def close_view(workspace: Workspace, body: Body) -> Json:
     """`{user, all}`: close the modal in front, or all of them."""
-    user = _user(workspace, body)
+    user = acting_user(workspace, body)
     return await modals.close(workspace.people, user=user, everything=bool(body.get("all")))
 
 
 async def open_home(workspace: Workspace, body: Body) -> Json:
     """`{user, tab, wait}`: open the bot's Home (or `messages`) tab."""
-    user = _user(workspace, body)
+    user = acting_user(workspace, body)
     since = workspace.feed.number
     workspace.events.home_opened(user, tab=str(body.get("tab") or "home"), view=_home(workspace, user))
     await _wait(workspace, body, lambda: _opened(workspace, user=user, since=since))
@@ -201,7 +235,7 @@ async def open_home(workspace: Workspace, body: Body) -> Json:
 
 async def read(workspace: Workspace, body: Body) -> Json:
     """`{user, channel}`: everything there is read."""
-    user = _user(workspace, body)
+    user = acting_user(workspace, body)
     channel = _channel(workspace, body, user)
     last = next(reversed(channel.messages), "0")
     workspace.world.read_until[user.id, channel.id] = last

@@ -6,18 +6,33 @@ from collections.abc import Callable
 from dataclasses import asdict, fields, replace
 from typing import Any
 
+from sandbox.slack.control import reports
 from sandbox.slack.state import seed
 from sandbox.slack.state.errors import InvalidActionError
 from sandbox.slack.state.faults import Fault
 from sandbox.slack.state.model import Channel, Json, User
+from sandbox.slack.state.own_world import read_world
 from sandbox.slack.workspace import Workspace
 
 Body = dict[str, Any]
 
 
 async def reset(workspace: Workspace, body: Body) -> Json:
-    workspace.reset()
+    """`{everything}`: forget what happened; with `everything`, start over."""
+    workspace.reset(everything=bool(body.get("everything")))
     return {}
+
+
+async def keep(workspace: Workspace, body: Body) -> Json:
+    """Make the present settings, people and channels those that a full reset returns to."""
+    workspace.keep()
+    return {}
+
+
+async def world(workspace: Workspace, body: Body) -> Json:
+    """`{team, users, groups, channels}`: start over in a world of one's own."""
+    workspace.change_world(read_world(body))
+    return await reports.state(workspace, {})
 
 
 async def request_url(workspace: Workspace, body: Body) -> Json:

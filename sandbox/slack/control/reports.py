@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+from sandbox.slack.blockkit.plain_text import buttons, plain_text
+from sandbox.slack.control.transcripts import readable
 from sandbox.slack.state import seed
-from sandbox.slack.state.model import Channel, Json, Message
+from sandbox.slack.state.model import Json, Message
 from sandbox.slack.workspace import Workspace
 
 Query = dict[str, str]
@@ -35,17 +37,28 @@ async def state(workspace: Workspace, query: Query) -> Json:
 async def messages(workspace: Workspace, query: Query) -> Json:
     """`channel`, and if wanted `thread_ts`, `user` (whose ephemerals to leave in), `limit`: oldest first."""
     channel = workspace.world.channel(query["channel"])
-    found = [message for message in _both(channel) if _wanted(message, query)]
+    if query.get("user"):
+        query = {**query, "user": workspace.world.user(query["user"]).id}
+    found = [message for message in channel.everything() if _wanted(message, query)]
     limit = int(query.get("limit") or 10_000)
-    return {"messages": [message.to_json() for message in found[-limit:]]}
+    return {"messages": [described(workspace, message) for message in found[-limit:]]}
 
 
-def _both(channel: Channel) -> list[Message]:
-    """Messages and ephemerals in the order in which they came; either alone is ordered already."""
-    if not channel.ephemerals:
-        return list(channel.messages.values())
-    everything = [*channel.messages.values(), *channel.ephemerals.values()]
-    return sorted(everything, key=lambda message: message.ts)
+def described(workspace: Workspace, message: Message) -> Json:
+    """A message with what people see of it: names, everything to read, the texts of its buttons."""
+    users = workspace.world.users
+    return {
+        **message.to_json(),
+        "user_name": users[message.user].name,
+        "seen_by_name": users[message.seen_by].name if message.seen_by else None,
+        "plain": readable(workspace, plain_text(message.text, message.blocks, message.attachments)),
+        "buttons": buttons(message.blocks),
+    }
+
+
+async def view(workspace: Workspace, query: Query) -> Json:
+    """`user`: the modal in front of them."""
+    return {"view": workspace.people.views.top(workspace.people.person(query["user"]).id)}
 
 
 def _wanted(message: Message, query: Query) -> bool:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from aiohttp import web
 
-from sandbox.slack.control import actions, administration, reports
+from sandbox.slack.control import actions, administration, reports, transcripts
 from sandbox.slack.state.errors import InvalidActionError, SlackError
+from sandbox.slack.state.transcript import Entry
 from sandbox.slack.workspace import Workspace
 
 Handler = Callable[[Workspace, dict[str, Any]], Awaitable[dict[str, Any]]]
@@ -19,8 +21,29 @@ READING: dict[str, Handler] = {
     "summary": reports.summary,
     "messages": reports.messages,
     "traffic": reports.traffic,
+    "transcript": transcripts.transcript,
+    "view": reports.view,
 }
-ACTING: dict[str, Handler] = {
+
+
+def _recorded(name: str, act: Handler) -> Handler:
+    """The act, entered into the transcript unless nobody could do it."""
+
+    async def record(workspace: Workspace, body: dict[str, Any]) -> dict[str, Any]:
+        user = workspace.world.users.get(str(body.get("user"))) or actions.acting_user(workspace, body)
+        shown = {word: value for word, value in body.items() if word not in ("wait", "answers", "content")}
+        entry = Entry(at=workspace.clock.now(), kind="act", user=user.id, act=name, body=shown)
+        workspace.world.transcript.add(entry)
+        try:
+            return await act(workspace, body)
+        except (SlackError, InvalidActionError, KeyError, TypeError, ValueError):
+            workspace.world.transcript.withdraw(entry)
+            raise
+
+    return record
+
+
+_PEOPLE: dict[str, Handler] = {
     "command": actions.command,
     "message": actions.message,
     "click": actions.click,
@@ -32,7 +55,15 @@ ACTING: dict[str, Handler] = {
     "view/close": actions.close_view,
     "home/open": actions.open_home,
     "read": actions.read,
+}
+_RECORDED = {name: _recorded(name, act) for name, act in _PEOPLE.items()}
+"""What people do; it can be played again."""
+ACTING: dict[str, Handler] = {
+    **_RECORDED,
+    "replay": partial(transcripts.replay, acts=_RECORDED),
     "reset": administration.reset,
+    "keep": administration.keep,
+    "world": administration.world,
     "request_url": administration.request_url,
     "settings": administration.change_settings,
     "manifest": administration.manifest,

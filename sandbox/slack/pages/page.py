@@ -33,10 +33,13 @@ def request_guard(port: int) -> Middleware:
     """Refuse other host names (a rebound name) and other origins (a page elsewhere that posts here)."""
     hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
     origins = {f"http://{host}" for host in hosts}
+    # The SDK's built-in Socket Mode client leaves the port out:
+    # https://github.com/slackapi/python-slack-sdk/blob/main/slack_sdk/socket_mode/builtin/internals.py
+    hosts_of_path = {"/link": hosts | {"127.0.0.1", "localhost"}}
 
     @web.middleware
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
-        if request.host not in hosts:
+        if request.host not in hosts_of_path.get(request.path, hosts):
             return web.json_response({"ok": False, "error": "wrong_host"}, status=421)
         origin = request.headers.get("Origin")
         if origin is not None and origin not in origins:

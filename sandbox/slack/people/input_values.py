@@ -57,8 +57,29 @@ def find(blocks: list[Json], wanted: Json) -> tuple[Json, Json]:
             return block, element
         if action_id is None and text is not None and element.get("text", {}).get("text") == text:
             return block, element
+    raise _unknown(blocks)
+
+
+def _unknown(blocks: list[Json]) -> InvalidActionError:
     known = [str(one.get("text", {}).get("text", one["action_id"])) for _, one in elements(blocks)]
-    raise InvalidActionError(f"no such element; there are: {', '.join(known) or 'none'}")
+    return InvalidActionError(f"no such element; there are: {', '.join(known) or 'none'}")
+
+
+def names(blocks: list[Json]) -> set[str]:
+    """What the elements go by: action ids and texts."""
+    return {name for _, element in elements(blocks) for name in _names(element)}
+
+
+def _names(element: Json) -> set[str]:
+    return {element["action_id"], element.get("text", {}).get("text", element["action_id"])}
+
+
+def named(blocks: list[Json], name: str) -> Json:
+    """The ids of the element that goes by `name`; raises `InvalidActionError`."""
+    for block, element in elements(blocks):
+        if name in _names(element):
+            return {"block_id": block["block_id"], "action_id": element["action_id"]}
+    raise _unknown(blocks)
 
 
 def options(element: Json) -> list[Json]:

@@ -193,6 +193,9 @@ class Channel:
     is_archived: bool = False
     direct: str | None = None
     topic: str = ""
+    purpose: str = ""
+    pins: list[str] = field(default_factory=list)
+    """The ts of pinned messages."""
     created: int = 1_735_689_600
     messages: dict[str, Message] = field(default_factory=dict)
     ephemerals: dict[str, Message] = field(default_factory=dict)
@@ -201,6 +204,12 @@ class Channel:
     def kind(self) -> str:
         """The type of conversation, as the Web API names it."""
         return "im" if self.direct else "private_channel" if self.is_private else "public_channel"
+
+    def everything(self) -> list[Message]:
+        """Messages and ephemerals in the order in which they came; either alone is ordered already."""
+        if not self.ephemerals:
+            return list(self.messages.values())
+        return sorted((*self.messages.values(), *self.ephemerals.values()), key=lambda message: message.ts)
 
     def find(self, ts: str) -> Message | None:
         return self.messages.get(ts) or self.ephemerals.get(ts)
@@ -228,6 +237,6 @@ class Channel:
             "is_member": viewer in self.members,
             "creator": self.members[0] if self.members else "",
             "topic": {"value": self.topic, "creator": "", "last_set": 0},
-            "purpose": {"value": "", "creator": "", "last_set": 0},
+            "purpose": {"value": self.purpose, "creator": "", "last_set": 0},
             "num_members": len(self.members),
         }

@@ -27,6 +27,10 @@ class Clock:
             raise ValueError("a clock is only advanced")
         self._ahead += seconds
 
+    def reset(self) -> None:
+        """Back to the present, for a stand-in that starts over."""
+        self._ahead = 0.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Credentials:

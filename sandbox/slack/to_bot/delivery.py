@@ -89,11 +89,15 @@ class Delivery:
         self._session = aiohttp.ClientSession(trust_env=False)
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    def forget(self) -> list[asyncio.Task[None]]:
+        """Give up events that are still to be delivered."""
         running = list(self._tasks)
         for task in running:
             task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        return running
+
+    async def __aexit__(self, *_: object) -> None:
+        await asyncio.gather(*self.forget(), return_exceptions=True)
         if self._session is not None:
             await self._session.close()
 

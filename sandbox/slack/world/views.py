@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from sandbox.slack.blockkit.blocks import Surface, problems
 from sandbox.slack.blockkit.elements import plain
 from sandbox.slack.blockkit.rules import Rule, anything, boolean, problem, shape, string
 from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.model import Json, Team
+from sandbox.slack.state.transcript import Entry
 from sandbox.slack.world.world import World, with_ids
 
 MAX_DEPTH = 3
@@ -125,8 +126,17 @@ class Views:
     def _show(self, user: str, view: Json) -> Json:
         self._world.views[view["id"]] = view
         self._world.stacks.setdefault(user, []).append(view["id"])
+        self._keep(user, view)
         self._announce(user)
         return view
+
+    def _keep(self, user: str, view: Json) -> None:
+        title = (view["title"] or {}).get("text") or ""
+        kind: Literal["view", "home"] = "home" if view["type"] == "home" else "view"
+        entry = Entry(
+            at=self._world.clock.now(), kind=kind, user=user, text=title, blocks=view["blocks"], ts=view["id"]
+        )
+        self._world.transcript.add(entry)
 
     def _require_new_external_id(self, view: Json) -> None:
         name = view["external_id"]
@@ -149,10 +159,12 @@ class Views:
         if kind == "home":
             for user, home in self._world.homes.items():
                 if home == old["id"]:
+                    self._keep(user, fresh)
                     self._world.feed.publish("home", fresh, only_for=user)
             return fresh
         for user, stack in self._world.stacks.items():
             if old["id"] in stack:
+                self._keep(user, fresh)
                 self._announce(user)
         return fresh
 
@@ -162,6 +174,7 @@ class Views:
         fresh = stored(self._checked(view, kind="home"), team=self._world.team, name=home)
         self._world.views[fresh["id"]] = fresh
         self._world.homes[user] = fresh["id"]
+        self._keep(user, fresh)
         self._world.feed.publish("home", fresh, only_for=user)
         return fresh
 

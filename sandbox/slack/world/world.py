@@ -15,6 +15,7 @@ from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.feed import Feed
 from sandbox.slack.state.model import Channel, Group, Json, Message, Team, User
 from sandbox.slack.state.settings import Clock, Settings
+from sandbox.slack.state.transcript import Entry, Kind, Transcript
 from sandbox.slack.state.triggers import Triggers
 
 
@@ -60,6 +61,7 @@ class World:
     contents: dict[str, bytes] = field(default_factory=dict)
     read_until: dict[tuple[str, str], str] = field(default_factory=dict)
     alerts: Counter[str] = field(default_factory=Counter)
+    transcript: Transcript = field(default_factory=Transcript)
     last_micro: int = 0
 
     def block_problems(self, blocks: Any, *, surface: Surface = "message", at: str = "/blocks") -> list[str]:
@@ -162,6 +164,7 @@ class World:
         (channel.messages if message.seen_by is None else channel.ephemerals)[ts] = message
         self._add_to_thread(channel, message)
         self._count_alert(message)
+        self._keep(message, "posted")
         self.announce(message)
         return message
 
@@ -196,10 +199,28 @@ class World:
         for name, value in fields.items():
             setattr(message, name, value)
         message.edited_at = self.stamp()
+        self._keep(message, "changed")
         self.announce(message, kind="message_changed")
+
+    def _keep(self, message: Message, kind: Kind) -> None:
+        self.transcript.add(
+            Entry(
+                at=self.clock.now(),
+                kind=kind,
+                user=message.user,
+                channel=message.channel,
+                ts=message.ts,
+                thread_ts=message.thread_ts,
+                seen_by=message.seen_by,
+                text=message.text,
+                blocks=message.blocks,
+                attachments=message.attachments,
+            )
+        )
 
     def delete(self, message: Message) -> None:
         """Take a message out of its conversation and its thread."""
+        self._keep(message, "deleted")
         channel = self.channels[message.channel]
         channel.messages.pop(message.ts, None)
         channel.ephemerals.pop(message.ts, None)

@@ -1,0 +1,69 @@
+"""What a person reads in a message or a view: the texts of its blocks, a line for each, with `[Buttons]`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+_TEXTS = {"plain_text", "mrkdwn", "text", "markdown", "raw_text"}
+_NOT_READ = {"options", "option_groups", "placeholder", "confirm", "hint", "metadata"}
+"""Parts that show only when somebody opens or hovers over them."""
+_CLICKABLE = {"button", "workflow_button"}
+
+
+def plain_text(
+    text: str, blocks: list[dict[str, Any]], attachments: list[dict[str, Any]] | None = None
+) -> str:
+    """The text of the blocks where there are any, else `text`; and that of attachments."""
+    shown = [line for block in blocks if (line := " ".join(_parts(block)))] or ([text] if text else [])
+    for one in attachments or []:
+        said = [str(one[name]) for name in ("pretext", "title", "text") if one.get(name)]
+        inner = [line for block in one.get("blocks") or [] if (line := " ".join(_parts(block)))]
+        shown += inner or said or [str(one.get("fallback") or "")]
+    return "\n".join(shown)
+
+
+def buttons(blocks: list[dict[str, Any]]) -> list[str]:
+    """The texts of all buttons, in order."""
+    return [str(one["text"]["text"]) for one in _nodes(blocks) if one.get("type") in _CLICKABLE]
+
+
+def _nodes(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, list):
+        for one in value:
+            yield from _nodes(one)
+    elif isinstance(value, dict):
+        yield value
+        for name, one in value.items():
+            if name not in _NOT_READ:
+                yield from _nodes(one)
+
+
+def _parts(value: Any) -> Iterator[str]:
+    if isinstance(value, list):
+        for one in value:
+            yield from _parts(one)
+    elif isinstance(value, dict):
+        read = _leaf(value)
+        if read is not None:
+            yield read
+            return
+        for name, one in value.items():
+            if name not in _NOT_READ:
+                yield from _parts(one)
+
+
+def _leaf(node: dict[str, Any]) -> str | None:
+    """What is to be read at the end of a branch; None where there are branches."""
+    kind, text = node.get("type"), node.get("text")
+    if kind in _CLICKABLE:
+        return f"[{text['text'] if isinstance(text, dict) else ''}]"
+    if kind in _TEXTS and isinstance(text, str):
+        return text
+    others = {
+        "link": text or node.get("url"),
+        "user": f"<@{node.get('user_id')}>",
+        "emoji": f":{node.get('name')}:",
+        "image": node.get("alt_text"),
+    }
+    return str(others[kind] or "") if kind in others else None
