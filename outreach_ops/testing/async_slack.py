@@ -1,0 +1,99 @@
+"""The same for asynchronous tests: nothing here blocks the event loop, in which the bot may run too."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from outreach_ops.testing.expectations import Text, expect
+from outreach_ops.testing.models import Message, Modal, Result
+from outreach_ops.testing.slack import Channel, Slack, User
+from outreach_ops.testing.waiting import DEFAULT_SECONDS
+
+
+class AsyncSlack:
+    """`Slack` with coroutines; what takes no time (addresses, tokens) is at `sync`."""
+
+    def __init__(self, slack: Slack) -> None:
+        self.sync = slack
+
+    async def install(self, manifest: Mapping[str, Any]) -> None:
+        """Give the app a manifest."""
+        await asyncio.to_thread(self.sync.install, manifest)
+
+    async def deliver_to(self, url: str | None) -> None:
+        """Send commands, clicks and events to `url`."""
+        await asyncio.to_thread(self.sync.deliver_to, url)
+
+    async def user(self, name: str) -> AsyncUser:
+        """Somebody by name; raises `KeyError`."""
+        return AsyncUser(await asyncio.to_thread(lambda: self.sync.users[name]))
+
+    def channel(self, name: str) -> AsyncChannel:
+        """A channel by name or id."""
+        return AsyncChannel(self.sync.channel(name))
+
+    async def transcript(self) -> str:
+        """What happened so far, to be read."""
+        return await asyncio.to_thread(self.sync.transcript)
+
+
+class AsyncChannel:
+    """`Channel` with coroutines."""
+
+    def __init__(self, channel: Channel) -> None:
+        self.sync = channel
+
+    async def messages(self) -> list[Message]:
+        """Every message, threads and ephemerals too, oldest first."""
+        return await asyncio.to_thread(lambda: self.sync.messages)
+
+
+class AsyncUser:
+    """`User` with coroutines."""
+
+    def __init__(self, user: User) -> None:
+        self.sync = user
+
+    async def command(self, text: str, *, channel: str | None = None) -> Result:
+        """Type a slash command."""
+        return await asyncio.to_thread(self.sync.command, text, channel=channel)
+
+    async def say(self, text: str, *, channel: str | None = None, thread: Message | None = None) -> Message:
+        """Post a message."""
+        return await asyncio.to_thread(self.sync.say, text, channel=channel, thread=thread)
+
+    async def click(self, element: str, *, on: Message | None = None, value: Any = None) -> Result:
+        """Click a button, waiting for it."""
+        return await asyncio.to_thread(self.sync.click, element, on=on, value=value)
+
+    async def submit(self, values: Mapping[str, Any] | None = None, /, **more: Any) -> Result:
+        """Fill the modal in front, waiting for it, and submit it."""
+        return await asyncio.to_thread(self.sync.submit, values, **more)
+
+    async def open_home(self) -> Modal | None:
+        """Open the bot's Home and wait for it."""
+        return await asyncio.to_thread(self.sync.open_home)
+
+
+class AsyncChannelExpectation:
+    """What a channel should hold, awaited."""
+
+    def __init__(self, channel: Channel, timeout: float) -> None:
+        self._expected = expect(channel, timeout=timeout)
+
+    async def to_have_message(
+        self, text: Text, *, from_: str | None = None, thread: Message | None = None
+    ) -> Message:
+        """Wait for a message that contains `text`, and answer the newest one."""
+        return await asyncio.to_thread(self._expected.to_have_message, text, from_=from_, thread=thread)
+
+
+def expect_async(
+    subject: AsyncChannel,
+    *,
+    timeout: float = DEFAULT_SECONDS,
+) -> AsyncChannelExpectation:
+    """Expect something of a channel within `timeout` seconds."""
+    return AsyncChannelExpectation(subject.sync, timeout)

@@ -1,0 +1,42 @@
+"""Calls of a control API with the standard library alone, from any thread."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+TIMEOUT_SECONDS = 40.0
+
+
+class Refused(AssertionError):
+    """The stand-in says why something can't be done."""
+
+
+class Control:
+    """A control API; a connection for each call, so that no thread waits for another and nothing stays open."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        self._host, self._port, self._path = str(parts.hostname), parts.port, parts.path
+
+    def get(self, what: str, **query: str) -> dict[str, Any]:
+        """Read something; raises `Refused`."""
+        return self._call("GET", f"{what}?{urlencode(query)}" if query else what, None)
+
+    def post(self, act: str, **body: Any) -> dict[str, Any]:
+        """Do something; raises `Refused`."""
+        return self._call("POST", act, json.dumps(body))
+
+    def _call(self, verb: str, path: str, body: str | None) -> dict[str, Any]:
+        connection = http.client.HTTPConnection(self._host, self._port, timeout=TIMEOUT_SECONDS)
+        headers = {"Connection": "close", **({"Content-Type": "application/json"} if body else {})}
+        with contextlib.closing(connection):
+            connection.request(verb, f"{self._path}/{path}", body, headers)
+            response = connection.getresponse()
+            answer: dict[str, Any] = json.loads(response.read())
+        if response.status >= 400:
+            raise Refused(str(answer.get("error") or answer))
+        return answer

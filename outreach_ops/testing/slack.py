@@ -1,0 +1,244 @@
+"""A Slack workspace to drive from a test: people who act, channels to look into."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from outreach_ops.testing.control import Control, Refused
+from outreach_ops.testing.models import Message, Modal, Result
+from outreach_ops.testing.waiting import DEFAULT_SECONDS, wait_for
+
+_NOT_YET = ("no such element", "no modal is open", "nothing is open")
+"""Refusals that pass when the bot has done what the test waits for."""
+
+
+class Slack:
+    """The stand-in: where the bot under test connects, who is there, and what was posted."""
+
+    def __init__(self, announcement: Mapping[str, Any]) -> None:
+        self._control = Control(announcement["slack_control_url"])
+        self.page: str = announcement["slack_page"]
+        """Open it in a browser to look at the workspace."""
+        self.api_url: str = announcement["slack_api_url"]
+        """The `base_url` of the bot's `WebClient`."""
+        self.bot_token: str = announcement["slack_bot_token"]
+        self.app_token: str = announcement["slack_app_token"]
+        self.signing_secret: str = announcement["slack_signing_secret"]
+        self.users = Users(self._control)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables that Slack's own examples read, for a bot that runs in a process of its own."""
+        return {
+            "SLACK_BOT_TOKEN": self.bot_token,
+            "SLACK_APP_TOKEN": self.app_token,
+            "SLACK_SIGNING_SECRET": self.signing_secret,
+            "SLACK_API_URL": self.api_url,
+        }
+
+    def install(self, manifest: Mapping[str, Any] | Path) -> None:
+        """Give the app a manifest: an object, or a JSON file; its commands, events and scopes take effect."""
+        body = json.loads(manifest.read_text("utf-8")) if isinstance(manifest, Path) else dict(manifest)
+        self._control.post("manifest", **body)
+
+    def deliver_to(self, url: str | None) -> None:
+        """Send commands, clicks and events to `url`; None leaves Socket Mode alone."""
+        self._control.post("request_url", url=url)
+
+    def world(self, **contents: Any) -> None:
+        """Replace `team`, `users`, `groups` and `channels`: docs/slack-stand-in.md, "A world of your own"."""
+        self._control.post("world", **contents)
+
+    def keep(self) -> None:
+        """Make the present manifest, address, settings and world what `reset` returns to."""
+        self._control.post("keep")
+
+    def reset(self) -> None:
+        """Everything as at the start; connections stay open."""
+        self._control.post("reset", everything=True)
+
+    def fail(self, method: str = "*", *, kind: str = "error", **details: Any) -> None:
+        """Let the next call of a Web API method fail: docs/slack-stand-in.md, "The platform acts"."""
+        self._control.post("faults", method=method, kind=kind, **details)
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass at once, for triggers, response addresses and limits."""
+        self._control.post("clock", advance=seconds)
+
+    def event(self, kind: str, **fields: Any) -> None:
+        """Send the bot any event."""
+        self._control.post("event", event={"type": kind, **fields})
+
+    def channel(self, name: str) -> Channel:
+        """A channel by name or id."""
+        return Channel(self._control, name.lstrip("#"))
+
+    @property
+    def calls(self) -> dict[str, int]:
+        """How often the bot called each Web API method."""
+        return dict(self._control.get("summary")["calls"])
+
+    def transcript(self) -> str:
+        """What happened so far, to be read."""
+        return str(self._control.get("transcript")["text"])
+
+    def recording(self) -> dict[str, Any]:
+        """What happened so far, to be kept in a file and given to `replay`."""
+        return dict(self._control.get("transcript")["transcript"])
+
+    def replay(self, recording: Mapping[str, Any]) -> list[str]:
+        """Let the people of a recording act again; answers how the bot's messages differ, nothing when they do not."""
+        return list(self._control.post("replay", transcript=recording)["differences"])
+
+
+class Users(Mapping[str, "User"]):
+    """The people by name: `slack.users["ann"]`."""
+
+    def __init__(self, control: Control) -> None:
+        self._control = control
+
+    def _names(self) -> list[str]:
+        people = self._control.get("state")["users"]
+        return [person["name"] for person in people if not person["is_bot"]]
+
+    def __getitem__(self, name: str) -> User:
+        if name not in self._names():
+            raise KeyError(name)
+        return User(self._control, name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names())
+
+    def __len__(self) -> int:
+        return len(self._names())
+
+
+class Channel:
+    """A conversation; `user` leaves out what only others see."""
+
+    def __init__(self, control: Control, name: str, *, user: str | None = None) -> None:
+        self._control = control
+        self.name = name
+        self._user = user
+
+    def __repr__(self) -> str:
+        return f"#{self.name}"
+
+    @property
+    def messages(self) -> list[Message]:
+        """Every message, threads and ephemerals too, oldest first."""
+        query = {"channel": self.name, **({"user": self._user} if self._user else {})}
+        return [Message.from_json(row) for row in self._control.get("messages", **query)["messages"]]
+
+    def transcript(self) -> str:
+        """What happened so far in the workspace, to be read."""
+        return str(self._control.get("transcript")["text"])
+
+
+class User:
+    """Somebody who types, clicks and looks."""
+
+    def __init__(self, control: Control, name: str) -> None:
+        self._control = control
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"@{self.name}"
+
+    def command(self, text: str, *, channel: str | None = None) -> Result:
+        """Type a slash command; answers when the bot has acknowledged it, or three seconds are over."""
+        return self._act("command", text=text, channel=channel)
+
+    def say(self, text: str, *, channel: str | None = None, thread: Message | None = None) -> Message:
+        """Post a message; `dm` as channel is the conversation with the bot."""
+        ts = thread.ts if thread else None
+        body = self._body(text=text, channel=channel or (thread and thread.channel), thread_ts=ts)
+        posted = self._control.post("message", **body)["message"]
+        return Message.from_json(posted)
+
+    def click(
+        self,
+        element: str,
+        *,
+        on: Message | None = None,
+        value: Any = None,
+        timeout: float = DEFAULT_SECONDS,
+    ) -> Result:
+        """Click a button by its text or action id, waiting for it.
+
+        It is looked for `on` a message, or in the modal in front, or on the newest message that has it, or at Home.
+        `value` is what is chosen in a menu.
+        """
+        place = {"ts": on.ts, "channel": on.channel} if on else {}
+        chosen = {} if value is None else {"value": value}
+        return self._patiently("click", timeout, element=element, **place, **chosen)
+
+    def submit(
+        self, values: Mapping[str, Any] | None = None, /, *, timeout: float = DEFAULT_SECONDS, **more: Any
+    ) -> Result:
+        """Fill the modal in front, waiting for it, and submit it; inputs go by label, block id or action id."""
+        modal = wait_for(self._modal, seconds=timeout)
+        if modal is None:
+            raise Refused(f"no modal is open for {self.name}")
+        return self._act("view/submit", values=modal.values({**(values or {}), **more}))
+
+    def close(self) -> Result:
+        """Close the modal in front."""
+        return self._act("view/close")
+
+    def react(self, message: Message, name: str) -> None:
+        """Add a reaction, or take it back."""
+        self._act("reaction", ts=message.ts, channel=message.channel, name=name)
+
+    def shortcut(self, callback_id: str, *, on: Message | None = None) -> Result:
+        """Choose a global shortcut, or one of a message."""
+        place = {"ts": on.ts, "channel": on.channel} if on else {}
+        return self._act("shortcut", callback_id=callback_id, **place)
+
+    def open_home(self, *, timeout: float = DEFAULT_SECONDS) -> Modal | None:
+        """Open the bot's Home and wait for it; None where the bot publishes nothing."""
+        view = self._control.post("home/open", **self._body(wait=timeout))["view"]
+        return Modal.from_json(view) if view else None
+
+    @property
+    def modal(self) -> Modal | None:
+        """The modal in front."""
+        return self._modal()
+
+    def sees(self, channel: str) -> Channel:
+        """A channel as this person sees it, without what only others see; `dm` is the one with the bot."""
+        return Channel(self._control, channel.lstrip("#"), user=self.name)
+
+    def transcript(self) -> str:
+        """What happened so far in the workspace, to be read."""
+        return str(self._control.get("transcript")["text"])
+
+    def _modal(self) -> Modal | None:
+        view = self._control.get("view", user=self.name)["view"]
+        return Modal.from_json(view) if view else None
+
+    def _body(self, **body: Any) -> dict[str, Any]:
+        return {"user": self.name, **{name: value for name, value in body.items() if value is not None}}
+
+    def _act(self, act: str, **body: Any) -> Result:
+        return Result.from_json(self._control.post(act, **self._body(**body)))
+
+    def _patiently(self, act: str, timeout: float, **body: Any) -> Result:
+        refusals: list[Refused] = []
+
+        def attempt() -> Result | None:
+            try:
+                return self._act(act, **body)
+            except Refused as refused:
+                if not str(refused).startswith(_NOT_YET):
+                    raise
+                refusals.append(refused)
+                return None
+
+        done = wait_for(attempt, seconds=timeout)
+        if done is None:
+            raise Refused(f"{refusals[-1]}\n\n{self.transcript()}")
+        return done

@@ -1,0 +1,132 @@
+"""The fixtures: a fresh stand-in for each test within milliseconds, people who act, expectations that wait."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
+from slack_bolt.async_app import AsyncApp
+from slack_sdk import WebClient
+from slack_sdk.web.async_client import AsyncWebClient
+
+from outreach_ops.testing import AsyncSlack, Refused, Service, Slack, expect, expect_async
+
+RESET_SECONDS = 0.025
+
+
+def fastest(work: Callable[[], None]) -> float:
+    """The fastest of twenty: what else runs on the machine is not what is measured."""
+    seconds = []
+    for _ in range(20):
+        started = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - started)
+    return min(seconds)
+
+
+def test_a_fresh_slack_takes_milliseconds(slack_standin: Slack) -> None:
+    assert fastest(slack_standin.reset) < RESET_SECONDS
+
+
+def test_a_fresh_service_takes_milliseconds(outreach_service: Service) -> None:
+    assert fastest(outreach_service.reset) < RESET_SECONDS
+
+
+@pytest.mark.parametrize("time_of_use", ["first", "second"])
+def test_nothing_of_one_test_is_left_for_the_next(slack_standin: Slack, time_of_use: str) -> None:
+    assert "zoe" not in slack_standin.users
+    assert slack_standin.calls == {}
+    slack_standin.world(users={"zoe": {}}, channels={"ops": {}})
+    WebClient(slack_standin.bot_token, base_url=slack_standin.api_url).chat_postMessage(
+        channel="ops", text="hi"
+    )
+    assert [message.text for message in slack_standin.channel("#ops").messages] == ["hi"]
+
+
+def test_expectations_wait_and_tell_what_happened_instead(slack_standin: Slack) -> None:
+    client = WebClient(slack_standin.bot_token, base_url=slack_standin.api_url)
+    client.chat_postMessage(channel="sales", text="<@U0BEN00002> claimed it")
+    sales = expect(slack_standin.channel("sales"), timeout=0.1)
+    assert sales.to_have_message("@ben claimed").user == "outreach"
+    sales.not_to_have_message("released", for_seconds=0.05)
+    assert len(sales.to_have_count(1)) == 1
+    with pytest.raises(AssertionError, match=r"(?s)2 message.*not 2|1 messages in #sales, not 2.*claimed it"):
+        sales.to_have_count(2)
+    with pytest.raises(
+        AssertionError, match=r"(?s)with 'released' in #sales.*#sales outreach: @ben claimed it"
+    ):
+        sales.to_have_message("released")
+    with pytest.raises(AssertionError, match="There is a message with 'claimed'"):
+        sales.not_to_have_message("claimed")
+    with pytest.raises(AssertionError, match="No modal 'Form' in front of @ann"):
+        expect(slack_standin.users["ann"], timeout=0.05).to_have_modal("Form")
+    with pytest.raises(Refused, match="no such element; there are: none"):
+        slack_standin.users["ann"].click("Claim", timeout=0.05)
+
+
+def test_a_person_sees_what_is_for_them_alone(slack_standin: Slack) -> None:
+    client = WebClient(slack_standin.bot_token, base_url=slack_standin.api_url)
+    client.chat_postEphemeral(channel="C0SALES002", user="U0BEN00002", text="psst")
+    [seen] = slack_standin.users["ben"].sees("sales").messages
+    assert (seen.text, seen.only_for) == ("psst", "ben")
+    assert slack_standin.users["ann"].sees("sales").messages == []
+
+
+@pytest.fixture
+async def form_bot(async_slack_standin: AsyncSlack) -> AsyncIterator[AsyncSlack]:
+    """A bot in the event loop of the test: `/ask` opens a modal, whose answer it posts."""
+    slack = async_slack_standin.sync
+    await async_slack_standin.install({"features": {"slash_commands": [{"command": "/ask"}]}, "settings": {}})
+    app = AsyncApp(client=AsyncWebClient(slack.bot_token, base_url=slack.api_url))
+
+    @app.command("/ask")
+    async def ask(ack: Any, body: Any, client: Any) -> None:
+        await ack()
+        element = {"type": "plain_text_input", "action_id": "why"}
+        label = {"type": "plain_text", "text": "Reason"}
+        await client.views_open(
+            trigger_id=body["trigger_id"],
+            view={
+                "type": "modal",
+                "callback_id": "reason",
+                "title": {"type": "plain_text", "text": "Why"},
+                "submit": {"type": "plain_text", "text": "Send"},
+                "blocks": [{"type": "input", "block_id": "b", "label": label, "element": element}],
+            },
+        )
+
+    @app.view("reason")
+    async def reason(ack: Any, view: Any, client: Any) -> None:
+        await ack()
+        await client.chat_postMessage(channel="sales", text=view["state"]["values"]["b"]["why"]["value"])
+
+    handler = AsyncSocketModeHandler(app, slack.app_token)
+    handler.client.web_client = app.client
+    await handler.connect_async()  # type: ignore[no-untyped-call]  # Bolt's own
+    yield async_slack_standin
+    await handler.close_async()  # type: ignore[no-untyped-call]  # likewise
+
+
+async def test_an_asynchronous_bot_answers_in_the_loop_of_the_test(form_bot: AsyncSlack) -> None:
+    ben = await form_bot.user("ben")
+    done = await ben.command("/ask", channel="sales")
+    assert done.ok
+    empty = await ben.submit({"Reason": ""})
+    assert empty.errors == {"b": "Please complete this required field."}
+    assert (await ben.submit({"Reason": "Too late"})).ok
+    message = await expect_async(form_bot.channel("sales")).to_have_message("Too late")
+    assert message.user == "outreach"
+    assert [one.text for one in await form_bot.channel("sales").messages()] == ["Too late"]
+    await asyncio.to_thread(expect(ben.sync).to_have_no_modal)
+
+
+def test_the_service_passes_time_when_asked(outreach_service: Service) -> None:
+    before = outreach_service.control("time")
+    outreach_service.advance(86_400)
+    after = outreach_service.control("time")
+    assert before != after
+    assert set(outreach_service.environment) == {"OUTREACH_BASE_URL", "OUTREACH_API_KEY"}
