@@ -97,6 +97,16 @@ class Workspace:
         self.bot_token = f"xoxb-{secrets.token_hex(16)}"
         self.feed.publish("settings", {})
 
+    def post_scheduled(self) -> None:
+        """Post the messages whose time has come; asked before everything that could see them."""
+        now = self.clock.now()
+        due = [one for one in self.world.scheduled.values() if one["post_at"] <= now]
+        for one in sorted(due, key=lambda one: float(one["post_at"])):
+            del self.world.scheduled[one["id"]]
+            channel = self.world.channels.get(one["channel_id"])
+            if channel is not None and not channel.is_archived:
+                self.world.post(channel, user=seed.BOT.id, by_app=True, **one["message"])
+
     def keep(self) -> None:
         """Make the present settings, people and channels those that a full reset returns to."""
         world = self.world

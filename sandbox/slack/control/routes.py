@@ -104,6 +104,7 @@ def _route(workspace: Workspace, handler: Handler) -> Callable[[web.Request], Aw
 
 async def _answer(workspace: Workspace, handler: Handler, body: dict[str, Any]) -> web.Response:
     try:
+        workspace.post_scheduled()
         return web.json_response({"ok": True, **await handler(workspace, body)})
     except KeyError as error:
         return _error(f"missing: {error.args[0]}")

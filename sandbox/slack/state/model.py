@@ -37,6 +37,10 @@ class User:
     is_stranger: bool = False
     tz: str = "Europe/Berlin"
 
+    @property
+    def email(self) -> str:
+        return f"{self.name}@example.com"
+
     def to_slack(self, *, with_email: bool = True) -> Json:
         """A user object as users.info returns it; `email` needs the scope `users:read.email`.
 
@@ -47,7 +51,7 @@ class User:
             "real_name": self.real_name,
             "display_name": self.name,
             "title": self.title,
-            **({"email": f"{self.name}@example.com"} if with_email else {}),
+            **({"email": self.email} if with_email else {}),
         }
         member = {
             "id": self.id.replace("U", "W", 1),
@@ -126,6 +130,7 @@ class Message:
     replies: list[str] = field(default_factory=list)
     repliers: list[str] = field(default_factory=list)
     team: Team = field(default_factory=Team)
+    streaming: bool = False
 
     @property
     def is_reply(self) -> bool:
@@ -196,6 +201,8 @@ class Channel:
     purpose: str = ""
     pins: list[str] = field(default_factory=list)
     """The ts of pinned messages."""
+    bookmarks: list[Json] = field(default_factory=list)
+    is_mpim: bool = False
     created: int = 1_735_689_600
     messages: dict[str, Message] = field(default_factory=dict)
     ephemerals: dict[str, Message] = field(default_factory=dict)
@@ -203,7 +210,9 @@ class Channel:
     @property
     def kind(self) -> str:
         """The type of conversation, as the Web API names it."""
-        return "im" if self.direct else "private_channel" if self.is_private else "public_channel"
+        if self.direct or self.is_mpim:
+            return "im" if self.direct else "mpim"
+        return "private_channel" if self.is_private else "public_channel"
 
     def everything(self) -> list[Message]:
         """Messages and ephemerals in the order in which they came; either alone is ordered already."""
@@ -221,7 +230,7 @@ class Channel:
             "created": self.created,
             "is_im": self.direct is not None,
             "is_archived": self.is_archived,
-            "is_mpim": False,
+            "is_mpim": self.is_mpim,
             "is_org_shared": False,
         }
         if self.direct is not None:

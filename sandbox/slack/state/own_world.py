@@ -43,7 +43,7 @@ def read_world(body: Mapping[str, Any]) -> seed.Contents:
 
 def fresh(channel: Channel) -> Channel:
     """The same channel without a message."""
-    return replace(channel, members=list(channel.members), messages={}, ephemerals={}, pins=[])
+    return replace(channel, members=list(channel.members), messages={}, ephemerals={}, pins=[], bookmarks=[])
 
 
 def _user(name: str, details: Mapping[str, Any], team: Team) -> User:

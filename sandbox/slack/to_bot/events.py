@@ -130,9 +130,15 @@ class Events:
         kind = "reaction_added" if added else "reaction_removed"
         self.fire(kind, user=by, reaction=name, item=item, item_user=message.user)
 
+    def pin_changed(self, message: Message, *, by: str, added: bool) -> None:
+        """https://docs.slack.dev/reference/events/pin_added, https://docs.slack.dev/reference/events/pin_removed."""
+        item = {"type": "message", "channel": message.channel, "message": message.to_slack()}
+        self.fire("pin_added" if added else "pin_removed", user=by, channel_id=message.channel, item=item)
+
 
 _MESSAGE_EVENTS = {
     "im": ("im", "message.im"),
+    "mpim": ("mpim", "message.mpim"),
     "private_channel": ("group", "message.groups"),
     "public_channel": ("channel", "message.channels"),
 }

@@ -16,6 +16,8 @@ from sandbox.slack.workspace import Workspace
 from sandbox.slack.world.world import World
 
 T = TypeVar("T")
+_FAMILIES = {"im": "im", "mpim": "mpim", "private_channel": "groups", "public_channel": "channels"}
+"""The first word of the scopes for each type of conversation."""
 _TRUE = {"1", "true", "True"}
 
 
@@ -30,6 +32,8 @@ class Method:
     run: Callable[[Call], Json]
     scope: str | None = None
     channel_scope: str | None = None
+    scope_suffix: str = ""
+    """A narrower scope that is enough, too: `.topic` for `channels:write.topic` where `channels:manage` is asked for."""
     tier: int | None = None
     app_level: bool = False
     config_token: bool = False
@@ -75,10 +79,16 @@ class Call:
 
     def require_channel_scope(self, channel: Channel) -> None:
         """`channels:history` is `groups:history` in a private channel and `im:history` in a direct message."""
-        family = {"im": "im:", "private_channel": "groups:", "public_channel": "channels:"}[channel.kind]
-        self.require_scope(
-            self.method.channel_scope and self.method.channel_scope.replace("channels:", family)
-        )
+        wanted, suffix = self.method.channel_scope, self.method.scope_suffix
+        if wanted is None:
+            return
+        family = _FAMILIES[channel.kind]
+        if suffix and f"{family}:write{suffix}" in self.workspace.settings.scopes:
+            return
+        if wanted == "channels:manage":
+            self.require_scope(wanted if family == "channels" else f"{family}:write")
+        else:
+            self.require_scope(wanted.replace("channels:", f"{family}:"))
 
     def require(self, name: str) -> Any:
         """An argument that must be there; raises `SlackError` (invalid_arguments)."""

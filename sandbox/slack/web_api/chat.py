@@ -13,7 +13,8 @@ from sandbox.slack.world.message_checks import checked_blocks, checked_metadata,
 MAX_UPDATE_TEXT = 4000
 
 
-def _writable(call: Call) -> Channel:
+def writable(call: Call) -> Channel:
+    """The channel, where the bot may post; raises `SlackError`."""
     channel = call.channel()
     if channel.is_archived:
         raise SlackError("is_archived")
@@ -24,7 +25,8 @@ def _writable(call: Call) -> Channel:
     return channel
 
 
-def _thread(call: Call, channel: Channel) -> str | None:
+def thread_of(call: Call, channel: Channel) -> str | None:
+    """The first message of the thread to answer in; raises `SlackError` (thread_not_found)."""
     ts = call.args.get("thread_ts")
     if not ts:
         return None
@@ -40,9 +42,9 @@ def post_message(call: Call) -> Json:
     call.workspace.rate_limiter.take_post(
         str(call.args.get("channel")), call.workspace.settings, now=call.workspace.clock.now()
     )
-    channel = _writable(call)
+    channel = writable(call)
     checked = content(call.args, check=call.world.block_problems)
-    thread = _thread(call, channel)
+    thread = thread_of(call, channel)
     broadcast = thread is not None and call.flag("reply_broadcast")
     message = call.world.post(
         channel,
@@ -65,7 +67,7 @@ def post_message(call: Call) -> Json:
 @method("chat.postEphemeral", scope="chat:write", tier=4)
 def post_ephemeral(call: Call) -> Json:
     """Post a message that one person sees; it has no history and cannot be changed by `chat.update`."""
-    channel = _writable(call)
+    channel = writable(call)
     user = call.world.users.get(str(call.require("user")))
     if user is None or user.id not in channel.members:
         raise SlackError("user_not_in_channel")
@@ -76,7 +78,7 @@ def post_ephemeral(call: Call) -> Json:
         text=checked.text,
         blocks=checked.blocks,
         attachments=checked.attachments,
-        thread_ts=_thread(call, channel),
+        thread_ts=thread_of(call, channel),
         by_app=True,
         seen_by=user.id,
     )
@@ -143,3 +145,15 @@ def permalink(call: Call) -> Json:
     path = f"{call.workspace.origin}/archives/{channel.id}/p{message.ts.replace('.', '')}"
     suffix = f"?thread_ts={message.thread_ts}&cid={channel.id}" if message.is_reply else ""
     return {"channel": channel.id, "permalink": path + suffix}
+
+
+@method("chat.meMessage", scope="chat:write", tier=3)
+def me_message(call: Call) -> Json:
+    """Say what the bot does, in the third person."""
+    channel, text = call.own_channel(), str(call.args.get("text") or "")
+    if channel.is_archived:
+        raise SlackError("is_archived")
+    if not text:
+        raise SlackError("no_text")
+    message = call.world.post(channel, user=seed.BOT.id, text=text, by_app=True, subtype="me_message")
+    return {"channel": channel.id, "ts": message.ts}

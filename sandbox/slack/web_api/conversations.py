@@ -151,13 +151,3 @@ def join(call: Call) -> Json:
     call.workspace.feed.publish("channels", {})
     call.workspace.events.member_joined(seed.BOT.id, channel=channel)
     return {"channel": channel.to_slack(viewer=seed.BOT.id)}
-
-
-@method("conversations.open", scope="im:write", tier=3)
-def open_direct(call: Call) -> Json:
-    """Open the direct message with a person."""
-    users = [name for name in str(call.require("users")).split(",") if name]
-    if len(users) != 1:
-        raise SlackError("not_enough_users" if not users else "method_not_supported_for_channel_type")
-    channel = call.world.direct(users[0])
-    return {"channel": {"id": channel.id}, "no_op": False, "already_open": False}

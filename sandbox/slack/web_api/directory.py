@@ -76,3 +76,75 @@ def usergroup_users(call: Call) -> Json:
     if group is None:
         raise SlackError("no_such_subteam")
     return {"users": list(group.users)}
+
+
+@method("users.lookupByEmail", scope=_EMAIL, tier=3)
+def lookup_by_email(call: Call) -> Json:
+    """Somebody by their address."""
+    wanted = str(call.require("email")).casefold()
+    found = next((one for one in call.world.users.values() if one.email == wanted and not one.is_bot), None)
+    if found is None:
+        raise SlackError("users_not_found")
+    return {"user": found.to_slack()}
+
+
+@method("users.profile.get", scope="users.profile:read", tier=4)
+def profile(call: Call) -> Json:
+    """What somebody says of themselves; without `user`, the bot."""
+    user = call.world.users.get(str(call.args.get("user") or seed.BOT.id))
+    if user is None:
+        raise SlackError("user_not_found")
+    return {"profile": user.to_slack(with_email=_EMAIL in call.workspace.settings.scopes)["profile"]}
+
+
+@method("users.getPresence", scope="users:read", tier=3)
+def presence(call: Call) -> Json:
+    """Everybody is always there."""
+    if str(call.args.get("user") or seed.BOT.id) not in call.world.users:
+        raise SlackError("user_not_found")
+    return {"presence": "active"}
+
+
+@method("bots.info", scope="users:read", tier=3)
+def bots_info(call: Call) -> Json:
+    """The app's bot (https://docs.slack.dev/reference/methods/bots.info)."""
+    team = call.world.team
+    if str(call.args.get("bot") or "") != team.bot_id:
+        raise SlackError("bot_not_found")
+    bot = {"id": team.bot_id, "app_id": team.app_id, "user_id": team.bot_user, "name": seed.BOT.real_name}
+    return {"bot": {**bot, "deleted": False, "updated": 1_735_689_600, "icons": {}}}
+
+
+@method("team.info", scope="team:read", tier=3)
+def team_info(call: Call) -> Json:
+    """The workspace."""
+    team = call.world.team
+    if str(call.args.get("team") or team.id) != team.id:
+        raise SlackError("team_not_found")
+    url = f"{call.workspace.origin}/"
+    return {"team": {"id": team.id, "name": team.name, "domain": team.domain, "email_domain": "", "url": url}}
+
+
+@method("emoji.list", scope="emoji:read", tier=2)
+def emoji_list(call: Call) -> Json:
+    """The workspace's own emoji, of which it has none."""
+    return {"emoji": {}, "cache_ts": f"{call.workspace.clock.now():.6f}"}
+
+
+@method("auth.revoke", tier=3)
+def revoke(call: Call) -> Json:
+    """Give the token back; with `test`, only say that it could be done."""
+    if call.flag("test"):
+        return {"revoked": False}
+    call.workspace.events.token_revoked(uninstalled=False)
+    call.workspace.revoked = True
+    return {"revoked": True}
+
+
+def _needs_user_token(call: Call) -> Json:
+    """Reminders belong to people: a bot token is refused (https://docs.slack.dev/reference/methods/reminders.add)."""
+    raise SlackError("not_allowed_token_type")
+
+
+for _name in ("add", "complete", "delete", "info", "list"):
+    method(f"reminders.{_name}", tier=2)(_needs_user_token)

@@ -16,13 +16,37 @@ from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.faults import Fault
 from sandbox.slack.state.model import Json
 from sandbox.slack.state.settings import Credentials
-from sandbox.slack.web_api import chat, conversations, directory, files, oauth, surfaces, validation
+from sandbox.slack.web_api import (
+    assistant,
+    channel_changes,
+    chat,
+    conversations,
+    directory,
+    files,
+    oauth,
+    pins,
+    scheduled,
+    surfaces,
+    validation,
+)
 from sandbox.slack.web_api.calls import METHODS, Call, Method
 from sandbox.slack.workspace import Workspace
 
-FAMILIES = (chat, conversations, directory, files, oauth, surfaces, validation)
+FAMILIES = (
+    assistant,
+    channel_changes,
+    chat,
+    conversations,
+    directory,
+    files,
+    oauth,
+    pins,
+    scheduled,
+    surfaces,
+    validation,
+)
 """The modules of methods; importing them fills the table."""
-_NESTED = {"blocks", "attachments", "view", "metadata", "files"}
+_NESTED = {"blocks", "attachments", "view", "metadata", "files", "prompts", "chunks"}
 
 
 async def arguments(request: web.Request) -> Json:
@@ -76,6 +100,7 @@ class Endpoint:
         except SlackError as error:
             unreadable = error
         workspace = self._app.of_token(_token(request, args)) or workspace
+        workspace.post_scheduled()
         fault = workspace.faults.take(name)
         try:
             if unreadable:

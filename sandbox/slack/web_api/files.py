@@ -89,3 +89,33 @@ def _share(call: Call, channel: Channel, files: list[Json]) -> None:
         "thread_ts": call.args.get("thread_ts") or None,
     }
     call.world.post(channel, user=seed.BOT.id, text=str(call.args.get("initial_comment") or ""), **details)
+
+
+def _known(call: Call) -> Json:
+    known = call.world.files.get(str(call.require("file")))
+    if known is None or "usable_at" not in known:
+        raise SlackError("file_not_found")
+    return known
+
+
+@method("files.info", scope="files:read", tier=4)
+def files_info(call: Call) -> Json:
+    """One file."""
+    return {"file": file_object(_known(call), origin=call.workspace.origin), "comments": []}
+
+
+@method("files.list", scope="files:read", tier=3)
+def files_list(call: Call) -> Json:
+    """The files that were uploaded, the newest first."""
+    found = [one for one in reversed(call.world.files.values()) if "usable_at" in one]
+    shown = [file_object(one, origin=call.workspace.origin) for one in found]
+    return {"files": shown, "paging": {"count": 100, "total": len(shown), "page": 1, "pages": 1}}
+
+
+@method("files.delete", scope="files:write", tier=3)
+def files_delete(call: Call) -> Json:
+    """Delete a file; messages keep its name."""
+    known = _known(call)
+    del call.world.files[known["id"]]
+    call.world.contents.pop(known["id"], None)
+    return {}

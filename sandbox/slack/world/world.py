@@ -61,6 +61,10 @@ class World:
     contents: dict[str, bytes] = field(default_factory=dict)
     read_until: dict[tuple[str, str], str] = field(default_factory=dict)
     alerts: Counter[str] = field(default_factory=Counter)
+    scheduled: dict[str, Json] = field(default_factory=dict)
+    """Messages that are to be posted later, by their id."""
+    assistant: dict[str, Json] = field(default_factory=dict)
+    """Status, title and prompts of assistants' threads, by `channel/ts`."""
     transcript: Transcript = field(default_factory=Transcript)
     last_micro: int = 0
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import json
 from typing import Any
 
 import aiohttp
 import pytest
 from slack_bolt.async_app import AsyncApp
+from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
+from slack_sdk.socket_mode.response import SocketModeResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
 from sandbox.slack.server import SlackStandIn
@@ -113,3 +117,40 @@ async def test_socket_mode_can_be_turned_off(
         await address(client, slack)
     refused = await person.do("sockets", act="dance", refused=True)
     assert "silence" in refused["error"]
+
+
+def _clients() -> list[type[Any]]:
+    """Every synchronous or asynchronous Socket Mode client of the SDK, by the library under it."""
+    from slack_sdk.socket_mode.aiohttp import SocketModeClient as OnAiohttp
+    from slack_sdk.socket_mode.builtin import SocketModeClient as BuiltIn
+    from slack_sdk.socket_mode.websocket_client import SocketModeClient as OnWebsocketClient
+    from slack_sdk.socket_mode.websockets import SocketModeClient as OnWebsockets
+
+    return [BuiltIn, OnAiohttp, OnWebsocketClient, OnWebsockets]
+
+
+@pytest.mark.parametrize("kind", _clients(), ids=lambda kind: str(kind.__module__).split(".")[2])
+async def test_every_client_of_the_sdk_connects_and_acknowledges(
+    slack: SlackStandIn, person: Person, kind: type[Any]
+) -> None:
+    told = slack.announcement
+    web: Any = AsyncWebClient if inspect.iscoroutinefunction(kind.connect) else WebClient
+    client = kind(app_token=told["slack_app_token"], web_client=web(base_url=told["slack_api_url"]))
+
+    def acknowledge(client: Any, request: Any) -> Any:
+        answer = SocketModeResponse(envelope_id=request.envelope_id, payload={"text": "Hello"})
+        return client.send_socket_mode_response(answer)
+
+    async def acknowledge_later(client: Any, request: Any) -> None:
+        await acknowledge(client, request)
+
+    is_async = inspect.iscoroutinefunction(kind.connect)
+    client.socket_mode_request_listeners.append(acknowledge_later if is_async else acknowledge)
+    try:
+        await (client.connect() if is_async else asyncio.to_thread(client.connect))
+        assert await slack.feed.until(lambda: bool(slack.sockets.ready), timeout=5)
+        done = await person.do("command", text="/outreach help")
+        assert done["ack"]["ok"], done
+        assert done["answers"][0]["text"] == "Hello"
+    finally:
+        await (client.close() if is_async else asyncio.to_thread(client.close))

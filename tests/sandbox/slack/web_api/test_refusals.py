@@ -316,7 +316,7 @@ async def test_messages_of_an_archived_channel_cannot_be_changed(
 
 async def test_addresses_need_their_own_scope(client: AsyncWebClient, person: Person) -> None:
     known = (await client.users_info(user=seed.ANN.id))["user"]
-    assert "email" not in known["profile"]
-    await person.do("scopes", add=["users:read.email"])
-    known = (await client.users_info(user=seed.ANN.id))["user"]
     assert known["profile"]["email"] == "ann@example.com"
+    await person.do("scopes", remove=["users:read.email"])
+    known = (await client.users_info(user=seed.ANN.id))["user"]
+    assert "email" not in known["profile"]

@@ -1,0 +1,161 @@
+"""pins.*, bookmarks.*, reactions.get and .list: what is attached to messages and channels."""
+
+from __future__ import annotations
+
+import re
+import secrets
+
+from sandbox.slack.state import seed
+from sandbox.slack.state.errors import SlackError
+from sandbox.slack.state.model import Channel, Json, Message
+from sandbox.slack.web_api.calls import Call, method, page_of
+
+_MAX_PINS = 100
+_MAX_BOOKMARKS = 100
+_TS = re.compile(r"\d+\.\d+")
+
+
+def _message(call: Call, channel: Channel) -> Message:
+    ts = call.args.get("timestamp")
+    if not ts:
+        raise SlackError("no_item_specified")
+    if not _TS.fullmatch(str(ts)):
+        raise SlackError("bad_timestamp")
+    return call.world.message(channel, ts)
+
+
+@method("pins.add", scope="pins:write", tier=2)
+def pins_add(call: Call) -> Json:
+    """Pin a message."""
+    channel = call.own_channel()
+    message = _message(call, channel)
+    if message.ts in channel.pins:
+        raise SlackError("already_pinned")
+    if len(channel.pins) >= _MAX_PINS:
+        raise SlackError("too_many_pins")
+    channel.pins.append(message.ts)
+    call.workspace.events.pin_changed(message, by=seed.BOT.id, added=True)
+    return {}
+
+
+@method("pins.remove", scope="pins:write", tier=2)
+def pins_remove(call: Call) -> Json:
+    """Take a pin off."""
+    channel = call.channel()
+    message = _message(call, channel)
+    if message.ts not in channel.pins:
+        raise SlackError("no_pin")
+    channel.pins.remove(message.ts)
+    call.workspace.events.pin_changed(message, by=seed.BOT.id, added=False)
+    return {}
+
+
+@method("pins.list", scope="pins:read", tier=2)
+def pins_list(call: Call) -> Json:
+    """The pinned messages of a channel, the newest pin first."""
+    channel = call.channel()
+    found = [channel.messages[ts] for ts in reversed(channel.pins) if ts in channel.messages]
+    return {
+        "items": [
+            {"type": "message", "channel": channel.id, "message": one.to_slack(), "created_by": seed.BOT.id}
+            for one in found
+        ]
+    }
+
+
+@method("reactions.get", scope="reactions:read", tier=3)
+def reactions_get(call: Call) -> Json:
+    """A message with its reactions."""
+    if not call.args.get("channel"):
+        raise SlackError("no_item_specified")
+    channel = call.channel()
+    return {"type": "message", "channel": channel.id, "message": _message(call, channel).to_slack()}
+
+
+@method("reactions.list", scope="reactions:read", tier=2)
+def reactions_list(call: Call) -> Json:
+    """The messages to which somebody reacted."""
+    user = str(call.args.get("user") or seed.BOT.id)
+    if user not in call.world.users:
+        raise SlackError("user_not_found")
+    found = [
+        {"type": "message", "channel": channel.id, "message": message.to_slack()}
+        for channel in call.world.channels.values()
+        for message in channel.messages.values()
+        if seed.BOT.id in channel.members and any(user in users for users in message.reactions.values())
+    ]
+    page, cursor = page_of(found, call, default=100, max_limit=1000)
+    return {"items": page, "response_metadata": {"next_cursor": cursor}}
+
+
+def _place(call: Call) -> Channel:
+    name = call.args.get("channel_id")
+    if not isinstance(name, str) or not name:
+        raise SlackError("channel_not_found")
+    return call.world.bot_channel(name)
+
+
+def _bookmark(call: Call) -> tuple[Channel, Json]:
+    channel = _place(call)
+    name = str(call.args.get("bookmark_id") or "")
+    found = next((one for one in channel.bookmarks if one["id"] == name), None)
+    if found is None:
+        raise SlackError("not_found")
+    return channel, found
+
+
+def _link(call: Call) -> str:
+    link = str(call.args.get("link") or "")
+    if not re.match(r"https?://\S+$", link):
+        raise SlackError("invalid_link")
+    return link
+
+
+@method("bookmarks.add", scope="bookmarks:write", tier=2)
+def bookmarks_add(call: Call) -> Json:
+    """A link at the top of a channel."""
+    channel, title = _place(call), str(call.require("title"))
+    if call.require("type") != "link":
+        raise SlackError("invalid_bookmark_type")
+    if len(channel.bookmarks) >= _MAX_BOOKMARKS:
+        raise SlackError("too_many_bookmarks")
+    now = int(call.workspace.clock.now())
+    fresh: Json = {
+        "id": f"Bk{secrets.token_hex(5).upper()}",
+        "channel_id": channel.id,
+        "title": title,
+        "link": _link(call),
+        "emoji": str(call.args.get("emoji") or ""),
+        "type": "link",
+        "date_created": now,
+        "date_updated": 0,
+        "last_updated_by_user_id": seed.BOT.id,
+        "last_updated_by_team_id": call.world.team.id,
+    }
+    channel.bookmarks.append(fresh)
+    return {"bookmark": dict(fresh)}
+
+
+@method("bookmarks.edit", scope="bookmarks:write", tier=2)
+def bookmarks_edit(call: Call) -> Json:
+    """Another title, link or emoji."""
+    _, found = _bookmark(call)
+    changes = {name: str(call.args[name]) for name in ("title", "emoji") if call.args.get(name)}
+    if call.args.get("link"):
+        changes["link"] = _link(call)
+    found |= {**changes, "date_updated": int(call.workspace.clock.now())}
+    return {"bookmark": dict(found)}
+
+
+@method("bookmarks.list", scope="bookmarks:read", tier=3)
+def bookmarks_list(call: Call) -> Json:
+    """The links of a channel."""
+    return {"bookmarks": [dict(one) for one in _place(call).bookmarks]}
+
+
+@method("bookmarks.remove", scope="bookmarks:write", tier=2)
+def bookmarks_remove(call: Call) -> Json:
+    """Take a link away."""
+    channel, found = _bookmark(call)
+    channel.bookmarks.remove(found)
+    return {}
