@@ -65,5 +65,6 @@ def _leaf(node: dict[str, Any]) -> str | None:
         "user": f"<@{node.get('user_id')}>",
         "emoji": f":{node.get('name')}:",
         "image": node.get("alt_text"),
+        "date": node.get("fallback"),
     }
     return str(others[kind] or "") if kind in others else None
