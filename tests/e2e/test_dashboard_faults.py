@@ -37,8 +37,8 @@ def test_a_service_that_answers_in_forty_seconds_is_told_and_the_keys_still_work
         screen.until("at risk|healthy")
         sandbox.control("faults", {"delay": 40.0, "times": None})
         screen.until("late:", seconds=40)
-        said = screen.until("cannot be reached", seconds=60)
-        assert "what was read at" in said
+        screen.until("cannot be reached", seconds=60)
+        screen.until("what was read at", seconds=30)
         screen.press("3")
         screen.press("g")
         screen.until("by step", seconds=5)
@@ -77,12 +77,11 @@ def test_ten_thousand_inboxes_are_shown_walked_through_and_filtered(tmp_path: Pa
 def test_a_damaged_history_is_set_aside_said_and_begun_anew(tmp_path: Path) -> None:
     (tmp_path / "outreach-history.db").write_bytes(b"this is no database\n" * 1000)
     with shown(tmp_path) as (_, screen):
-        screen.until("was set aside as outreach-history.db.damaged-")
-        screen.until("ALARM")
+        screen.until("ALARM")  # of the account, which comes first
         while "ALARM" in screen.text():
             screen.press("a")
             time.sleep(1)
-        screen.until("was set aside")
+        screen.until("was set aside as outreach-history.db.damaged-")
         screen.press("a")
         screen.until("was set aside", absent=True)
     assert (tmp_path / "outreach-history.db").read_bytes().startswith(b"SQLite format 3")
