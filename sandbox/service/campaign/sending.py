@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import islice
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Column, Connection, ScalarSelect, bindparam, insert, select, update
 
 from sandbox.service.base.clock import day_of
 from sandbox.service.base.schema import inboxes, leads, responses, sequences
@@ -14,9 +17,29 @@ from sandbox.service.campaign.daily_counts import Cell, CountBuffer
 from sandbox.service.campaign.rules import Window
 from sandbox.service.campaign.scenarios import Scenario
 
+
+
+def _of_first_follow_up(column: Column[int]) -> ScalarSelect[int]:
+    """A column of the follow-up that an inbox sends next, read along with the inbox; mostly it is all it needs."""
+    return (
+        select(column)
+        .where(
+            leads.c.sequence_pk == inboxes.c.sequence_pk,
+            leads.c.inbox_pk == inboxes.c.pk,
+            leads.c.due_at <= bindparam("until"),
+        )
+        .order_by(leads.c.due_at, leads.c.pk)
+        .limit(1)
+        .correlate(inboxes)
+        .scalar_subquery()
+    )
+
+
 _DUE_INBOXES = (
     select(
         inboxes,
+        _of_first_follow_up(leads.c.pk).label("follow_up"),
+        _of_first_follow_up(leads.c.step).label("follow_up_step"),
         sequences.c.status.label("sequence_status"),
         sequences.c.steps,
         sequences.c.opens,
@@ -47,6 +70,13 @@ _SENT = (
 _MOVE_ON = update(inboxes).where(inboxes.c.pk == bindparam("inbox")).values(next_slot_at=bindparam("slot"))
 
 
+class Waiting(NamedTuple):
+    """A lead that is due, and the steps it was sent so far."""
+
+    pk: int
+    step: int
+
+
 @dataclass(slots=True, kw_only=True)
 class Round:
     """The sends of one stretch of time, collected and then written in a few statements."""
@@ -55,15 +85,25 @@ class Round:
     scenario: Scenario
     founded_at: float
     buffer: CountBuffer
-    taken: set[int] = field(default_factory=set)
+    rooms: Counter[int] = field(default_factory=Counter)
+    """How many slots the inboxes of each sequence have."""
+    queues: dict[int, Iterator[Waiting]] = field(default_factory=dict)
+    """The new leads of each sequence that no inbox has taken yet."""
     sent: list[dict[str, Any]] = field(default_factory=list)
     expected: list[dict[str, Any]] = field(default_factory=list)
     moved: list[dict[str, Any]] = field(default_factory=list)
 
     def run(self, connection: Connection, *, until: float) -> None:
         """Let every inbox that has a slot by `until` use it."""
-        for inbox in connection.execute(_DUE_INBOXES, {"until": until}).all():
-            self._use_slots(connection, inbox, until=until)
+        turns = [
+            (inbox, self._slots(inbox, until=until))
+            for inbox in connection.execute(_DUE_INBOXES, {"until": until}).all()
+        ]
+        for inbox, slots in turns:
+            if inbox.sequence_status == "active" and inbox.status != "resting":
+                waiting = self._waiting(connection, inbox, room=len(slots), until=until)
+                for at, lead in zip(slots, waiting, strict=False):
+                    self._send(lead, inbox, at=at)
         for statement, rows in (
             (_SENT, self.sent),
             (insert(responses), self.expected),
@@ -72,30 +112,37 @@ class Round:
             if rows:
                 connection.execute(statement, rows)
 
-    def _use_slots(self, connection: Connection, inbox: Any, *, until: float) -> None:
+    def _slots(self, inbox: Any, *, until: float) -> list[float]:
         window = Window.of(inbox)
         slots, slot = [], inbox.next_slot_at
         while slot <= until:
             slots.append(slot)
             slot = rules.next_slot(window, limit=inbox.daily_limit, after=slot, key=(self.seed, inbox.pk))
         self.moved.append({"inbox": inbox.pk, "slot": slot})
-        if inbox.sequence_status == "active" and inbox.status != "resting":
-            for at, lead in zip(
-                slots, self._waiting(connection, inbox, room=len(slots), until=until), strict=False
-            ):
-                self._send(lead, inbox, at=at)
+        self.rooms[inbox.sequence_pk] += len(slots)
+        return slots
 
-    def _waiting(self, connection: Connection, inbox: Any, *, room: int, until: float) -> list[Any]:
-        """The leads for so many slots; new ones may have been taken by a colleague inbox in the same round."""
-        where = {"sequence": inbox.sequence_pk, "inbox": inbox.pk, "until": until, "room": room}
-        found = list(connection.execute(_FOLLOW_UPS, where))
+    def _waiting(self, connection: Connection, inbox: Any, *, room: int, until: float) -> list[Waiting]:
+        """The leads for so many slots: follow-ups, then new leads that no other inbox has taken in this round."""
+        found = []
+        if inbox.follow_up is not None:
+            found.append(Waiting(inbox.follow_up, inbox.follow_up_step))
+            if room > 1:
+                where = {"sequence": inbox.sequence_pk, "inbox": inbox.pk, "until": until, "room": room}
+                found = [Waiting(*lead) for lead in connection.execute(_FOLLOW_UPS, where)]
         if len(found) < room:
-            new = connection.execute(_NEW, where | {"room": room + len(self.taken)})
-            found += [lead for lead in new if lead.pk not in self.taken][: room - len(found)]
-        self.taken.update(lead.pk for lead in found)
+            found += islice(self._new(connection, inbox.sequence_pk, until=until), room - len(found))
         return found
 
-    def _send(self, lead: Any, inbox: Any, *, at: float) -> None:
+    def _new(self, connection: Connection, sequence: int, *, until: float) -> Iterator[Waiting]:
+        queue = self.queues.get(sequence)
+        if queue is None:
+            where = {"sequence": sequence, "until": until, "room": self.rooms[sequence]}
+            queue = (Waiting(*lead) for lead in connection.execute(_NEW, where).all())
+            self.queues[sequence] = queue
+        return queue
+
+    def _send(self, lead: Waiting, inbox: Any, *, at: float) -> None:
         step = lead.step + 1
         variant = rules.variant_of(seed=self.seed, lead=lead.pk, step=step)
         cell = Cell(inbox.workspace_pk, day_of(at), inbox.sequence_pk, step, variant, inbox.pk)
@@ -119,7 +166,7 @@ class Round:
             self._expect(lead, inbox, kind="completed", step=step, due_at=at + rules.FINISH_AFTER)
         self.sent.append({"lead": lead.pk, "at_step": step, "next_due": due, "inbox": inbox.pk})
 
-    def _expect(self, lead: Any, inbox: Any, *, kind: str, step: int, due_at: float) -> None:
+    def _expect(self, lead: Waiting, inbox: Any, *, kind: str, step: int, due_at: float) -> None:
         self.expected.append(
             {"lead_pk": lead.pk, "inbox_pk": inbox.pk, "step": step, "kind": kind, "due_at": due_at}
         )
