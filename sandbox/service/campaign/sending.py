@@ -18,7 +18,6 @@ from sandbox.service.campaign.rules import Window
 from sandbox.service.campaign.scenarios import Scenario
 
 
-
 def _of_first_follow_up(column: Column[int]) -> ScalarSelect[int]:
     """A column of the follow-up that an inbox sends next, read along with the inbox; mostly it is all it needs."""
     return (
