@@ -97,15 +97,21 @@ class ChannelLeases(Repository):
         """Lease up to `limit` channels that are due, `besides` those to which the caller is still posting."""
         others = channel_leases.c.channel.not_in(besides)
         timings = self.timings
-        allowed, wait = slack_limits.posts_allowed(tx, limit=limit)
-        if not allowed:
-            return Claimed(turns=(), next_in=wait)
-        leased = _lease(tx, others, limit=allowed, seconds=timings.lease)
-        turns = [_turn(tx, lease, timings=timings) for lease in leased]
-        slack_limits.note_posts(tx, sum(turn is not None and not turn.lookup for turn in turns))
-        return Claimed(
-            turns=tuple(t for t in turns if t), next_in=_next_in(tx, others, seconds=timings.lease)
-        )
+        paced = slack_limits.paced_teams(tx)
+        channel = channel_leases.c.channel
+        of_paced = {team: others & slack_limits.of_team(channel, team) for team in paced}
+        unpaced = sa.and_(others, *(sa.not_(slack_limits.of_team(channel, team)) for team in paced))
+        leased: list[sa.Row[Any]] = []
+        for team, one in paced.items():
+            most = min(one.allowed, limit - len(leased))
+            leased += _lease(tx, of_paced[team], limit=most, seconds=timings.lease)
+        leased += _lease(tx, unpaced, limit=limit - len(leased), seconds=timings.lease)
+        turns = [turn for lease in leased if (turn := _turn(tx, lease, timings=timings))]
+        slack_limits.note_posts(tx, paced, [turn.channel for turn in turns if not turn.lookup])
+        due = [(_next_in(tx, unpaced, seconds=timings.lease), 0.0)]
+        due += [(_next_in(tx, of_paced[team], seconds=timings.lease), one.wait) for team, one in paced.items()]
+        waits = [max(seconds, wait) for seconds, wait in due if seconds is not None]
+        return Claimed(turns=tuple(turns), next_in=min(waits, default=None))
 
     @reads
     def broken(self, tx: Transaction) -> dict[str, str]:
@@ -135,6 +141,8 @@ def broken_channels(tx: Transaction) -> dict[str, str]:
 def _lease(
     tx: Transaction, others: sa.ColumnElement[bool], *, limit: int, seconds: float
 ) -> Sequence[sa.Row[Any]]:
+    if limit <= 0:
+        return ()
     due = (
         sa.select(channel_leases.c.channel)
         .where(others, _is_due(tx.now), _is_free(tx.now, seconds=seconds))

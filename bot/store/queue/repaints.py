@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,6 @@ import sqlalchemy as sa
 
 from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import alerts, channel_leases, posts
-from bot.store.db.slack_schema import slack_limits
 from bot.store.queue.posts import IS_INCIDENT, UNSENT, Post, State, drawable, read_posts
 from bot.store.queue.slack_limits import (
     BACKGROUND,
@@ -20,11 +20,14 @@ from bot.store.queue.slack_limits import (
     closed_for,
     fail,
     free,
-    read_limit,
+    key_of,
+    of_team,
+    read_teams,
     succeed,
     take,
     wait_for_one,
 )
+from shared.text.slack_ids import in_team, split_id
 
 LEASE = 10.0
 """Seconds after which another process repaints what this one took."""
@@ -52,18 +55,19 @@ class Repaints(Repository):
     def claim(self, tx: Transaction, *, limit: int) -> tuple[tuple[Post, ...], ...]:
         """Messages due for repainting, each with all the posts that share it.
 
-        As many as Slack takes, over all bots: first those that somebody clicked, for which a part of the burst is
-        kept. A channel that failed is left out for a while.
+        As many as each Slack workspace takes, over all bots: first those that somebody clicked, for which a part of
+        the burst is kept. A channel that failed is left out for a while.
         """
-        row = read_limit(tx, UPDATE)
-        if closed_for(row, now=tx.now):
-            return ()
-        rows = _lease(tx, _due(tx.now), limit=min(limit, _free(row, UPDATES.burst, tx.now)), clicked=True)
-        quiet = min(limit - len(rows), _free(row, BACKGROUND, tx.now) - len(rows))
-        rows += _lease(tx, _due(tx.now), limit=quiet, clicked=False)
+        limits = read_teams(tx, UPDATE)
+        # A Slack workspace with less room than is asked for is asked by itself, all others together.
+        room = {team: row for team, row in limits.items() if _free(row, BACKGROUND, tx.now) < limit}
+        rows = _lease_each(tx, room, Counter(), limit=limit, clicked=True)
+        taken = Counter(split_id(row.channel)[0] for row in rows)
+        rows += _lease_each(tx, room, taken, limit=limit - len(rows), clicked=False)
         first = sorted(rows, key=lambda row: int(row.id))  # a card before the replies in its thread
         places = list(dict.fromkeys((r.channel, r.ts) for r in first))
-        take(tx, row, UPDATE, UPDATES, count=len(places))
+        for team, count in Counter(split_id(channel)[0] for channel, _ in places).items():
+            take(tx, limits.get(team), in_team(team, UPDATE), UPDATES, count=count)
         return tuple(_message(tx, *place) for place in places)
 
     @writes
@@ -72,24 +76,24 @@ class Repaints(Repository):
         for post in message:
             same = (posts.c.id == post.id) & (posts.c.version == post.version)
             tx.execute(sa.update(posts).where(same).values(repaint_at=None, clicked=sa.false()))
-        succeed(tx, UPDATE)
+        succeed(tx, key_of(UPDATE, message[0].channel))
         succeed(tx, _of_channel(message[0].channel))
 
     @writes
     def throttled(self, tx: Transaction, message: Sequence[Post], *, seconds: float) -> None:
-        """Slack asked to wait with all repaints, of whatever channel."""
-        close(tx, UPDATE, seconds)
+        """Slack asked to wait with all repaints of a Slack workspace, of whatever channel."""
+        close(tx, key_of(UPDATE, message[0].channel), seconds)
         _postpone(tx, message, 0.0)
 
     @writes
     def failed(self, tx: Transaction, message: Sequence[Post], *, channel_refuses: bool) -> None:
-        """Try again later: all of a channel that refuses it, or everything when Slack does not answer."""
+        """Try again later: all of a channel that refuses it, or of its Slack workspace when Slack does not answer."""
         if channel_refuses:
             seconds = fail(tx, _of_channel(message[0].channel))
             later = (posts.c.channel == message[0].channel) & posts.c.repaint_at.is_not(None)
             tx.execute(sa.update(posts).where(later).values(repaint_at=tx.now + seconds))
         else:
-            fail(tx, UPDATE, first=1.0, longest=60.0)
+            fail(tx, key_of(UPDATE, message[0].channel), first=1.0, longest=60.0)
             _postpone(tx, message, PAUSE)
 
     @writes
@@ -100,15 +104,11 @@ class Repaints(Repository):
     @reads
     def next_in(self, tx: Transaction) -> float | None:
         """Seconds until something is due for repainting."""
-        due = posts.c.repaint_at.is_not(None) & (posts.c.state == State.SENT)
-        at = tx.scalar(sa.select(sa.func.min(posts.c.repaint_at)).where(due))
-        if at is None:
-            return None
-        limit = sa.select(slack_limits).where(slack_limits.c.key == UPDATE)
-        row = tx.execute(limit).one_or_none()
-        clicked = tx.scalar(sa.select(due & posts.c.clicked).where(due & posts.c.clicked).limit(1))
-        burst = UPDATES.burst if clicked else BACKGROUND
-        return max(0.0, float(at) - tx.now, wait_for_one(row, UPDATES, burst=burst, now=tx.now))
+        limits = read_teams(tx, UPDATE, lock=False)
+        full = {team: row for team, row in limits.items() if _wait(row, BACKGROUND, tx.now)}
+        waits = [_due_in(tx, _besides(full), None)]
+        waits += [_due_in(tx, of_team(posts.c.channel, team), row) for team, row in full.items()]
+        return min((wait for wait in waits if wait is not None), default=None)
 
     @writes
     def request(self, tx: Transaction, channel: str, ts: str) -> bool:
@@ -159,8 +159,41 @@ def _lease(
     return list(tx.execute(leased.returning(posts.c.id, posts.c.channel, posts.c.ts)))
 
 
+def _lease_each(
+    tx: Transaction, room: Mapping[str, Any], taken: Counter[str], *, limit: int, clicked: bool
+) -> list[sa.Row[int, str, str]]:
+    """Lease from each Slack workspace of `room` what it still takes, and from all others what is left of `limit`."""
+    rows: list[sa.Row[int, str, str]] = []
+    burst = UPDATES.burst if clicked else BACKGROUND
+    for team, row in room.items():
+        own = _due(tx.now) & of_team(posts.c.channel, team)
+        most = min(limit - len(rows), _free(row, burst, tx.now) - taken[team])
+        rows += _lease(tx, own, limit=most, clicked=clicked)
+    others = _due(tx.now) & _besides(room)
+    return rows + _lease(tx, others, limit=limit - len(rows), clicked=clicked)
+
+
+def _besides(teams: Mapping[str, Any]) -> sa.ColumnElement[bool]:
+    """Posts outside these Slack workspaces."""
+    return sa.and_(sa.true(), *(sa.not_(of_team(posts.c.channel, team)) for team in teams))
+
+
+def _due_in(tx: Transaction, where: sa.ColumnElement[bool], row: Any) -> float | None:
+    """Seconds until something is due for repainting among these posts, which share a limit."""
+    due = where & posts.c.repaint_at.is_not(None) & (posts.c.state == State.SENT)
+    at = tx.scalar(sa.select(sa.func.min(posts.c.repaint_at)).where(due))
+    if at is None:
+        return None
+    clicked = row and tx.scalar(sa.select(posts.c.clicked).where(due & posts.c.clicked).limit(1))
+    return max(0.0, float(at) - tx.now, _wait(row, UPDATES.burst if clicked else BACKGROUND, tx.now))
+
+
+def _wait(row: Any, burst: int, now: float) -> float:
+    return wait_for_one(row, UPDATES, burst=burst, now=now)
+
+
 def _free(row: Any, burst: int, now: float) -> int:
-    return free(row, UPDATES, burst=burst, now=now)
+    return 0 if closed_for(row, now=now) else free(row, UPDATES, burst=burst, now=now)
 
 
 def _of_channel(channel: str) -> str:

@@ -1,13 +1,16 @@
 """How fast Slack lets a method be called, shared by all bots on one database.
 
-A limit is a row: a GCRA schedule (`tat`), and a time until which Slack asked to wait or keeps failing. What belongs
-to one channel has the channel in its key. Slack counts calls per method and workspace, and asks for patience with
-`Retry-After` (https://docs.slack.dev/apis/web-api/rate-limits).
+A limit is a row: a GCRA schedule (`tat`), and a time until which Slack asked to wait or keeps failing. Slack counts
+calls per method and workspace, and asks for patience with `Retry-After`
+(https://docs.slack.dev/apis/web-api/rate-limits): the key is the method, behind its Slack workspace's id where
+several installed the bot (`T0456/chat.update`). What belongs to one channel has the channel in its key.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +18,7 @@ import sqlalchemy as sa
 
 from bot.store.db.engine import Transaction
 from bot.store.db.slack_schema import slack_limits
+from shared.text.slack_ids import in_team, split_id
 
 UPDATE, POST = "chat.update", "chat.postMessage"
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 600.0
@@ -49,6 +53,24 @@ def read_limit(tx: Transaction, key: str) -> Any:
     return tx.execute(
         sa.select(slack_limits).where(slack_limits.c.key == key).with_for_update()
     ).one_or_none()
+
+
+def read_teams(tx: Transaction, method: str, *, lock: bool = True) -> Mapping[str, Any]:
+    """The rows of a method by Slack workspace, locked; the id is empty where there is only one."""
+    ours = (slack_limits.c.key == method) | slack_limits.c.key.endswith(f"/{method}")
+    query = sa.select(slack_limits).where(ours).order_by(slack_limits.c.key)
+    rows = tx.execute(query.with_for_update() if lock else query)
+    return {split_id(row.key)[0]: row for row in rows}
+
+
+def key_of(method: str, channel: str) -> str:
+    """The key of a method in the Slack workspace of a channel."""
+    return in_team(split_id(channel)[0], method)
+
+
+def of_team(channel: sa.ColumnElement[str], team: str) -> sa.ColumnElement[bool]:
+    """Whether a column's channel is in a Slack workspace."""
+    return channel.startswith(f"{team}/") if team else sa.not_(channel.contains("/"))
 
 
 def closed_for(row: Any, *, now: float) -> float:
@@ -108,26 +130,42 @@ def succeed(tx: Transaction, key: str) -> None:
 
 
 def throttled_post(tx: Transaction, channel: str, seconds: float) -> None:
-    """Slack refused a post for now: perhaps in this channel alone, perhaps in the whole workspace."""
-    row = read_limit(tx, POST)
+    """Slack refused a post for now: perhaps in this channel alone, perhaps in its whole workspace."""
+    key = key_of(POST, channel)
+    row = read_limit(tx, key)
     recent = row is not None and 0.0 <= tx.now - float(row.throttled_at) < SAME_TIME
     values: dict[str, Any] = {"channel": channel, "throttled_at": tx.now}
     if seconds > CHANNEL_WAIT or (recent and row.channel != channel):
         values |= {"closed_until": tx.now + seconds, "slow_until": tx.now + seconds + SLOW_SECONDS}
-    write_limit(tx, POST, **values)
+    write_limit(tx, key, **values)
 
 
-def posts_allowed(tx: Transaction, *, limit: int) -> tuple[int, float]:
-    """How many channels may post now, of `limit` that would; and after how many seconds to ask again."""
-    row = read_limit(tx, POST)
-    if row is None or not tx.now < row.slow_until <= tx.now + 3600.0 + SLOW_SECONDS:
-        return limit, 0.0
-    wait = wait_for_one(row, POSTS, burst=POSTS.burst, now=tx.now)
-    return (0, wait) if wait else (min(limit, free(row, POSTS, burst=POSTS.burst, now=tx.now)), 0.0)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PacedTeam:
+    """A Slack workspace whose posts are paced: how many channels may post now, and the seconds until one may."""
+
+    row: Any
+    allowed: int
+    wait: float
 
 
-def note_posts(tx: Transaction, count: int) -> None:
-    """Note so many posts, while they are paced."""
-    row = read_limit(tx, POST)
-    if row is not None and row.slow_until > tx.now:
-        take(tx, row, POST, POSTS, count=count)
+def paced_teams(tx: Transaction) -> Mapping[str, PacedTeam]:
+    """The Slack workspaces that throttled posts; all others take any number."""
+    return {
+        team: _paced(row, now=tx.now)
+        for team, row in read_teams(tx, POST).items()
+        if tx.now < row.slow_until <= tx.now + 3600.0 + SLOW_SECONDS
+    }
+
+
+def _paced(row: Any, *, now: float) -> PacedTeam:
+    wait = wait_for_one(row, POSTS, burst=POSTS.burst, now=now)
+    allowed = 0 if wait else free(row, POSTS, burst=POSTS.burst, now=now)
+    return PacedTeam(row=row, allowed=allowed, wait=wait)
+
+
+def note_posts(tx: Transaction, paced: Mapping[str, PacedTeam], channels: Iterable[str]) -> None:
+    """Note a post in each of these channels, where they are paced."""
+    counts = Counter(split_id(channel)[0] for channel in channels)
+    for team, one in paced.items():
+        take(tx, one.row, one.row.key, POSTS, count=counts[team])

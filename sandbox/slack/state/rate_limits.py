@@ -50,7 +50,9 @@ class RateLimiter:
         self.take("messages", rate=minute / 60, burst=max(1, math.ceil(minute)), now=now)
 
     def take_call(self, method: str, *, tier: int | None, factor: float, now: float) -> None:
-        """Take one call of a Web API method, `factor` times as many as its tier promises; without a tier, any.
+        """Take one call of a Web API method, `factor` times as many as its tier promises.
+
+        Without a tier, and with a factor of 0, nothing is refused.
 
         Raises:
             SlackError: ratelimited.
