@@ -227,7 +227,8 @@ def set_channels(settings: Settings) -> frozenset[str]:
     """The channels that the settings name."""
     alerts = [workspace.alert_channel for workspace in settings.workspaces.values()]
     ruled = [rule.subscription.channel for rule in settings.routes.rules]
-    return frozenset(filter(None, (*alerts, *ruled, settings.routes.fallback)))
+    escalated = settings.alert_policy.escalate_to
+    return frozenset(filter(None, (*alerts, *ruled, settings.routes.fallback, escalated)))
 
 
 def _teams(settings: Settings, store: Store, cipher: SecretCipher) -> Teams | None:

@@ -120,7 +120,11 @@ class Lifecycle:
             self._lost_token(str(event["type"]))
 
     async def check_channels(self) -> None:
-        """Ask Slack about the channels of the settings, for what happened while the bot was away."""
+        """Ask Slack about the channels of the settings, for what happened while the bot was away.
+
+        A channel that takes nothing and that nothing names any more, because its rule left the settings, is forgotten.
+        """
+        await self._store.outcomes.forget_unused_channels(self._set, errors=_CURED_BY_PEOPLE)
         broken = await self._store.leases.broken()
         for channel in sorted(self._set):
             place = await self._directory.find_place(channel)

@@ -109,7 +109,9 @@ class ChannelLeases(Repository):
         turns = [turn for lease in leased if (turn := _turn(tx, lease, timings=timings))]
         slack_limits.note_posts(tx, paced, [turn.channel for turn in turns if not turn.lookup])
         due = [(_next_in(tx, unpaced, seconds=timings.lease), 0.0)]
-        due += [(_next_in(tx, of_paced[team], seconds=timings.lease), one.wait) for team, one in paced.items()]
+        due += [
+            (_next_in(tx, of_paced[team], seconds=timings.lease), one.wait) for team, one in paced.items()
+        ]
         waits = [max(seconds, wait) for seconds, wait in due if seconds is not None]
         return Claimed(turns=tuple(turns), next_in=min(waits, default=None))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,6 +138,17 @@ class Outcomes(Repository):
         turn = ChannelLease(channel=channel, token=lease.token, posts=())
         if planned := report(turn, ChannelRefused(error=error), Settled(held=True, broke=True)):
             outbox.plan(tx, planned, workspace="")
+
+    @writes
+    def forget_unused_channels(
+        self, tx: Transaction, used: Collection[str], *, errors: Collection[str]
+    ) -> None:
+        """Give up channels with one of these errors that neither the settings (`used`) nor a subscription names."""
+        c = channel_leases.c
+        named = sa.union(sa.select(subscriptions.c.channel), sa.select(digests.c.channel))
+        unused = c.trouble.in_(errors) & c.channel.not_in(named) & c.channel.not_in(used)
+        for channel in tx.scalars(sa.select(c.channel).where(unused).order_by(c.channel)).all():
+            outbox.give_up(tx, channel)
 
     @writes
     def open_channel(self, tx: Transaction, channel: str, *, report: Report) -> None:

@@ -182,6 +182,23 @@ async def test_a_removed_app_is_told_by_readiness_at_once(either: BotHarness) ->
     await until(told)
 
 
+async def test_the_trouble_of_a_rule_that_left_the_settings_is_forgotten(tmp_path: Path) -> None:
+    rule = f'[[routes.rules]]\nchannel = "{seed.SALES}"\nevents = ["reply.interested"]\n'
+    async with open_harness(tmp_path) as bot:
+        bot.config(rule)
+        await bot.control("channel", channel=seed.SALES, archived=True)
+        async with bot_inside(bot):
+            assert await bot.deliver(interested(1)) == 200
+            await bot.until_posted(1)
+            await until_broken(bot, {seed.SALES: "is_archived"})
+        bot.config("")
+        async with bot_inside(bot):
+            await until_broken(bot, {})
+            assert bot.running is not None
+            now = await bot.running.store.records.summary("default")
+            assert (now.broken_channels, now.dead, now.waiting) == ({}, 0, 0)
+
+
 async def test_channels_of_the_settings_are_checked_when_the_bot_starts(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as bot:
         bot.config(f'[routes]\nfallback = "{seed.GENERAL}"\n')
