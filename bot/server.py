@@ -22,6 +22,7 @@ from bot.store import LeaseTimings
 from bot.store.db.engine import unreachable
 from bot.telemetry import logs
 from shared.settings import Settings, SettingsError
+from shared.storage.database import connection_advice
 from shared.text.parent_watch import wait_for_parent_exit
 from shared.text.systemd_notify import systemd_notified
 
@@ -30,7 +31,8 @@ SHUTDOWN_SECONDS = 3
 RELOAD_SECONDS = 10.0
 """How long requests under way may hold up a reload of the settings."""
 NOT_RELOADED = ("host", "port", "database", "log_level")
-DATABASE_RETRY_SECONDS = 1.0
+DATABASE_RETRY_SECONDS, LONGEST_DATABASE_RETRY = 1.0, 30.0
+"""Seconds between tries to reach the database: at first, and at most."""
 SWITCH_SECONDS = 0.0005
 """How long the event loop may keep a thread waiting that has a commit to begin or to end."""
 
@@ -137,27 +139,39 @@ async def _changed_settings(
 
 async def _when_reachable(settings: Settings, gate: RequestGate, serving: asyncio.Task[None]) -> Settings:
     """The settings, once their database can be opened; meanwhile requests are answered 503."""
-    while not serving.done() and (reason := await asyncio.to_thread(unreachable, settings.database)):
+    reason = await asyncio.to_thread(unreachable, settings.database)
+    if reason and not serving.done():
         gate.open(unavailable)
-        log.warning("waiting for the database", error=reason)
-        await asyncio.wait([serving], timeout=DATABASE_RETRY_SECONDS)
+        await _until_reachable(settings, serving, reason)
     return settings
+
+
+async def _until_reachable(settings: Settings, serving: asyncio.Task[None], reason: str) -> None:
+    """Try again after 1 s, 2 s … 30 s, until the server ends; each reason is logged once, with what to do."""
+    pause, logged = DATABASE_RETRY_SECONDS, ""
+    while reason and not serving.done():
+        if reason != logged:
+            fix = connection_advice(reason)
+            (log.error if fix else log.warning)("waiting for the database", error=reason, fix=fix or None)
+            logged = reason
+        await asyncio.wait([serving], timeout=pause)
+        pause = min(2 * pause, LONGEST_DATABASE_RETRY)
+        reason = await asyncio.to_thread(unreachable, settings.database)
 
 
 async def _wait_for_database(settings: Settings, listener: socket.socket) -> bool:
     """Answer 503 until PostgreSQL can be reached; False when the bot is stopped before."""
-    if settings.database.get_backend_name() == "sqlite" or not await asyncio.to_thread(
-        unreachable, settings.database
-    ):
+    if settings.database.get_backend_name() == "sqlite":
+        return True
+    reason = await asyncio.to_thread(unreachable, settings.database)
+    if not reason:
         return True
     server = Server(server_config(unavailable))
     async with _stopping(server):
         serving = asyncio.create_task(server.serve(sockets=[listener.dup()]))
-        while reason := await asyncio.to_thread(unreachable, settings.database):
-            log.warning("waiting for the database", error=reason)
-            await asyncio.wait([serving], timeout=DATABASE_RETRY_SECONDS)
-            if serving.done():
-                return False
+        await _until_reachable(settings, serving, reason)
+        if serving.done():
+            return False
         server.stop()
         await serving
     return True

@@ -16,7 +16,7 @@ from bot.store.db.schema import timers
 from cli.doctor.finding import Finding, bad, doubtful, good
 from shared.domain.records import AlertsSummary
 from shared.settings import Need, Settings, SettingsError, load
-from shared.storage.database import open_engine
+from shared.storage.database import connection_advice, open_engine
 
 DATABASE_CURE = "Is the server up, are name and password right, is the folder writable and the disk not full? See OUTREACH_DATABASE_URL."
 
@@ -54,7 +54,7 @@ async def database(settings: Settings) -> list[Finding]:
         return [bad("Database", str(refusal), cure="`outreach database status` shows both versions.")]
     except (SQLAlchemyError, OSError) as fault:
         reason = str(getattr(fault, "orig", None) or fault).strip().partition("\n")[0]
-        return [bad("Database", f"{shown}: {reason}", cure=DATABASE_CURE)]
+        return [bad("Database", f"{shown}: {reason}", cure=connection_advice(reason) or DATABASE_CURE)]
     findings = [good("Database", f"{shown} can be written")]
     if orphaned := AlertsSummary(timers=waiting).orphaned_timers(settings.workspaces):
         names = ", ".join(f"{name} ({count})" for name, count in orphaned.items())

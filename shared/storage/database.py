@@ -8,6 +8,7 @@ psycopg 3 and a small pool. All engines are synchronous; call them from a worker
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -26,6 +27,33 @@ IDLE_SECONDS = 10.0
 
 class DatabaseUnusable(Exception):
     """The database cannot be opened."""
+
+
+_ADVICE = (
+    (
+        re.compile(
+            r"password authentication failed|no password supplied|authentication failed", re.IGNORECASE
+        ),
+        "The database refuses the user or the password: correct them in OUTREACH_DATABASE_URL.",
+    ),
+    (
+        re.compile(r'role "[^"]*" does not exist', re.IGNORECASE),
+        "The database doesn't know this user: correct it in OUTREACH_DATABASE_URL, or create it with CREATE ROLE.",
+    ),
+    (
+        re.compile(r'database "[^"]*" does not exist', re.IGNORECASE),
+        "Create the database, or correct its name in OUTREACH_DATABASE_URL.",
+    ),
+)
+
+
+def connection_advice(reason: str) -> str:
+    """What to do about a refusal that only a person can end; empty where waiting may help.
+
+    The sentences are those of PostgreSQL and libpq
+    (https://www.postgresql.org/docs/current/client-authentication-problems.html).
+    """
+    return next((advice for pattern, advice in _ADVICE if pattern.search(reason)), "")
 
 
 def parse_url(text: str) -> URL:
@@ -63,7 +91,7 @@ def open_engine(url: URL, *, pool_size: int = 4) -> sa.Engine:
 
 
 def _open_postgresql(url: URL, *, pool_size: int) -> sa.Engine:
-    from shared.storage.postgresql import DEFAULTS, BoundedConnection
+    from shared.storage.postgresql import DEFAULTS, BoundedConnection, must_be_unicode
 
     engine = sa.create_engine(
         url.set(query={**DEFAULTS, **url.query}),
@@ -75,7 +103,9 @@ def _open_postgresql(url: URL, *, pool_size: int) -> sa.Engine:
 
     @sa.event.listens_for(engine, "do_connect")
     def connect(_dialect: object, _record: object, arguments: Any, parameters: Any) -> BoundedConnection:
-        return BoundedConnection.connect(*arguments, **parameters)
+        connection = BoundedConnection.connect(*arguments, **parameters)
+        must_be_unicode(connection)
+        return connection
 
     sa.event.listen(engine, "connect", _set_up_postgresql)
     return engine

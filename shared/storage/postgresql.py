@@ -22,6 +22,23 @@ DEFAULTS = {
 """Parameters of libpq; what the address says itself comes first."""
 
 
+def must_be_unicode(connection: psycopg.Connection[Any]) -> None:
+    """Refuse a database that doesn't know what its bytes mean: names would be cut and compared byte by byte.
+
+    https://www.postgresql.org/docs/current/multibyte.html
+
+    Raises:
+        psycopg.OperationalError: Its encoding is SQL_ASCII; the connection is closed.
+    """
+    if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
+        name = connection.info.dbname
+        connection.close()
+        raise psycopg.OperationalError(
+            f"the encoding of database {name} is SQL_ASCII; "
+            "create one with: CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0"
+        )
+
+
 class BoundedConnection(psycopg.Connection[Any]):
     """A connection that is closed when the server does not answer within `limit` seconds."""
 

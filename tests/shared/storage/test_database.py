@@ -1,0 +1,48 @@
+"""What a person is told of a PostgreSQL database that cannot be used."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+from sqlalchemy import make_url
+
+from bot.store.db.engine import Database, unreachable
+from shared.domain.records import RecordsUnavailable
+from shared.storage.database import connection_advice, parse_url
+
+
+async def test_a_database_without_an_encoding_is_refused_with_what_to_do(postgresql: str) -> None:
+    with psycopg.connect(postgresql, autocommit=True) as connection:
+        connection.execute("DROP DATABASE IF EXISTS plain")
+        connection.execute(
+            "CREATE DATABASE plain ENCODING 'SQL_ASCII' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'"
+        )
+    url = parse_url(make_url(postgresql).set(database="plain").render_as_string(hide_password=False))
+    with pytest.raises(RecordsUnavailable, match=r"plain is SQL_ASCII; create one with: .*'UTF8'"):
+        await Database.opened(url)
+    assert "SQL_ASCII" in unreachable(url)
+
+
+async def test_an_unknown_database_or_user_is_named_with_what_to_correct(postgresql: str) -> None:
+    url = parse_url(postgresql)
+    reason = unreachable(url.set(database="nowhere"))
+    assert "Create the database" in connection_advice(reason)
+    assert "OUTREACH_DATABASE_URL" in connection_advice(unreachable(url.set(username="nobody_here")))
+
+
+@pytest.mark.parametrize(
+    ("reason", "advice"),
+    [
+        (
+            'connection failed: FATAL:  password authentication failed for user "bot"',
+            "The database refuses the user or the password: correct them in OUTREACH_DATABASE_URL.",
+        ),
+        (
+            "connection failed: fe_sendauth: no password supplied",
+            "The database refuses the user or the password: correct them in OUTREACH_DATABASE_URL.",
+        ),
+        ("connection failed: Connection refused", ""),
+    ],
+)
+def test_only_what_a_person_must_correct_is_advised_about(reason: str, advice: str) -> None:
+    assert connection_advice(reason) == advice
