@@ -85,11 +85,15 @@ class WebhookSubscriptions(Repository):
         self._cipher = cipher
 
     async def import_file(self, path: Path) -> None:
-        """Take over what earlier versions kept in a file, once. Raises `WebhookFileUnreadable`."""
+        """Take over what earlier versions kept in a file, and delete it: its secrets stand there in clear.
+
+        Raises `WebhookFileUnreadable`.
+        """
         found = await asyncio.to_thread(read_webhook_file, path)
         if found:
             await self.add(found)
-            await asyncio.to_thread(_put_aside, path)
+            await asyncio.to_thread(_delete, path)
+        await asyncio.to_thread(_delete, path.with_name(f"{path.name}.imported"))  # left by earlier versions
 
     @writes
     def add(self, tx: Transaction, subscriptions: Mapping[str, Iterable[Subscription]]) -> None:
@@ -158,9 +162,9 @@ class WebhookSubscriptions(Repository):
             return ""
 
 
-def _put_aside(path: Path) -> None:
+def _delete(path: Path) -> None:
     with contextlib.suppress(OSError):  # then it is imported again, which changes nothing
-        path.rename(path.with_name(f"{path.name}.imported"))
+        path.unlink(missing_ok=True)
 
 
 def _select(which: Any) -> Any:

@@ -59,15 +59,15 @@ def test_with_a_key_the_database_holds_no_secret_in_clear(shell: Shell) -> None:
     assert [one["secret"].encode() for one in kept(shell)] == [clear, b""]
 
 
-def test_a_file_of_an_earlier_version_is_imported_once(shell: Shell) -> None:
+def test_a_file_of_an_earlier_version_is_imported_and_deleted_with_its_secrets(shell: Shell) -> None:
     folder = shell.home / "state"
     folder.mkdir()
+    (folder / "webhooks.json.imported").write_text("left by an earlier version")
     earlier = {"id": "wh_old", "url": URL, "events": ["reply.interested"], "secret": "earlier-secret"}
     (folder / "webhooks.json").write_text(json.dumps({"default": [earlier], "other": []}))
     assert kept(shell) == [earlier]
     assert kept(shell) == [earlier]
-    assert not (folder / "webhooks.json").exists()
-    assert (folder / "webhooks.json.imported").exists()
+    assert list(folder.glob("webhooks.json*")) == []
     assert shell.run("webhooks", "create", "--url", URL).code == 1
 
 
