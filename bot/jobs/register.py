@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import datetime
+from functools import partial
 
 import structlog
 
@@ -34,6 +35,7 @@ from bot.runtime.wakeup import DeliverySignals
 from bot.store import Store
 from bot.store.queue import retention
 from shared.history import History, HistoryUnavailable
+from shared.settings import Settings
 
 REVIVE_SECONDS = 60.0
 PRUNE_SECONDS = 3600.0
@@ -77,12 +79,14 @@ def add_jobs(
     scheduler.every(guardrail_samples.EVERY, counting.sample, name="guardrail counts", at_once=True)
     scheduler.every(guardrail_samples.EVERY, guard.release_timers, name="guardrail timers")
     scheduler.every(REVIVE_SECONDS, store.outcomes.revive, name="revive")
-    scheduler.every(PRUNE_SECONDS, lambda: _prune(store), name="retention")
+    scheduler.every(PRUNE_SECONDS, partial(_prune, store, contexts.settings), name="retention")
     scheduler.every(PRUNE_SECONDS, store.slack_events.forget_old, name="slack_events")
 
 
-async def _prune(store: Store) -> None:
+async def _prune(store: Store, settings: Settings) -> None:
     await store.guardrails.prune()
+    if count := await store.timers.forget_orphans(settings.declared_workspaces):
+        log.warning("deleted timed pauses of workspaces that are no longer in the settings", count=count)
     for _portion in range(MOST_PORTIONS):
         if not (
             await store.retention.prune(bodies_after=retention.BODIES, hashes_after=retention.HASHES)

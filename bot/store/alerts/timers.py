@@ -18,6 +18,9 @@ LEASE = 60.0
 AT_ONCE = 300
 """Timers that are leased together, so that what ends together is announced together."""
 
+ORPHANED = 30 * 86_400.0
+"""Seconds that a due timer of a workspace that left the settings is kept, should the workspace come back."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DueTimer:
@@ -64,6 +67,13 @@ class Timers(Repository):
         """The kinds besides these of which something is due."""
         due = sa.select(timers.c.kind).where(timers.c.due_at <= tx.now, timers.c.kind.not_in(kinds))
         return tx.execute(due.distinct().order_by(timers.c.kind)).scalars().all()
+
+    @writes
+    def forget_orphans(self, tx: Transaction, workspaces: Collection[str]) -> int:
+        """Delete what has been due for `ORPHANED` in no workspace of the settings; returns how many."""
+        known = [name.lower() for name in workspaces]
+        orphaned = sa.func.lower(timers.c.workspace).not_in(known) & (timers.c.due_at < tx.now - ORPHANED)
+        return tx.execute(sa.delete(timers).where(orphaned)).rowcount
 
     @writes
     def done(self, tx: Transaction, firing: DueTimer) -> bool:
