@@ -24,7 +24,7 @@ LOOK_BACK = timedelta(days=30)
 SHOWN = 8
 DOES = {Action.TELL: "tells", Action.SUGGEST: "suggests a pause", Action.ACT: "pauses by itself"}
 TONES = {"acts": Tone.GOOD, "suggests": Tone.INFO, "tells": Tone.INFO, "waits": Tone.WARN}
-RULE_COLUMNS = (*columns("Name", "Rule", "State", "Last fired", "Closest"), Column(title="Near", bar=True))
+RULE_COLUMNS = (*columns("Name", "Last fired", "Closest"), Column(title="Near", bar=True))
 
 
 async def guard(invocation: Invocation, context: CommandContext) -> Outcome:
@@ -54,6 +54,7 @@ async def list_rules(context: CommandContext) -> Card:
         title=show_number(len(stands), "guardrail"),
         tone=Tone.WARN if all_off else Tone.INFO,
         text=text,
+        facts=tuple(_rule_fact(one) for one in stands),
         table=Table(columns=RULE_COLUMNS, rows=tuple(_row(one, context) for one in stands)),
         buttons=(toggle,),
         footer="guard test NAME shows what a rule would have done in the last 30 days.",
@@ -61,14 +62,22 @@ async def list_rules(context: CommandContext) -> Card:
     )
 
 
+def _rule_fact(one: Standing) -> Fact:
+    """The whole sentence, which a table's cell would cut."""
+    state = f"{one.state}: {one.why}" if one.why else one.state
+    return Fact(label=one.name, value=f"{one.rule} ({state})", tone=_tone(one))
+
+
+def _tone(one: Standing) -> Tone:
+    return Tone.BAD if one.closest and one.closest.holds else TONES.get(one.state, Tone.UNKNOWN)
+
+
 def _row(one: Standing, context: CommandContext) -> Row:
     fired = UNKNOWN if one.last_fired is None else show_time(_moment(one.last_fired), now=context.now())
     closest = one.closest
     near = f"{closest.label}: {_value(one.rule, closest)}" if closest else UNKNOWN
-    state = f"{one.state} ({one.why})" if one.why else one.state
-    cells = (one.name, str(one.rule), state, fired, near, closest.nearness if closest else None)
-    tone = Tone.BAD if closest and closest.holds else TONES.get(one.state, Tone.UNKNOWN)
-    return Row(cells=cells, tone=tone)
+    cells = (one.name, fired, near, closest.nearness if closest else None)
+    return Row(cells=cells, tone=_tone(one))
 
 
 def _value(rule: Rule, one: Finding) -> str:
