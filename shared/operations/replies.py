@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from shared.commands import COMMANDS, Invocation
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
-from shared.domain.records import Actor, OpenReply
+from shared.domain.records import Actor, AuditEntry, OpenReply
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
 from shared.text.formats import show_number, show_span, show_time
@@ -15,6 +15,8 @@ OPEN_COLUMNS = columns("Waiting", "Lead", "Address", "Company", "Sequence", "Mes
 PAGE = 15
 """Replies on one page of `open`."""
 AUDIT_COLUMNS = columns("When", "Who", "Where", "Command", "Result")
+AUDITED, AUDIT_CHANGES, AUDIT_REFUSALS = 100, 20, 5
+"""Entries of the audit that are read, and how many changes and refused commands of them are shown."""
 LATE_SECONDS = 300
 """Seconds after which a reply that nobody has claimed is shown as late."""
 
@@ -52,8 +54,10 @@ async def waiting_replies(context: CommandContext) -> list[OpenReply]:
 
 
 async def audit(_: Invocation, context: CommandContext) -> Card:
-    """`audit`: the newest first."""
-    entries = await need_records(context).audit(context.workspace.name)
+    """`audit`: the newest changes first; what was refused changed nothing, and is shown apart."""
+    entries = await need_records(context).audit(context.workspace.name, AUDITED)
+    changes = [one for one in entries if not _is_refused(one)][:AUDIT_CHANGES]
+    refusals = [one for one in entries if _is_refused(one)][:AUDIT_REFUSALS]
     rows = tuple(
         Row(
             cells=(
@@ -64,10 +68,11 @@ async def audit(_: Invocation, context: CommandContext) -> Card:
                 e.result,
             )
         )
-        for e in entries
+        for e in changes
     )
     return Card(
         title=f"The last {show_number(len(rows), 'change')}" if rows else "Nothing was changed yet",
+        facts=tuple(_refusal(one, context) for one in refusals),
         table=Table(columns=AUDIT_COLUMNS, rows=rows) if rows else None,
         data=tuple(
             {
@@ -77,9 +82,23 @@ async def audit(_: Invocation, context: CommandContext) -> Card:
                 "workspace": e.workspace,
                 "command": e.command,
                 "result": e.result,
+                "refused": _is_refused(e),
             }
             for e in entries
+            if e in changes or e in refusals
         ),
+    )
+
+
+def _is_refused(entry: AuditEntry) -> bool:
+    return entry.result.startswith("refused")
+
+
+def _refusal(entry: AuditEntry, context: CommandContext) -> Fact:
+    when = show_time(entry.at, now=context.now(), zone=context.zone)
+    why = entry.result.removeprefix("refused").strip(": ")
+    return Fact(
+        label="Refused", value=f"{when}, {entry.actor.name}: {entry.command}" + (f" ({why})" if why else "")
     )
 
 

@@ -178,6 +178,18 @@ async def test_audit_tells_who_what_when_and_where(office: Office) -> None:
     assert card.data[0]["who"] == "ann"
 
 
+async def test_audit_shows_what_was_refused_apart_from_the_changes(office: Office) -> None:
+    await office.say("pause sq_1")
+    await office.say("pause nonsense")
+    card = await office.say("audit")
+    assert card.title == "The last 1 change"
+    assert card.table is not None
+    assert [row.cells[3] for row in card.table.rows] == ["pause sq_1"]
+    assert [fact.value for fact in card.facts] == ["14:30 UTC, ann: pause nonsense (no single sequence)"]
+    assert card.data is not None
+    assert [one["refused"] for one in card.data] == [True, False]
+
+
 async def test_whoami_tells_the_role(office: Office) -> None:
     assert "pause" in facts(await office.say("whoami"))["May change"]
     office.role = Role.READER
