@@ -73,7 +73,7 @@ class WorkspaceSection(Section):
         SecretStr(""),
         "The bearer key of one workspace, from the account settings.",
         variable="OUTREACH_API_KEY",
-        example="the key",
+        example="your-key",
     )
     webhook_secrets: of.Secrets = setting(
         (),
@@ -81,7 +81,7 @@ class WorkspaceSection(Section):
         "Not needed when `outreach webhooks create` made the subscription: it stores the secret.",
         alias="webhook_secret",
         variable="OUTREACH_WEBHOOK_SECRET",
-        example="the secret",
+        example="your-secret",
     )
     alert_channel: of.Channel | None = setting(
         None,
@@ -125,25 +125,28 @@ class SlackSettings(Section):
     """`[slack]`: HTTP with a signing secret, or Socket Mode when there is an app token."""
 
     bot_token: of.Secret | None = setting(
-        None, "The bot's token, from OAuth & Permissions.", variable="SLACK_BOT_TOKEN", example="xoxb-…"
+        None,
+        "The bot's token, from OAuth & Permissions.",
+        variable="SLACK_BOT_TOKEN",
+        example="xoxb-your-token",
     )
     signing_secret: of.Secret | None = setting(
         None,
         "The app's signing secret, from Basic Information.",
         variable="SLACK_SIGNING_SECRET",
-        example="the secret",
+        example="your-secret",
     )
     app_token: of.Secret | None = setting(
         None,
         "When set, Slack is reached by Socket Mode; deliveries still come over HTTP.",
         variable="SLACK_APP_TOKEN",
-        example="xapp-…",
+        example="xapp-your-token",
     )
     config_token: of.Secret | None = setting(
         None,
         "An app configuration token, with which `outreach doctor` has Slack check the manifest. Lives 12 hours.",
         variable="SLACK_CONFIG_TOKEN",
-        example="xoxe.xoxp-…",
+        example="xoxe.xoxp-your-token",
     )
     client_id: Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]+$")] | None = setting(
         None,
@@ -156,7 +159,7 @@ class SlackSettings(Section):
         None,
         "The app's client secret, from Basic Information.",
         variable="SLACK_CLIENT_SECRET",
-        example="the secret",
+        example="your-secret",
     )
     api_url: of.WebAddress | None = setting(
         None,
@@ -343,7 +346,7 @@ class Settings(WorkspaceSection):
         "`openssl rand -base64 32`. Several, separated by commas, during a change: the first encrypts, all decrypt.",
         alias="secret_key",
         variable="OUTREACH_SECRET_KEY",
-        example="the key",
+        example="your-key",
     )
     host: Annotated[str, Field(min_length=1)] = setting(
         "127.0.0.1", "The address on which the bot listens.", variable="OUTREACH_HOST", example="127.0.0.1"

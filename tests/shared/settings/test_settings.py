@@ -371,10 +371,37 @@ def test_the_template_is_toml_names_every_setting_and_works_when_uncommented(tmp
     assert all(variable in template for variable in VARIABLES.values())
     lines = [line.removeprefix("# ") for line in template.splitlines() if " = " in line or "[" in line]
     lines = [line for line in lines if not line.startswith("client_id")]  # the ids are those of one bot token
-    (tmp_path / "outreach.toml").write_text(
-        "\n".join(lines).replace("the key", "k").replace("the secret", "s").replace("…", "x")
-    )
+    (tmp_path / "outreach.toml").write_text("\n".join(lines))
     assert load(environ={}, needs=ALL).workspace().name == "acme"
+
+
+def samples() -> list[tuple[str, str]]:
+    """The sample lines of the template, each with the table that it is in."""
+    table, found = "", []
+    for line in commented_template().splitlines():
+        if re.match(r"(# )?\[", line):
+            table = line.removeprefix("# ")
+        elif re.match(r'# "?[\w.-]+"? = ', line):
+            found.append((table, line.removeprefix("# ")))
+    return found
+
+
+REQUIRED = {
+    "[[routes.rules]]": ('channel = "C0123456789"', 'events = ["*"]'),
+    "[[guardrails]]": ('name = "low"', 'rule = "tell when health < 40"'),
+}
+
+
+@pytest.mark.parametrize(("table", "sample"), samples())
+def test_each_sample_of_the_template_loads_when_its_line_alone_is_uncommented(
+    tmp_path: Path, table: str, sample: str
+) -> None:
+    key = sample.partition(" = ")[0]
+    others = [line for line in REQUIRED.get(table, ()) if line.partition(" = ")[0] != key]
+    named = ["[workspaces.acme]"] if '"acme"' in sample else []
+    file = tmp_path / "outreach.toml"
+    file.write_text("\n".join([table, *others, sample, *named]))
+    load(config=file, environ={})
 
 
 def test_a_leads_page_is_an_https_address_with_a_place_for_the_address(tmp_path: Path) -> None:
