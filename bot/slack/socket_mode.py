@@ -30,6 +30,7 @@ from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.slack.web_api import SlackError, WebApi
+from shared.text.network_errors import describe_network_error
 
 log = structlog.get_logger("socket_mode")
 _silent = logging.getLogger("bot.slack.socket_mode.sdk")
@@ -218,4 +219,4 @@ class SocketMode:
 def _reason(error: BaseException) -> str:
     if isinstance(error, SlackError) and error.status:
         return f"refused: {error.code}"
-    return f"cannot be reached: {getattr(error, 'code', type(error).__name__)}"
+    return f"cannot be reached: {getattr(error, 'code', '') or describe_network_error(error)}"

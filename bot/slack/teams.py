@@ -48,7 +48,7 @@ class Teams:
         try:
             found = await self.find(team)
         except RecordsUnavailable as error:
-            raise SlackError(type(error).__name__, sent=False) from error
+            raise SlackError("the database is not available", sent=False) from error
         if found is None or not found.token:
             raise SlackError("team_not_installed", status=200)
         return found.token

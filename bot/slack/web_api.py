@@ -24,6 +24,7 @@ from slack_sdk.webhook import WebhookResponse
 from bot.blockkit.plainer import plainer
 from bot.telemetry import metrics
 from shared.api.http.rate_wait import boot_time
+from shared.text.network_errors import describe_network_error
 from shared.text.slack_ids import bare, split_id
 
 SECONDS = 10.0
@@ -270,7 +271,9 @@ def _details(data: Mapping[str, Any]) -> list[str]:
 
 def _slack_error(error: BaseException) -> SlackError:
     if not isinstance(error, SlackApiError):
-        return SlackError(type(error).__name__, sent=not isinstance(error, aiohttp.ClientConnectorError))
+        return SlackError(
+            describe_network_error(error), sent=not isinstance(error, aiohttp.ClientConnectorError)
+        )
     response = error.response
     status = int(getattr(response, "status_code", 0) or getattr(response, "status", 0) or 200)
     data = getattr(response, "data", None)

@@ -22,6 +22,7 @@ from shared.api.models import Subscription
 from shared.domain.records import RecordsUnavailable
 from shared.settings import Settings, Workspace
 from shared.storage.webhook_file import FILE_NAME, WebhookFileUnreadable, read_webhook_file
+from shared.text.network_errors import describe_network_error
 from shared.text.sanitize import visible
 
 NOTICEABLE_SECONDS, FATAL_SECONDS = 5.0, 120.0
@@ -167,7 +168,7 @@ async def _refuses(http: aiohttp.ClientSession, url: str) -> Finding:
     except (aiohttp.ClientError, TimeoutError) as fault:
         return doubtful(
             "Webhook address",
-            f"{url} does not answer ({type(fault).__name__})",
+            f"{url} does not answer: {describe_network_error(fault)}",
             cure=f"Is the bot running, and does the address lead to it? {START}",
         )
     if status == 401:

@@ -14,6 +14,7 @@ from cli.doctor.finding import Finding, bad, doubtful, good
 from shared.domain.card import Tone
 from shared.domain.records import RecordsUnavailable
 from shared.settings import Settings, SlackSettings
+from shared.text.network_errors import describe_network_error
 from shared.text.sanitize import visible
 
 if TYPE_CHECKING:
@@ -185,7 +186,7 @@ async def _asked(check: str, call: Awaitable[Any], *, cure: str) -> tuple[Any, F
     except SlackApiError as refusal:
         return None, bad(check, f"Slack says {visible(str(refusal.response.get('error', 'no')))}", cure=cure)
     except (TimeoutError, SlackClientError, aiohttp.ClientError, OSError) as fault:
-        word = f"Slack cannot be reached ({type(fault).__name__})"
+        word = f"Slack cannot be reached: {describe_network_error(fault)}"
         return None, bad(
             check, word, cure="Is there a way out to Slack from here? Look at SLACK_API_URL and the proxy."
         )

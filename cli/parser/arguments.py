@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
@@ -76,5 +77,7 @@ def _add_common(parser: ArgumentParser) -> None:
 
 
 def _epilog(examples: Sequence[str]) -> str:
-    shown = "\n".join(f"  {e}" if e.startswith("eval ") else f"  outreach {e}" for e in examples)
+    """The examples as a shell takes them: an unquoted `#` would begin a comment."""
+    quoted = [re.sub(r"(?<!\S)(#\S+)", r"'\1'", example) for example in examples]
+    shown = "\n".join(f"  {e}" if e.startswith("eval ") else f"  outreach {e}" for e in quoted)
     return f"examples:\n{shown}" if examples else ""

@@ -39,7 +39,7 @@ MESSAGES: dict[type[Exception], tuple[str, str]] = {
     OutreachError: ("The service could not do this", "Try again in a moment."),
     RecordsUnavailable: (
         "The bot's records are not available",
-        "Start the bot, or look at OUTREACH_DATABASE_URL.",
+        "Check OUTREACH_DATABASE_URL; `outreach doctor` shows what the database says.",
     ),
     UnknownWorkspace: ("There is no such workspace", "Leave out @NAME for the default one."),
     SettingsError: ("Some settings are missing or wrong", "`outreach doctor` checks them all."),

@@ -24,7 +24,7 @@ def _channel(values: Mapping[str, Any], context: CommandContext) -> str:
 
 def _nowhere() -> Outcome:
     return refused(
-        "Which channel?", "There is no “here” here: name a channel, like #sales.", why="no channel"
+        "Which channel?", "“here” works only in Slack. Name a channel, like '#sales'.", why="no channel"
     )
 
 

@@ -59,6 +59,18 @@ def unreachable(url: URL) -> str:
     return ""
 
 
+def _reason(error: Exception) -> str:
+    """Why the database did not do it, without a statement or its values."""
+    if blames_values(error):
+        return "refuses a value"
+    if isinstance(error, sa.exc.TimeoutError):
+        return "does not answer"
+    if isinstance(error, sa.exc.OperationalError):
+        first = str(error.orig).strip().partition("\n")[0]
+        return f"can't be used: {first}".rstrip(".")
+    return "can't be used"
+
+
 class Transaction:
     """A connection within its transaction, and the time that its rows are stamped with."""
 
@@ -122,7 +134,7 @@ class Database:
         except (sa.exc.SQLAlchemyError, OSError, UnicodeError, OverflowError) as error:
             kind = ValuesRefused if blames_values(error) else RecordsUnavailable
             # The statement and its values stay out of the message: they may hold a lead's words.
-            raise kind(f"the bot's database: {type(error).__name__}") from error
+            raise kind(f"The bot's database {_reason(error)}.") from error
 
     def _write(self, work: Work[T]) -> T:
         for _ in range(TRIES - 1):

@@ -260,3 +260,16 @@ def test_a_person_learns_soon_that_nobody_is_there(offline: Shell) -> None:
     assert (told.code, time.monotonic() - started < 5.0) == (1, True)
     assert told.err.count("nothing was changed") == 1
     assert "Nothing was changed" not in told.err
+
+
+def test_examples_quote_a_channel_that_a_shell_would_take_for_a_comment(offline: Shell) -> None:
+    shown = offline.run("subscriptions", "--help").out
+    assert "outreach subscriptions '#sales'" in shown
+    assert " #sales" not in shown
+
+
+def test_here_in_a_shell_is_answered_with_how_to_name_a_channel(shell: Shell) -> None:
+    for words in (("subscriptions",), ("subscribe", "reply.interested", "here")):
+        refused = shell.run(*words)
+        assert refused.code == 1
+        assert "“here” works only in Slack. Name a channel, like '#sales'." in " ".join(refused.err.split())
