@@ -91,7 +91,7 @@ def _unknown(word: str) -> str:
 
     near = get_close_matches(word.lower(), words(), n=1, cutoff=0.5)
     hint = f" The nearest is “{near[0]}”." if near else ""
-    return f"there is no command “{visible(word)[:60]}”.{hint} `outreach --help` lists them all."
+    return f"unknown command “{visible(word)[:60]}”.{hint} `outreach --help` lists them all."
 
 
 if __name__ == "__main__":

@@ -65,7 +65,7 @@ def parse(line: str) -> Invocation:
     """Read a line; raises `UsageError`, and nothing else, whatever the text."""
     if len(line) > LONGEST_LINE:
         raise _refused(
-            "That is too long for a command.", f"{len(line):,} characters; {LONGEST_LINE:,} are the most."
+            "This command is too long.", f"{len(line):,} characters; the limit is {LONGEST_LINE:,}."
         )
     words, workspace = _without_workspace(split(line))
     if words and words[0].is_one_of(*PROGRAM):
@@ -102,7 +102,7 @@ def _without_workspace(words: tuple[Word, ...]) -> tuple[tuple[Word, ...], str |
     names = {word.text[1:].casefold(): word.text[1:] for word in naming}
     if len(names) > 1:
         raise _refused(
-            "One workspace at a time.", f"The line names {' and '.join('@' + n for n in names.values())}."
+            "Name only one workspace.", f"This command names {' and '.join('@' + n for n in names.values())}."
         )
     return tuple(word for word in words if word not in naming), next(iter(names.values()), None)
 
@@ -122,9 +122,9 @@ def _command(word: Word) -> Command:
     import difflib  # late: only a mistake pays for its import
 
     near = difflib.get_close_matches(word.text.lower()[:40], COMMANDS, n=2, cutoff=0.55)
-    hint = f"Did you mean {' or '.join(near)}?" if near else "`help` lists what there is."
+    hint = f"Did you mean {' or '.join(near)}?" if near else "`help` lists all commands."
     buttons = tuple(_try(COMMANDS[name]) for name in near) or (Button(label="help", command="help"),)
-    raise _refused(f"There is no command “{clip(word.text)}”.", hint, buttons=buttons)
+    raise _refused(f"Unknown command “{clip(word.text)}”.", hint, buttons=buttons)
 
 
 def _try(command: Command) -> Button:
@@ -167,9 +167,9 @@ def _overview(allowed: Callable[[Command], bool], *, face: str) -> Card:
     )
     refused = [command.name for command in here if not allowed(command)]
     footer = (
-        f"Not for you: {', '.join(refused)}."
+        f"You don't have permission for: {', '.join(refused)}."
         if refused
-        else "help COMMAND tells more. @NAME picks a workspace."
+        else "`help COMMAND` shows details. @NAME selects a workspace."
     )
     return Card(
         title="Commands",
@@ -180,12 +180,16 @@ def _overview(allowed: Callable[[Command], bool], *, face: str) -> Card:
 
 
 def _help_of(command: Command, *, allowed: Callable[[Command], bool]) -> Card:
-    may = "you may" if allowed(command) else "you may not"
-    kind = "changes something" if command.changes else "reads only"
+    has = "you have it" if allowed(command) else "you don't have it"
+    kind = "changes data" if command.changes else "read-only"
     examples = tuple(Fact(label="Example", value=line) for line in command.examples)
     return Card(
         title=command.synopsis,
         text=(f"{command.summary}.",),
-        facts=(*examples, Fact(label="Needs", value=f"{command.role}; {may}"), Fact(label="It", value=kind)),
+        facts=(
+            *examples,
+            Fact(label="Role", value=f"{command.role} ({has})"),
+            Fact(label="Effect", value=kind),
+        ),
         buttons=(_try(command),) if command.bare and not command.changes else (),
     )

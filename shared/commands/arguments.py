@@ -48,17 +48,17 @@ def did_you_mean(word: str, known: Collection[str]) -> str:
     import difflib  # late: only a mistake pays for its import
 
     near = difflib.get_close_matches(word.lower()[:40], known, n=1, cutoff=0.5)
-    return f"Did you mean {near[0]}?" if near else f"It can be: {', '.join(known)}."
+    return f"Did you mean {near[0]}?" if near else f"Choose from: {', '.join(known)}."
 
 
 def unknown_word(word: Word, known: Collection[str]) -> ArgumentError:
-    return ArgumentError(f"“{clip(word.text)}” is not known here.", hint=did_you_mean(word.text, known))
+    return ArgumentError(f"“{clip(word.text)}” isn't an option here.", hint=did_you_mean(word.text, known))
 
 
 def none_left(words: Words, *, known: Collection[str] = ()) -> None:
     if words:
         hint = did_you_mean(words[0].text, known) if known else ""
-        raise ArgumentError(f"“{clip(words[0].text)}” is not understood here.", hint=hint)
+        raise ArgumentError(f"“{clip(words[0].text)}” isn't expected here.", hint=hint)
 
 
 def texts(words: Iterable[Word]) -> tuple[str, ...]:
@@ -106,7 +106,7 @@ def write_target(values: Values) -> list[str]:
 def need_target(words: Words) -> tuple[str, ...]:
     if not any(word.text.strip() for word in words):
         raise ArgumentError(
-            "Which sequence?", hint="Give its id, its name, or a beginning that fits only one."
+            "Which sequence?", hint="Enter its id, its name, or the start of a name that matches only one."
         )
     return texts(words)
 
@@ -123,7 +123,7 @@ def _read_leads(words: Words) -> Values:
 
 def _read_who(words: Words) -> Values:
     if not words or not words[0].text.strip():
-        raise ArgumentError("Which lead?", hint="Give an e-mail address or an id (ld_…).")
+        raise ArgumentError("Which lead?", hint="Enter an email address or an id (ld_…).")
     none_left(words[1:])
     return {"who": words[0].text}
 
@@ -137,15 +137,15 @@ def _read_lead(words: Words) -> Values:
 def _read_add(words: Words) -> Values:
     if not words or not EMAIL.fullmatch(words[0].text):
         problem = (
-            f"“{clip(words[0].text)}” is no e-mail address."
+            f"“{clip(words[0].text)}” isn't an email address."
             if words
-            else "Which address, and to which sequence?"
+            else "Which address, and which sequence?"
         )
         raise ArgumentError(problem, hint="For example: add ann@acme.com to “Q3 founders” first_name=Ann")
     rest = words[2:] if words[1:] and words[1].is_one_of("to") else words[1:]
     fields = {word.key: word.value for word in rest if word.key}
     if "email" in fields:
-        raise ArgumentError("The address is given already.", hint="Leave out email=…")
+        raise ArgumentError("The address is already given.", hint="Remove email=…")
     return {
         "email": words[0].text,
         "target": need_target(tuple(word for word in rest if not word.key)),
@@ -188,7 +188,7 @@ def _events(word: Word) -> tuple[str, ...]:
     fitting = tuple(kind for kind in EVENT_KINDS if name in {kind, kind.partition(".")[2]})
     if len(fitting) != 1:
         raise ArgumentError(
-            f"“{clip(word.text)}” is no event.", hint=did_you_mean(name, (*EVENT_KINDS, "all"))
+            f"“{clip(word.text)}” isn't an event.", hint=did_you_mean(name, (*EVENT_KINDS, "all"))
         )
     return fitting
 
@@ -213,7 +213,7 @@ def _read_channel_only(words: Words) -> Values:
     channel = _channel(words[0]) if words else HERE
     if channel is None or words[1:]:
         wrong = words[1] if words[1:] else words[0]
-        raise ArgumentError(f"“{clip(wrong.text)}” is no channel.", hint="Write here, or #channel.")
+        raise ArgumentError(f"“{clip(wrong.text)}” isn't a channel.", hint="Use here or #channel.")
     return {"channel": channel}
 
 
@@ -236,9 +236,7 @@ def _recurrence(words: Words) -> Recurrence:
     said = [word.text for word in words]
     if said[-1].lower() in {"am", "pm"}:
         said[-2:] = ["".join(said[-2:])]
-    hint = (
-        "Write now, at 09:00, or off; today for the day so far; or in full: mondays at 09:00 Europe/Berlin."
-    )
+    hint = "Use now, today (the day so far), at 09:00, mondays at 09:00 Europe/Berlin, or off."
     if said == ["at"]:
         raise ArgumentError("At what time?", hint=hint)
     found = parse_recurrence(said)
@@ -246,7 +244,7 @@ def _recurrence(words: Words) -> Recurrence:
         kind = "time of day" if found[:1].isdigit() else "weekday or time zone"
         near = did_you_mean(found, ("now", "today", "off", "at", *times.DAYS))
         hint = f"{near} {hint}" if near.startswith("Did") else hint
-        raise ArgumentError(f"“{clip(found)}” is no {kind}.", hint=hint)
+        raise ArgumentError(f"“{clip(found)}” isn't a {kind}.", hint=hint)
     return found
 
 
@@ -261,7 +259,9 @@ def _read_page(words: Words) -> Values:
     if not words:
         return {}
     if words[0].quoted or not re.fullmatch(r"[1-9][0-9]{0,3}", words[0].text):
-        raise ArgumentError(f"“{clip(words[0].text)}” is no page.", hint="Write a number, like open 2.")
+        raise ArgumentError(
+            f"“{clip(words[0].text)}” isn't a page number.", hint="Use a number, as in `open 2`."
+        )
     return {"page": int(words[0].text)}
 
 

@@ -21,13 +21,13 @@ def _read(words: Words) -> Values:
         hint = f"To add it, write: guard add {clip(_text(words), length=120)}"
         raise ArgumentError("A rule is added, or tested first.", hint=hint)
     if not act.is_one_of(*ACTS):
-        raise ArgumentError(f"“{clip(act.text)}” is not known here.", hint=did_you_mean(act.text, ACTS))
+        raise ArgumentError(f"“{clip(act.text)}” isn't an option here.", hint=did_you_mean(act.text, ACTS))
     name, verb = "", act.text.lower()
     if verb == "add" and len(rest) >= 2 and rest[-2].is_one_of("as"):
         name, rest = _name(rest[-1:]), rest[:-2]
     if verb == "list":
         if rest:
-            raise ArgumentError(f"“{clip(rest[0].text)}” is not understood here.")
+            raise ArgumentError(f"“{clip(rest[0].text)}” isn't expected here.")
         return {"act": verb, "rule": "", "name": ""}
     if verb in {"off", "on"} and not rest:
         return {"act": verb, "rule": "", "name": ""}

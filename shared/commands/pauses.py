@@ -50,10 +50,10 @@ def _find_until(words: Words) -> tuple[int, times.Moment, int] | None:
         hint = (
             f"Did you mean {near}?"
             if near
-            else "Write until monday, tomorrow 14:00, 16:00, 1 dec or 2026-12-01."
+            else "Use until monday, tomorrow 14:00, 16:00, 1 dec or 2026-12-01."
         )
-        problem = f"“{clip(given)}” is no day or time." if given else "Until when?"
-        raise ArgumentError(problem, hint=f"{hint} If it belongs to a name, put that into quotes.")
+        problem = f"“{clip(given)}” isn't a day or time." if given else "Until when?"
+        raise ArgumentError(problem, hint=f"{hint} If it is part of a name, put the name in quotes.")
     return None
 
 
@@ -70,9 +70,9 @@ def _find_duration(words: Words) -> tuple[int, Any, int]:
             return at, duration, at + (3 if spelled != amount.text else 2)
         if not amount.text.isdigit() or not unit:
             hint = (
-                "Write 30m, 2h, 1d or 1h30m, a year at most. If it belongs to a name, put that into quotes."
+                "Use 30m, 2h, 1d or 1h30m, up to one year. If it is part of a name, put the name in quotes."
             )
-            raise ArgumentError(f"“{clip(amount.text)}” is no duration.", hint=hint)
+            raise ArgumentError(f"“{clip(amount.text)}” isn't a duration.", hint=hint)
     return len(words), None, len(words)
 
 

@@ -34,7 +34,7 @@ def _read_stats(words: Words) -> Values:
     if rest and rest[0].is_one_of("by"):
         rest = rest[1:]
         if not rest:
-            raise ArgumentError("By what?", hint=f"It can be: {', '.join(STATS_GROUPS)}.")
+            raise ArgumentError("Group by what?", hint=f"Choose from: {', '.join(STATS_GROUPS)}.")
     if rest and rest[0].text[:1].isalpha() and not _range(rest):
         by, rest = _grouping(rest[0]), rest[1:]
     if rest:
@@ -80,16 +80,16 @@ def _period(words: Words) -> dict[str, Any]:
     if found := re.fullmatch(r"([0-9]{1,4})([dw])", text):
         days = int(found[1]) * (7 if found[2] == "w" else 1)
         if not 1 <= days <= LONGEST_RANGE:
-            raise ArgumentError(f"“{text}” is too many or too few days.", hint=f"1d to {LONGEST_RANGE}d.")
+            raise ArgumentError(f"“{text}” is outside 1 to 1,000 days.", hint=f"1d to {LONGEST_RANGE}d.")
         return {"days": days, "start": None, "end": None}
     if ".." in text:
         start, end = (_day(part) for part in text.split("..", 1))
         if end < start:
-            raise ArgumentError(f"“{clip(text)}” ends before it begins.", hint=f"Write {end}..{start}.")
+            raise ArgumentError(f"“{clip(text)}” ends before it starts.", hint=f"Use {end}..{start}.")
         return {"days": None, "start": start, "end": end}
     raise ArgumentError(
-        f"“{clip(word.text)}” is no period.",
-        hint="Write 7d, today, or FROM..TO like 2026-01-01..2026-01-31; or yesterday, last week, this month.",
+        f"“{clip(word.text)}” isn't a period.",
+        hint="Use 7d, today, yesterday, last week, this month, or FROM..TO like 2026-01-01..2026-01-31.",
     )
 
 
@@ -97,8 +97,8 @@ def _day(text: str) -> date:
     try:
         return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date()
     except ValueError:
-        problem = f"“{clip(text)}” is no date." if text else "A range needs both of its ends."
-        raise ArgumentError(problem, hint="Write FROM..TO with dates like 2026-01-31.") from None
+        problem = f"“{clip(text)}” isn't a date." if text else "A range needs a start and an end."
+        raise ArgumentError(problem, hint="Use FROM..TO with dates like 2026-01-31.") from None
 
 
 def _write_stats(values: Values) -> list[str]:

@@ -40,7 +40,7 @@ class Ambiguous:
         """The candidates, each with a button."""
         shown = self.candidates[:MOST_CANDIDATES]
         return Card(
-            title=f"“{clip(self.query)}” fits {len(self.candidates)} sequences",
+            title=f"“{clip(self.query)}” matches {len(self.candidates)} sequences",
             tone=Tone.WARN,
             refused=True,
             text=(f"{NOTHING_CHANGED if changes else ''}Which one?",),
@@ -59,10 +59,10 @@ class NoMatch:
 
     def card(self, line: Line, *, changes: bool = True) -> Card:
         """What would have been right."""
-        hint = "Did you mean one of these?" if self.nearest else "`sequences` lists them all."
+        hint = "Did you mean one of these?" if self.nearest else "`sequences` lists all of them."
         empty = "This workspace has no sequences." if not self.known else hint
         return Card(
-            title=f"No sequence is called “{clip(self.query)}”",
+            title=f"No sequence is named “{clip(self.query)}”",
             tone=Tone.WARN,
             refused=True,
             text=(f"{NOTHING_CHANGED if changes else ''}{empty}",),

@@ -66,22 +66,22 @@ _TABLE = (
     Command(
         name="help",
         usage="[COMMAND]",
-        summary="What there is, and how each command is used",
+        summary="All commands, and how to use each",
         examples=("help", "help pause"),
         grammar=arguments.one_of("command", COMMANDS),
     ),
-    Command(name="status", summary="How everything stands, on one page", examples=("status",)),
+    Command(name="status", summary="Overview of the workspace on one page", examples=("status",)),
     Command(
         name="sequences",
         usage="[active|paused]",
-        summary="The sequences with their status and steps",
+        summary="Sequences with status and steps",
         examples=("sequences", "sequences paused"),
         grammar=arguments.STATUS,
     ),
     Command(
         name="pause",
         usage="SEQUENCE [for 2h] [reason …]",
-        summary="Stop a sequence, or all; with a time it resumes by itself",
+        summary="Pause a sequence, or all of them; with a duration, it resumes automatically",
         changes=True,
         role=Role.OPERATOR,
         confirms_many=True,
@@ -97,7 +97,7 @@ _TABLE = (
     Command(
         name="resume",
         usage="SEQUENCE",
-        summary="Let a paused sequence run again",
+        summary="Resume a paused sequence",
         changes=True,
         role=Role.OPERATOR,
         confirms_many=True,
@@ -107,14 +107,14 @@ _TABLE = (
     Command(
         name="inboxes",
         usage="[DOMAIN|unhealthy]",
-        summary="The inboxes with health, daily limit and status, by domain",
+        summary="Inboxes by domain, with health score, daily limit and status",
         examples=("inboxes", "inboxes unhealthy", "inboxes acme.com"),
         grammar=arguments.INBOXES,
     ),
     Command(
         name="stats",
         usage="[by sequence|step|variant|inbox|person] [7d|last week|FROM..TO]",
-        summary="Sends, replies, positive replies and meetings, with rates; or who claims how fast",
+        summary="Sends, replies, positive replies, meetings and rates; or response times by person",
         examples=(
             "stats",
             "stats by step 7d",
@@ -127,14 +127,14 @@ _TABLE = (
     Command(
         name="leads",
         usage="[SEQUENCE] [STATUS]",
-        summary="The newest leads, of a sequence or a status",
+        summary="The newest leads, filtered by sequence or status",
         examples=("leads interested", "leads sq_1 replied"),
         grammar=arguments.LEADS,
     ),
     Command(
         name="lead",
         usage="EMAIL|NAME|ld_…",
-        summary="One lead with its last reply, by address, name or id",
+        summary="A lead and its last reply, by address, name or id",
         examples=("lead ann@acme.com", "lead Ada Lovelace", "lead ld_1"),
         grammar=arguments.LEAD,
     ),
@@ -150,7 +150,7 @@ _TABLE = (
     Command(
         name="remove",
         usage="EMAIL|ld_…",
-        summary="Remove a lead from all sequences; asks first",
+        summary="Remove a lead from all sequences, after confirmation",
         changes=True,
         role=Role.OPERATOR,
         confirm=True,
@@ -160,14 +160,14 @@ _TABLE = (
     Command(
         name="open",
         usage="[PAGE]",
-        summary="Interested replies that nobody has claimed",
+        summary="Unclaimed interested replies",
         examples=("open", "open 2"),
         grammar=arguments.PAGE,
     ),
     Command(
         name="subscribe",
         usage="EVENT… [sequence=…] [inbox=…] [here|#channel] [condensed]",
-        summary="Have a channel told of exactly these events",
+        summary="Choose which events post to a channel",
         changes=True,
         role=Role.OPERATOR,
         examples=(
@@ -179,7 +179,7 @@ _TABLE = (
     Command(
         name="unsubscribe",
         usage="EVENT… [sequence=…] [inbox=…] [here|#channel]",
-        summary="Undo a subscription; `all` ends every one",
+        summary="Stop events from posting to a channel; `all` removes every subscription",
         changes=True,
         role=Role.OPERATOR,
         examples=("unsubscribe lead.bounced here", "unsubscribe all #sales"),
@@ -188,14 +188,14 @@ _TABLE = (
     Command(
         name="subscriptions",
         usage="[here|#channel]",
-        summary="What a channel is told of",
+        summary="Subscriptions of a channel",
         examples=("subscriptions", "subscriptions #sales"),
         grammar=arguments.CHANNEL,
     ),
     Command(
         name="digest",
         usage="now|today|[mondays] at 09:00 [ZONE]|off [here|#channel]",
-        summary="The day or the week in one message: now, again and again, or no more",
+        summary="A daily or weekly summary: post it now, schedule it, or turn it off",
         changes=True,
         role=Role.OPERATOR,
         examples=(
@@ -210,7 +210,7 @@ _TABLE = (
     Command(
         name="guard",
         usage="[list|add RULE [as NAME]|test RULE|NAME|remove NAME|off [NAME]|on [NAME]]",
-        summary="Rules that tell, suggest or pause when bounces, replies or health go wrong",
+        summary="Rules that notify, suggest a pause or pause when bounces, replies or health get worse",
         changes=True,
         role=Role.OPERATOR,
         confirm=True,
@@ -227,17 +227,17 @@ _TABLE = (
     Command(
         name="report",
         usage="[last week|last month|7d|FROM..TO]",
-        summary="What a client is told of a time: sends, replies, meetings, health, incidents",
+        summary="Client report for a period: sends, replies, meetings, health, incidents",
         examples=("report", "report last month", "report 2026-03-01..2026-03-31"),
         # In a shell it is a program of its own, which writes the page.
         faces=frozenset({Face.SLACK, Face.DASHBOARD}),
         grammar=periods.REPORT,
     ),
-    Command(name="audit", summary="Who changed what, when and where", examples=("audit",)),
-    Command(name="whoami", summary="Your role, and what it may do", examples=("whoami",)),
+    Command(name="audit", summary="Recent changes: who, what, when and where", examples=("audit",)),
+    Command(name="whoami", summary="Your role and permissions", examples=("whoami",)),
     Command(
         name="doctor",
-        summary="Whether the bot reaches the service, Slack, its channels and its database",
+        summary="Check the connection to the service, Slack, the channels and the database",
         role=Role.ADMIN,
         examples=("doctor",),
         faces=frozenset({Face.SLACK}),  # in a shell it is a program of its own, which checks more

@@ -13,10 +13,10 @@ from shared.api.errors import (
     Unreadable,
 )
 
-UNREACHABLE = "The service cannot be reached"
+UNREACHABLE = "The outreach service can't be reached"
 REJECTED = "The service rejects the API key (401)"
 RATE_LIMITED = "The service has rate limited this key (429)"
-UNREADABLE = "The service gave an unreadable answer"
+UNREADABLE = "The service sent an unreadable response"
 
 SHOWN = 3
 """Sources that are named."""
@@ -31,9 +31,9 @@ def cause_of(error: OutreachError) -> str:
     if isinstance(error, Unreadable) or (isinstance(error, ServiceBroken) and (error.status or 200) < 300):
         return UNREADABLE
     if isinstance(error, ServiceBroken):
-        return f"The service answers with an error ({error.status})"
+        return f"The service returned an error ({error.status})"
     if isinstance(error, Refused):
-        return f"The service refuses the request ({error.status})"
+        return f"The service rejects the request ({error.status})"
     return UNREACHABLE
 
 

@@ -71,9 +71,9 @@ def _verdict(status: str | None, score: float | None, thresholds: Thresholds) ->
         return Verdict(tone=Tone.UNKNOWN, word=status, reasons=(f"status “{status}” is new to us",))
     tone, word, reasons = by_score(score, thresholds)
     if status == "resting":
-        return Verdict(tone=Tone.BAD, word="resting", reasons=("it rests and sends nothing", *reasons))
+        return Verdict(tone=Tone.BAD, word="resting", reasons=("resting, not sending", *reasons))
     if status == "warming" and tone is Tone.GOOD:
-        return Verdict(tone=tone, word="warming", reasons=("it warms up",))
+        return Verdict(tone=tone, word="warming", reasons=("warming up",))
     if status is None:
         return Verdict(tone=_worse(tone, Tone.UNKNOWN), word=word, reasons=(*reasons, "status unknown"))
     return Verdict(tone=tone, word=word, reasons=reasons)

@@ -31,7 +31,7 @@ class AlertsSummary:
     waiting: int = 0
     oldest_waiting_at: datetime | None = None
     unclaimed: int = 0
-    """Interested replies that nobody has claimed."""
+    """Unclaimed interested replies."""
     oldest_unclaimed_at: datetime | None = None
     dead: int = 0
     uncertain: int = 0
@@ -43,7 +43,7 @@ class AlertsSummary:
     deliveries: Mapping[str, int] = field(default_factory=dict)
     """Deliveries of the last 24 hours by event kind."""
     broken_channels: Mapping[str, str] = field(default_factory=dict)
-    """Channels that take nothing, and what Slack says of each."""
+    """Channels that reject posts, and what Slack says of each."""
     unknown_timers: tuple[str, ...] = ()
     """Kinds of timers that are due and that this version does not know."""
     timers: Mapping[str, int] = field(default_factory=dict)

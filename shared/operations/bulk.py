@@ -100,7 +100,7 @@ async def _many(invocation: Invocation, context: CommandContext) -> Outcome | No
     word, chosen = touched.offers[0]
     if touched.domain and word == "all":
         verb = invocation.command.name
-        text = (*explanation(verb, touched), f"`{verb} all` means every sequence.")
+        text = (*explanation(verb, touched), f"To {verb} every sequence: `{verb} all`.")
         return Outcome(card=replace(question(invocation, touched), text=text, refused=True))
     if not (invocation.confirmed or context.confirmed):
         line = render(replace(invocation, values={**invocation.values, "yes": True}))
@@ -112,7 +112,7 @@ async def _many(invocation: Invocation, context: CommandContext) -> Outcome | No
 
 
 def nothing_able(verb: str) -> Card:
-    return Card(title=f"No sequence is {STATUS[verb]}", text=(f"There is nothing to {verb}.",), refused=True)
+    return Card(title=f"No {STATUS[verb]} sequences", text=(f"There is nothing to {verb}.",), refused=True)
 
 
 def question(invocation: Invocation, touched: Touched) -> Card:
@@ -164,7 +164,7 @@ def result_card(invocation: Invocation, tally: Tally, *, context: CommandContext
     """What became of them."""
     verb, due_at = invocation.command.name, due_at_of(invocation, context)
     if not (tally.changed or tally.failed):
-        return Card(title=f"Nothing was left to {verb}", text=_leftovers(tally, verb), unchanged=True)
+        return Card(title=f"Nothing left to {verb}", text=_leftovers(tally, verb), unchanged=True)
     shown = due_at and tally.changed
     until = f" until {show_time(due_at, now=context.now(), zone=context.zone)}" if due_at and shown else ""
     reason = str(invocation.values.get("reason") or "")
@@ -181,7 +181,7 @@ def _title(verb: str, touched: Sequences[Sequence], *, domain: str, named: bool)
     if not domain:
         return f"{verb.capitalize()} {count}?"
     return (
-        f"{verb.capitalize()} {count} seen on {clip(domain)}?"
+        f"{verb.capitalize()} {count} that used {clip(domain)}?"
         if named
         else f"Which sequences send from {clip(domain)}?"
     )
@@ -189,14 +189,14 @@ def _title(verb: str, touched: Sequences[Sequence], *, domain: str, named: bool)
 
 def explanation(verb: str, touched: Touched) -> tuple[str, ...]:
     """What the change does, and how the sequences were found."""
-    touches = "Nothing more is sent from them until they are resumed; replies still come in."
-    does = touches if verb == "pause" else "They go on sending where they stopped."
+    touches = "They stop sending until you resume them. Replies still arrive."
+    does = touches if verb == "pause" else "They continue sending where they stopped."
     if not touched.domain:
         return (does,)
-    unknown = "The service does not tell which sequences send from a domain."
+    unknown = "The service doesn't list the sequences of a domain."
     if touched.seen:
-        return (f"{unknown} These were seen there in the last 30 days; others may send from it, too.", does)
-    return (f"{unknown} None was seen there in the last 30 days, so it is all or none.", does)
+        return (f"{unknown} These used it in the last 30 days; others may use it too.", does)
+    return (f"{unknown} None used it in the last 30 days, so you can only choose all.", does)
 
 
 def _result_title(verb: str, tally: Tally) -> str:
@@ -211,7 +211,7 @@ def _names(changed: list[Sequence]) -> str:
 
 
 def _leftovers(tally: Tally, verb: str) -> tuple[str, ...]:
-    already = f"{tally.already} needed nothing." if tally.already else ""
+    already = f"{tally.already} unchanged." if tally.already else ""
     failed = f"Not {DONE[verb]}: {'; '.join(tally.failed[:5])}" if tally.failed else ""
     more = f"and {len(tally.failed) - 5} more" if len(tally.failed) > 5 else ""
     gone = (

@@ -87,11 +87,11 @@ class CommandContext:
 def setting_hint(cure: str) -> str:
     """How to give an argument of the client another value in the settings."""
     if cure == "api_key":
-        return "Make a new key in the account settings and set OUTREACH_API_KEY."
+        return "Create a new key in the account settings and set OUTREACH_API_KEY."
     if cure == "base_url":
         return "If it has moved, set OUTREACH_BASE_URL to its new address."
     section, _, name = cure.removeprefix("fields.").partition(".")
-    return f'Say where it is, in outreach.toml under [fields.{section}]: {name} = "path.to.it"'
+    return f'Set its path in outreach.toml under [fields.{section}]: {name} = "path.to.it"'
 
 
 def local_zone() -> tzinfo:

@@ -19,30 +19,30 @@ from shared.domain.records import RecordsUnavailable
 from shared.settings import SettingsError, UnknownWorkspace
 
 MESSAGES: dict[type[Exception], tuple[str, str]] = {
-    Unauthorized: ("The service refuses the API key", "`outreach doctor` checks it."),
-    NotFound: ("The service does not know this", "It may be gone, or belong to another workspace."),
-    InvalidRequest: ("The service refuses what was asked", "Mend the value that it names."),
-    RateLimited: ("Too many requests just now", "Nothing was changed."),
-    Unreachable: ("The service cannot be reached", "Try again in a moment."),
+    Unauthorized: ("The service rejects the API key", "Check it with `outreach doctor`."),
+    NotFound: ("Not found", "It may have been deleted, or belong to another workspace."),
+    InvalidRequest: ("The service rejects this request", "Correct the value it names, then try again."),
+    RateLimited: ("Too many requests", "Nothing was changed."),
+    Unreachable: ("The outreach service can't be reached", "Try again in a moment."),
     ServiceBroken: (
-        "The service has trouble of its own",
+        "The outreach service returned an error",
         "Nothing was changed. Try again in a moment.",
     ),
     Uncertain: (
-        "Nobody knows whether this was carried out",
-        "Look before you repeat it: `sequences`, `leads`.",
+        "We couldn't confirm this change",
+        "Check the current state before you try again: `sequences`, `leads`.",
     ),
     Unreadable: (
-        "The service answered in a shape that is new to us",
-        "`outreach doctor --shapes` shows what it sends.",
+        "The service's response isn't in a known format",
+        "`outreach doctor --shapes` shows the response format.",
     ),
-    OutreachError: ("The service could not do this", "Try again in a moment."),
+    OutreachError: ("The service couldn't do this", "Try again in a moment."),
     RecordsUnavailable: (
-        "The bot's records are not available",
+        "The bot's database isn't available",
         "Check OUTREACH_DATABASE_URL; `outreach doctor` shows what the database says.",
     ),
-    UnknownWorkspace: ("There is no such workspace", "Leave out @NAME for the default one."),
-    SettingsError: ("Some settings are missing or wrong", "`outreach doctor` checks them all."),
+    UnknownWorkspace: ("Unknown workspace", "Remove @NAME to use the default workspace."),
+    SettingsError: ("Some settings are missing or invalid", "Check them with `outreach doctor`."),
 }
 """Title and cure; a class comes before those it is derived from."""
 
@@ -56,8 +56,8 @@ def error_card(error: Exception, reference: str = "") -> Card:
             why = error.message if isinstance(error, OutreachError) else str(error)
             default = (type(error).__doc__ or "").partition("\n")[0]
             return _card(title, (why or default, _next(error, cure)), error=error, reference=reference)
-    text = ("This is a fault of the program, not yours.", "Try again; if it stays, tell whoever runs it.")
-    return _card("That went wrong here", text, error=error, reference=reference)
+    text = ("This is a bug in the program.", "Try again. If it happens again, tell whoever runs the bot.")
+    return _card("Internal error", text, error=error, reference=reference)
 
 
 def _next(error: Exception, cure: str) -> str:

@@ -55,13 +55,13 @@ def _wanted(inbox: Inbox, wanted: str | None, thresholds: Thresholds) -> bool:
 
 def _title(count: int, wanted: str | None) -> str:
     if wanted == "unhealthy":
-        return show_number(count, "unhealthy inbox") if count else "No inbox is unhealthy"
+        return show_number(count, "unhealthy inbox") if count else "No unhealthy inboxes"
     return show_number(count, "inbox") + (f" of {wanted}" if wanted else "")
 
 
 def _no_such_domain(query: str, known: set[str]) -> Card:
     return Card(
-        title=f"No inbox belongs to “{clip(query)}”",
+        title=f"No inboxes match “{clip(query)}”",
         tone=Tone.WARN,
         text=(did_you_mean(query, (*sorted(known), "unhealthy")),),
         buttons=(Button(label="inboxes", command="inboxes"),),

@@ -50,10 +50,10 @@ async def list_leads(invocation: Invocation, context: CommandContext) -> Card:
         priority=Priority.INTERACTIVE,
     )
     of = f" of {sequence.label}" if sequence else ""
-    more = "There are more; `outreach export` writes them all." if page.next_cursor else ""
+    more = "There are more. Export them all with `outreach export`." if page.next_cursor else ""
     return Card(
         title=show_number(len(page.items), f"{status} lead" if status else "lead") + of,
-        text=("The newest.",) if page.next_cursor else (),
+        text=("Newest only.",) if page.next_cursor else (),
         table=lead_table(page.items) if page.items else None,
         footer=more,
         data=tuple(map(as_dict, page.items)),
@@ -64,7 +64,7 @@ def _which(found: Ambiguous | NoMatch, invocation: Invocation) -> Card:
     """Which sequence; where none is near, a status may have been meant."""
     card = found.card(partial(with_sequence, invocation), changes=False)
     if isinstance(found, NoMatch) and not found.nearest:
-        text = (*card.text, f"Or a status? {did_you_mean(found.query, LEAD_STATUSES)}")
+        text = (*card.text, f"As a status: {did_you_mean(found.query, LEAD_STATUSES)}")
         return replace(card, text=text)
     return card
 
@@ -164,8 +164,10 @@ def _not_found(who: str, result: Search) -> Card:
 
 def _looked_through(result: Search) -> str:
     if result.complete:
-        return f"Not found among all {result.looked_at:,} leads."
-    return f"Not found among {result.looked_at:,} leads: the interested ones and the newest. The service offers no search."
+        return f"Searched all {result.looked_at:,} leads."
+    return (
+        f"Searched {result.looked_at:,} leads: the interested and the newest ones. The service has no search."
+    )
 
 
 def _known(lead: Lead, *, subject: LeadReply | None = None) -> tuple[Fact, ...]:
@@ -217,18 +219,18 @@ async def add(invocation: Invocation, context: CommandContext) -> Outcome:
 def _added(email: str, result: AddResult, *, label: str) -> Outcome:
     reasons = ", ".join(skip.reason or "no reason given" for skip in result.skipped)
     if result.added:
-        button = Button(label="Remove again", command=join("remove", email))
+        button = Button(label="Remove", command=join("remove", email))
         card = Card(title=f"{email} was added to {label}", tone=Tone.GOOD, buttons=(button,))
         return Outcome(card=card, result=f"added to {label}")
     if result.repeated:
-        title = f"{email} is in {label}, or was skipped"
-        note = "The connection broke and the request was repeated: the first one may have added it."
+        title = f"{email} may already be in {label}"
+        note = "The connection broke and the request was sent again; the first attempt may have added it."
         result_said = "uncertain: repeated"
     elif result.skipped:
         title, note = f"{email} was not added to {label}", f"The service skipped it: {reasons}."
         result_said = f"refused: skipped: {reasons}"
     else:
-        title, note = f"{email} was sent to {label}", "The service does not say whether it added it."
+        title, note = f"{email} was sent to {label}", "The service didn't say whether it was added."
         result_said = f"sent to {label}; the service does not say whether it was added"
     return Outcome(card=Card(title=title, tone=Tone.WARN, text=(note,)), result=result_said)
 
@@ -255,21 +257,21 @@ async def _remove(lead_id: str, *, label: str, context: CommandContext) -> Outco
         await context.client.remove_lead(lead_id)
     except NotFound:
         card = Card(
-            title=f"{clip(label)} is not in this workspace", tone=Tone.WARN, text=("Nothing was changed.",)
+            title=f"{clip(label)} isn't in this workspace", tone=Tone.WARN, text=("Nothing was changed.",)
         )
         return Outcome(card=card, result="refused: not found")
-    text = ("It is out of all sequences; its reply history is kept.",)
+    text = ("It was removed from all sequences. Its reply history is kept.",)
     return Outcome(
         card=Card(title=f"{clip(label)} was removed", tone=Tone.GOOD, text=text), result=f"removed {lead_id}"
     )
 
 
 def _question(lead: Lead, *, known: bool) -> Card:
-    unseen = () if known else ("It is not among the newest leads, so only its id is known here.",)
+    unseen = () if known else ("Only its id is known: it isn't among the newest leads.",)
     return Card(
         title=f"Remove {lead_name(lead) or lead.email or clip(lead.id)}?",
         tone=Tone.WARN,
-        text=("It leaves all sequences; its reply history is kept. This cannot be undone.", *unseen),
+        text=("It is removed from all sequences; its reply history is kept. This can't be undone.", *unseen),
         facts=_facts(lead) if known else (),
         buttons=(Button(label="Remove", command=join("remove", lead.id, CONFIRMED), tone=Tone.BAD),),
     )
@@ -281,7 +283,7 @@ def _which_lead(who: str, found: tuple[Lead, ...]) -> Outcome:
         for x in found[:10]
     )
     card = Card(
-        title=f"{len(found)} leads are “{clip(who)}”",
+        title=f"{len(found)} leads match “{clip(who)}”",
         tone=Tone.WARN,
         text=("Nothing was changed. Which one?",),
         table=lead_table(found),

@@ -14,7 +14,7 @@ from shared.domain.card import Card, Tone
 from shared.domain.records import AuditEntry, Records, RecordsUnavailable
 from shared.operations.context import CommandContext
 
-NO_RECORDS = "The bot's records are not available here."
+NO_RECORDS = "The bot's database isn't available here."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -136,7 +136,7 @@ def _service(seen: Overview) -> Fact:
     errors = seen.service_errors
     if not errors:
         return Fact(label="Service", value="reachable", tone=Tone.GOOD)
-    text = "answers in part" if len(errors) < ASKED else "not available"
+    text = "partly available" if len(errors) < ASKED else "not available"
     return Fact(label="Service", value=f"{text}: {errors[0]}", tone=Tone.BAD)
 
 
@@ -174,7 +174,7 @@ def _today(part: Part[StatsRow], expected: Span | None) -> tuple[Fact, ...]:
 
 
 def _unclaimed(part: Part[AlertsSummary], context: CommandContext) -> tuple[Fact, ...]:
-    """Interested replies that nobody has claimed; what cannot be told is said under Alerts."""
+    """Unclaimed interested replies; what cannot be told is said under Alerts."""
     if part.value is None:
         return ()
     known = part.value
@@ -195,7 +195,7 @@ def _alerts(part: Part[AlertsSummary], context: CommandContext) -> tuple[Fact, .
     extra = (
         (known.dead, "undeliverable"),
         (known.uncertain, "uncertain"),
-        (known.held, "held over the quiet hours"),
+        (known.held, "held until quiet hours end"),
         (known.unreadable, "unreadable deliveries"),
     )
     waiting += "".join(f", {count} {word}" for count, word in extra if count)
@@ -204,14 +204,14 @@ def _alerts(part: Part[AlertsSummary], context: CommandContext) -> tuple[Fact, .
     facts = [Fact(label="Alerts", value=waiting, tone=tone), Fact(label="Last delivery", value=last)]
     if known.broken_channels:
         text = ", ".join(f"{channel} ({error})" for channel, error in known.broken_channels.items())
-        facts.append(Fact(label="Channels that take nothing", value=text, tone=Tone.BAD))
+        facts.append(Fact(label="Channels that reject posts", value=text, tone=Tone.BAD))
     if known.unknown_timers:
-        text = f"{', '.join(known.unknown_timers)}: due, and this version does not know them; update the bot"
+        text = f"{', '.join(known.unknown_timers)}: due, but unknown to this version; upgrade the bot"
         facts.append(Fact(label="Timers", value=text, tone=Tone.WARN))
     orphaned = known.orphaned_timers(context.settings.declared_workspaces) if context.settings else {}
     if orphaned:
         facts.append(
-            Fact(label="Timed pauses without a workspace", value=orphan_note(orphaned), tone=Tone.WARN)
+            Fact(label="Timed pauses of unknown workspaces", value=orphan_note(orphaned), tone=Tone.WARN)
         )
     return tuple(facts)
 
@@ -219,9 +219,7 @@ def _alerts(part: Part[AlertsSummary], context: CommandContext) -> tuple[Fact, .
 def orphan_note(orphaned: Mapping[str, int]) -> str:
     """What to do about timed pauses whose workspace was removed or renamed."""
     names = ", ".join(f"{show_number(count, 'pause')} in {name}" for name, count in orphaned.items())
-    return (
-        f"{names}: not in the settings, so nothing resumes there. Add the workspace again, or resume by hand"
-    )
+    return f"{names}: not in the settings, so they won't resume. Add the workspace again, or resume them yourself"
 
 
 def _budget(context: CommandContext, *, now: datetime) -> Fact:

@@ -64,7 +64,7 @@ async def stats_by_person(invocation: Invocation, context: CommandContext) -> Ca
     week = (Button(label="Last 7 days", command="stats by person 7d"),)
     return Card(
         title=f"Stats by person, {asked.name}",
-        text=() if speeds else ("No interested reply was claimed or marked as done in this time.",),
+        text=() if speeds else ("No interested replies were claimed or marked done in this period.",),
         facts=(summary(speeds),) if speeds else (),
         table=speed_table(speeds),
         chart=_chart(speeds),

@@ -28,16 +28,16 @@ async def open_replies(invocation: Invocation, context: CommandContext) -> Card:
     if page and waiting:
         waiting = waiting[(page - 1) * PAGE : page * PAGE]
         if not waiting:
-            return Card(title=f"There is no page {page}", tone=Tone.WARN, refused=True, data=())
+            return Card(title=f"Page {page} doesn't exist", tone=Tone.WARN, refused=True, data=())
     rows, seen = [], bool(waiting) or await need_records(context).bot_is_running()
     for reply in waiting:
         age = context.now() - reply.received_at
         cells = (show_span(age), reply.lead, reply.email, reply.company, reply.sequence, reply.permalink)
         rows.append(Row(cells=cells, tone=Tone.BAD if age.total_seconds() > LATE_SECONDS else Tone.WARN))
     return Card(
-        title=f"{show_number(len(rows), 'interested reply')} to be claimed"
+        title=f"{show_number(len(rows), 'unclaimed reply')}"
         if rows
-        else "Every interested reply is claimed"
+        else "No unclaimed replies"
         if seen
         else "No unclaimed replies recorded",
         text=() if seen else ("No bot is running to record them.",),
@@ -48,7 +48,7 @@ async def open_replies(invocation: Invocation, context: CommandContext) -> Card:
 
 
 async def waiting_replies(context: CommandContext) -> list[OpenReply]:
-    """Interested replies that nobody has claimed, the oldest first."""
+    """Unclaimed interested replies, the oldest first."""
     found = await need_records(context).open_replies(context.workspace.name)
     return sorted(found, key=lambda reply: reply.received_at)
 
@@ -71,7 +71,7 @@ async def audit(_: Invocation, context: CommandContext) -> Card:
         for e in changes
     )
     return Card(
-        title=f"The last {show_number(len(rows), 'change')}" if rows else "Nothing was changed yet",
+        title=f"Last {show_number(len(rows), 'change')}" if rows else "No changes yet",
         facts=tuple(_refusal(one, context) for one in refusals),
         table=Table(columns=AUDIT_COLUMNS, rows=rows) if rows else None,
         data=tuple(
@@ -115,8 +115,8 @@ async def whoami(_: Invocation, context: CommandContext) -> Card:
         facts=(
             Fact(label="Workspace", value=context.workspace.name),
             Fact(label="Where", value=where(context.actor)),
-            Fact(label="May change", value=", ".join(changing) or "nothing"),
-            Fact(label="May read", value=", ".join(name for name in may if name not in changing)),
+            Fact(label="Can change", value=", ".join(changing) or "nothing"),
+            Fact(label="Can view", value=", ".join(name for name in may if name not in changing)),
         ),
         buttons=(Button(label="help", command="help"),),
         data=(

@@ -29,12 +29,12 @@ from shared.text.formats import show_number, show_time
 
 RESUME_TIMER = "resume"
 """The kind of timer that resumes a sequence; its key is the sequence's id."""
-AUTOMATIC = "It resumes automatically, also after a restart of the bot."
+AUTOMATIC = "It resumes automatically."
 NO_BOT = (
-    "It resumes only while a bot runs, and none is running on this database. Start one with `outreach bot`; "
-    "if it runs already, `outreach doctor` shows which database it uses."
+    "It resumes only while the bot runs, and no bot uses this database. Start it with `outreach bot`. "
+    "If it is already running, `outreach doctor` shows which database it uses."
 )
-FORGOTTEN = "It no longer resumes by itself."
+FORGOTTEN = "It no longer resumes automatically."
 UNDO = "Undo"
 """The label of a button whose command takes back what its card tells."""
 TONES = {"active": Tone.GOOD, "paused": Tone.WARN}
@@ -77,7 +77,7 @@ async def _paused(shown: list[Sequence], context: CommandContext) -> Card:
         data.append({**as_dict(sequence), **pause, "paused_until": until and until.isoformat()})
     return Card(
         title=show_number(len(shown), "paused sequence"),
-        text=("Pauses made outside outreach-ops have no name here.",)
+        text=("“Paused by” is empty for pauses made outside outreach-ops.",)
         if any(row.cells[1] is None for row in rows)
         else (),
         table=Table(columns=columns("Name", "Paused by", "Until", "Reason", "Id"), rows=tuple(rows)),
@@ -134,9 +134,9 @@ async def pause(invocation: Invocation, context: CommandContext) -> Outcome:
     reason = values["reason"] or _without_keyword(found.rest)
     if due_at and context.records is None:
         return refused(
-            "Not paused: nobody could resume it",
-            f"{NO_RECORDS} A pause with a duration is ended by the bot.",
-            f"Without a duration it works: pause {found.sequence.id}",
+            "Not paused: it couldn't be resumed automatically",
+            f"{NO_RECORDS} The bot ends timed pauses.",
+            f"You can pause it without a duration: pause {found.sequence.id}",
             why=NO_RECORDS,
         )
     outcome = await _pause(found.sequence, due_at=due_at, reason=reason, context=context)
@@ -220,7 +220,7 @@ def _so_already(sequence: Sequence, status: str, label: str, *, note: str) -> Ou
     button = Button(label=label, command=join(label.lower(), sequence.id))
     return Outcome(
         card=Card(
-            title=f"{clip(sequence.label)} was {status} already",
+            title=f"{clip(sequence.label)} is already {status}",
             text=("Nothing was changed.",),
             facts=_facts(sequence),
             buttons=(button,),
@@ -263,7 +263,7 @@ async def _forget_timer(sequence: Sequence, *, context: CommandContext) -> str:
     try:
         gone = await context.records.cancel_timer(context.workspace.name, RESUME_TIMER, sequence.id)
     except RecordsUnavailable:
-        return "Whether it was to resume by itself later cannot be told now."
+        return "It may still resume automatically: the bot's database can't be read."
     return FORGOTTEN if gone else ""
 
 

@@ -1,4 +1,4 @@
-"""What a channel is told of, as a Card: one row for what is undone together."""
+"""Subscriptions of a channel, as a Card: one row for what is undone together."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ async def card_of(title: str, lines: Sequence[Line], *, context: CommandContext,
     several = len(list_workspaces(context)) > 1
     groups = grouped(lines)
     typed = [group for group in groups if not group.line.place]
-    nothing = "Nothing. `subscribe` changes that; interested replies go to the alert channel in any case."
+    nothing = "This channel has no subscriptions yet. Interested replies always go to the alert channel."
     here = HERE if channel == context.actor.channel else channel
     table = await _table(groups, context=context, here=here)
     few = len(groups) <= MOST_LINES
@@ -101,7 +101,7 @@ def _lines(table: Table) -> tuple[str, ...]:
     return tuple(found)
 
 
-_BEFORE = {"Only of": "only of ", "Workspace": "in ", "Form": ""}
+_BEFORE = {"Only for": "only for ", "Workspace": "in ", "Form": ""}
 
 
 def _named(group: Group, *, several: bool) -> str:
@@ -122,18 +122,18 @@ async def _table(groups: Sequence[Group], *, context: CommandContext, here: str)
     return Table(columns=columns(*used, "To undo"), rows=rows) if rows else None
 
 
-_TITLES = ("Event", "Only of", "Workspace", "Form")
+_TITLES = ("Event", "Only for", "Workspace", "Form")
 
 
 async def _cells(
     group: Group, *, known: int, display_name: Callable[[str], Awaitable[str]]
 ) -> Mapping[str, str]:
     who, names = group.line.mention, group.workspaces
-    calls = f", calls {await display_name(who)}" if who else ""
+    calls = f", mentions {await display_name(who)}" if who else ""
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return {
         "Event": _events(group.events),
-        "Only of": _only(group.line),
+        "Only for": _only(group.line),
         "Workspace": "" if len(names) == known else ", ".join(names[:MOST_NAMED]) + more,
         "Form": ("condensed" if group.line.subscription.condensed else "full") + calls,
     }
@@ -155,9 +155,9 @@ async def policy(context: CommandContext, *, channel: str) -> tuple[str, ...]:
     lines = []
     if quiet := own.quiet:
         hours = f"{quiet.start:%H:%M} to {quiet.end:%H:%M} {quiet.zone}"
-        lines.append(f"Quiet from {hours}: what can wait waits, and nobody is called.")
+        lines.append(f"Quiet hours {hours}: non-urgent alerts are held, nobody is mentioned.")
     if own.mention:
-        lines.append(f"An interested reply calls {await context.display_name(own.mention)}.")
+        lines.append(f"Interested replies mention {await context.display_name(own.mention)}.")
     if routes.fallback == channel:
-        lines.append("It is the fallback: told of channels that take no alerts.")
+        lines.append("This is the fallback channel: it is notified when another channel rejects alerts.")
     return tuple(lines)

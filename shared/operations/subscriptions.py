@@ -1,4 +1,4 @@
-"""What a channel is told of, and when its digest comes (the bot's records)."""
+"""Subscriptions of a channel, and when its digest comes (the bot's records)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def subscriptions(invocation: Invocation, context: CommandContext) -> Card
         return _nowhere().card
     lines = await subscription_sources.list_sources(context, channel)
     card = await card_of(
-        f"What {_mention_channel(channel)} is told of", lines, context=context, channel=channel
+        f"Subscriptions of {_mention_channel(channel)}", lines, context=context, channel=channel
     )
     more = (await _digests(context, channel), *await policy(context, channel=channel))
     return replace(card, text=(*card.text, *more))
@@ -46,7 +46,7 @@ async def _digests(context: CommandContext, channel: str) -> str:
     names = [workspace.name for workspace in subscription_sources.list_workspaces(context)]
     times = [(name, await need_records(context).digest_at(name, channel)) for name in names]
     texts = [_times(at) + (f" for {name}" if len(names) > 1 else "") for name, at in times if at]
-    return f"The digest comes {'; '.join(texts)}." if texts else "There is no digest."
+    return f"Digest: {'; '.join(texts)}." if texts else "No digest is scheduled."
 
 
 async def subscribe(invocation: Invocation, context: CommandContext) -> Outcome:
@@ -69,7 +69,7 @@ async def subscribe(invocation: Invocation, context: CommandContext) -> Outcome:
         for kind in values["events"]
     ]
     await records.subscribe(context.workspace.name, wanted)
-    card = await _whole_set(f"{_mention_channel(channel)} is now told of", context, channel)
+    card = await _whole_set(f"Added. Subscriptions of {_mention_channel(channel)}", context, channel)
     return Outcome(card=replace(card, tone=Tone.GOOD), result=f"{channel}: {', '.join(values['events'])}")
 
 
@@ -112,7 +112,7 @@ async def unsubscribe(invocation: Invocation, context: CommandContext) -> Outcom
     await _forget_if_unused(context, channel)
     noun = "subscription" if count == 1 else "subscriptions"
     card = await _whole_set(
-        f"{count} {noun} ended; {_mention_channel(channel)} is now told of", context, channel
+        f"{count} {noun} ended. Subscriptions of {_mention_channel(channel)}", context, channel
     )
     return Outcome(card=replace(card, tone=Tone.GOOD), result=f"{channel}: {count} ended")
 
@@ -128,10 +128,10 @@ async def _forget_if_unused(context: CommandContext, channel: str) -> None:
 
 async def _not_ended(values: Mapping[str, Any], context: CommandContext, channel: str) -> Outcome:
     """No command made it; where the settings did, they are what is to be changed."""
-    card = await _whole_set(f"{_mention_channel(channel)} has no such subscription", context, channel)
+    card = await _whole_set(f"{_mention_channel(channel)} doesn't have this subscription", context, channel)
     rules = subscription_sources.channel_rules(context.settings, context.workspace, channel)
     held = sorted({rule.place for rule in rules if _meant(rule.subscription, values)})
-    texts = (f"The settings say it, in {' and '.join(held)}: change it there.",) if held else ()
+    texts = (f"It comes from the settings, {' and '.join(held)}. Change it there.",) if held else ()
     return Outcome(
         card=replace(card, tone=Tone.WARN, text=(*texts, *card.text)), result="refused: no such subscription"
     )

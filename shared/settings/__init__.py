@@ -76,7 +76,7 @@ class SettingProblem:
 
 
 class SettingsError(Exception):
-    """Some settings are missing or wrong."""
+    """Some settings are missing or invalid."""
 
     def __init__(self, problems: Collection[SettingProblem]) -> None:
         self.problems = tuple(problems)

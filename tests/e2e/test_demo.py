@@ -43,7 +43,7 @@ def test_pausing_in_slack_pauses_in_the_service(demo: Demo) -> None:
     [
         ("/outreach pause sq_nothing", "Nothing was changed"),
         ("/outreach pauze sq_x", "Did you mean pause"),
-        ("/outreach stats by moon", "It can be: "),
+        ("/outreach stats by moon", "Choose from: "),
     ],
 )
 def test_a_wrong_command_is_answered_with_what_would_have_been_right(

@@ -137,7 +137,7 @@ def tick_of(snapshot: Snapshot, *, beats: int = 1, changes: tuple[ChangeLine, ..
 
 
 def failing(
-    snapshot: Snapshot, *, since: datetime, error: str = "The outreach service cannot be reached."
+    snapshot: Snapshot, *, since: datetime, error: str = "The outreach service can't be reached."
 ) -> Snapshot:
     """The same values, with every source failing since then."""
 

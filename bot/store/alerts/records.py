@@ -93,7 +93,7 @@ class CommandRecords(Repository):
 
     @reads
     def open_replies(self, tx: Transaction, workspace: str) -> Sequence[OpenReply]:
-        """Interested replies that nobody has claimed, the oldest first."""
+        """Unclaimed interested replies, the oldest first."""
         query = (
             sa.select(alerts, deliveries.c.body)
             .join(deliveries, deliveries.c.id == alerts.c.delivery_id)

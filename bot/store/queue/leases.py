@@ -117,7 +117,7 @@ class ChannelLeases(Repository):
 
     @reads
     def broken(self, tx: Transaction) -> dict[str, str]:
-        """Channels that take nothing, and what Slack says of each."""
+        """Channels that reject posts, and what Slack says of each."""
         return broken_channels(tx)
 
     @writes
@@ -133,7 +133,7 @@ class ChannelLeases(Repository):
 
 
 def broken_channels(tx: Transaction) -> dict[str, str]:
-    """Channels that take nothing, and what Slack says of each."""
+    """Channels that reject posts, and what Slack says of each."""
     query = sa.select(channel_leases.c.channel, channel_leases.c.trouble).where(
         channel_leases.c.trouble != sa.literal("", literal_execute=True)
     )

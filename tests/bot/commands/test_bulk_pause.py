@@ -98,7 +98,7 @@ async def test_what_is_paused_already_is_told_quietly_and_is_no_change(bot: BotH
     await bot.say("pause Q3 CTO", user=seed.BEN.id)
     await bot.say("pause EMEA agencies", user=seed.BEN.id)
     (told,) = await click(bot, question, "Pause all 2", user=seed.BEN.id)
-    assert (told["seen_by"], told["text"].split(":")[0]) == (seed.BEN.id, "Nothing was left to pause")
+    assert (told["seen_by"], told["text"].split(":")[0]) == (seed.BEN.id, "Nothing left to pause")
 
 
 async def test_a_timed_pause_of_a_removed_workspace_delays_no_other_and_is_shown(

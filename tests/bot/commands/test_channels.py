@@ -45,7 +45,7 @@ async def test_a_channel_that_takes_nothing_is_refused_with_what_to_do(
 
 async def test_a_public_channel_is_joined_without_a_greeting(either: BotHarness) -> None:
     told = await answer(either, "subscribe reply.interested #general")
-    assert "#general is now told of" in told
+    assert "Added. Subscriptions of #general" in told
     assert seed.BOT.id in either.slack.workspace.world.channels[seed.GENERAL].members
     assert len(await subscriptions(either, seed.GENERAL)) == 1
     assert await either.deliver(interested(1)) == 200
@@ -59,7 +59,7 @@ async def test_a_public_channel_is_joined_without_a_greeting(either: BotHarness)
 
 async def test_a_public_channel_that_cannot_be_joined_is_posted_to_or_refused(either: BotHarness) -> None:
     await either.control("scopes", remove=["channels:join"])
-    assert "#general is now told of" in await answer(either, "subscribe lead.bounced #general")
+    assert "Added. Subscriptions of #general" in await answer(either, "subscribe lead.bounced #general")
     await either.control("scopes", remove=["chat:write.public"])
     await answer(either, "unsubscribe all #general")
     assert "The bot is not in #general" in await answer(either, "subscribe lead.bounced #general")

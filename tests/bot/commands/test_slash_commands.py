@@ -104,7 +104,7 @@ async def test_every_reading_command_answers_the_person_alone_in_blocks_that_sla
 
 async def test_a_channel_is_named_and_what_it_is_told_of_is_posted_there(floor: Floor) -> None:
     (answer,) = await floor.bot.say("subscribe lead.bounced here", channel=seed.SALES)
-    assert "#sales is now told of" in answer["text"]
+    assert "Added. Subscriptions of #sales" in answer["text"]
     bounced = {"event": "lead.bounced", "lead": {"email": "x@y.example"}, "sequence": "Q3"}
     assert await floor.bot.deliver(json.dumps(bounced).encode()) == 200
 
@@ -145,6 +145,6 @@ async def test_a_key_that_the_service_refuses_is_an_answer_with_cause_cure_and_r
         bot_inside(bot, pace=HASTE),
     ):
         shown = json.dumps(await bot.say("sequences"))
-    assert "refuses the API key" in shown
+    assert "rejects the API key" in shown
     assert "OUTREACH_API_KEY" in shown
     assert "ref-" in shown

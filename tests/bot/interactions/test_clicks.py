@@ -192,8 +192,8 @@ async def test_a_404_after_the_list_was_read_says_what_why_what_next_and_a_refer
     remote.fails["sq_0001"] = 404
     (told,) = await click(bot, message, "Pause sequence", user=seed.BEN.id)
     said = json.dumps(told, ensure_ascii=False)
-    assert "does not know this" in told["text"]
-    assert "It may be gone" in said
+    assert "Not found" in told["text"]
+    assert "It may have been deleted" in said
     assert "ref-" in said
     assert told["seen_by"] == seed.BEN.id
 
@@ -203,7 +203,7 @@ async def test_a_refused_key_is_told_wherever_somebody_clicks(bot: BotHarness, r
     remote.refuses = 401
     (told,) = await click(bot, message, "Pause sequence", user=seed.BEN.id)
     said = json.dumps(told, ensure_ascii=False)
-    for words in ("refuses the API key", "OUTREACH_API_KEY", "ref-"):
+    for words in ("rejects the API key", "OUTREACH_API_KEY", "ref-"):
         assert words in said
     assert await click(bot, message, "Claim", user=seed.BEN.id, answers=1), "a claim needs no service"
     await until_shown(bot, message, "Claimed by @ben")
@@ -247,7 +247,7 @@ async def test_four_hundred_sequences_are_asked_about_in_a_question_that_fits(
     (question,) = await bot.say("pause all for 2h", user=seed.BEN.id)
     assert (
         question["text"]
-        == "Pause 400 active sequences?: Nothing more is sent from them until they are resumed; replies still come in."
+        == "Pause 400 active sequences?: They stop sending until you resume them. Replies still arrive."
     )
     assert len(json.dumps(question["blocks"])) <= 13_200
     assert "The first 15 of 400." in json.dumps(question)
@@ -282,7 +282,7 @@ async def test_a_refused_key_is_told_in_a_form_and_at_home(bot: BotHarness, remo
     async def refused() -> bool:
         async with bot.http.get(f"{bot.slack.origin}/control/state") as state:
             said = json.dumps((await state.json())["views"], ensure_ascii=False)
-        return "refuses the API key" in said and "ref-" in said
+        return "rejects the API key" in said and "ref-" in said
 
     await until(refused)
     view = await bot.home(person["user"])

@@ -89,7 +89,7 @@ async def test_a_domain_is_honest_about_what_is_not_known(floor: Floor) -> None:
 
     question = await until(seen)
     shown = json.dumps(question, ensure_ascii=False)
-    assert "does not tell which sequences" in shown
+    assert "doesn't list the sequences of a domain" in shown
     assert name in shown
     answers = await click(floor.bot, question, "Pause it", user=seed.ANN.id)
     assert any("1 sequence is paused" in one["text"] for one in answers)
@@ -144,7 +144,7 @@ async def test_roles_by_group_user_command_and_channel_and_a_refusal_that_says_w
             assert "In this channel" in await said(
                 f"add a@b.example to {sequence}", seed.BEN.id, seed.PRIVATE
             )
-            assert "May change" in await said("whoami", seed.CLEO.id)
+            assert "Can change" in await said("whoami", seed.CLEO.id)
             assert "Not for you here: pause" in await said("help", seed.CLEO.id)
 
 

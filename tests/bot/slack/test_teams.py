@@ -183,7 +183,7 @@ async def test_members_are_those_of_each_team_and_guests_from_the_other_change_n
     await agency.teams.allow(FIRST, "acme")
     await agency.teams.allow(SECOND, "acme")
     own = told(await agency.say("subscribe reply.interested here @acme", user="eva"))
-    assert "is now told of" in own
+    assert "Added. Subscriptions of" in own
     foreign = told(await agency.say("subscribe reply.interested here @acme", team=FIRST, user="eva"))
     assert "another organization" in foreign
 

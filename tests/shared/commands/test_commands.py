@@ -83,8 +83,8 @@ def test_a_name_in_quotes_ends_where_the_quotes_do() -> None:
 
 
 def test_a_number_after_for_is_a_duration_or_refused() -> None:
-    assert "“2x” is no duration" in refusal("pause sq_1 for 2x")
-    assert "“2” is no duration" in refusal("pause sq_1 for 2")
+    assert "“2x” isn't a duration" in refusal("pause sq_1 for 2x")
+    assert "“2” isn't a duration" in refusal("pause sq_1 for 2")
     assert "1h30m" in refusal("pause sq_1 for 99999d")
     assert values("pause Plan for 2025 founders")["target"] == ("Plan", "for", "2025", "founders")
     assert values('pause "Plan for 2h"')["target"] == ("Plan for 2h",)
@@ -120,25 +120,25 @@ def test_stats(line: str, by: str, days: int | None, start: date | None, end: da
     [
         ("stats by stepp", "Did you mean step?"),
         ("stats by", "sequence, step, variant, inbox"),
-        ("stats 2026-02-30..2026-03-01", "“2026-02-30” is no date"),
-        ("stats 2026-02-01..", "both of its ends"),
-        ("stats 2026-02-02..2026-02-01", "Write 2026-02-01..2026-02-02"),
+        ("stats 2026-02-30..2026-03-01", "“2026-02-30” isn't a date"),
+        ("stats 2026-02-01..", "a start and an end"),
+        ("stats 2026-02-02..2026-02-01", "Use 2026-02-01..2026-02-02"),
         ("stats 0d", "1d to 1000d"),
-        ("stats 7x", "7d, today, or FROM..TO"),
-        ("stats 7d please", "“please” is not understood"),
+        ("stats 7x", "7d, today, yesterday, last week, this month, or FROM..TO"),
+        ("stats 7d please", "“please” isn't expected"),
         ("sequences pausd", "Did you mean paused?"),
-        ("status now", "“now” is not understood"),
+        ("status now", "“now” isn't expected"),
         ("pause", "Which sequence?"),
         ("lead", "Which lead?"),
-        ("remove a@b.c d@e.f", "“d@e.f” is not understood"),
-        ("add ann to sq_1", "“ann” is no e-mail address"),
+        ("remove a@b.c d@e.f", "“d@e.f” isn't expected"),
+        ("add ann to sq_1", "“ann” isn't an email address"),
         ("add a@b.c to", "Which sequence?"),
-        ("add a@b.c to sq_1 email=x@y.z", "given already"),
+        ("add a@b.c to sq_1 email=x@y.z", "already given"),
         ("subscribe", "Which events?"),
         ("subscribe reply.intrested", "Did you mean reply.interested?"),
-        ("digest at 25:00", "“25:00” is no time of day"),
+        ("digest at 25:00", "“25:00” isn't a time of day"),
         ("digest at", "At what time?"),
-        ("digest tomorrow", "now, at 09:00, or off"),
+        ("digest tomorrow", "now, today (the day so far), at 09:00"),
         ("subscriptions sales", "#channel"),
         ("help paus", "Did you mean pause?"),
         ("paus sq_1", "Did you mean pause or"),

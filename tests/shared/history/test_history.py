@@ -225,7 +225,9 @@ async def test_every_poll_can_be_replayed(history: History) -> None:
 async def test_a_poll_keeps_what_failed_then(history: History) -> None:
     first = whole(snapshot(NOW), at=NOW)
     at = NOW + timedelta(seconds=30)
-    failed = replace(first, inboxes=first.inboxes.failed("no", cause="The service cannot be reached", at=at))
+    failed = replace(
+        first, inboxes=first.inboxes.failed("no", cause="The outreach service can't be reached", at=at)
+    )
     await history.add(first, now=NOW)
     await history.add(failed, now=at)
     assert await history.snapshot_at("acme", at) == failed

@@ -101,7 +101,7 @@ async def test_a_sequence_is_paused_by_name_and_undone_by_the_button(context: Co
     assert card.tone is Tone.GOOD
     assert one["id"] in {row["id"] for row in (await say(context, "sequences paused")).data or ()}
     undone = await say(context, card.buttons[0].command)
-    assert "no longer resumes by itself" in undone.footer
+    assert "no longer resumes automatically" in undone.footer
     assert one["id"] in {row["id"] for row in (await say(context, "sequences active")).data or ()}
 
 

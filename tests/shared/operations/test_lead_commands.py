@@ -59,7 +59,7 @@ async def test_a_lead_is_found_by_address_or_id_on_a_later_page(office: Office) 
 
 async def test_a_lead_that_is_not_there(office: Office) -> None:
     card = await office.say("lead nobody@acme.com")
-    assert "Not found among all 250 leads" in text(card)
+    assert "Searched all 250 leads" in text(card)
     assert card.data == ()
 
 
@@ -68,7 +68,7 @@ async def test_the_search_stops_and_says_where(office: Office) -> None:
         {"id": f"ld_{n}", "email": f"p{n}@acme.com", "status": "active"} for n in range(2100)
     ]
     card = await office.say("lead p2050@acme.com")
-    assert "Not found among 2,000 leads: the interested ones and the newest" in text(card)
+    assert "Searched 2,000 leads: the interested and the newest ones" in text(card)
     assert card.tone is Tone.UNKNOWN
 
 
@@ -138,7 +138,7 @@ async def test_remove_of_an_unseen_id_still_asks(office: Office) -> None:
     card = await office.say("remove ld_old")
     assert confirming_command(card) == "remove ld_old --yes"
     gone = await office.say("remove ld_old --yes")
-    assert (gone.title, gone.tone) == ("ld_old is not in this workspace", Tone.WARN)
+    assert (gone.title, gone.tone) == ("ld_old isn't in this workspace", Tone.WARN)
     assert results(office) == ["refused: not found"]
 
 

@@ -48,8 +48,8 @@ async def test_status_names_the_channels_that_take_nothing(office: Office) -> No
     assert office.records is not None
     office.records.alerts = AlertsSummary(dead=2, held=1, broken_channels={"C1": "is_archived"})
     card = await office.say("status")
-    assert facts(card)["Alerts"] == "0 waiting, 2 undeliverable, 1 held over the quiet hours"
-    assert facts(card)["Channels that take nothing"] == "C1 (is_archived)"
+    assert facts(card)["Alerts"] == "0 waiting, 2 undeliverable, 1 held until quiet hours end"
+    assert facts(card)["Channels that reject posts"] == "C1 (is_archived)"
 
 
 async def test_status_tells_of_timers_that_only_a_newer_version_knows(office: Office) -> None:
@@ -64,7 +64,7 @@ async def test_status_names_timed_pauses_of_workspaces_that_are_not_in_the_setti
     assert office.records is not None
     settings = load(environ={"OUTREACH_BASE_URL": "https://api.example/v1", "OUTREACH_API_KEY": "key"})
     context = replace(office.context, settings=settings)
-    label = "Timed pauses without a workspace"
+    label = "Timed pauses of unknown workspaces"
     office.records.alerts = AlertsSummary(timers={"default": 1, "globex": 2})
     assert facts(await run(parse("status"), context))[label].startswith("2 pauses in globex: ")
     office.records.alerts = AlertsSummary(timers={"default": 1})
@@ -78,8 +78,8 @@ async def test_status_in_part_says_what_is_missing_and_why(office: Office) -> No
     told = facts(card)
     assert told["Sequences"] == "2 active, 1 paused"
     assert told["Inboxes"].startswith("unknown: ")
-    assert told["Alerts"] == "unknown: The bot's records are not available here."
-    assert told["Service"].startswith("answers in part")
+    assert told["Alerts"] == "unknown: The bot's database isn't available here."
+    assert told["Service"].startswith("partly available")
     assert card.tone is Tone.BAD
     assert card.data is not None
     assert card.data[0]["inboxes"] is None

@@ -60,7 +60,7 @@ async def test_subscribe_takes_exactly_what_is_listed_and_shows_the_whole_set(of
     card = await office.say("subscribe reply.ooo sequence=spr condensed")
     assert card.text == (
         "lead.bounced: full. To undo: unsubscribe lead.bounced",
-        "reply.ooo: only of Spring, condensed. To undo: unsubscribe reply.ooo sequence=Spring",
+        "reply.ooo: only for Spring, condensed. To undo: unsubscribe reply.ooo sequence=Spring",
     )
     assert records(office).routes == {
         Subscription(channel="C1", event="lead.bounced"),
@@ -105,7 +105,7 @@ async def test_a_digest_is_set_shown_and_ended(office: Office) -> None:
     assert "every day at 09:00" in (await office.say("digest at 9")).title
     card = await office.say("digest")
     assert "every day at 09:00" in card.title
-    assert "digest comes every day at 09:00" in text(await office.say("subscriptions"))
+    assert "Digest: every day at 09:00" in text(await office.say("subscriptions"))
     await office.say(card.buttons[1].command)
     assert records(office).digests == {}
     assert [entry.result for entry in records(office).entries] == ["C1: digest at 09:00", "C1: digest off"]
@@ -191,9 +191,9 @@ async def test_audit_shows_what_was_refused_apart_from_the_changes(office: Offic
 
 
 async def test_whoami_tells_the_role(office: Office) -> None:
-    assert "pause" in facts(await office.say("whoami"))["May change"]
+    assert "pause" in facts(await office.say("whoami"))["Can change"]
     office.role = Role.READER
-    assert facts(await office.say("whoami"))["May change"] == "nothing"
+    assert facts(await office.say("whoami"))["Can change"] == "nothing"
 
 
 @pytest.mark.parametrize("line", ["open", "audit", "subscriptions", "subscribe lead.bounced", "digest at 9"])

@@ -52,7 +52,7 @@ async def test_the_words_after_a_whole_name_are_the_reason(office: Office) -> No
 
 async def test_pausing_what_is_paused_says_so_and_asks_nothing_of_the_service(office: Office) -> None:
     card = await office.say("pause sq_2")
-    assert card.title == "Q3 CTO was paused already"
+    assert card.title == "Q3 CTO is already paused"
     assert office.service.asked("PATCH") == []
 
 
@@ -75,7 +75,7 @@ async def test_a_pause_with_a_duration_plans_the_resumption(office: Office) -> N
     assert office.records is not None
     timer = office.records.planned["resume", "sq_1"]
     assert (timer.due_at, timer.payload["by"]) == (NOW + timedelta(hours=2), "ann")
-    assert card.text == ("It resumes automatically, also after a restart of the bot.",)
+    assert card.text == ("It resumes automatically.",)
 
 
 @pytest.mark.parametrize("records", [MemoryRecords(bot_runs=False), None])
@@ -101,7 +101,7 @@ async def test_without_records_a_pause_with_a_duration_is_refused_and_without_on
 ) -> None:
     office.records = None
     card = await office.say("pause sq_1 for 2h")
-    assert "nobody could resume it" in card.title
+    assert "couldn't be resumed automatically" in card.title
     assert office.service.asked("PATCH") == []
     assert "Not in the audit" in (await office.say("pause sq_1")).footer
     assert office.service.sequences[0]["status"] == "paused"
@@ -136,14 +136,14 @@ async def test_a_change_of_mind_ends_the_planned_resumption(office: Office, line
     office.records.planned["resume", "sq_2"] = Timer(kind="resume", key="sq_2", due_at=NOW)
     card = await office.say(line)
     assert office.records.planned == {}
-    assert "no longer resumes by itself" in card.footer
+    assert "no longer resumes automatically" in card.footer
 
 
 async def test_resume_resumes_and_says_so_when_it_was_active(office: Office) -> None:
     card = await office.say("resume Q3 CTO")
     assert (card.title, card.buttons[0].command) == ("Q3 CTO is active again", "pause sq_2")
     again = await office.say("resume Q3 CTO")
-    assert again.title == "Q3 CTO was active already"
+    assert again.title == "Q3 CTO is already active"
     assert office.service.asked("PATCH") == ["/sequences/sq_2"]
 
 

@@ -64,10 +64,10 @@ async def test_the_set_holds_what_the_settings_say_each_with_where_to_change_it(
     file, ann = "in outreach.toml: [[routes.rules]]", "U0ANN00001"
     ended = "unsubscribe lead.bounced lead.replied inbox=good.com"
     assert (await run(parse("subscriptions"), context)).text[:5] == (
-        f"lead.bounced, lead.replied: only of good.com, in acme, full. To undo: {ended} @acme",
-        f"reply.ooo: only of Q3 founders, full. To undo: {file} no. 1",
+        f"lead.bounced, lead.replied: only for good.com, in acme, full. To undo: {ended} @acme",
+        f"reply.ooo: only for Q3 founders, full. To undo: {file} no. 1",
         "reply.interested, domain.paused: in acme, full. To undo: the setting alert_channel of the workspace",
-        f"lead.bounced, lead.replied: only of good.com, in globex, full. To undo: {ended} @globex",
+        f"lead.bounced, lead.replied: only for good.com, in globex, full. To undo: {ended} @globex",
         f"reply.interested, lead.bounced: in globex, condensed, calls {ann}. To undo: {file} no. 2",
     )
 
@@ -91,9 +91,9 @@ async def test_a_button_that_ends_something_names_its_own_workspace_and_channel(
 
 async def test_quiet_hours_mentions_and_the_fallback_are_said(context: CommandContext) -> None:
     told = text(await run(parse("subscriptions <#C9>"), context))
-    assert "Quiet from 20:00 to 08:00 Europe/Berlin" in told
+    assert "Quiet hours 20:00 to 08:00 Europe/Berlin" in told
     assert "calls S0SALESAES" in told
-    assert "It is the fallback" in told
+    assert "This is the fallback channel" in told
     assert "reply.interested, domain.paused: in globex, full. To undo: the setting [routes] fallback" in told
 
 
@@ -105,7 +105,7 @@ async def test_what_the_settings_say_is_not_ended_by_a_command_that_says_where_i
     )
     assert card.tone is Tone.WARN
     assert card.refused
-    assert "[[routes.rules]] no. 1: change it there" in text(card)
+    assert "[[routes.rules]] no. 1. Change it there" in text(card)
 
 
 async def test_as_data_each_says_where_it_comes_from(context: CommandContext) -> None:
@@ -128,11 +128,11 @@ async def test_a_channel_may_have_its_own_quiet_hours_and_call_somebody_else_or_
     context: CommandContext,
 ) -> None:
     told = text(await run(parse("subscriptions"), context))
-    assert "Quiet from 18:00 to 09:00 America/New_York" in told
+    assert "Quiet hours 18:00 to 09:00 America/New_York" in told
     assert "calls S0SALESAES" not in told
     other = text(await run(parse("subscriptions <#C2>"), context))
     assert "Quiet" not in other
-    assert "An interested reply calls S0SALESAES" in other
+    assert "Interested replies mention S0SALESAES" in other
 
 
 async def test_the_digests_of_all_workspaces_are_shown_where_they_come_to_one_channel(

@@ -33,7 +33,9 @@ class FakeService:
     async def run(self, line: str) -> Card:
         self.lines.append(line)
         if self.broken:
-            return Card(title="The service cannot be reached", tone=Tone.BAD, text=("Nothing was changed.",))
+            return Card(
+                title="The outreach service can't be reached", tone=Tone.BAD, text=("Nothing was changed.",)
+            )
         return Card(title="Done", tone=Tone.GOOD)
 
 
@@ -176,7 +178,7 @@ async def test_a_pause_that_fails_is_pending_no_more_and_says_why(clock: Clock) 
         await stage.app.workers.wait_for_complete()
         await stage.pilot.pause()
         assert stage.statuses()[0] == "active"
-        assert [note.title for note in stage.app._notifications] == ["The service cannot be reached"]
+        assert [note.title for note in stage.app._notifications] == ["The outreach service can't be reached"]
 
 
 async def test_several_marked_sequences_are_paused_at_once_and_taken_back(clock: Clock) -> None:
@@ -223,7 +225,7 @@ async def test_when_the_service_is_gone_the_figures_stay_and_the_banner_says_sin
         assert "ALARM" not in stage.screen.banner.text
         assert stage.screen.banner.has_class("-on")
         said = stage.screen.banner.text
-        assert "The service cannot be reached since 14:33 (9 min)" in said
+        assert "The outreach service can't be reached since 14:33 (9 min)" in said
         assert "what was read at 14:32 stays" in said
         assert len(stage.screen.panels["inboxes"].grid.shown) == 24
         assert "out of date" in stage.screen.panels["sequences"].head.text

@@ -20,7 +20,7 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"status": 429, "retry_after": "30"}, RATE_LIMITED),
     ({"body": "html"}, UNREADABLE),
     ({"body": "half"}, UNREADABLE),
-    ({"status": 503}, "The service answers with an error (503)"),
+    ({"status": 503}, "The service returned an error (503)"),
     ({"cut": True}, UNREACHABLE),
     ({"delay": 60.0}, UNREACHABLE),
 ]

@@ -131,7 +131,7 @@ def test_an_alarm_outlasts_a_restart() -> None:
         (RateLimited(retry_after=3, status=429), RATE_LIMITED),
         (ServiceBroken(status=200), UNREADABLE),
         (Unreadable(), UNREADABLE),
-        (ServiceBroken(status=503), "The service answers with an error (503)"),
+        (ServiceBroken(status=503), "The service returned an error (503)"),
         (Unreachable(), UNREACHABLE),
     ],
 )

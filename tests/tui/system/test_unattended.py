@@ -100,7 +100,7 @@ async def test_an_alarm_goes_off_at_the_edge_and_not_for_what_was_already_so(clo
         for _ in range(3):
             app.post_message(app.Ticked(tick_of(failing(account(), since=NOW + timedelta(seconds=1)))))
         await pilot.pause()
-        assert called == ["The service cannot be reached since 14:32"]
+        assert called == ["The outreach service can't be reached since 14:32"]
 
 
 # -- the renewal ---------------------------------------------------------------------------------------
