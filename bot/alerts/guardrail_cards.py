@@ -39,7 +39,7 @@ def paused(
         text.append(f"Not paused, by the rule's limit: {_listed(left)}")
     text.append("Undo resumes what it paused and snoozes the rule for 24 h.")
     if not until:
-        text.insert(0, "It stays paused until somebody resumes it.")
+        text.insert(0, "It stays paused until someone resumes it.")
     return Card(
         title=f"Guardrail {incident.rule} paused {what}{about}{until}",
         tone=Tone.WARN,

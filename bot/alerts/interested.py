@@ -69,7 +69,7 @@ def _status_line(alert: Alert) -> tuple[str, ...]:
     if alert.claim:
         return (f"✓ Claimed by @{alert.claim.name} after {_time_taken(alert, alert.claim.at)}",)
     if alert.snooze:
-        return (f"Snoozed by @{alert.snooze.name}; it comes back by itself",)
+        return (f"Snoozed by @{alert.snooze.name}",)
     if alert.nudges:
         return (("Still unclaimed: a reminder was sent", "Still unclaimed: escalated")[alert.nudges > 1],)
     return ()
@@ -135,7 +135,7 @@ def take_over(alert_id: str, claimer: str) -> Button:
         command=f"takeover {alert_id}",
         confirm=Confirm(
             title="Take over this reply?",
-            text=f"@{claimer} has claimed it, and is told that you took it over.",
+            text=f"@{claimer} has claimed it, and will be notified.",
             yes="Take over",
         ),
     )

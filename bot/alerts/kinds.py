@@ -86,7 +86,7 @@ def again(alert: Alert, *, at: datetime) -> Card:
     return Card(
         title=f"Paused again: {domain_of(alert.event) or 'a domain'}",
         tone=Tone.BAD,
-        text=(f"Reported again on {show_time(at)}; the card above is of {show_time(alert.received_at)}.",),
+        text=(f"Reported again {show_time(at)}. The card above is from {show_time(alert.received_at)}.",),
     )
 
 
@@ -94,7 +94,7 @@ def turned(alert: Alert) -> Card:
     """What goes into the thread, and to the channel, when the card of a reply shows more than it did."""
     whole = card(alert)
     return Card(
-        title=whole.title, tone=whole.tone, text=("The card above shows it.",), buttons=whole.buttons[:1]
+        title=whole.title, tone=whole.tone, text=("Updated on the card above.",), buttons=whole.buttons[:1]
     )
 
 
@@ -163,7 +163,7 @@ def _other(alert: Alert) -> Card:
 KINDS: Mapping[str, AlertKind] = {
     INTERESTED: AlertKind(
         title="interested replies",
-        choice="Somebody is interested",
+        choice="New interested reply",
         card=interested.card,
         at_once=True,
         urgency=2,
@@ -175,20 +175,20 @@ KINDS: Mapping[str, AlertKind] = {
         at_once=True,
         urgency=INCIDENT,
     ),
-    "lead.replied": AlertKind(title="replies", choice="Somebody answered", card=_brief("Reply", Tone.INFO)),
+    "lead.replied": AlertKind(title="replies", choice="New reply", card=_brief("Reply", Tone.INFO)),
     "reply.ooo": AlertKind(
         title="out-of-office replies",
-        choice="Somebody is out of office",
+        choice="Out of office",
         card=_brief("Out of office", Tone.INFO, _absent),
     ),
     "lead.bounced": AlertKind(
         title="bounces", choice="A message bounced", card=_brief("Bounced", Tone.WARN, _removable)
     ),
     "lead.unsubscribed": AlertKind(
-        title="opt-outs", choice="Somebody unsubscribed", card=_brief("Opted out", Tone.WARN, _removable)
+        title="opt-outs", choice="Unsubscribed", card=_brief("Opted out", Tone.WARN, _removable)
     ),
     "sequence.completed": AlertKind(
         title="completions", choice="A sequence is completed", card=_brief("Completed", Tone.INFO)
     ),
 }
-_OTHER = AlertKind(title="other events", choice="Something else", card=_other)
+_OTHER = AlertKind(title="other events", choice="Other event", card=_other)

@@ -59,7 +59,7 @@ def headline(alert: Alert) -> tuple[str, Tone]:
     if alert.recovered_at:
         return f"{domain} has recovered", Tone.GOOD
     if alert.standing.get("stage") == SENDING:
-        return f"{domain} sends again and warms up", Tone.WARN
+        return f"{domain} is sending again", Tone.WARN
     return f"{domain} is paused", Tone.BAD
 
 
@@ -69,7 +69,7 @@ def name_of(alert: Alert) -> str:
 
 def _back(alert: Alert) -> tuple[Fact, ...]:
     since = alert.standing.get("sending_at")
-    sending = (when("Sends again since", datetime.fromtimestamp(since, UTC)),) if since else ()
+    sending = (when("Sending again since", datetime.fromtimestamp(since, UTC)),) if since else ()
     return (*sending, *((when("Recovered", alert.recovered_at),) if alert.recovered_at else ()))
 
 
@@ -111,9 +111,9 @@ def _summary(alert: Alert) -> tuple[str, ...]:
     now = inboxes_summary(rows) if (rows := alert.standing.get("inboxes", ())) else ""
     if alert.recovered_at:
         took = show_exact_span(alert.recovered_at - alert.received_at)
-        return tuple(filter(None, (f"It is well again, after {took}.", now)))
+        return tuple(filter(None, (f"It recovered after {took}.", now)))
     if alert.standing.get("stage") == SENDING:
-        return (f"It sends again, with small limits that grow from day to day. {now}".strip(),)
+        return (f"It is warming up: its daily limits start small and grow each day. {now}".strip(),)
     first = "The service stopped sending from this domain to protect its reputation."
     return (first, f"Next: {_advice(alert)}")
 
@@ -128,15 +128,15 @@ def _advice(alert: Alert) -> str:
         or seen.get("lead.unsubscribed", 0) > seen.get("lead.bounced", 0)
     ):
         return (
-            "read what its sequences say, and to whom; pause those that people complain of. "
-            "Let the inboxes rest: each comes back with a small limit."
+            "review what its sequences say and who receives them, and pause those that draw complaints. "
+            "Let the inboxes rest: each restarts with a small daily limit."
         )
     if "bounce" in given or seen.get("lead.bounced", 0):
         return (
-            "check the addresses of its sequences before more are sent; remove those that bounce. "
-            "Let the inboxes rest: each comes back with a small limit."
+            "verify the addresses in its sequences before you send more, and remove those that bounce. "
+            "Let the inboxes rest: each restarts with a small daily limit."
         )
-    return "look at its inboxes and at the sequences that send from it; let the inboxes rest meanwhile."
+    return "check its inboxes and the sequences that use them, and let the inboxes rest."
 
 
 def _counts(standing: Mapping[str, Any]) -> tuple[Fact, ...]:
@@ -150,7 +150,7 @@ def _counts(standing: Mapping[str, Any]) -> tuple[Fact, ...]:
     recent = facts_of((f"In the last {'hour' if window == '1 h' else window}", _troubles(lately)))
     return (
         *(recent if any(lately.values()) else ()),
-        Fact(label="Seen in 7 days", value=f"{bounces}, {_opt_outs(counts)}"),
+        Fact(label="Last 7 days", value=f"{bounces}, {_opt_outs(counts)}"),
     )
 
 

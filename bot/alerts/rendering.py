@@ -85,7 +85,7 @@ def settled_card(card: Card, post: Post) -> Card:
     elif post.claimed_at is not None:
         text = f"✓ Claimed by @{post.claimed_name}."
     else:
-        text = f"Snoozed by @{post.snoozed_name}." if post.snoozed_until else "Nothing to do any more."
+        text = f"Snoozed by @{post.snoozed_name}." if post.snoozed_until else "Nothing left to do."
     return Card(title=card.title, text=(text,))
 
 
@@ -145,19 +145,19 @@ def key(posts: Sequence[Post]) -> str:
 def storm(tally: StormTally | None) -> Card:
     """The one card that heads a storm; the alerts themselves are in its thread."""
     if tally is None or not (tally.posted or tally.waiting):
-        first = ("They follow in this thread.",)
-        return Card(title="Many alerts at once", tone=Tone.WARN, text=first, buttons=STORM_BUTTONS)
+        first = ("See this thread.",)
+        return Card(title="Many new alerts", tone=Tone.WARN, text=first, buttons=STORM_BUTTONS)
     posted, waiting = (sum(n for _, n in counts) for counts in (tally.posted, tally.waiting))
     text = (
         "All of them are in this thread, interested replies first."
         if tally.over
-        else f"{waiting} more are on their way into this thread, interested replies first."
+        else f"{waiting} more are coming to this thread, interested replies first."
     )
     totals: dict[str, int] = {}
     for kind, count in (*tally.posted, *tally.waiting):
         totals[kind] = totals.get(kind, 0) + count
     return Card(
-        title=f"{posted + waiting} alerts at once",
+        title=f"{posted + waiting} new alerts",
         tone=Tone.INFO if tally.over else Tone.WARN,
         text=(text,),
         facts=(

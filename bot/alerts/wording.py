@@ -67,7 +67,7 @@ def day_of(text: str) -> date | None:
 
 def footer(alert: Alert) -> str:
     repeated = f"received {alert.seen}×" if alert.seen > 1 else ""
-    late = "found late: its delivery never came" if alert.found else ""
+    late = "found late: its delivery never arrived" if alert.found else ""
     return " · ".join(filter(None, (alert.workspace, late, repeated)))
 
 

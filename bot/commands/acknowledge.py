@@ -22,7 +22,7 @@ async def acknowledge(
     now = datetime.fromtimestamp(store.database.clock(), UTC)
     found = await store.acknowledgements.acknowledge(alert, actor)
     if found is None:
-        return ActionResult(card=Card(title="This alert is not known anymore", tone=Tone.WARN))
+        return ActionResult(card=Card(title="This alert no longer exists", tone=Tone.WARN))
     if found.changed:
         changed()
         entry = AuditEntry(

@@ -151,7 +151,7 @@ def whole_reply(claim: ClaimState) -> Card:
     """Everything that the lead wrote, with the mail it quotes."""
     event = read_event(claim.body or b"")
     text = event.reply if isinstance(event, Event) else ""
-    return Card(title=f"Reply of {lead_of(claim)}", quote=(text or "").strip())
+    return Card(title=f"Reply from {lead_of(claim)}", quote=(text or "").strip())
 
 
 def changed_card(verb: str, claim: ClaimState, *, until: datetime, link: str = "") -> Card:
@@ -162,11 +162,11 @@ def changed_card(verb: str, claim: ClaimState, *, until: datetime, link: str = "
         "takeover": f"You took over {who}",
         "release": f"Released: {who}",
         "snooze": f"Snoozed until {until:%a %-d %b, %H:%M} ({until.tzinfo}): {who}",
-        "wake": f"Unclaimed again: {who}",
+        "wake": f"Unclaimed: {who}",
         "done": f"Done: {who}",
         "handled": f"Done: {who}",
         "dismiss": f"Closed as not interested: {who}",
-        "reopen": f"Open again: {who}",
+        "reopen": f"Reopened: {who}",
     }
     if verb not in {"claim", "takeover"}:
         return Card(title=given[verb], tone=Tone.GOOD)
@@ -200,7 +200,7 @@ def unchanged_card(claim: ClaimState, person: Person, *, now: datetime, zone: tz
             return Card(title=f"You claimed this at {clock(claim.at)}")
         other = take_over(claim.alert_id, claim.name)
         return Card(title=f"@{claim.name} claimed this at {clock(claim.at)}", buttons=(other,))
-    return Card(title="Unclaimed", text=("Somebody else was faster. To take it, click Claim.",))
+    return Card(title="Unclaimed", text=("Someone else just changed it. Click Claim to take it.",))
 
 
 def snoozed_until(given: str, *, now: datetime, zone: tzinfo) -> datetime | None:
@@ -244,9 +244,9 @@ def snooze_choices(alert: str, *, now: datetime, zone: tzinfo) -> Card:
             moments.setdefault(until, Button(label=label, command=f"snooze {alert} {word}"))
     return Card(
         title="Snooze until …",
-        text=("It comes back by itself, in its thread, unclaimed.",),
+        text=("It returns to its thread as unclaimed at that time.",),
         buttons=(*moments.values(), Button(label="Another time", command=f"snooze {alert}", picks_time=True)),
-        footer=f"Times of day are those of {zone}.",
+        footer=f"Times are in {zone}.",
     )
 
 
@@ -254,7 +254,7 @@ def reason_choices(alert: str) -> Card:
     """Why nobody follows up: the usual reasons, and how to give another."""
     return Card(
         title="Why not interested?",
-        text=("The reply is closed, with the reason on its card. Reopen takes it back.",),
+        text=("This closes the reply and shows the reason on its card. Reopen undoes it.",),
         buttons=tuple(Button(label=one.capitalize(), command=f"dismiss {alert} {one}") for one in REASONS),
-        footer="For another reason, write in the card's thread: @outreach not interested REASON",
+        footer="For another reason, reply in the card's thread: @outreach not interested REASON",
     )

@@ -51,7 +51,7 @@ class BulkPause:
         return replace(
             bulk.question(invocation, touched),
             buttons=(*buttons, Button(label="Cancel", command="no")),
-            footer=f"Only @{person.name} can confirm, once, within {CONFIRM_SECONDS / 60:.0f} minutes.",
+            footer=f"Only @{person.name} can confirm this, within {CONFIRM_SECONDS / 60:.0f} minutes.",
             refused=True,
         )
 

@@ -7,44 +7,44 @@ from shared.domain.card import Button, Card, Tone
 UNKNOWN = Card(
     title="This button is from an older version",
     tone=Tone.WARN,
-    text=("It does nothing any more. `/outreach help` lists what there is.",),
+    text=("It no longer works. `/outreach help` lists the current commands.",),
     buttons=(Button(label="help", command="help"),),
 )
 NO_ALERT = Card(
-    title="This message shows no single alert",
+    title="This message isn't a single alert",
     tone=Tone.WARN,
     text=("The shortcut works on the cards of interested replies and of other leads.",),
-    buttons=(Button(label="What waits", command="open"), Button(label="Sequences", command="sequences")),
+    buttons=(Button(label="Show unclaimed", command="open"), Button(label="Sequences", command="sequences")),
 )
 WHICH_ALERT = Card(
     title="Which reply?",
     tone=Tone.WARN,
-    text=("This works in the thread of one reply's card. `open` lists the unclaimed replies.",),
+    text=("This works in the thread of a reply's card. `open` lists the unclaimed replies.",),
     buttons=(Button(label="Open replies", command="open"),),
     refused=True,
 )
 NOBODY = Card(
-    title="Slack did not say who sent this",
+    title="Slack didn't say who sent this",
     tone=Tone.WARN,
-    text=("A workflow can't run commands. Mention me from your own account.",),
+    text=("Workflows can't run commands. Mention me from your own account.",),
     refused=True,
 )
 OUTSIDE = Card(
     title="Outreach",
     text=(
-        "You belong to another organization. Nothing is shown here; ask an admin of this Slack workspace.",
+        "People from other organizations can't use this tab. Ask an admin of this Slack workspace for access.",
     ),
 )
 UNKNOWN_PERSON = Card(
-    title="Outreach", text=("Slack did not say who you are. Open this tab again in a minute.",)
+    title="Outreach", text=("Slack didn't say who you are. Open this tab again in a minute.",)
 )
-ON_ITS_WAY = Card(title="Working …", text=("The answer follows here.",))
+ON_ITS_WAY = Card(title="Working …", text=("The answer will appear here.",))
 GREETING = Card(
-    title="Hello, here is outreach",
+    title="Hello from Outreach",
     text=(
-        "I can tell this channel of interested replies and paused domains, with buttons to claim and to pause.",
-        "It is told of nothing yet, unless it is the alert channel. `/outreach subscribe` changes that.",
-        "In a thread, mention me and say the command.",
+        "I can post interested replies and paused domains to this channel, with buttons to claim replies and pause sequences.",
+        "This channel has no subscriptions yet, unless it is the alert channel. To add one: `/outreach subscribe`.",
+        "In a thread, mention me, followed by the command.",
     ),
     buttons=(
         Button(label="Subscribe this channel", command="form subscribe", tone=Tone.GOOD),

@@ -9,10 +9,10 @@ from shared.domain.card import Button, Card, Tone
 from shared.operations.context import CommandContext
 
 _GROUPS = (
-    ("Look", ("status", "open", "sequences", "inboxes", "stats", "report", "leads", "lead")),
+    ("View", ("status", "open", "sequences", "inboxes", "stats", "report", "leads", "lead")),
     ("Change", ("pause", "resume", "add", "remove")),
-    ("Be told", ("subscribe", "unsubscribe", "subscriptions", "digest")),
-    ("Who and what", ("whoami", "audit", "doctor", "help")),
+    ("Notifications", ("subscribe", "unsubscribe", "subscriptions", "digest")),
+    ("Account", ("whoami", "audit", "doctor", "help")),
 )
 _RUNNABLE = ("status", "open", "sequences", "inboxes", "stats")
 
@@ -54,5 +54,5 @@ def _line(command: Command) -> str:
 
 
 def _footer(refused: list[str]) -> str:
-    more = "In a thread, mention me instead of /outreach. `pause all` asks first. `help pause` tells more."
-    return f"Not for you here: {', '.join(refused)}. {more}" if refused else more
+    more = "In a thread, mention me instead of typing /outreach. `help pause` shows details."
+    return f"You don't have permission here for: {', '.join(refused)}. {more}" if refused else more

@@ -324,7 +324,7 @@ class CommandDispatcher:
             replace(b, command=f"yes {nonce}", tone=Tone.BAD) if CONFIRMED in b.command.split() else b
             for b in card.buttons
         )
-        text = f"Only @{person.name} can confirm, once, within {CONFIRM_SECONDS / 60:.0f} minutes."
+        text = f"Only @{person.name} can confirm this, within {CONFIRM_SECONDS / 60:.0f} minutes."
         footer = " ".join(filter(None, (card.footer, text)))
         return replace(card, buttons=(*buttons, Button(label="Cancel", command="no")), footer=footer)
 
@@ -433,14 +433,14 @@ def _changed_since(count: int, changes: Iterable[AuditEntry]) -> str:
     who = last.actor.name if last.actor.face == "bot" else f"@{last.actor.name}"
     what = "It was" if count == 1 else f"{count} sequences were"
     return (
-        f"{what} changed since and left as is. Last change: {who} at {when}: {clip(last.result, length=200)}"
+        f"{what} changed later and left as is. Last change: {who} at {when}: {clip(last.result, length=200)}"
     )
 
 
 def _moved_on(moved: Mapping[str, AuditEntry]) -> Card:
     last = max(moved.values(), key=lambda one: one.at)
     return Card(
-        title="Not undone: somebody has changed it since",
+        title="Not undone: it was changed later",
         tone=Tone.WARN,
         text=(_changed_since(len(moved), moved.values()), f"Command: {clip(last.command, length=200)}"),
         refused=True,
@@ -452,24 +452,22 @@ def _unconfirmed_card(answered: Answered) -> Card:
         return _moved_on(answered.moved)
     text = {
         Verdict.LATE: (
-            "That question has run out",
-            "Nothing was changed. Give the command again to be asked anew.",
+            "This confirmation has expired",
+            "Nothing was changed. Run the command again.",
         ),
-        Verdict.GIVEN: ("That was answered already", "It counts once; `audit` tells what was done."),
+        Verdict.GIVEN: ("This was already confirmed", "`audit` shows what was done."),
         Verdict.NOT_YOURS: (
-            "This question is somebody else's",
-            "Give the command yourself to be asked yourself.",
+            "Only the person who ran this command can confirm it",
+            "Run the command yourself.",
         ),
-    }.get(
-        answered.verdict, ("That question is not known any more", "Give the command again to be asked anew.")
-    )
+    }.get(answered.verdict, ("This confirmation no longer exists", "Run the command again."))
     return Card(title=text[0], tone=Tone.WARN, text=(text[1],), refused=True)
 
 
 _ELSEWHERE = Card(
-    title="There is no such channel in this Slack workspace",
+    title="This channel isn't in this Slack workspace",
     tone=Tone.WARN,
-    text=("Name a channel of this workspace that the bot can see, like #sales, or write here.",),
+    text=("Name a channel of this workspace that the bot can see, like #sales, or use here.",),
     refused=True,
 )
 _CANCELLED = Card(title="Nothing was changed")
@@ -481,7 +479,7 @@ def _with_form(card: Card, line: str) -> Card:
     if verb not in FORMS or " " in named:
         return card
     asked = f"form {verb} @{named}" if named else f"form {verb}"
-    form = Button(label="Fill in a form", command=asked, tone=Tone.GOOD)
+    form = Button(label="Open form", command=asked, tone=Tone.GOOD)
     return replace(card, buttons=(form, *card.buttons))
 
 

@@ -1,4 +1,4 @@
-"""`open` in Slack: each waiting reply with a button to take it and a link to its card, the oldest first."""
+"""`open` in Slack: each waiting reply with a button to take it and a link to its card, oldest first."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class OpenReplies:
         shown = waiting[first : first + PAGE]
         links = await self.links([reply.alert_id for reply in shown])
         items = tuple(_item(reply, context, links.get(reply.alert_id, ""), page=page) for reply in shown)
-        text = (f"{first + 1} to {first + len(shown)} of {len(waiting):,}, the oldest first.",)
+        text = (f"{first + 1} to {first + len(shown)} of {len(waiting):,}, oldest first.",)
         return Answer(
             card=Card(
                 title=f"{show_number(len(waiting), 'unclaimed reply')}",
@@ -62,7 +62,7 @@ def _item(reply: OpenReply, context: CommandContext, link: str, *, page: int) ->
     claim = f"claim {reply.alert_id}{THEN}{open_line(page, context)}"
     buttons = [Button(label="Claim", command=claim, tone=Tone.GOOD)]
     if link:
-        buttons.append(Button(label="Open the card", command="", url=link))
+        buttons.append(Button(label="Open card", command="", url=link))
     facts = (Fact(label="Waiting", value=f"waiting {show_span(age)}"), Fact(label="In", value=reply.sequence))
     return Card(
         title=who,

@@ -18,7 +18,7 @@ from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.records import RecordsUnavailable
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
-from shared.text.formats import show_span
+from shared.text.formats import show_number, show_span
 
 TIMEOUT = 8.0
 
@@ -42,18 +42,18 @@ class SelfTest:
         facts = [*await asyncio.gather(*checks), self._requests()]
         failures = sum(fact.tone is Tone.BAD for fact in facts)
         warnings = sum(fact.tone is Tone.WARN for fact in facts)
-        title = f"{failures} of {len(facts)} checks fail" if failures else "Everything works"
+        title = f"{failures} of {len(facts)} checks failed" if failures else "All checks passed"
         tone = Tone.BAD if failures else Tone.WARN if warnings else Tone.GOOD
         again = Button(label="Check again", command="doctor")
         return Answer(
             card=Card(
                 title=title
                 if failures or not warnings
-                else f"It works; {warnings} of {len(facts)} need a look",
+                else f"{len(facts) - warnings} checks passed, {show_number(warnings, 'warning')}",
                 tone=tone,
                 facts=tuple(facts),
                 buttons=(again,),
-                footer="`outreach doctor` in a shell checks the settings and every card, too.",
+                footer="`outreach doctor` in a shell also checks the settings and every card.",
             )
         )
 
@@ -63,17 +63,17 @@ class SelfTest:
             async with asyncio.timeout(TIMEOUT):
                 known = await context.client.list_sequences(priority=Priority.INTERACTIVE)
         except TimeoutError:
-            return _bad("Service", f"no answer in {TIMEOUT:g} s. Is its address right?")
+            return _bad("Service", f"no response within {TIMEOUT:g} s. Check its address.")
         except OutreachError as error:
             return _bad("Service", f"{error.message} {error.hint}".strip())
         took = (time.monotonic() - began) * 1000
-        return _good("Service", f"answers in {took:.0f} ms, {len(known)} sequences")
+        return _good("Service", f"responds in {took:.0f} ms, {len(known)} sequences")
 
     async def _slack(self) -> Fact:
         try:
             answer = await self.slack.call("auth.test", seconds=TIMEOUT)
         except SlackError as error:
-            return _bad("Slack", f"{error}. Install the app again, set SLACK_BOT_TOKEN.")
+            return _bad("Slack", f"{error}. Install the app again and set SLACK_BOT_TOKEN.")
         granted = {scope.strip() for scope in (answer.headers.get("x-oauth-scopes") or "").split(",")}
         missing = sorted(set(SCOPES) - granted)
         if not missing or granted == {""}:
@@ -82,12 +82,12 @@ class SelfTest:
         if set(missing) <= set(SPARE):
             return _warn("Slack", f"{without(missing)}. {fix}")
         missing_here = [f"{scope} ({SCOPES[scope]})" for scope in missing if scope not in SPARE]
-        return _bad("Slack", f"the token lacks {'; '.join(missing_here)}. {fix}")
+        return _bad("Slack", f"the token is missing {'; '.join(missing_here)}. {fix}")
 
     async def _channel(self, context: CommandContext) -> Fact:
         channel = context.workspace.alert_channel
         if not channel:
-            return _bad("Alert channel", "none is set. Set OUTREACH_ALERT_CHANNEL.")
+            return _bad("Alert channel", "not set. Set OUTREACH_ALERT_CHANNEL.")
         try:
             answer = await self.slack.read("conversations.info", seconds=TIMEOUT, channel=channel)
         except SlackError as error:
@@ -97,18 +97,18 @@ class SelfTest:
         if info.get("is_archived"):
             return _bad("Alert channel", f"{name} is archived. Unarchive it, or set another.")
         if not info.get("is_member"):
-            return _bad("Alert channel", f"the bot is not in {name}. Say there: /invite @outreach")
+            return _bad("Alert channel", f"the bot isn't in {name}. Type /invite @outreach there.")
         return _good("Alert channel", f"the bot is in {name}")
 
     async def _records(self, context: CommandContext) -> Fact:
         try:
             info = await need_records(context).summary(context.workspace.name)
         except RecordsUnavailable as error:
-            return _bad("Database", f"{error}. Look at OUTREACH_DATABASE_URL.")
+            return _bad("Database", f"{error}. Check OUTREACH_DATABASE_URL.")
         stuck = info.dead + info.uncertain
-        waiting = f"{info.waiting} alerts wait" if info.waiting else "no alert waits"
+        waiting = f"{show_number(info.waiting, 'alert')} waiting"
         return (
-            _warn("Database", f"{waiting}, {stuck} could not be posted")
+            _warn("Database", f"{waiting}, {stuck} couldn't be posted")
             if stuck
             else _good("Database", waiting)
         )
@@ -119,17 +119,21 @@ class SelfTest:
         except RecordsUnavailable:
             return Fact(label="Last delivery", value="unknown", tone=Tone.UNKNOWN)
         if last is None:
-            return _warn("Last delivery", "none came yet. Subscribe: outreach webhooks create --url …")
+            return _warn("Last delivery", "none yet. Subscribe with: outreach webhooks create --url …")
         return _good("Last delivery", f"{show_span(context.now() - last)} ago")
 
     def _requests(self) -> Fact:
         if self.socket_mode is None:
-            return _good("Slack requests", "come over HTTP, checked with the signing secret")
+            return _good("Slack requests", "arrive over HTTP and are checked with the signing secret")
         info = self.socket_mode.state
         if not info["connected"]:
-            return _bad("Socket Mode", f"{info['trouble']}; the bot keeps trying")
-        last = f"; built anew {info['rebuilds']}×, last: {info['last_loss']}" if info["rebuilds"] else ""
-        return _good("Socket Mode", f"connected, heard from {info['last_message_age']} s ago{last}")
+            return _bad("Socket Mode", f"{info['trouble']}; the bot keeps retrying")
+        last = (
+            f"; reconnected {info['rebuilds']}×, last because: {info['last_loss']}"
+            if info["rebuilds"]
+            else ""
+        )
+        return _good("Socket Mode", f"connected, last message {info['last_message_age']} s ago{last}")
 
 
 def without(missing: Iterable[str]) -> str:

@@ -16,7 +16,7 @@ SHARED = ("digest", "stats", "status")
 REFUSAL = Card(
     title="This answer can't be shared",
     tone=Tone.WARN,
-    text=(f"These can be shared: {', '.join(SHARED)}.",),
+    text=(f"You can share: {', '.join(SHARED)}.",),
     refused=True,
 )
 

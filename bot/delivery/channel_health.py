@@ -14,7 +14,7 @@ from shared.settings import Settings
 
 _FIXES = {
     "not_in_channel": "Invite the bot: /invite @outreach.",
-    "channel_not_found": "The channel is gone, or private without the bot; invite it, or set another channel.",
+    "channel_not_found": "The channel was deleted, or is private and the bot isn't in it. Invite the bot, or set another channel.",
     "is_archived": "Unarchive the channel, or set another.",
     "missing_scope": "Install the app again with the scopes of manifest.yml.",
     "team_not_installed": "Its Slack workspace removed the bot; open /slack/install to install it again.",
@@ -51,10 +51,13 @@ class ChannelHealth:
 
 def _broken(channel: str, error: str) -> Card:
     fix = _FIXES.get(error, "See `outreach doctor`.")
-    text = (f"Slack says {error}. {fix}", "Its alerts are kept and posted when it takes them again.")
-    return Card(title=f"{channel} takes no alerts", tone=Tone.BAD, text=text)
+    text = (
+        f"Slack says {error}. {fix}",
+        "Its alerts are kept and posted when the channel accepts them again.",
+    )
+    return Card(title=f"Can't post to {channel}", tone=Tone.BAD, text=text)
 
 
 def _recovered(channel: str) -> Card:
-    text = ("What waited is on its way.",)
-    return Card(title=f"{channel} takes alerts again", tone=Tone.GOOD, text=text)
+    text = ("Held alerts are being posted.",)
+    return Card(title=f"{channel} accepts alerts again", tone=Tone.GOOD, text=text)

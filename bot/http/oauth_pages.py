@@ -123,11 +123,11 @@ class InstallFlow(AsyncOAuthFlow):
         team, enterprise = given.get("team") or {}, given.get("enterprise") or {}
         if given.get("is_enterprise_install") or not team.get("id"):
             raise InstallationRefused(
-                "The bot can't be installed for a whole organization. Install it in one workspace."
+                "The bot can't be installed for a whole organization. Install it in a single workspace."
             )
         if given.get("refresh_token"):
             raise InstallationRefused(
-                "The app's tokens expire. Make an app without token rotation, as in manifest.yml."
+                "This app uses token rotation, which the bot doesn't support. Create the app from manifest.yml."
             )
         return Installation(
             app_id=given.get("app_id"),
@@ -210,7 +210,9 @@ class OAuthPages:
         except RecordsUnavailable as error:
             log.warning("database unavailable", error=str(error))
             return _page(
-                "The bot was not installed", "Its database does not answer. Try again later.", status=503
+                "The bot was not installed",
+                "The bot's database doesn't respond. Try again later.",
+                status=503,
             )
 
 
@@ -223,14 +225,14 @@ _HEADERS = {
 }
 _AGAIN = "Start again at /slack/install."
 _FAILURES = {
-    "access_denied": "It was cancelled in Slack. " + _AGAIN,
-    "invalid_browser": "This browser did not start the installation, or did so more than ten minutes ago. "
-    "Start again at /slack/install, over https and with cookies.",
+    "access_denied": "The installation was cancelled in Slack. " + _AGAIN,
+    "invalid_browser": "This browser didn't start the installation, or started it more than ten minutes ago. "
+    "Start again at /slack/install, over https and with cookies enabled.",
     "invalid_state": "The installation took longer than ten minutes, or this page was opened twice. "
     + _AGAIN,
     "missing_code": "Slack sent no code. " + _AGAIN,
-    "invalid_code": "Slack did not accept the installation. Start again at /slack/install; if it fails again, whoever "
-    "runs the bot finds the reason in its log.",
+    "invalid_code": "Slack rejected the installation. Start again at /slack/install. If it fails again, the reason is in "
+    "the bot's log.",
 }
 
 

@@ -80,12 +80,12 @@ def _read_subscribe(values: Mapping[str, Any], channel: str) -> FormInput:
 def _read_add(values: Mapping[str, Any], channel: str) -> FormInput:
     errors = {}
     if not EMAIL.fullmatch(values.get("email") or ""):
-        errors["email"] = "This is no e-mail address."
+        errors["email"] = "Enter a valid email address."
     if not values.get(SEQUENCE):
         errors[SEQUENCE] = "Choose a sequence."
     more = split(values.get("more") or "")
     if wrong := next((word for word in more if not word.key), None):
-        errors["more"] = f"Write name=value, like city=Oslo; “{cut(wrong.text, 40)}” is none."
+        errors["more"] = f"Use name=value, like city=Oslo. “{cut(wrong.text, 40)}” isn't in this form."
     if errors:
         return FormInput(errors=errors)
     named = [(key, values[key]) for key in ("first_name", "last_name", "company") if values.get(key)]

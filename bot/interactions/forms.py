@@ -29,7 +29,7 @@ SEQUENCE, WORKSPACE = "sequence", "workspace"
 View = dict[str, Any]
 
 _LENGTHS = (
-    ("", "until somebody resumes it"),
+    ("", "until someone resumes it"),
     ("1h", "1 hour"),
     ("4h", "4 hours"),
     ("1d", "1 day"),
@@ -156,19 +156,19 @@ def _pause(request: FormRequest) -> list[Block]:
                 "initial_option": lengths[0],
             },
         ),
-        _input("reason", "Reason", _line(300, hint="Others will read it in the channel"), optional=True),
+        _input("reason", "Reason", _line(300, hint="Shown in the channel"), optional=True),
     ]
 
 
 def _subscribe(request: FormRequest) -> list[Block]:
     channel = bare(request.channel)
     kinds = [_option(alert_kind(kind).choice, kind) for kind in EVENT_KINDS]
-    forms = [_option("A whole card each", "full"), _option("One line each", "condensed")]
+    forms = [_option("One card per event", "full"), _option("One line per event", "condensed")]
     return [
-        _input("events", "What for", {"type": "checkboxes", "action_id": "events", "options": kinds}),
+        _input("events", "Events", {"type": "checkboxes", "action_id": "events", "options": kinds}),
         _input(
             "channel",
-            "Which channel",
+            "Channel",
             {
                 "type": "conversations_select",
                 "action_id": "channel",
@@ -177,8 +177,8 @@ def _subscribe(request: FormRequest) -> list[Block]:
                 "filter": {"include": ["public", "private"], "exclude_bot_users": True},
             },
         ),
-        _sequence_menu("Only of this sequence", request, optional=True),
-        _input("inbox", "Only of this inbox or domain", _line(250), optional=True),
+        _sequence_menu("Only for this sequence", request, optional=True),
+        _input("inbox", "Only for this inbox or domain", _line(250), optional=True),
         _input(
             "form",
             "How",
@@ -189,7 +189,7 @@ def _subscribe(request: FormRequest) -> list[Block]:
 
 def _add(request: FormRequest) -> list[Block]:
     return [
-        _input("email", "E-mail address", _line(254)),
+        _input("email", "Email address", _line(254)),
         _sequence_menu("Sequence", request),
         _input("first_name", "First name", _line(100), optional=True),
         _input("last_name", "Last name", _line(100), optional=True),
@@ -239,7 +239,7 @@ def _sequence_menu(label: str, request: FormRequest, *, optional: bool = False) 
         "type": "external_select",
         "action_id": SEQUENCE,
         "min_query_length": 0,
-        "placeholder": plain("Begin to type its name"),
+        "placeholder": plain("Start typing its name"),
     }
     name = f"{SEQUENCE}:{request.workspace}"[:BLOCK_ID] if request.workspace else SEQUENCE
     return _input(name, label, element, optional=optional)

@@ -206,5 +206,5 @@ def _describe(problem: Sequence[BaseException]) -> str:
     elif isinstance(first, RecordsUnavailable):
         text = str(first)
     else:
-        text = "The service does not answer in time"
+        text = "The outreach service didn't respond in time"
     return text if len(problem) == 1 else f"{text} (and {len(problem) - 1} more)"

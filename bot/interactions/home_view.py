@@ -34,7 +34,7 @@ def view(standing: HomeState) -> dict[str, Any]:
     whole = [*_domains(standing, one), *_sequences(standing, one)] if one else _workspaces(standing)
     parts = [
         *_head(standing),
-        *_waiting("Waiting for somebody", standing.waiting, standing, most=WAITING, mine=False),
+        *_waiting("Unclaimed replies", standing.waiting, standing, most=WAITING, mine=False),
         *_waiting("Yours", standing.claims, standing, most=CLAIMS, mine=True),
         *_paused(standing),
         *whole,
@@ -94,12 +94,12 @@ def _option(label: str, value: str) -> dict[str, Any]:
 def _summary(standing: HomeState) -> str:
     waiting = standing.waiting
     if waiting is None:
-        return "How alerts stand is not known now"
+        return "Alerts can't be shown: the database isn't available"
     if not waiting:
-        return "Nobody waits for an answer"
-    text = "1 reply" if len(waiting) == 1 else f"{len(waiting)} replies"
+        return "No unclaimed replies"
+    text = show_number(len(waiting), "unclaimed reply")
     places = len({one.workspace for one in waiting})
-    return f"{text} waiting{f' in {places} workspaces' if places > 1 else ''}"
+    return f"{text}{f' in {places} workspaces' if places > 1 else ''}"
 
 
 def _waiting(
@@ -110,7 +110,7 @@ def _waiting(
     drawn: list[Block] = [_divider(), _header(f"{title} · {len(items)}")]
     for item in items[:most]:
         drawn += _reply(item, standing, mine=mine)
-    return [*drawn, *_more(len(items) - most, "`open` lists them all.")]
+    return [*drawn, *_more(len(items) - most, "`open` lists all of them.")]
 
 
 def _reply(item: Waiting, standing: HomeState, *, mine: bool) -> list[Block]:
@@ -123,7 +123,7 @@ def _reply(item: Waiting, standing: HomeState, *, mine: bool) -> list[Block]:
         Button(label=label, command=f"{verb} {item.alert}", tone=Tone.GOOD if number == 0 else Tone.INFO)
         for number, (verb, label) in enumerate(verbs if standing.may_change else ())
     ]
-    acts += [Button(label="Open the card", command="", url=item.link)] if item.link else []
+    acts += [Button(label="Open card", command="", url=item.link)] if item.link else []
     acts += [crm_button(item.page)] if item.page else []
     return [text, *([_dispatcher(item.alert, acts)] if acts else [])]
 
@@ -137,11 +137,11 @@ def _paused(standing: HomeState) -> list[Block]:
         text = " · ".join(filter(None, (elsewhere, f"paused {show_span(standing.now - one.since)} ago")))
         drawn.append(_entry(f"🔴 {visible(one.domain)}", text, bold=True))
         look = [
-            Button(label="Its inboxes", command=standing.line(join("inboxes", one.domain), one.workspace))
+            Button(label="Show inboxes", command=standing.line(join("inboxes", one.domain), one.workspace))
         ]
         if standing.may_change:
             line = standing.line(f"pause domain:{one.domain}", one.workspace)
-            look.append(Button(label="Pause its sequences …", command=line))
+            look.append(Button(label="Pause sequences …", command=line))
         drawn.append(_dispatcher(f"paused_{one.workspace}_{one.domain}", look))
     return [*drawn, *_more(len(standing.paused) - DOMAINS, "")]
 
@@ -156,7 +156,7 @@ def _workspaces(standing: HomeState) -> list[Block]:
     names = sorted(standing.workspaces, key=urgency)
     drawn: list[Block] = [_divider(), _header(f"Workspaces · {len(names)}")]
     drawn += [_workspace(name, standing) for name in names[:WORKSPACES]]
-    return [*drawn, *_more(len(names) - WORKSPACES, "The menu above has them all.")]
+    return [*drawn, *_more(len(names) - WORKSPACES, "The menu above lists all of them.")]
 
 
 def _workspace(name: str, standing: HomeState) -> Block:
@@ -180,7 +180,7 @@ def _running(known: Sequence[Campaign] | None) -> str:
     if known is None:
         return "sequences unknown"
     active = sum(one.status == "active" for one in known)
-    return f"{active} of {len(known)} sequences run" if known else "no sequences"
+    return f"{active} of {len(known)} sequences active" if known else "no sequences"
 
 
 def _tone(name: str, standing: HomeState) -> Tone:
@@ -209,7 +209,7 @@ def _domains(standing: HomeState, one: str) -> list[Block]:
             _entry(f"{card_blocks.MARKS[domain.tone]}{visible(domain.domain)}", visible(text), bold=True)
         )
     if domains and not troubled:
-        drawn.append(_entry(f"{card_blocks.MARKS[Tone.GOOD]}Every domain is healthy", ""))
+        drawn.append(_entry(f"{card_blocks.MARKS[Tone.GOOD]}All domains are healthy", ""))
     more = Button(label="All inboxes", command=standing.line("inboxes", one))
     return [*drawn, *_more(len(troubled) - DOMAINS, ""), _dispatcher("inboxes", [more])]
 

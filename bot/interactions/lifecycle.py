@@ -101,10 +101,8 @@ class Lifecycle:
         await self._store.slack_events.move_channel(old, new)
         self._directory.forget_channel(old)
         if old in self._set:
-            text = f"Slack gave this channel another id: {new}. Replace {old} by it in the settings."
-            note = rendering.write_note(
-                Card(title="This channel has another id", tone=Tone.WARN, text=(text,))
-            )
+            text = f"Slack changed the id of this channel to {new}. Replace {old} with it in the settings."
+            note = rendering.write_note(Card(title="This channel has a new id", tone=Tone.WARN, text=(text,)))
             planned = PlannedPost(dedupe=f"moved:{old}:{new}", channel=new, kind="note", note=note)
             await self._store.outbox.plan("", planned)
         self._changed()

@@ -67,7 +67,7 @@ class ModalResponder:
         now = time.monotonic()
         if now - self._shown_at >= PROGRESS_EVERY and (self._showing is None or self._showing.done()):
             self._shown_at = now
-            card = Card(title="Searching …", text=(f"{count:,} leads so far.",))
+            card = Card(title="Searching …", text=(f"{count:,} leads searched so far.",))
             self._showing = asyncio.create_task(self._update(Answer(card=card)), name="progress")
 
     async def _update(self, answer: Answer) -> None:

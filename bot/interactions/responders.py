@@ -62,8 +62,10 @@ def render_answer(answer: Answer) -> Message:
     return card_list.render_with(card, items) if items else card_blocks.render(card)
 
 
-_WORKING = card_blocks.render(Card(title="Working …", text=("The answer follows here.",)))
-_SLOW = card_list.render_small(Card(title="This takes longer than usual. The answer will be a new message."))
+_WORKING = card_blocks.render(Card(title="Working …", text=("The answer will appear here.",)))
+_SLOW = card_list.render_small(
+    Card(title="This is taking longer than usual. The answer will be posted as a new message.")
+)
 """Of a command: Slack lets nobody replace or delete an answer to it, so this stays."""
 
 

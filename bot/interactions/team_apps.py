@@ -27,7 +27,7 @@ NOT_INSTALLED = (
     "Outreach isn't installed in this Slack workspace. Open the bot's /slack/install page to install it."
 )
 NOT_ALLOWED = (
-    "This Slack workspace ({team}) may not see any outreach workspace yet. Whoever runs the bot can allow one: "
+    "This Slack workspace ({team}) doesn't have access to an outreach workspace yet. The person who runs the bot can allow one: "
     "`outreach slack-teams allow {team} @workspace`"
 )
 _CHANNEL_FIELDS = ("channel", "channel_id", "old_channel_id", "new_channel_id")

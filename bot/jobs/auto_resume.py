@@ -118,11 +118,13 @@ def resumed_card(tally: Tally) -> Card:
     """What the channel is told."""
     names = [clip(timer.timer.payload.get("name") or timer.timer.key, length=40) for timer in tally.resumed]
     gone_names = [clip(timer.timer.payload.get("name") or timer.timer.key, length=40) for timer in tally.gone]
-    why = "Its pause has run out." if len(tally.done) == 1 else "Their pauses have run out."
-    gone = f"Gone meanwhile: {_listed(gone_names)}." if gone_names else ""
+    why = "Its pause has ended." if len(tally.done) == 1 else "Their pauses have ended."
+    gone = f"Deleted in the meantime: {_listed(gone_names)}." if gone_names else ""
     if not names:
         return Card(
-            title=f"{show_number(len(gone_names), 'paused sequence')} gone", tone=Tone.WARN, text=(gone, why)
+            title=f"{show_number(len(gone_names), 'paused sequence')} deleted",
+            tone=Tone.WARN,
+            text=(gone, why),
         )
     if len(names) == 1:
         again = Button(label="Pause again", command=join("pause", tally.resumed[0].timer.key))

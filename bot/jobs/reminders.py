@@ -156,7 +156,7 @@ def returned_card(due: Due, event: Event) -> Card:
     """A lead who was out of office, on the day that somebody wanted to be reminded."""
     email = event.lead.email
     buttons = (Button(label="View lead", command=join("lead", email)),) if email else ()
-    text = f"@{due.by} set this reminder when {about(event)} was out of office."
+    text = f"@{due.by} set this reminder while {about(event)} was out of office."
     return Card(title=f"{about(event)} is back", tone=Tone.GOOD, text=(text,), buttons=buttons)
 
 
@@ -181,9 +181,9 @@ def reminder_card(due: Due, *, now: float, link: str = "") -> Card:
         text = f"Snoozed by @{due.by} until now. It is unclaimed."
         return Card(title=f"{who} is back", tone=Tone.GOOD, text=(text,), buttons=(claim,))
     if due.what == "escalate":
-        return _escalation(due, event, title=f"{who} has waited for {waited}", claim=claim, link=link)
-    text = "Nobody has claimed it yet."
-    return Card(title=f"{who} has waited for {waited}", tone=Tone.WARN, text=(text,), buttons=(claim,))
+        return _escalation(due, event, title=f"{who} has been waiting for {waited}", claim=claim, link=link)
+    text = "Still unclaimed."
+    return Card(title=f"{who} has been waiting for {waited}", tone=Tone.WARN, text=(text,), buttons=(claim,))
 
 
 def _escalation(due: Due, event: Event | None, *, title: str, claim: Button, link: str) -> Card:
@@ -195,7 +195,7 @@ def _escalation(due: Due, event: Event | None, *, title: str, claim: Button, lin
     return Card(
         title=title,
         tone=Tone.BAD,
-        text=("Escalated: nobody has claimed it. This is the last reminder.",),
+        text=("Escalated: still unclaimed. This is the last reminder.",),
         facts=(
             *((Fact(label="From", value=email, url=answer_link(event)),) if event and email else ()),
             *facts_of(("Campaign", campaign_of(event) if event else None)),
@@ -222,6 +222,6 @@ def summary_card(group: Sequence[Due], *, now: float) -> Card:
     return Card(
         title=f"{show_number(len(group), 'interested reply')} {verb[group[0].what]}",
         tone=Tone.BAD if group[0].what == "escalate" else Tone.WARN,
-        text=(f"{shown}{more}", f"The oldest came {waited} ago."),
+        text=(f"{shown}{more}", f"The oldest arrived {waited} ago."),
         buttons=() if group[0].what == "unfinished" else (Button(label="Open replies", command="open"),),
     )

@@ -214,7 +214,7 @@ def spike_card(
     subject = tally.name if tally.scope == "domain" else f"“{tally.name}”"
     noun = NOUNS[tally.kind]
     window = _span(rule.window)
-    share_text = show_rate(share) if share is not None else "unknown: nothing is told of its sends"
+    share_text = show_rate(share) if share is not None else "unknown: its sends are not known"
     return Card(
         title=f"Many {noun}s from {subject}",
         tone=Tone.WARN,
@@ -226,7 +226,7 @@ def spike_card(
             when("Since", rendering.moment(since)),
         ),
         buttons=_buttons(tally),
-        footer=" · ".join(filter(None, (name, "This card counts on while it lasts"))),
+        footer=" · ".join(filter(None, (name, "This card updates while it lasts"))),
     )
 
 
@@ -243,8 +243,8 @@ def _buttons(tally: Tally) -> tuple[Button, ...]:
 
 def _why(kind: str) -> str:
     if kind == "lead.bounced":
-        return "Bounces cost the domain its reputation: check the addresses before more are sent."
-    return "Many people opt out: read what they were sent, and to whom it goes."
+        return "Bounces hurt the reputation of the domain: verify the addresses before you send more."
+    return "Many people are opting out: review the emails and who receives them."
 
 
 def _span(window: timedelta) -> str:
@@ -265,6 +265,6 @@ def over_card(spike: Spike, *, now: float) -> Card:
     took = show_exact_span(timedelta(seconds=now - spike.since))
     return Card(
         title=f"Over: many {NOUNS[spike.kind]}s from {subject}",
-        text=(f"It lasted {took}. {kinds.title(spike.kind).capitalize()} are counted quietly again.",),
+        text=(f"It lasted {took}.",),
         facts=(when("Since", rendering.moment(spike.since)),),
     )

@@ -56,6 +56,6 @@ def reminder_card(due: Unacknowledged, *, now: float) -> Card:
     return Card(
         title=f"{clip(due.domain or 'A domain')} has been paused for {span}",
         tone=Tone.BAD,
-        text=("Nobody has acknowledged it yet.",),
+        text=("Not acknowledged yet.",),
         buttons=(Button(label="Acknowledge", command=f"ack {due.alert_id}", tone=Tone.GOOD),),
     )

@@ -175,7 +175,7 @@ class UserDirectory:
                 return Place(channel=channel)
             log.warning("channel not joined", channel=channel, error=str(error))
             return Place(
-                channel=channel, error="not_in_channel", refusal=f"The bot is not in {name}", fix=INVITE
+                channel=channel, error="not_in_channel", refusal=f"The bot isn't in {name}", fix=INVITE
             )
         return Place(channel=channel)
 
@@ -209,7 +209,7 @@ class UserDirectory:
 
     async def display_name(self, who: str) -> str:
         """Whom a mention of the settings calls: `@ann`, `@sales-aes`, or everybody there."""
-        return "everybody in the channel" if who == "here" else await self._display_name(who)
+        return "everyone in the channel" if who == "here" else await self._display_name(who)
 
     async def display_names(self, who: Iterable[str], *, limit: int = 5) -> str:
         """Who can: `@ann, @ben, @sales-aes`, by names; empty where nobody is named."""
@@ -238,5 +238,5 @@ class UserDirectory:
 def _no_channel(channel: str, *, near: Sequence[str] = ()) -> Place:
     named = channel if channel.startswith("#") else f"<#{channel}>"
     meant = f"Did you mean {', '.join(f'#{name}' for name in near)}? " if near else ""
-    fix = f"{meant}If it is private, the bot has to be in it. {INVITE}"
+    fix = f"{meant}If it is private, the bot must be a member. {INVITE}"
     return Place(channel=channel, error="channel_not_found", refusal=f"The bot can't see {named}", fix=fix)

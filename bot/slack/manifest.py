@@ -19,21 +19,21 @@ HINT, DESCRIPTION = 1000, 2000
 
 SCOPES = {
     "commands": "the /outreach command and the buttons' menus",
-    "chat:write": "post alerts and repaint them",
+    "chat:write": "post alerts and update them",
     "chat:write.public": "post to public channels without an invitation",
-    "channels:history": "find an alert whose posting was left unanswered, before it is tried again",
+    "channels:history": "find an alert when Slack didn't confirm its post, before a retry",
     "groups:history": "the same in private channels",
-    "channels:join": "join a public channel that is subscribed, to find its own alerts there again",
-    "channels:read": "tell channels by name, and notice when one is archived or renamed",
+    "channels:join": "join a subscribed public channel, to find its own alerts there",
+    "channels:read": "look up channels by name, and notice when one is archived or renamed",
     "groups:read": "the same for private channels",
-    "users:read": "tell members from guests before anything is changed, and name who did it",
-    "usergroups:read": "let user groups be named in the settings of who may do what",
-    "im:history": "answer what is written to the bot directly",
+    "users:read": "check whether someone is a member or a guest before a change, and name who made it",
+    "usergroups:read": "use user groups in the role settings",
+    "im:history": "answer direct messages to the bot",
     "app_mentions:read": "understand commands in threads, where slash commands do not work",
 }
 SPARE = {
-    "channels:join": "it cannot look for its own alerts in public channels where it was not invited",
-    "chat:write.public": "it posts only where it was invited",
+    "channels:join": "it can't look for its own alerts in public channels where it wasn't invited",
+    "chat:write.public": "it posts only in channels it was invited to",
 }
 """Scopes without which less is convenient and nothing fails, and what is so without them."""
 EVENTS = (
@@ -55,10 +55,10 @@ EVENTS = (
 )
 PAUSE_OF_ALERT, LEAD_OF_ALERT = "pause_of_alert", "lead_of_alert"
 SHORTCUTS = {
-    "status": ("global", "Outreach status", "How sequences, inboxes and alerts stand"),
+    "status": ("global", "Outreach status", "Overview of sequences, inboxes and alerts"),
     "pause_form": ("global", "Pause a sequence", "Choose a sequence, for how long, and why"),
-    PAUSE_OF_ALERT: ("message", "Pause its sequence", "Pause the sequence that this alert is about"),
-    LEAD_OF_ALERT: ("message", "Show its lead", "Show the lead that this alert is about"),
+    PAUSE_OF_ALERT: ("message", "Pause its sequence", "Pause the sequence of this alert"),
+    LEAD_OF_ALERT: ("message", "Show its lead", "Show the lead of this alert"),
 }
 
 
@@ -120,9 +120,9 @@ def manifest(address: str = ADDRESS, *, socket_mode: bool = False) -> dict[str, 
 
 _ABOUT = (
     "Posts interested replies and paused sending domains to your channel within a second, once each, with "
-    "buttons to claim the reply and to pause its sequence. The /outreach command reads and changes what the "
-    "outreach service holds: sequences, inboxes, leads and statistics. Whoever changes something is named, in "
-    "the channel and in the audit. Guests may only read; people from other organizations see nothing by default."
+    "buttons to claim the reply and to pause its sequence. The /outreach command shows and changes the sequences, "
+    "inboxes and leads of the outreach service, and shows its stats. Every change names who made it, in the "
+    "channel and in the audit. Guests can only view; people from other organizations see nothing by default."
 )
 
 

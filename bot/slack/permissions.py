@@ -186,9 +186,9 @@ def refusal(
     person: Person, act: str, *, needed: Role = Role.OPERATOR, can: str = "", here: bool = False
 ) -> Card:
     """Why not, and who can; `here` when it is the channel that forbids it."""
-    why = "In this channel the settings do not allow it; elsewhere it may be." if here else _why(person)
+    why = "The settings don't allow it in this channel." if here else _why(person)
     return Card(
-        title=f"{act} is not for you here",
+        title=f"You don't have permission to run {act} here",
         tone=Tone.WARN,
         text=(why, can or _WHO[needed], "Nothing was changed."),
         refused=True,
@@ -197,23 +197,23 @@ def refusal(
 
 def _why(person: Person) -> str:
     if not person.is_known:
-        return "Slack did not say who you are. Try again in a minute."
+        return "Slack didn't say who you are. Try again in a minute."
     if person.is_bot:
         return "Bots can't change anything. Run the command from your own account."
     if person.is_outsider:
         return _OUTSIDER[reach_of(person)]
     if person.is_guest:
-        return "You are a guest in this Slack workspace; guests may read, but change nothing."
-    return f"Your role here is {role_of(person)}, which does not cover it."
+        return "Guests of this Slack workspace can view, but not change anything."
+    return f"Your role here, {role_of(person)}, doesn't include it."
 
 
 _OUTSIDER = {
-    Reach.NOTHING: "You belong to another organization, and this channel is not open to other organizations.",
+    Reach.NOTHING: "People from other organizations don't have access in this channel.",
     Reach.CHANNEL: "People from other organizations can view this channel's own workspace, but not change anything.",
-    Reach.EVERYTHING: "You belong to another organization, and your role here does not cover it.",
+    Reach.EVERYTHING: "Your role here doesn't include it.",
 }
 _WHO = {
-    Role.READER: "Anybody can.",
-    Role.OPERATOR: "Ask a full member of this workspace to do it.",
-    Role.ADMIN: "Ask an admin of this Slack workspace to do it.",
+    Role.READER: "Everyone can.",
+    Role.OPERATOR: "Ask a full member of this Slack workspace.",
+    Role.ADMIN: "Ask an admin of this Slack workspace.",
 }

@@ -143,7 +143,7 @@ async def _way_in(slack: SlackSettings) -> Finding:
         if slack.signing_secret is None:
             cure = "Set SLACK_SIGNING_SECRET, or SLACK_APP_TOKEN for Socket Mode."
             return bad("Slack requests", "nothing to check their signature with", cure=cure)
-        return good("Slack requests", "come over HTTP, checked with the signing secret")
+        return good("Slack requests", "arrive over HTTP and are checked with the signing secret")
     client = _client(slack, slack.app_token.get_secret_value())
     opening = client.apps_connections_open(app_token=slack.app_token.get_secret_value())
     cure = "SLACK_APP_TOKEN must be an xapp-… token with connections:write, and Socket Mode be on."

@@ -148,7 +148,7 @@ async def _links(email: str | None, reply: LeadReply | None, context: CommandCon
     card = await context.permalink(reply.alert_id) if reply else ""
     template = context.settings.links.lead if context.settings else ""
     page = lead_link(template, email) if context.actor.face == "slack" else ""
-    named = (("Open the card", card), ("Open in CRM", page))
+    named = (("Open card", card), ("Open in CRM", page))
     return tuple(Button(label=label, command="", url=url) for label, url in named if url)
 
 

@@ -34,7 +34,7 @@ CHANNEL = seed.ALERTS
 START_BOUND = 60.0
 """Seconds for the start of a process: on a machine that is busy with other things it takes many."""
 HASTE = LeaseTimings(period=0.05, burst=1, lease=1.5, storm_at=60, read_pause=0.2, doubt=1.2)
-SLOW = "This takes longer than usual"
+SLOW = "This is taking longer than usual"
 RUN = """
 import sys
 from bot.server import run

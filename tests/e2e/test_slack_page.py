@@ -67,7 +67,7 @@ def card(who: str | None = None) -> list[Json]:
         "action_id": "more",
         "options": [option("Snooze", "snooze"), option("Open", "open")],
     }
-    by = f"Claimed by <@{who}>" if who else "Nobody has claimed it"
+    by = f"Claimed by <@{who}>" if who else "Still unclaimed"
     return [
         {"type": "header", "text": plain("Interested: Ada Lovelace")},
         section("> Can we talk on *Thursday*?"),

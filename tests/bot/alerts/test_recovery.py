@@ -119,7 +119,7 @@ async def test_the_card_shows_yesterday_and_follows_the_domain_until_it_is_well(
         cells = [cell["text"] for cell in table["rows"][1]]
         assert cells[1:] == ["62", "91.5", "60", "60", "resting"]
         remote.inboxes = [told(62, 12, "warming")]
-        card = await until(lambda: shown("getacme.example sends again and warms up"))
+        card = await until(lambda: shown("getacme.example is sending again"))
         assert "Its inbox is warming up; lowest health 62." in json.dumps(card)
         remote.inboxes = [told(92, 60, "active")]
         card = await until(lambda: shown("getacme.example has recovered"))
@@ -195,5 +195,5 @@ async def test_the_sandboxs_own_domain_is_followed_from_its_pause_to_its_recover
             assert await bot.deliver(json.dumps(PAUSED).encode()) == 200
             await until_shown("getacme.example is paused", "resting")
             await control("POST", "/time", advance=15 * 3_600)
-            await until_shown("getacme.example sends again and warms up", "warming")
+            await until_shown("getacme.example is sending again", "warming")
             await until_shown("getacme.example sends again: After")

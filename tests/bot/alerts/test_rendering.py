@@ -68,7 +68,7 @@ STATES: dict[str, tuple[dict[str, Any], str, tuple[str, ...], list[str]]] = {
     "snoozed": (
         {"snooze": ANN},
         "",
-        ("Snoozed by @ann; it comes back by itself",),
+        ("Snoozed by @ann",),
         ["Claim", "Wake now", "Mark done"],
     ),
     "handled": ({"handled": ANN, "claim": ANN}, "", ("✓ Done by @ann after 3 min",), ["Reopen"]),

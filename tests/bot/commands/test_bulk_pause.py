@@ -63,7 +63,7 @@ async def test_what_was_paused_together_resumes_in_one_line(bot: BotHarness, rem
     told = await bot.said_to_all("3 sequences are active again")
     shown = json.dumps(told, ensure_ascii=False)
     assert "EMEA agencies, Q3 CTO, Q3 founders" in shown
-    assert "Their pauses have run out" in shown
+    assert "Their pauses have ended" in shown
     assert {one["status"] for one in remote.sequences.values()} == {"active"}
     lines = [m["text"] for m in await bot.messages() if "active again" in m["text"]]
     assert len(lines) == 1
@@ -81,7 +81,9 @@ async def test_a_pause_that_runs_out_says_whose_it_was_and_one_that_is_gone_says
     assert "Paused by @ben: a holiday." in json.dumps(told)
     await bot.say("pause EMEA agencies for 1s", user=seed.BEN.id)
     del remote.sequences["sq_0003"]
-    assert "Gone meanwhile: EMEA agencies." in json.dumps(await bot.said_to_all("1 paused sequence gone"))
+    assert "Deleted in the meantime: EMEA agencies." in json.dumps(
+        await bot.said_to_all("1 paused sequence deleted")
+    )
 
 
 async def test_what_is_paused_already_is_told_quietly_and_is_no_change(bot: BotHarness) -> None:

@@ -62,7 +62,7 @@ async def test_a_public_channel_that_cannot_be_joined_is_posted_to_or_refused(ei
     assert "Added. Subscriptions of #general" in await answer(either, "subscribe lead.bounced #general")
     await either.control("scopes", remove=["chat:write.public"])
     await answer(either, "unsubscribe all #general")
-    assert "The bot is not in #general" in await answer(either, "subscribe lead.bounced #general")
+    assert "The bot isn't in #general" in await answer(either, "subscribe lead.bounced #general")
 
 
 async def test_the_trouble_of_a_removed_subscription_leaves_status(either: BotHarness) -> None:

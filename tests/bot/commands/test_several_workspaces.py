@@ -94,7 +94,7 @@ async def test_home_shows_what_is_urgent_everywhere_then_the_one_that_was_chosen
     assert await agency.bot.deliver(interested(2), path="/globex") == 200
     await agency.bot.until_posted(2)
     view = await agency.home()
-    assert "2 replies waiting in 2 workspaces" in shown(view)
+    assert "2 unclaimed replies in 2 workspaces" in shown(view)
     assert "acme · Q3 founders · waiting" in shown(view)
     assert "Workspaces · 2" in shown(view)
     choice = {"home": True, "action_id": "run_workspace", "value": "home @globex"}
@@ -138,7 +138,7 @@ async def test_a_button_on_home_changes_its_own_workspace_and_its_channel_is_tol
 async def test_a_form_asks_which_workspace_and_offers_that_ones_sequences(agency: Agency) -> None:
     sequence = await agency.active(agency.acme)
     (answer,) = await agency.bot.say("pause", channel=seed.SALES, **BEN)
-    at = {"channel": seed.SALES, "ts": answer["ts"], "text": "Fill in a form"}
+    at = {"channel": seed.SALES, "ts": answer["ts"], "text": "Open form"}
     view = (await agency.bot.control("click", **at, **BEN, wait=5))["view"]
     assert view["blocks"][0]["element"]["initial_option"]["value"] == "globex", "the channel's own"
     menu = {"view": True, "action_id": "sequence", "value": sequence["name"][:6], **BEN}

@@ -55,7 +55,7 @@ async def test_a_guest_is_refused_and_the_service_keeps_sending(floor: Floor) ->
     sequence = (await floor.sequences())[0]
     (answer,) = await floor.bot.say(f"pause {sequence['id']}", user=seed.GUS.id)
     assert answer["seen_by"] == seed.GUS.id
-    assert "guests may read" in json.dumps(answer)
+    assert "Guests of this Slack workspace can view" in json.dumps(answer)
     assert await floor.status(sequence["id"]) == "active"
     assert floor.bot.running is not None
     assert [e.result for e in await floor.bot.running.store.records.audit("default")] == ["refused: role"]

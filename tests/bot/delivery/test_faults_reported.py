@@ -102,7 +102,7 @@ async def test_what_breaks_a_channel_is_told_everywhere_and_cured(
     assert set((await bot.until_posted(3)).values()) == {1}
 
     async def cured() -> bool:
-        return "takes alerts again" in json.dumps(await bot.messages(seed.SALES))
+        return "accepts alerts again" in json.dumps(await bot.messages(seed.SALES))
 
     await until(cured)
     assert (await readiness(bot))[1]["channels"] == {}

@@ -68,7 +68,7 @@ async def test_a_domain_pause_in_a_storm_is_a_card_of_its_own_before_the_summary
     assert "Acknowledge" in shown(card)
 
     async def over() -> dict[str, Any] | None:
-        heads = [m for m in in_channel(await bot.messages()) if "alerts at once" in m["text"]]
+        heads = [m for m in in_channel(await bot.messages()) if "new alerts" in m["text"]]
         return heads[0] if heads and "All of them" in shown(heads[0]) else None
 
     head = await until(over)
@@ -79,7 +79,7 @@ async def test_a_domain_pause_in_a_storm_is_a_card_of_its_own_before_the_summary
     assert "Q4 CTOs" in shown(head)
     assert '"value": "open"' in shown(head)
     called = [m for m in in_channel(await bot.messages()) if "S0ONCALL01" in m["text"]]
-    storm = [m for m in called if "alerts at once" in m["text"]]
+    storm = [m for m in called if "new alerts" in m["text"]]
     assert len(storm) == 1
     threaded = [m for m in await bot.messages() if m.get("thread_ts") not in {None, m["ts"]}]
     assert not any("S0ONCALL01" in m["text"] for m in threaded)

@@ -105,7 +105,7 @@ async def test_an_archived_channel_is_said_elsewhere_and_gets_its_alerts_after_t
         assert await bot.deliver(interested(number)) == 200
 
     async def told() -> bool:
-        return "takes no alerts" in json.dumps(await bot.messages(seed.SALES))
+        return "Can't post to" in json.dumps(await bot.messages(seed.SALES))
 
     await until(told)
     assert (await summary(bot)).dead >= 1
@@ -114,7 +114,7 @@ async def test_an_archived_channel_is_said_elsewhere_and_gets_its_alerts_after_t
     assert set((await bot.until_posted(3)).values()) == {1}
 
     async def cured() -> bool:
-        return "takes alerts again" in json.dumps(await bot.messages(seed.SALES))
+        return "accepts alerts again" in json.dumps(await bot.messages(seed.SALES))
 
     await until(cured)
     assert (await summary(bot)).dead == 0
@@ -150,7 +150,7 @@ async def test_a_storm_is_one_card_with_every_alert_in_its_thread_interested_fir
     posted = await bot.until_posted(90, seconds=30)
     assert set(posted.values()) == {1}
     messages = await bot.messages()
-    (head,) = [m for m in messages if "alerts at once" in m["text"]]
+    (head,) = [m for m in messages if "new alerts" in m["text"]]
     assert head.get("thread_ts", head["ts"]) == head["ts"], "the card of a storm is in the channel itself"
     threaded = [m for m in messages if m.get("thread_ts") not in {None, m["ts"]}]
     assert threaded, "nothing went into a thread"

@@ -104,7 +104,7 @@ async def test_two_slow_clicks_on_one_line_leave_neither_ones_line(bot: BotHarne
     async def settled() -> bool:
         told = [m["text"] for m in await bot.messages()]
         undone = sum("active again" in text for text in told)
-        refused = sum("answered already" in text for text in told)
+        refused = sum("already confirmed" in text for text in told)
         return (undone, refused) == (1, 1) and await shown(bot, line) == before
 
     await until(settled)
@@ -222,7 +222,7 @@ async def test_two_people_pause_at_once_and_the_second_is_told_quietly(
 
 async def test_a_form_sent_after_an_hour_does_what_it_says(bot: BotHarness, remote: Remote) -> None:
     (answer,) = await bot.say("pause", user=seed.BEN.id)
-    await click(bot, answer, "Fill in a form", user=seed.BEN.id)
+    await click(bot, answer, "Open form", user=seed.BEN.id)
     held = bot.slack.workspace.world.triggers  # what Slack hands out with a click ends within half an hour
     held.triggers.clear()
     held.response_urls.clear()
@@ -271,7 +271,7 @@ async def test_a_name_of_three_thousand_characters_is_paused_from_its_card(
 
 async def test_a_refused_key_is_told_in_a_form_and_at_home(bot: BotHarness, remote: Remote) -> None:
     (answer,) = await bot.say("pause", user=seed.BEN.id)
-    await click(bot, answer, "Fill in a form", user=seed.BEN.id)
+    await click(bot, answer, "Open form", user=seed.BEN.id)
     person = {"user": seed.BEN.id}
     await bot.control("manifest", **manifest())
     told = await bot.control("options", view=True, action_id="sequence", value="Q3", **person)

@@ -64,7 +64,7 @@ async def test_a_mention_in_a_cards_thread_means_that_card(bot: BotHarness, remo
     await mention(bot, message, "not interested wrong market", user=seed.CLEO.id)
     await shown(bot, message, "Closed by @cleo: not interested (wrong market)")
     await mention(bot, message, "reopen", user=seed.CLEO.id)
-    await in_thread(bot, message, "Open again")
+    await in_thread(bot, message, "Reopened")
     await mention(bot, message, "done", user=seed.CLEO.id)
     await shown(bot, message, "Done by @cleo")
 

@@ -83,5 +83,5 @@ async def test_a_rule_that_pauses_is_asked_about_with_its_backtest_and_counts_on
 
 async def test_the_list_offers_the_form_to_who_may_fill_it_in(bot: BotHarness) -> None:
     (listed,) = await bot.say("guard", user=seed.BEN.id)
-    assert "Fill in a form" in json.dumps(listed)
-    assert "not for you here" in json.dumps(await bot.say("guard off", user=seed.GUS.id))
+    assert "Open form" in json.dumps(listed)
+    assert "don't have permission" in json.dumps(await bot.say("guard off", user=seed.GUS.id))

@@ -115,7 +115,7 @@ def test_the_workspace_in_trouble_comes_first_and_one_that_cannot_be_asked_says_
     assert [line.split()[1] for line in lines] == ["poor", "dark", "calm"]
     assert "1 domain at risk" in lines[0]
     assert "inboxes unknown · sequences unknown" in lines[1]
-    assert lines[2] == "🟢 calm · 1 of 1 sequences run"
+    assert lines[2] == "🟢 calm · 1 of 1 sequences active"
 
 
 @settings(max_examples=60, deadline=None)

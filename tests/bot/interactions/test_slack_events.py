@@ -85,7 +85,7 @@ async def test_the_bot_does_not_answer_itself(either: BotHarness) -> None:
 async def test_a_workflows_mention_without_a_user_is_answered_with_what_to_do(either: BotHarness) -> None:
     nobody = {key: value for key, value in (await mention(either)).items() if key != "user"}
     await either.control("event", event={**nobody, "bot_id": "B0WORKFLOW"})
-    await until_answered(either, "Slack did not say who sent this")
+    await until_answered(either, "Slack didn't say who sent this")
 
 
 async def test_an_archived_channel_is_known_at_once_and_works_again_at_once(either: BotHarness) -> None:
@@ -154,7 +154,9 @@ async def test_alerts_follow_an_alert_channel_to_its_new_id(either: BotHarness) 
     await either.control("channel", channel=CHANNEL, id="C0SHARED07")
 
     async def told() -> bool:
-        return "another id: C0SHARED07" in json.dumps(await either.messages("C0SHARED07"))
+        return "changed the id of this channel to C0SHARED07" in json.dumps(
+            await either.messages("C0SHARED07")
+        )
 
     await until(told)
     assert await either.deliver(interested(1)) == 200
@@ -207,7 +209,7 @@ async def test_channels_of_the_settings_are_checked_when_the_bot_starts(tmp_path
             await until_broken(bot, {CHANNEL: "is_archived"})
 
             async def told() -> bool:
-                return "#outreach-alerts takes no alerts" in json.dumps(await bot.messages(seed.GENERAL))
+                return "Can't post to #outreach-alerts" in json.dumps(await bot.messages(seed.GENERAL))
 
             await until(told)
             assert seed.BOT.id in bot.slack.workspace.world.channels[seed.GENERAL].members

@@ -55,7 +55,7 @@ async def test_view_lead_shows_who_just_replied_in_a_modal_after_one_request(
     await choose(bot, message, "View lead", user=seed.BEN.id)
     view = json.dumps(await modal(bot, "Ada Lovelace"))
     assert {query.get("status") for query in remote.asked} == {"interested"}
-    for words in (NAME, '"2"', "Yes, call me.", "unclaimed", "Open the card", "ada1400%40acme.example"):
+    for words in (NAME, '"2"', "Yes, call me.", "unclaimed", "Open card", "ada1400%40acme.example"):
         assert words in view
     assert f"/archives/{message['channel']}/p{message['ts'].replace('.', '')}" in view
     assert "mailto:ada1400@acme.example?subject=" in view
@@ -66,7 +66,7 @@ async def test_a_long_search_shows_how_far_it_is_in_the_modal_alone(bot: BotHarn
     remote.reading = 0.4
     message = await card(bot, 1_490)
     await choose(bot, message, "View lead", user=seed.BEN.id, wait=0)
-    await modal(bot, "leads so far")
+    await modal(bot, "leads searched so far")
     await modal(bot, "ada1490@acme.example")
     assert "Working" not in json.dumps(await bot.messages())
     assert "Searching" not in json.dumps(await bot.messages())

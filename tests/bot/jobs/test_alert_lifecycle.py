@@ -40,7 +40,7 @@ async def test_a_reply_that_nobody_takes_is_said_again_once_then_escalated_then_
     (reminder,) = await swept(store, hands)
     assert (reminder.kind, reminder.mention, reminder.alert_id) == ("reminder", "S0SALES", alert)
     assert reminder.thread_ts, "it belongs under the card"
-    assert "has waited for 6 min" in rendering.read_note(reminder.note).title
+    assert "has been waiting for 6 min" in rendering.read_note(reminder.note).title
     assert (await shown(store)).text == ("Still unclaimed: a reminder was sent",)
     hands.now += 10 * MINUTE
     (escalation,) = await swept(store, hands)
@@ -70,7 +70,7 @@ async def test_a_snoozed_reply_says_until_when_comes_back_by_itself_and_waits_an
 ) -> None:
     await store.alerts.snooze(alert, ANN, until=hands.now + HOUR)
     card = await shown(store)
-    assert card.text == ("Snoozed by @ann; it comes back by itself",)
+    assert card.text == ("Snoozed by @ann",)
     assert [fact.at for fact in card.facts][-1] == datetime.fromtimestamp(hands.now + HOUR, UTC)
     assert [button.label for button in card.buttons][:2] == ["Claim", "Wake now"]
     hands.now += HOUR
@@ -181,7 +181,7 @@ async def test_a_paused_domain_turns_green_when_it_recovers_and_its_thread_is_to
     assert "31 bounces (28 hard), 0 opt-outs" in {fact.value for fact in red.facts}
     assert red.table is not None
     assert red.table.rows[0].cells[:3] == ("sam@mail.example", 62, 91)
-    assert "check the addresses" in red.text[1]
+    assert "verify the addresses" in red.text[1]
     hands.now += 3 * 24 * HOUR
     well = {"stage": RECOVERED, "inboxes": [{**rows[0], "status": "active", "health": 90}]}
     told = note(open_, well, at=hands.now)

@@ -94,9 +94,9 @@ async def test_an_admin_of_another_enterprise_organization_can_change_nothing(
     await bot.control("settings", enterprise_id=enterprise)
     await bot.control("user", user=seed.EVA.id, enterprise_id=ELSEWHERE, is_admin=True, is_stranger=stranger)
     (told,) = await bot.say(f"pause {NAME}", **EVA)
-    assert "another organization" in words(told)
+    assert "other organizations" in words(told)
     (told,) = await bot.say("doctor", **EVA)
-    assert "another organization" in words(told)
+    assert "other organizations" in words(told)
     assert remote.patched == []
 
 
@@ -109,7 +109,7 @@ async def test_a_colleague_from_another_workspace_of_the_same_enterprise_is_a_me
     assert told["seen_by"] is None
     assert remote.patched == [("sq_0001", "paused")]
     (told,) = await bot.say("doctor", **EVA)
-    assert "not for you here" in words(told)
+    assert "don't have permission" in words(told)
 
 
 def test_an_admin_of_another_workspace_is_an_admin_only_if_the_enterprise_made_them_one() -> None:
@@ -148,7 +148,7 @@ async def test_a_workflow_that_mentions_the_bot_without_a_user_is_told_why_it_is
     bot: BotHarness, remote: Remote
 ) -> None:
     told = await mention(bot, f"pause {NAME}", bot_id="B0WORKFLOW", subtype="bot_message")
-    assert "A workflow can't run commands" in told
+    assert "Workflows can't run commands" in told
     assert remote.patched == []
 
 
@@ -172,7 +172,7 @@ async def test_a_guests_refused_click_leaves_the_undo_for_others(bot: BotHarness
     await click(bot, question, "Pause all 2", user=seed.BEN.id)
     line = await bot.said_to_all("2 sequences are paused")
     (told,) = await click(bot, line, "Undo", user=seed.GUS.id)
-    assert "guests may read" in words(told)
+    assert "Guests of this Slack workspace can view" in words(told)
     await click(bot, line, "Undo", user=seed.CLEO.id)
     await bot.said_to_all("2 sequences are active again")
     assert {one["status"] for one in remote.sequences.values()} == {"active"}
@@ -185,7 +185,7 @@ async def test_somebody_who_became_a_guest_cannot_confirm_and_can_once_a_member_
     (question,) = await bot.say("pause all", user=LATER_GUEST)
     await bot.control("user", user=LATER_GUEST, is_restricted=True)
     (told,) = await click(bot, question, "Pause all 2", user=LATER_GUEST)
-    assert "guests may read" in words(told)
+    assert "Guests of this Slack workspace can view" in words(told)
     assert remote.patched == []
     await bot.control("user", user=LATER_GUEST, is_restricted=False)
     await click(bot, question, "Pause all 2", user=LATER_GUEST)
@@ -246,7 +246,7 @@ async def test_an_undo_of_many_leaves_those_that_were_changed_since(bot: BotHarn
     await bot.say(f"pause {NAME} for 2h reason legal hold", user=seed.ANN.id)
     await click(bot, line, "Undo", user=seed.BEN.id)
     told = await bot.said_to_all("1 sequence is active again")
-    assert "It was changed since and left as is. Last change: @ann" in words(told)
+    assert "It was changed later and left as is. Last change: @ann" in words(told)
     assert [one["status"] for one in remote.sequences.values()] == ["paused", "active"]
 
 
@@ -260,7 +260,7 @@ async def test_an_undo_that_failed_can_be_tried_again_and_counts_once(
     await click(bot, line, "Undo", user=seed.CLEO.id)
     await bot.said_to_all("is active again")
     (told,) = await click(bot, line, "Undo", user=seed.CLEO.id)
-    assert "answered already" in told["text"]
+    assert "already confirmed" in told["text"]
 
 
 @pytest.mark.parametrize("line", READING)
@@ -268,7 +268,7 @@ async def test_people_of_other_organizations_read_nothing_by_default(agency: Bot
     (told,) = await agency.say(line, **EVA)
     shown = words(told)
     assert told["seen_by"] == seed.EVA.id
-    assert "not open to other organizations" in shown
+    assert "don't have access in this channel" in shown
     assert not any(name in shown for name in (NAME, "acme", "globex"))
 
 
@@ -303,18 +303,18 @@ async def test_people_of_other_organizations_read_nothing_in_a_direct_message(
     agency: BotHarness, line: str
 ) -> None:
     (told,) = await agency.say(line, user=seed.EVA.id, channel="dm")
-    assert "not open to other organizations" in words(told)
+    assert "don't have access in this channel" in words(told)
 
 
 @IN_SALES
 async def test_home_and_forms_show_people_of_other_organizations_nothing(agency: BotHarness) -> None:
     view = await agency.home(seed.EVA.id)
-    assert "another organization" in words(view)
+    assert "other organizations" in words(view)
     assert not any(name in words(view) for name in (NAME, "acme", "globex"))
     done = await agency.control(
         "shortcut", callback_id="pause_form", user=seed.EVA.id, channel=seed.SALES, wait=5
     )
-    assert "another organization" in words(done["view"])
+    assert "other organizations" in words(done["view"])
     assert not any(name in words(done["view"]) for name in (NAME, "acme", "globex"))
 
 
@@ -322,4 +322,4 @@ async def test_home_and_forms_show_people_of_other_organizations_nothing(agency:
 async def test_a_person_of_whom_slack_says_nothing_reads_nothing(agency: BotHarness) -> None:
     await agency.control("faults", method="users.info", kind="error", error="internal_error", times=None)
     (told,) = await agency.say("sequences", user=seed.BEN.id)
-    assert "did not say who you are" in words(told)
+    assert "didn't say who you are" in words(told)

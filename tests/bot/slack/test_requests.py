@@ -60,7 +60,7 @@ async def test_a_guest_and_a_stranger_may_not_claim(bot: BotHarness) -> None:
     told = await bot.control(
         "click", channel=CHANNEL, ts=message["ts"], text="Claim", user=seed.GUS.id, wait=5
     )
-    assert "You are a guest" in json.dumps(told["answers"])
+    assert "Guests of this Slack workspace" in json.dumps(told["answers"])
     assert "Claimed" not in json.dumps((await bot.messages())[0])
 
 

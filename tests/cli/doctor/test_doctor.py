@@ -203,7 +203,7 @@ def test_missing_scopes_are_named() -> None:
     [
         (
             "chat:write.public",
-            "without chat:write.public it posts only where it was invited",
+            "without chat:write.public it posts only in channels it was invited to",
             "invite the bot",
         ),
     ],

@@ -199,7 +199,7 @@ async def test_whoami_tells_the_role(office: Office) -> None:
 @pytest.mark.parametrize("line", ["open", "audit", "subscriptions", "subscribe lead.bounced", "digest at 9"])
 async def test_without_records_their_commands_say_so(office: Office, line: str) -> None:
     office.records = None
-    with pytest.raises(RecordsUnavailable, match="not available"):
+    with pytest.raises(RecordsUnavailable, match="isn't available"):
         await office.say(line)
 
 
