@@ -44,7 +44,7 @@ class Routes:
         event = read_event(pending.body)
         if not isinstance(event, Event):
             return Decision(problem=event.reason)
-        known = "" if event.is_known else f"{event.kind[:80]!r} is no event of the document"
+        known = "" if event.is_known else f"{event.kind[:80]!r} isn't a known event"
         return Decision(
             kind=event.kind[:80],
             problem=known,

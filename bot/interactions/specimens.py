@@ -43,7 +43,7 @@ class Specimen:
 
 def specimens(now: datetime) -> Iterator[Specimen]:
     """All of them; `now` is the moment that they speak of."""
-    cards = {**_alerts(now), **_answers(now)}
+    cards = {**alerts(now), **answers(now)}
     for name, card in cards.items():
         yield Specimen(name=name, blocks=card_blocks.render(card).blocks)
     listed = list(cards.values())[:20]
@@ -61,7 +61,7 @@ def specimens(now: datetime) -> Iterator[Specimen]:
     yield from _views(now, cards)
 
 
-def _alerts(now: datetime) -> dict[str, Card]:
+def alerts(now: datetime) -> dict[str, Card]:
     ann, later = Mark(name="ann", at=now), Mark(name="ann", at=now + timedelta(days=1))
     states: dict[str, dict[str, Any]] = {
         "new": {},
@@ -76,10 +76,10 @@ def _alerts(now: datetime) -> dict[str, Card]:
     found = {}
     for state, changes in states.items():
         for length, words in (("", SHORT), (", long", LONG)):
-            alert = replace(_alert(INTERESTED, now, words), **changes)
+            alert = replace(alert_of_kind(INTERESTED, now, words), **changes)
             found[f"interested reply, {state}{length}"] = kinds.card(alert)
     for kind in kinds.KINDS:
-        alert = _alert(kind, now, LONG)
+        alert = alert_of_kind(kind, now, LONG)
         found |= {f"{kind}": kinds.card(alert), f"{kind}, condensed": kinds.condensed(alert)}
     for status in ("resting", "warming", "active"):
         standing = recovery.domain_state(
@@ -89,10 +89,10 @@ def _alerts(now: datetime) -> dict[str, Card]:
             thresholds=DEFAULT,
             now=now.timestamp(),
         )
-        paused = replace(_alert(PAUSED, now, SHORT), standing=standing)
+        paused = replace(alert_of_kind(PAUSED, now, SHORT), standing=standing)
         found[f"paused domain, inboxes {status}"] = kinds.card(paused)
     found["paused domain, recovered"] = kinds.card(
-        replace(_alert(PAUSED, now, SHORT), recovered_at=now, standing={})
+        replace(alert_of_kind(PAUSED, now, SHORT), recovered_at=now, standing={})
     )
     counts = ((INTERESTED, 60), (PAUSED, 2))
     for over in (False, True):
@@ -102,7 +102,7 @@ def _alerts(now: datetime) -> dict[str, Card]:
     return found
 
 
-def _alert(kind: str, now: datetime, words: str) -> Alert:
+def alert_of_kind(kind: str, now: datetime, words: str) -> Alert:
     event = Event(
         kind=kind,
         lead=EventLead(email="ada@acme.example", first_name=words, company=words),
@@ -126,7 +126,7 @@ def _inboxes(status: str) -> list[Inbox]:
     ]
 
 
-def _answers(now: datetime) -> dict[str, Card]:
+def answers(now: datetime) -> dict[str, Card]:
     days = tuple(f"{n} Nov" for n in range(1, 15))
     course = Chart(
         title="14 days, to 20 November",

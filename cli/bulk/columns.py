@@ -115,7 +115,7 @@ def _by_content(assignments: Sequence[Assignment], sample: Sequence[Sequence[str
     if not counts or not counts[best] or counts[best] * 2 < len(sample):
         titles = ", ".join(f"“{a.title}”" for a in assignments)
         raise Unclear(
-            f"no column holds e-mail addresses; the file has {titles}. Say which: --map COLUMN=email"
+            f"no column contains email addresses; the file has {titles}. Choose one with --map COLUMN=email"
         )
     found = Assignment(title=assignments[best].title, field="email", why="by its content")
     return [found if place == best else a for place, a in enumerate(assignments)]
@@ -126,7 +126,7 @@ def _by_hand(header: Sequence[str], pairs: Iterable[str]) -> dict[int, str]:
     for pair in pairs:
         column, mark, field = pair.rpartition("=")
         if not mark or not column.strip() or not field.strip():
-            raise Unclear(f"--map takes COLUMN=FIELD, and “{pair}” is none")
+            raise Unclear(f"--map takes COLUMN=FIELD, which “{pair}” isn't")
         chosen[_place(header, column.strip())] = field.strip()
     fields = [field for field in chosen.values() if field != LEFT_OUT]
     if twice := next((field for field in fields if fields.count(field) > 1), None):
@@ -141,7 +141,7 @@ def _place(header: Sequence[str], column: str) -> int:
         return keys.index(_key(column))
     if column.isdecimal() and 1 <= int(column) <= len(header):
         return int(column) - 1
-    raise Unclear(f"there is no column “{column}”; the file has {', '.join(f'“{t}”' for t in header)}")
+    raise Unclear(f"unknown column “{column}”; the file has {', '.join(f'“{t}”' for t in header)}")
 
 
 def _key(title: str) -> str:

@@ -152,9 +152,9 @@ def _decoded(start: bytes, encoding: str, *, path: Path, whole: bool) -> str:
     try:
         return codecs.getincrementaldecoder(encoding)(lenient(encoding)).decode(start, final=whole)
     except UnicodeDecodeError:
-        raise Unusable(f"{path} is not {encoding}; name the right one with --encoding") from None
+        raise Unusable(f"{path} is not {encoding}; set the right one with --encoding") from None
     except LookupError:
-        raise Unusable(f"there is no encoding {encoding}; try utf-8, cp1252, utf-16, shift_jis …") from None
+        raise Unusable(f"unknown encoding {encoding}; try utf-8, cp1252, utf-16, shift_jis …") from None
 
 
 def lenient(encoding: str) -> str:

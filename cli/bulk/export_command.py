@@ -39,7 +39,7 @@ def run(options: Namespace) -> int:
     form = options.format or SUFFIXES.get(options.file.suffix.lower())
     if form is None:
         raise exit_codes.WrongUsage(
-            f"is {options.file} to be CSV or JSON lines? Say --format csv or --format jsonl"
+            f"is {options.file} has no known ending: add --format csv or --format jsonl"
         )
     if str(options.file) == STDOUT:
         with tempfile.TemporaryDirectory(prefix="outreach-export-") as folder:
@@ -49,9 +49,9 @@ def run(options: Namespace) -> int:
                 shutil.copyfileobj(written, sys.stdout)
         return exit_codes.DONE
     if not options.file.absolute().parent.is_dir():
-        raise exit_codes.Failed(f"there is no folder {options.file.absolute().parent}")
+        raise exit_codes.Failed(f"no such folder: {options.file.absolute().parent}")
     if options.file.exists() and not options.force:
-        raise exit_codes.Failed(f"{options.file} is there already; add --force to overwrite it")
+        raise exit_codes.Failed(f"{options.file} already exists; add --force to overwrite it")
     count = asyncio.run(_export(options, as_csv=form == "csv"))
     print(f"Wrote {count:,} leads to {options.file}.", file=sys.stderr)
     return exit_codes.DONE

@@ -155,9 +155,9 @@ def _show_trial(
     if as_json:
         card_output.print_data([{"sendable": sendable, "refused": refused, "repeated": repeated}])
         return
-    twice = f"{show_number(repeated, 'row')} repeat an address that came before; the service skips these."
+    twice = f"{show_number(repeated, 'row')} repeat an earlier address; the service skips them."
     card = Card(
-        title=f"{sendable:,} leads can be sent, {refused:,} rows cannot",
+        title=f"{sendable:,} leads can be sent, {refused:,} rows can't",
         tone=Tone.WARN if refused else Tone.GOOD,
         text=("Nothing was sent.", *((twice,) if repeated else ())),
         table=_refusals(shown, total=refused),

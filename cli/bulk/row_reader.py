@@ -128,7 +128,7 @@ class Reader:
                 f"has {len(cells)} cells where the header has {self._width}; is a quote or delimiter missing?"
             )
         if not self._survey.sound and any(map(_UNREADABLE.search, cells)):
-            return f"has bytes that are no {self._survey.encoding}"
+            return f"has bytes that aren't {self._survey.encoding}"
         return None
 
 
@@ -141,15 +141,15 @@ def _address_of(text: str) -> str:
 def address_fault(address: str) -> str | None:
     """What is wrong with an address, as a reason to show; None where it can be sent."""
     if not address:
-        return "no e-mail address"
+        return "no email address"
     local, at, domain = address.rpartition("@")
     if not at or not _LOCAL.fullmatch(local) or ".." in local or local[0] == "." or local[-1] == ".":
-        return "not an e-mail address"
+        return "not an email address"
     labels = domain.split(".")
     if (
         len(labels) < 2
         or not all(_LABEL.fullmatch(label) for label in labels)
         or not _TOP.fullmatch(labels[-1])
     ):
-        return "not a mail domain"
-    return "longer than an e-mail address can be" if len(address) > LONGEST_ADDRESS else None
+        return "not an email domain"
+    return "too long for an email address" if len(address) > LONGEST_ADDRESS else None

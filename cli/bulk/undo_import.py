@@ -26,7 +26,7 @@ def run(options: Namespace) -> int:
     """Ask, then remove; a lead that is gone by now counts as removed."""
     added = added_addresses(options.file)
     if not added:
-        raise exit_codes.Failed(f"{options.file} names no lead that was added")
+        raise exit_codes.Failed(f"{options.file} lists no added leads")
     return asyncio.run(_undo(options, added))
 
 

@@ -95,7 +95,7 @@ def _backup(source: Path, target: Path, *, overwrite: bool) -> int:
         raise exit_codes.Failed(f"There is no database at {source} yet.")
     if target.exists() and not overwrite:
         raise exit_codes.Failed(
-            f"{target} is there already. Name another file, or add --yes to overwrite it."
+            f"{target} already exists. Use another file name, or add --yes to overwrite it."
         )
     _copy(source, target)
     card_output.show(Card(title=f"Backed up to {target}", tone=Tone.GOOD))

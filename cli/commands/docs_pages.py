@@ -1,4 +1,4 @@
-"""docs/commands.md, docs/settings.md and docs/metrics.md, made from the tables: `python -m cli.commands.docs_pages FOLDER`."""
+"""The generated pages of docs/, made from the tables: `python -m cli.commands.docs_pages FOLDER`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from prometheus_client.metrics import MetricWrapperBase
 
 from bot.telemetry import metrics
+from cli.commands.copy_page import copy_page
 from cli.parser.arguments import program_parser
 from cli.parser.shell_commands import PROGRAMS, Program
 from shared.commands import COMMANDS, Command, Face
@@ -22,19 +23,19 @@ _COMMANDS = """\
 
 Made by `make docs` from the tables in `shared/commands` and `cli/parser/shell_commands.py`.
 
-Every command works with the same words in a shell (`outreach pause sq_1`), in Slack (`/outreach pause sq_1`) and in
-the dashboard's palette (`pause sq_1`). SEQUENCE is an id, a whole name, or a beginning that fits only one. `@NAME`
-picks one of several workspaces, in any command. In a shell `--json` gives the data of every reading command, and
-commands that ask first take `--yes`.
+Every command works the same way in a shell (`outreach pause sq_1`), in Slack (`/outreach pause sq_1`) and in
+the dashboard's palette (`pause sq_1`). SEQUENCE is an id, a name, or the start of a name that matches only one. `@NAME`
+selects one of several workspaces, in any command. In a shell, `--json` prints the data of a command that reads, and
+`--yes` skips confirmations.
 
-Exit codes: 0 done; 1 refused or failed, with the reason on stderr; 2 wrong usage or configuration; 130 interrupted.
+Exit codes: 0 success; 1 rejected or failed, with the reason on stderr; 2 invalid usage or configuration; 130 interrupted.
 """
 _SETTINGS = """\
 # Settings
 
 From the environment, or from `outreach.toml`: the file that `--config` names, else `$OUTREACH_CONFIG`, else
 `./outreach.toml`, else the one in your configuration folder. The environment wins. Everything missing or wrong is
-reported at once, by name, with its cure, and the command ends with exit code 2.
+reported at once, by name, with how to fix it, and the command ends with exit code 2.
 
 `outreach init` writes this file, for you to uncomment what you need:
 """
@@ -117,3 +118,4 @@ if __name__ == "__main__":
     (folder / "commands.md").write_text(commands_page(), encoding="utf-8")
     (folder / "metrics.md").write_text(metrics_page(), encoding="utf-8")
     (folder / "settings.md").write_text(settings_page(), encoding="utf-8")
+    (folder / "copy.md").write_text(copy_page(), encoding="utf-8")

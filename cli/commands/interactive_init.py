@@ -59,7 +59,7 @@ def ask_settings() -> tuple[Mapping[SettingPath, str], str]:
 
 def next_steps(public: str) -> Sequence[str]:
     return (
-        "It holds keys. Keep it private, and keep a copy: the secrets in the database can't be read without it.",
+        "It contains keys. Keep it private and keep a copy: without it, the secrets in the database can't be read.",
         "Next:",
         "  outreach bot",
         f"  outreach webhooks create --url {public}{PATH}",
@@ -107,7 +107,7 @@ def _until_good(answers: Answers, ask: Callable[[Answers], None], check: Check) 
             cure = f" {finding.cure}" if finding.cure else ""
             _say(f"  {run.WORDS[finding.tone]}: {finding.check}: {finding.found}.{cure}")
         if not any(finding.tone is Tone.BAD for finding in findings) or not _yes(
-            "Answer again? (n: keep these)"
+            "Enter these again? (n: keep them)"
         ):
             return
 
@@ -117,7 +117,7 @@ def _ask(answers: Answers, name: str, question: str, *, secret: bool = False, op
     before = answers.get(name, "")
     hint = " (Enter: as before)" if before else ""
     while not (answer := _read(question + hint, secret=secret) or before) and not optional:
-        _say("  It can't be left out.")
+        _say("  A value is required.")
     answers[name] = answer
 
 
@@ -135,7 +135,7 @@ def _read(question: str, *, secret: bool = False) -> str:
         sys.stderr.flush()
         return input().strip()
     except EOFError:
-        raise exit_codes.Failed("the answers ended early; nothing was written") from None
+        raise exit_codes.Failed("input ended early; nothing was written") from None
 
 
 def _say(text: str) -> None:

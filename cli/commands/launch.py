@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from shared.settings import Settings
 
 NO_TERMINAL = (
-    "there is no terminal to show a dashboard on: run it in one, print a snapshot with `outreach dashboard --once`, "
+    "no terminal for the dashboard: run it in a terminal, print a snapshot with `outreach dashboard --once`, "
     "or serve browsers with `--web`"
 )
 
@@ -36,7 +36,7 @@ def demo(options: Namespace) -> int:
 
     headless = options.headless or not attended()
     if headless and not options.headless:
-        print("There is no terminal to show a dashboard on: as with --headless.", file=sys.stderr)
+        print("No terminal for the dashboard; continuing as with --headless.", file=sys.stderr)
     return asyncio.run(run_demo(headless=headless, seconds=options.seconds))
 
 
@@ -52,7 +52,7 @@ def bot(options: Namespace) -> int:
 def dashboard(options: Namespace) -> int:
     """The dashboard in front, or with `--once` one snapshot on stdout."""
     if (options.json or options.svg) and not options.once:
-        raise exit_codes.WrongUsage("--json and --svg belong to --once: `outreach dashboard --once --json`")
+        raise exit_codes.WrongUsage("--json and --svg need --once: `outreach dashboard --once --json`")
     if options.follow:
         from tui.entrypoints.viewer import view
 
@@ -87,7 +87,7 @@ def _serving(work: Coroutine[Any, Any, None]) -> int:
     except OSError as fault:
         if fault.errno != errno.EADDRINUSE:
             raise
-        raise exit_codes.Failed("the port is taken; name another, or 0 for a free one") from None
+        raise exit_codes.Failed("the port is in use; choose another, or 0 for a free one") from None
     return exit_codes.DONE
 
 

@@ -34,7 +34,7 @@ def run(command: Command, options: Namespace) -> int:
 
     asks = (command.confirm and command.asks_for(invocation.values)) or bool(bulk.scope(invocation))
     if asks and not options.yes and not attended():
-        raise exit_codes.Failed(f"“{command.name}” asks first, and nobody can be asked here: add --yes")
+        raise exit_codes.Failed(f"“{command.name}” needs confirmation, and this isn't a terminal: add --yes")
     card = asyncio.run(_answer(invocation, options))
     if command.changes:
         return _show(card, quiet=options.quiet)
@@ -90,7 +90,7 @@ async def _answer(invocation: Invocation, options: Namespace) -> Card:
             else contextlib.nullcontext(_unseen) as show
         ):
             seen = replace(
-                context, progress=lambda count: show(ProgressUpdate(count=count, what="leads looked at"))
+                context, progress=lambda count: show(ProgressUpdate(count=count, what="leads searched"))
             )
             card = await operations.run(invocation, seen)
         if not operations.confirming_command(card):

@@ -59,7 +59,7 @@ async def _list(settings: Settings, client_id: str, options: Namespace) -> int:
     card_output.show(
         Card(
             title=show_number(len(known), "Slack workspace"),
-            table=Table(columns=columns("Id", "Name", "May see", "Installed"), rows=rows) if rows else None,
+            table=Table(columns=columns("Id", "Name", "Can view", "Installed"), rows=rows) if rows else None,
             footer="A workspace installs the bot at its /slack/install page.",
         )
     )
@@ -75,8 +75,8 @@ async def _allow(settings: Settings, client_id: str, options: Namespace) -> int:
         found = await _installed(teams, team)
         await teams.allow(team, workspace)
         await _record(store, workspace, f"slack-teams allow {team}", "allowed")
-    text = "People there can now read it, and full members change it; `[roles]` sets who may do what."
-    card_output.show(Card(title=f"{found.name} may see @{workspace}", tone=Tone.GOOD, text=(text,)))
+    text = "People there can view it, and full members can change it. `[roles]` sets permissions."
+    card_output.show(Card(title=f"{found.name} can now view @{workspace}", tone=Tone.GOOD, text=(text,)))
     return exit_codes.DONE
 
 
@@ -86,19 +86,17 @@ async def _remove(settings: Settings, client_id: str, options: Namespace) -> int
         if options.workspace:
             workspace = options.workspace
             if not await teams.disallow(team, workspace):
-                raise exit_codes.Failed(f"{team} could not see @{workspace}")
+                raise exit_codes.Failed(f"{team} had no access to @{workspace}")
             await _record(store, workspace, f"slack-teams remove {team}", "disallowed")
-            title = f"{team} no longer sees @{workspace}"
-            text = "Its subscriptions, digests and unsent alerts of that workspace are gone."
+            title = f"{team} no longer has access to @{workspace}"
+            text = "Its subscriptions, digests and unsent alerts for that workspace were removed."
         else:
             found = await _installed(teams, team)
             await teams.remove(team)
             for workspace in found.workspaces:
                 await _record(store, workspace, f"slack-teams remove {team}", "removed")
-            title = f"{found.name} is removed"
-            text = (
-                "Its token, subscriptions, digests and unsent alerts are gone. Remove the app in Slack, too."
-            )
+            title = f"{found.name} was removed"
+            text = "Its token, subscriptions, digests and unsent alerts were removed. Remove the app in Slack, too."
     card_output.show(Card(title=title, tone=Tone.GOOD, text=(text,)))
     return exit_codes.DONE
 

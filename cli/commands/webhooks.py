@@ -75,7 +75,7 @@ async def _list(workspace: Workspace, settings: Settings, options: Namespace) ->
         title=show_number(len(kept), "webhook subscription"),
         text=(f"{configured} more secrets come from the settings.",) if configured else (),
         table=Table(columns=columns("Id", "URL", "Events"), rows=rows) if rows else None,
-        footer="Those made with `outreach webhooks create`; the service can't list its own.",
+        footer="Subscriptions made with `outreach webhooks create`; the service can't list them.",
     )
     card_output.show(card)
     return exit_codes.DONE
@@ -150,9 +150,11 @@ def _address(url: str | None) -> str:
         raise exit_codes.WrongUsage(f"webhooks create needs --url https://YOUR-HOST{PATH}")
     parts = urlsplit(url)
     if not parts.hostname or parts.scheme not in {"http", "https"}:
-        raise exit_codes.WrongUsage(f"“{url}” is no web address; it looks like https://ops.example.com{PATH}")
+        raise exit_codes.WrongUsage(
+            f"“{url}” isn't a web address; use one like https://ops.example.com{PATH}"
+        )
     if parts.scheme == "http" and parts.hostname not in LOOPBACK:
-        raise exit_codes.WrongUsage("the service delivers to https addresses only")
+        raise exit_codes.WrongUsage("the service only delivers to https addresses")
     return url
 
 
@@ -161,8 +163,8 @@ def _kinds(events: Sequence[str]) -> tuple[EventKind, ...]:
     for event in events:
         if event not in known:
             near = get_close_matches(event, EVENT_KINDS, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"it can be: {', '.join(EVENT_KINDS)}"
-            raise exit_codes.WrongUsage(f"there is no event “{event}”; {hint}")
+            hint = f"did you mean {near[0]}?" if near else f"choose from: {', '.join(EVENT_KINDS)}"
+            raise exit_codes.WrongUsage(f"unknown event “{event}”; {hint}")
     return tuple(known[event] for event in dict.fromkeys(events)) or EVENT_KINDS
 
 
@@ -171,24 +173,24 @@ def _must_be_new(kept: Sequence[Subscription], url: str, *, insisted: bool) -> N
     if twins and not insisted:
         raise exit_codes.Failed(
             f"{url} is subscribed already ({', '.join(s.id for s in twins)}). The service can neither list nor delete "
-            "subscriptions, so a second one would deliver every event twice, for good; add --yes if that is wanted"
+            "subscriptions, so a second one would deliver every event twice, permanently; add --yes to do it anyway"
         )
 
 
 def _uncertain(url: str) -> Card:
     return Card(
-        title="Nobody knows whether the subscription was made",
+        title="We couldn't confirm this subscription",
         tone=Tone.WARN,
         text=(
-            f"The connection broke after the request for {url} was sent, and before the answer came.",
-            "If it exists, its secret is lost: what it delivers is refused with 401 and does no harm.",
-            "So create it again.",
+            f"The connection broke after the request for {url} was sent, before a response arrived.",
+            "If it exists, its secret is lost and its deliveries are rejected with 401, which is harmless.",
+            "Create it again.",
         ),
     )
 
 
 def _card(made: Subscription, *, show_secret: bool) -> Card:
-    secret = made.secret if show_secret else "stored in the database, where the bot finds it"
+    secret = made.secret if show_secret else "stored in the database, for the bot"
     return Card(
         title=f"Subscribed {made.url}",
         tone=Tone.GOOD,

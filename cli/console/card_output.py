@@ -144,7 +144,7 @@ def _table(card: Card, look: Look) -> Iterator[Text]:
     for tone, line in grid.rows:
         yield Text.assemble((line[:1], STYLES[tone]), line[1:])
     if grid.hidden:
-        yield Text(f"not shown in this width: {', '.join(grid.hidden)}", style=QUIET)
+        yield Text(f"hidden at this width: {', '.join(grid.hidden)}", style=QUIET)
     if (card.table.total or 0) > len(grid.rows):
         yield Text(f"the first {len(grid.rows):,} of {card.table.total:,}", style=QUIET)
 

@@ -25,7 +25,7 @@ def confirm(question: str, *, yes: bool) -> None:
     if yes:
         return
     if not attended():
-        raise Failed("this asks first, and nobody can be asked here: add --yes")
+        raise Failed("this needs confirmation, and this isn't a terminal: add --yes")
     print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
         raise Failed("nothing was changed")

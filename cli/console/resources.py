@@ -64,9 +64,9 @@ async def open_records(settings: Settings) -> AsyncIterator[Records]:
 
 def _reason(fault: Exception) -> str:
     if isinstance(fault, OSError):
-        return f"The bot's database cannot be opened: {exit_codes.os_error_text(fault)}"
+        return f"The bot's database can't be opened: {exit_codes.os_error_text(fault)}"
     text = str(getattr(fault, "orig", None) or fault).partition("\n")[0]
-    return f"The bot's database cannot be opened: {text}"
+    return f"The bot's database can't be opened: {text}"
 
 
 def write_private(path: Path, text: str) -> None:

@@ -18,7 +18,7 @@ from shared.domain.records import AlertsSummary
 from shared.settings import Need, Settings, SettingsError, load
 from shared.storage.database import connection_advice, open_engine
 
-DATABASE_CURE = "Is the server up, are name and password right, is the folder writable and the disk not full? See OUTREACH_DATABASE_URL."
+DATABASE_CURE = "Check that the server runs, the name and password are right, the folder is writable and the disk isn't full. See OUTREACH_DATABASE_URL."
 
 
 def configuration(config: Path | None) -> tuple[Settings | None, list[Finding]]:
@@ -41,8 +41,8 @@ def _privacy(settings: Settings) -> Iterator[Finding]:
         f"complete, from {file} and the environment" if file else "complete, from the environment",
     )
     if file and file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        cure = f"If it holds keys: chmod 600 {file}"
-        yield doubtful("Configuration", f"others on this machine can read {file}", cure=cure)
+        cure = f"If it contains keys: chmod 600 {file}"
+        yield doubtful("Configuration", f"other users of this machine can read {file}", cure=cure)
 
 
 async def database(settings: Settings) -> list[Finding]:
@@ -55,12 +55,16 @@ async def database(settings: Settings) -> list[Finding]:
     except (SQLAlchemyError, OSError) as fault:
         reason = str(getattr(fault, "orig", None) or fault).strip().partition("\n")[0]
         return [bad("Database", f"{shown}: {reason}", cure=connection_advice(reason) or DATABASE_CURE)]
-    findings = [good("Database", f"{shown} can be written")]
+    findings = [good("Database", f"{shown} is writable")]
     if orphaned := AlertsSummary(timers=waiting).orphaned_timers(settings.workspaces):
         names = ", ".join(f"{name} ({count})" for name, count in orphaned.items())
-        cure = "Add the workspace to the settings again, or resume its sequences by hand."
+        cure = "Add the workspace to the settings again, or resume its sequences yourself."
         findings.append(
-            doubtful("Timed pauses", f"never end, in workspaces not in the settings: {names}", cure=cure)
+            doubtful(
+                "Timed pauses",
+                f"won't end, because the settings don't have these workspaces: {names}",
+                cure=cure,
+            )
         )
     return findings
 

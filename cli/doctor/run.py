@@ -13,6 +13,7 @@ from shared.api.errors import OutreachError
 from shared.domain.card import Card, Fact, Row, Table, Tone, columns
 from shared.operations.context import open_client
 from shared.settings import Need, Settings, Workspace, load
+from shared.text.formats import show_number
 
 PATIENCE = 15
 """Seconds for the checks of one workspace."""
@@ -58,8 +59,8 @@ async def service_findings(settings: Settings, workspace: Workspace) -> list[Fin
         async with asyncio.timeout(PATIENCE), open_client(settings, workspace) as client:
             return await listed(service.key(client, workspace))
     except TimeoutError:
-        cure = f"Is {workspace.base_url} the right address, and reachable from here?"
-        return [bad(f"API key of {workspace.name}", f"no answer in {PATIENCE} s", cure=cure)]
+        cure = f"Check that {workspace.base_url} is the right address and reachable from here."
+        return [bad(f"API key of {workspace.name}", f"no response within {PATIENCE} s", cure=cure)]
 
 
 async def listed(findings: AsyncIterator[Finding]) -> list[Finding]:
@@ -70,7 +71,7 @@ def _card(findings: Sequence[Finding]) -> Card:
     failed = sum(f.tone is Tone.BAD for f in findings)
     doubts = sum(f.tone is Tone.WARN for f in findings)
     return Card(
-        title=f"{len(findings) - failed - doubts} checks are fine, {doubts} need a look, {failed} fail",
+        title=f"{len(findings) - failed - doubts} passed, {show_number(doubts, 'warning')}, {failed} failed",
         tone=Tone.BAD if failed else Tone.WARN if doubts else Tone.GOOD,
         facts=tuple(_fact(finding) for finding in findings),
     )
@@ -100,10 +101,10 @@ def _show_shapes(options: Namespace) -> int:
         card_output.print_data(lines)
         return exit_codes.DONE
     rows = tuple(Row(cells=(line["endpoint"], line["shape"])) for line in lines)
-    text = ("Paths and types of what came, never a value; safe to show to the maintainers.",)
+    text = ("Paths and types of the responses, never a value. Safe to share with the maintainers.",)
     card_output.show(
         Card(
-            title="What the service sends",
+            title="Response format of the service",
             text=text,
             table=Table(columns=columns("Endpoint", "Shape"), rows=rows),
         )

@@ -40,14 +40,18 @@ async def key(client: OutreachClient, workspace: Workspace) -> AsyncIterator[Fin
         sequences = await client.list_sequences(priority=Priority.INTERACTIVE)
     except Unauthorized:
         cure = "Create a key in the account settings and set OUTREACH_API_KEY."
-        yield bad(check, "refused: missing or revoked", cure=cure)
+        yield bad(check, "rejected: missing or revoked", cure=cure)
     except Unreadable as fault:
         yield doubtful(
-            check, str(fault), cure="`outreach doctor --shapes` shows what it sends; [fields] cures it."
+            check,
+            str(fault),
+            cure="`outreach doctor --shapes` shows the response format; set [fields] to match it.",
         )
     except OutreachError as fault:
         yield bad(
-            check, str(fault), cure=f"Is {workspace.base_url} the right address, and reachable from here?"
+            check,
+            str(fault),
+            cure=f"Check that {workspace.base_url} is the right address and reachable from here.",
         )
     else:
         yield good(check, f"accepted, {len(sequences)} sequences")
@@ -59,9 +63,9 @@ def clock(theirs: datetime, *, now: datetime) -> Finding:
     """How far the clocks are apart; the header counts whole seconds."""
     apart = abs((now - theirs).total_seconds())
     if apart < NOTICEABLE_SECONDS:
-        return good("Clock", "agrees with the service's")
+        return good("Clock", "matches the service's")
     word = f"{apart:,.0f} s {'ahead of' if now > theirs else 'behind'} the service's"
-    cure = "Set this machine's clock, best by NTP: Slack's signatures are good for five minutes."
+    cure = "Set this machine's clock, ideally with NTP: Slack's signatures expire after five minutes."
     return (bad if apart >= FATAL_SECONDS else doubtful)("Clock", word, cure=cure)
 
 
@@ -76,7 +80,7 @@ async def deliveries(settings: Settings) -> AsyncIterator[Finding]:
         in_file = await asyncio.to_thread(read_webhook_file, settings.state_dir / FILE_NAME)
     except WebhookFileUnreadable as fault:
         in_file = {}
-        yield bad("Webhook secrets", str(fault), cure="The bot imports it as soon as it can be read.")
+        yield bad("Webhook secrets", str(fault), cure="The bot imports it when it can be read.")
     async with aiohttp.ClientSession(timeout=TIMEOUT) as http:
         async for finding in _running(http, own, database):
             yield finding
@@ -141,15 +145,15 @@ async def _running(
     if status == 200:
         yield good("Bot", f"ready at {own}")
     else:
-        yield bad("Bot", f"not ready: {text[:200]}", cure="Its log says why.")
+        yield bad("Bot", f"not ready: {text[:200]}", cure="See its log.")
     theirs = _instance(text)
     if theirs and theirs == database.instance:
-        yield good("Bot's database", "the same as this shell's")
+        yield good("Bot's database", "same as this shell's")
     elif theirs:
         yield bad(
             "Bot's database",
             f"the bot at {own} uses another ({theirs}) than this shell ({database.instance or 'new'}, {database.shown})",
-            cure="Set the same OUTREACH_DATABASE_URL for both, or OUTREACH_STATE_DIR for SQLite.",
+            cure="Set the same OUTREACH_DATABASE_URL for both, or OUTREACH_STATE_DIR with SQLite.",
         )
 
 
@@ -168,13 +172,13 @@ async def _refuses(http: aiohttp.ClientSession, url: str) -> Finding:
     except (aiohttp.ClientError, TimeoutError) as fault:
         return doubtful(
             "Webhook address",
-            f"{url} does not answer: {describe_network_error(fault)}",
-            cure=f"Is the bot running, and does the address lead to it? {START}",
+            f"{url} doesn't respond: {describe_network_error(fault)}",
+            cure=f"Check that the bot runs and the address leads to it. {START}",
         )
     if status == 401:
-        return good("Webhook address", f"{url} leads to a bot that refuses forged signatures")
-    cure = "The address must lead to the bot's /webhooks/outreach, past no login and no redirect."
-    return bad("Webhook address", f"{url} answers {status} to a forged signature, not 401", cure=cure)
+        return good("Webhook address", f"{url} leads to the bot, which rejects forged signatures")
+    cure = "The address must lead to the bot's /webhooks/outreach without a login or redirect."
+    return bad("Webhook address", f"{url} returns {status} for a forged signature instead of 401", cure=cure)
 
 
 def _secrets(workspace: Workspace, *, kept: int) -> Finding:
@@ -184,6 +188,6 @@ def _secrets(workspace: Workspace, *, kept: int) -> Finding:
         return good(check, f"{count} known")
     return bad(
         check,
-        "none: every delivery would be refused",
+        "none: every delivery is rejected",
         cure="outreach webhooks create --url https://YOUR-HOST/webhooks/outreach",
     )

@@ -90,9 +90,9 @@ async def _team(team: SlackTeam, settings: Settings) -> Finding:
     shown = ", ".join(f"@{name}" for name in sorted(team.workspaces & settings.workspaces.keys()))
     if not shown:
         cure = f"outreach slack-teams allow {team.id} @workspace"
-        return doubtful(check, "may not see any outreach workspace", cure=cure)
+        return doubtful(check, "has no access to an outreach workspace", cure=cure)
     lacking = scopes(answer.headers.get("x-oauth-scopes"))
-    return good(check, f"may see {shown}") if lacking.tone is Tone.GOOD else replace(lacking, check=check)
+    return good(check, f"can view {shown}") if lacking.tone is Tone.GOOD else replace(lacking, check=check)
 
 
 def channels(settings: Settings) -> tuple[str, ...]:
@@ -106,13 +106,13 @@ def scopes(granted: str | None) -> Finding:
 
     if granted is None:
         return doubtful(
-            "Slack scopes", "Slack did not say", cure="Compare the app's scopes with manifest.yml."
+            "Slack scopes", "Slack didn't list them", cure="Compare the app's scopes with manifest.yml."
         )
     held = {scope.strip() for scope in granted.split(",")} - {""}
     missing, unused = sorted(set(SCOPES) - held), sorted(held - set(SCOPES))
     if not missing:
-        spare = f"; not used: {visible(', '.join(unused))}" if unused else ""
-        return good("Slack scopes", f"all {len(SCOPES)} are granted{spare}")
+        spare = f"; unused: {visible(', '.join(unused))}" if unused else ""
+        return good("Slack scopes", f"all {len(SCOPES)} granted{spare}")
     cure = "Update the app from manifest.yml and install it again."
     if set(missing) <= set(SPARE):
         invited = " Or invite the bot to its channels." if "chat:write.public" in missing else ""
@@ -124,7 +124,7 @@ def scopes(granted: str | None) -> Finding:
 
 async def _channel(client: AsyncWebClient, channel: str) -> Finding:
     check = f"Slack channel {channel}"
-    cure = "Name the id of a channel that the bot can see in OUTREACH_ALERT_CHANNEL."
+    cure = "Set OUTREACH_ALERT_CHANNEL to the id of a channel that the bot can see."
     answer, finding = await _asked(check, client.conversations_info(channel=channel), cure=cure)
     if answer is None:
         assert finding
@@ -132,9 +132,9 @@ async def _channel(client: AsyncWebClient, channel: str) -> Finding:
     info = answer.get("channel") or {}
     name = f"#{visible(str(info.get('name', channel)))}"
     if info.get("is_archived"):
-        return bad(check, f"{name} is archived", cure="Unarchive it, or name another OUTREACH_ALERT_CHANNEL.")
+        return bad(check, f"{name} is archived", cure="Unarchive it, or set another OUTREACH_ALERT_CHANNEL.")
     if not info.get("is_member"):
-        return bad(check, f"the bot is not in {name}", cure=f"In {name}, say: /invite @outreach")
+        return bad(check, f"the bot isn't in {name}", cure=f"Type /invite @outreach in {name}.")
     return good(check, f"the bot is in {name}")
 
 
@@ -142,11 +142,11 @@ async def _way_in(slack: SlackSettings) -> Finding:
     if slack.app_token is None:
         if slack.signing_secret is None:
             cure = "Set SLACK_SIGNING_SECRET, or SLACK_APP_TOKEN for Socket Mode."
-            return bad("Slack requests", "nothing to check their signature with", cure=cure)
+            return bad("Slack requests", "their signature can't be checked", cure=cure)
         return good("Slack requests", "arrive over HTTP and are checked with the signing secret")
     client = _client(slack, slack.app_token.get_secret_value())
     opening = client.apps_connections_open(app_token=slack.app_token.get_secret_value())
-    cure = "SLACK_APP_TOKEN must be an xapp-… token with connections:write, and Socket Mode be on."
+    cure = "SLACK_APP_TOKEN must be an xapp-… token with connections:write. Turn on Socket Mode in the app."
     _, finding = await _asked("Slack Socket Mode", opening, cure=cure)
     return finding or good("Slack Socket Mode", "a connection can be opened")
 
@@ -160,18 +160,18 @@ async def _connection(settings: Settings) -> Finding:
             info = (await answer.json())["socket_mode"]
             return connection(check, info)
     except (aiohttp.ClientError, TimeoutError, ValueError, KeyError, TypeError):
-        return doubtful(check, "no bot runs here that could tell", cure="Start it: outreach bot")
+        return doubtful(check, "unknown: no bot is running here", cure="Start it: outreach bot")
 
 
 def connection(check: str, info: Mapping[str, Any] | str) -> Finding:
     """The `socket_mode` of a bot's /readyz as a finding."""
     if isinstance(info, str):
-        return bad(check, "the bot that runs knows of no app token", cure="Start it again: outreach bot")
+        return bad(check, "the running bot has no app token", cure="Start it again: outreach bot")
     if info["connected"]:
-        last = f", last: {visible(str(info['last_loss']))}" if info["rebuilds"] else ""
-        word = f"heard from {info['last_message_age']} s ago, built anew {info['rebuilds']}×{last}"
+        last = f", last because: {visible(str(info['last_loss']))}" if info["rebuilds"] else ""
+        word = f"last message {info['last_message_age']} s ago, reconnected {info['rebuilds']}×{last}"
         return good(check, word)
-    return bad(check, visible(str(info["trouble"])), cure="The bot keeps trying; its log says more.")
+    return bad(check, visible(str(info["trouble"])), cure="The bot keeps retrying; see its log.")
 
 
 def _client(slack: SlackSettings, token: str) -> AsyncWebClient:
@@ -186,10 +186,8 @@ async def _asked(check: str, call: Awaitable[Any], *, cure: str) -> tuple[Any, F
     except SlackApiError as refusal:
         return None, bad(check, f"Slack says {visible(str(refusal.response.get('error', 'no')))}", cure=cure)
     except (TimeoutError, SlackClientError, aiohttp.ClientError, OSError) as fault:
-        word = f"Slack cannot be reached: {describe_network_error(fault)}"
-        return None, bad(
-            check, word, cure="Is there a way out to Slack from here? Look at SLACK_API_URL and the proxy."
-        )
+        word = f"Slack can't be reached: {describe_network_error(fault)}"
+        return None, bad(check, word, cure="Check the network, SLACK_API_URL and the proxy.")
 
 
 def _text(answer: Any, name: str) -> str:

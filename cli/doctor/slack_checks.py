@@ -46,17 +46,19 @@ async def drawings(client: AsyncWebClient) -> AsyncIterator[Finding]:
         if problem:
             (simpler if await _passes_older(client, one) else lost).append(f"{one.name}: {problem}")
     if lost:
-        cure = "They are sent as text without buttons. Report it with these lines."
+        cure = "They are sent as text without buttons. Please report these lines."
         yield bad(CARDS, _named(lost, "refused"), cure=cure)
     if simpler:
-        cure = "This workspace does not know these blocks yet; it gets tables and lines of text instead."
-        yield doubtful(CARDS, _named(simpler, "shown in a plainer form"), cure=cure)
+        cure = "This Slack workspace doesn't support these blocks yet and gets tables and text instead."
+        yield doubtful(CARDS, _named(simpler, "shown in a simpler form"), cure=cure)
     if not lost and not simpler:
         yield good(CARDS, f"Slack accepts all {len(everything)} cards, answers, modals and Home views")
 
 
 def _unchecked(error: str) -> Finding:
-    why = "Slack has no blocks.validate here" if error in NOT_OFFERED else f"Slack says {visible(error)}"
+    why = (
+        "Slack doesn't offer blocks.validate here" if error in NOT_OFFERED else f"Slack says {visible(error)}"
+    )
     return doubtful(CARDS, f"not checked: {why}", cure="Run: outreach doctor --post '#channel'")
 
 
@@ -108,12 +110,12 @@ def _errors(data: Any) -> str:
         f"{one.get('message')} at {one.get('pointer') or '/'}" if isinstance(one, Mapping) else str(one)
         for one in (told or ())[:SHOWN]
     ]
-    return ", ".join(parts) or "Slack does not say why"
+    return ", ".join(parts) or "Slack doesn't say why"
 
 
 async def app_manifest(client: AsyncWebClient, token: str) -> Finding:
     """manifest.yml by apps.manifest.validate, which takes an app configuration token alone."""
-    cure = "Set SLACK_CONFIG_TOKEN to an app configuration token of api.slack.com/apps; it lives 12 hours."
+    cure = "Set SLACK_CONFIG_TOKEN to an app configuration token from api.slack.com/apps; it is valid for 12 hours."
     try:
         await _validate(client, "apps.manifest.validate", {"manifest": json.dumps(manifest())}, token=token)
     except SlackApiError as refusal:

@@ -69,7 +69,7 @@ def _card(title: str) -> Card:
         columns=(Column(title="Check"), Column(title="Value", numeric=True)), rows=(Row(cells=("Rows", 1)),)
     )
     chart = Chart(title="Two points", labels=("a", "b"), series=(("Values", (1, 2)),))
-    text = ("outreach doctor posted this, and deletes it at once.",)
+    text = ("Posted by outreach doctor; it will be deleted right away.",)
     return Card(title=title, tone=Tone.GOOD, text=text, table=table, chart=chart)
 
 
@@ -87,18 +87,18 @@ async def _delete(api: WebApi, channel: str, ts: str) -> Finding:
     try:
         await api.call("chat.delete", retry=True, channel=channel, ts=ts)
     except SlackError as error:
-        return bad(DELETE, f"{error}", cure="Delete the message by hand.")
+        return bad(DELETE, f"{error}", cure="Delete the message yourself.")
     return good(DELETE, "deleted")
 
 
 def _finding(check: str, outcome: Outcome, done: str) -> Finding:
     if isinstance(outcome, Sent):
         return good(check, done)
-    error = visible(getattr(outcome, "error", "") or "the message is not in the history")
+    error = visible(getattr(outcome, "error", "") or "the message isn't in the history")
     code = error.removeprefix("cannot look it up: ")
     usual = (
         "Type /invite @outreach in the channel."
         if isinstance(outcome, ChannelRefused)
-        else "Try again; the log says more."
+        else "Try again; see the log."
     )
     return bad(check, f"Slack says {error}", cure=CURES.get(code, usual))

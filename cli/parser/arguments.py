@@ -43,9 +43,11 @@ def command_parser(command: Command) -> ArgumentParser:
         form = parser.add_mutually_exclusive_group()
         form.add_argument("--json", action="store_true", help="the data as JSON")
         form.add_argument("--csv", action="store_true", help="the data as CSV")
-        parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="into a file instead of stdout")
+        parser.add_argument(
+            "-o", "--output", type=Path, metavar="FILE", help="write to a file instead of stdout"
+        )
     if command.confirm or command.confirms_many:
-        parser.add_argument("--yes", action="store_true", help="do not ask")
+        parser.add_argument("--yes", action="store_true", help="skip the confirmation")
     return parser
 
 
@@ -72,8 +74,8 @@ def _parser(name: str, *, usage: str, summary: str, examples: Sequence[str]) -> 
 
 
 def _add_common(parser: ArgumentParser) -> None:
-    parser.add_argument("--config", type=Path, metavar="FILE", help="the outreach.toml to use")
-    parser.add_argument("--workspace", metavar="NAME", help="the workspace to use, as @NAME does")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="settings file to use")
+    parser.add_argument("--workspace", metavar="NAME", help="workspace to use, like @NAME")
 
 
 def _epilog(examples: Sequence[str]) -> str:

@@ -12,10 +12,10 @@ from shared.commands import COMMANDS
 
 _HEAD = "usage: outreach [--config FILE] [--workspace NAME] COMMAND …"
 _OPTIONS = (
-    ("--config FILE", "the outreach.toml to use"),
-    ("--workspace NAME, @NAME", "one of several workspaces"),
-    ("--json", "of every reading command: the data as JSON on stdout"),
-    ("--yes", "of commands that ask first: do not ask"),
+    ("--config FILE", "settings file to use"),
+    ("--workspace NAME, @NAME", "choose one of several workspaces"),
+    ("--json", "for commands that read: print the data as JSON"),
+    ("--yes", "skip confirmations"),
     ("--help, --version", "also `outreach COMMAND --help`, with examples"),
 )
 _NAME_WIDTH = 15
@@ -29,7 +29,7 @@ def text(*, width: int | None = None) -> str:
     return "\n".join(
         (
             _HEAD,
-            *_section("Commands, with the same words as in Slack", commands, width=columns),
+            *_section("Commands (most also work in Slack)", commands, width=columns),
             *_section("Programs", programs, width=columns),
             *_section("Options", _OPTIONS, width=columns),
         )

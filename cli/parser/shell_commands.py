@@ -32,9 +32,11 @@ class Program:
 
 
 def _demo(parser: ArgumentParser) -> None:
-    parser.add_argument("--headless", action="store_true", help="log instead, and print a summary at the end")
     parser.add_argument(
-        "--for", dest="seconds", type=_seconds, metavar="SECONDS", help="end after so many seconds"
+        "--headless", action="store_true", help="no dashboard: print a log, and a summary at the end"
+    )
+    parser.add_argument(
+        "--for", dest="seconds", type=_seconds, metavar="SECONDS", help="stop after this many seconds"
     )
 
 
@@ -45,17 +47,15 @@ def _bot(_parser: ArgumentParser) -> None:
 def _dashboard(parser: ArgumentParser) -> None:
     from argparse import SUPPRESS
 
-    parser.add_argument(
-        "--wall", action="store_true", help="for a screen on a wall: turns by itself, no keys"
-    )
+    parser.add_argument("--wall", action="store_true", help="wall screen: rotates through pages, no keys")
     parser.add_argument("--once", action="store_true", help="print one snapshot as text and exit")
     parser.add_argument("--json", action="store_true", help="with --once: the snapshot as JSON")
     parser.add_argument("--svg", type=_path, metavar="FILE", help="with --once: a picture of the dashboard")
     parser.add_argument(
-        "--web", action="store_true", help="in browsers of this machine; all share one poller"
+        "--web", action="store_true", help="serve browsers on this machine; all share one poller"
     )
     parser.add_argument(
-        "--port", type=_port, default=8014, metavar="N", help="with --web; 0 takes a free one"
+        "--port", type=_port, default=8014, metavar="N", help="with --web; 0 picks a free one"
     )
     # What --web starts for each browser tab: a dashboard that reads from the socket of the one poller.
     parser.add_argument("--follow", type=_path, help=SUPPRESS)
@@ -63,28 +63,28 @@ def _dashboard(parser: ArgumentParser) -> None:
 
 def _sandbox(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--port", type=_port, default=0, metavar="N", help="of the service; 0 takes a free one"
+        "--port", type=_port, default=0, metavar="N", help="of the service; 0 picks a free one"
     )
     parser.add_argument("--slack-port", type=_port, default=0, metavar="N", help="of the Slack stand-in")
-    parser.add_argument("--database", metavar="URL", help="keep the account there; without it, in memory")
-    parser.add_argument("--seed", type=int, default=7, metavar="N", help="another seed, another account")
+    parser.add_argument("--database", metavar="URL", help="database for the account (default: in memory)")
+    parser.add_argument("--seed", type=int, default=7, metavar="N", help="seed of the generated account")
     parser.add_argument("--speed", type=float, default=1.0, metavar="X", help="1 is real time")
     parser.add_argument(
         "--start",
         type=_moment,
         metavar="WHEN",
-        help="when the account is created, like 2026-03-02T09:00; now",
+        help="start time of the account, like 2026-03-02T09:00 (default: now)",
     )
     parser.add_argument(
         "--scenario",
         default=SCENARIOS[0],
         metavar="NAME|FILE",
-        help=f"what kind of account: {', '.join(SCENARIOS)}, or a .toml file",
+        help=f"kind of account: {', '.join(SCENARIOS)}, or a .toml file",
     )
 
 
 def _slack_standin(parser: ArgumentParser) -> None:
-    parser.add_argument("--port", type=_port, default=0, metavar="N", help="0 takes a free one")
+    parser.add_argument("--port", type=_port, default=0, metavar="N", help="0 picks a free one")
     parser.add_argument(
         "--manifest", type=_path, metavar="FILE", help="the app's manifest: its commands, events and scopes"
     )
@@ -94,7 +94,7 @@ def _slack_standin(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--request-url",
         metavar="URL",
-        help="where the bot takes Slack's requests; without it, Socket Mode only",
+        help="URL where the bot receives Slack's requests (default: Socket Mode only)",
     )
 
 
@@ -108,7 +108,7 @@ def _port(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text) <= 65535):
         from argparse import ArgumentTypeError
 
-        raise ArgumentTypeError(f"{text!r} is no port: 0 to 65535")
+        raise ArgumentTypeError(f"{text!r} isn't a port (0 to 65535)")
     return int(text)
 
 
@@ -135,7 +135,7 @@ def _seconds(text: str) -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < float("inf"):
-        raise ArgumentTypeError(f"{text!r} is no time: a number of seconds above 0")
+        raise ArgumentTypeError(f"{text!r} isn't a number of seconds above 0")
     return seconds
 
 
@@ -145,7 +145,7 @@ def _doctor(parser: ArgumentParser) -> None:
         "--post", metavar="CHANNEL", help="post, update, read back and delete a message in a Slack channel"
     )
     parser.add_argument(
-        "--shapes", action="store_true", help="what shapes the service sends: paths and types"
+        "--shapes", action="store_true", help="format of the service's responses: paths and types"
     )
 
 
@@ -153,16 +153,16 @@ def _database(parser: ArgumentParser) -> None:
     parser.add_argument(
         "action",
         choices=("status", "backup", "restore", "upgrade"),
-        help="show it, copy it, replace it, upgrade it",
+        help="show, back up, restore or upgrade it",
     )
     parser.add_argument("file", nargs="?", type=_path, metavar="FILE", help="of backup and restore")
-    parser.add_argument("--yes", action="store_true", help="with backup: overwrite a file that is there")
+    parser.add_argument("--yes", action="store_true", help="with backup: overwrite an existing file")
     parser.add_argument("--json", action="store_true", help="with status: the answer as JSON")
 
 
 def _webhooks(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "action", choices=("create", "list", "forget"), help="subscribe, show, or remove a secret"
+        "action", choices=("create", "list", "forget"), help="subscribe, list, or remove a secret"
     )
     parser.add_argument(
         "events", nargs="*", metavar="EVENT|ID", help="event kinds (none: all); ids of forget"
@@ -178,7 +178,7 @@ def _webhooks(parser: ArgumentParser) -> None:
 
 
 def _slack_teams(parser: ArgumentParser) -> None:
-    parser.add_argument("action", choices=("list", "allow", "remove"), help="show them, or change one")
+    parser.add_argument("action", choices=("list", "allow", "remove"), help="list them, or change access")
     parser.add_argument(
         "team", nargs="?", metavar="TEAM", help="the id of a Slack workspace, like T0123456789"
     )
@@ -189,7 +189,9 @@ def _import(parser: ArgumentParser) -> None:
     parser.add_argument(
         "file", type=_path, metavar="FILE", help="CSV of any delimiter and encoding; - for stdin"
     )
-    parser.add_argument("--to", required=True, metavar="SEQUENCE", help="id, name, or a unique beginning")
+    parser.add_argument(
+        "--to", required=True, metavar="SEQUENCE", help="id, name, or the start of a unique name"
+    )
     parser.add_argument(
         "--map",
         action="append",
@@ -198,13 +200,17 @@ def _import(parser: ArgumentParser) -> None:
         metavar="COLUMN=FIELD",
         help="a column's header or number and the field it fills; FIELD - leaves it out; may be repeated",
     )
-    parser.add_argument("--encoding", metavar="NAME", help="when the guess is wrong: shift_jis, cp1250 …")
-    parser.add_argument("--dry-run", action="store_true", help="read and check everything, send nothing")
-    parser.add_argument("--report", type=_path, metavar="FILE", help="where the outcome of each row goes")
     parser.add_argument(
-        "--undo", action="store_true", help="remove what an import added; FILE is the import's report"
+        "--encoding", metavar="NAME", help="encoding, if detection is wrong: shift_jis, cp1250 …"
     )
-    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument("--dry-run", action="store_true", help="read and check the file, send nothing")
+    parser.add_argument("--report", type=_path, metavar="FILE", help="file for the outcome of each row")
+    parser.add_argument(
+        "--undo",
+        action="store_true",
+        help="remove the leads that an import added; FILE is the import's report",
+    )
+    parser.add_argument("--yes", action="store_true", help="skip the confirmation")
     parser.add_argument("--json", action="store_true", help="the totals as JSON")
 
 
@@ -212,10 +218,12 @@ def _export(parser: ArgumentParser) -> None:
     from shared.api.models import LEAD_STATUSES
 
     parser.add_argument("file", type=_path, metavar="FILE", help="ends in .csv or .jsonl; - for stdout")
-    parser.add_argument("--force", action="store_true", help="overwrite a file that is there")
-    parser.add_argument("--sequence", metavar="SEQUENCE", help="id, name, or a unique beginning")
+    parser.add_argument("--force", action="store_true", help="overwrite an existing file")
+    parser.add_argument("--sequence", metavar="SEQUENCE", help="id, name, or the start of a unique name")
     parser.add_argument("--status", choices=LEAD_STATUSES, help="only leads of this status")
-    parser.add_argument("--format", choices=("csv", "jsonl"), help="when the file's ending does not tell")
+    parser.add_argument(
+        "--format", choices=("csv", "jsonl"), help="format, if the file's ending doesn't show it"
+    )
 
 
 def _report(parser: ArgumentParser) -> None:
@@ -236,7 +244,7 @@ def _init(parser: ArgumentParser) -> None:
         action="store_true",
         help="ask for each value, and check it with the service and Slack",
     )
-    parser.add_argument("--yes", action="store_true", help="overwrite a file that is there")
+    parser.add_argument("--yes", action="store_true", help="overwrite an existing file")
 
 
 def _manifest(parser: ArgumentParser) -> None:
@@ -255,7 +263,7 @@ def _completion(parser: ArgumentParser) -> None:
 _ALL = (
     Program(
         name="demo",
-        summary="The whole system on embedded parts: service, Slack stand-in, bot and dashboard",
+        summary="Run a demo: embedded service, Slack stand-in, bot and dashboard",
         entry="cli.commands.launch:demo",
         options=_demo,
         examples=("demo", "demo --headless --for 20"),
@@ -263,14 +271,14 @@ _ALL = (
     ),
     Program(
         name="bot",
-        summary="The Slack bot and webhook receiver",
+        summary="Run the Slack bot and webhook receiver",
         entry="cli.commands.launch:bot",
         options=_bot,
         examples=("bot",),
     ),
     Program(
         name="dashboard",
-        summary="The terminal dashboard",
+        summary="Open the terminal dashboard",
         entry="cli.commands.launch:dashboard",
         options=_dashboard,
         examples=("dashboard", "dashboard --wall", "dashboard --once --json", "dashboard --web"),
@@ -278,7 +286,7 @@ _ALL = (
     ),
     Program(
         name="sandbox",
-        summary="The embedded outreach service and Slack stand-in alone",
+        summary="Run only the embedded outreach service and Slack stand-in",
         entry="cli.commands.launch:sandbox",
         options=_sandbox,
         examples=(
@@ -290,7 +298,7 @@ _ALL = (
     ),
     Program(
         name="slack-standin",
-        summary="The Slack stand-in alone, for any bot",
+        summary="Run only the Slack stand-in, for any bot",
         entry="cli.commands.launch:slack_standin",
         options=_slack_standin,
         examples=(
@@ -301,7 +309,7 @@ _ALL = (
     ),
     Program(
         name="doctor",
-        summary="Check configuration, keys, channel, webhook address, database and clock",
+        summary="Check settings, keys, channel, webhook address, database and clock",
         entry="cli.doctor.run:run",
         options=_doctor,
         examples=("doctor", "doctor --post '#outreach-alerts'", "doctor --json", "doctor --shapes"),
@@ -321,7 +329,7 @@ _ALL = (
     ),
     Program(
         name="webhooks",
-        summary="Subscribe to the service's events, keep the secrets where the bot finds them, and remove old ones",
+        summary="Subscribe to the service's events, store the secrets for the bot, and remove old ones",
         entry="cli.commands.webhooks:run",
         options=_webhooks,
         examples=(
@@ -334,7 +342,7 @@ _ALL = (
     ),
     Program(
         name="slack-teams",
-        summary="The Slack workspaces that installed the bot, and what each may see",
+        summary="List Slack workspaces that installed the bot, and set their access",
         entry="cli.commands.slack_teams:run",
         options=_slack_teams,
         examples=(
@@ -347,7 +355,7 @@ _ALL = (
     ),
     Program(
         name="import",
-        summary="Add the leads of a CSV file to a sequence; resumes where it was interrupted",
+        summary="Add leads from a CSV file to a sequence; continues after an interruption",
         entry="cli.bulk.import_command:run",
         options=_import,
         examples=(
@@ -359,7 +367,7 @@ _ALL = (
     ),
     Program(
         name="export",
-        summary="Write leads to a CSV or JSON lines file",
+        summary="Export leads to a CSV or JSON lines file",
         entry="cli.bulk.export_command:run",
         options=_export,
         examples=("export leads.csv", 'export interested.jsonl --sequence "Q3 CTO" --status interested'),
@@ -379,7 +387,7 @@ _ALL = (
     ),
     Program(
         name="init",
-        summary="Write a commented outreach.toml to fill in",
+        summary="Create a commented outreach.toml",
         entry="cli.commands.init:init",
         options=_init,
         examples=("init", "init --interactive", "init ~/.config/outreach/outreach.toml"),
@@ -395,7 +403,7 @@ _ALL = (
     ),
     Program(
         name="completion",
-        summary="Print the completion script of a shell",
+        summary="Print the completion script for a shell",
         entry="cli.commands.completion:run",
         options=_completion,
         examples=(

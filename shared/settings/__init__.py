@@ -237,7 +237,7 @@ def _explain(details: ErrorDetails, from_environment: Collection[SettingPath]) -
     if details["type"] in {"extra_forbidden", "literal_error"}:
         return SettingProblem(name=name, problem="is not a setting.", fix=_suggestion(path, details))
     context = details.get("ctx", {})
-    refused = f"is refused: {details['msg'][0].lower()}{details['msg'][1:]}."
+    refused = f"is invalid: {details['msg'][0].lower()}{details['msg'][1:]}."
     problem = context.get("problem") or PLAIN_WORDS.get(details["type"], refused)
     field = FIELDS.get(known)
     meaning = field.description if field else None
@@ -254,4 +254,4 @@ def _suggestion(path: SettingPath, details: ErrorDetails) -> str:
             model = (field and table_model(field.annotation)) or model
         known = list(keys_of(model))
     near = difflib.get_close_matches(path[-1].lower(), known, n=1)
-    return f"Did you mean {near[0]}?" if near else f"Known here: {', '.join(known)}."
+    return f"Did you mean {near[0]}?" if near else f"Known settings: {', '.join(known)}."

@@ -45,7 +45,7 @@ class UnknownWorkspace(Exception):
 
     def __init__(self, name: str, *, known: Collection[str]) -> None:
         self.name, self.known = name, tuple(known)
-        super().__init__(f"there is no workspace “{name}”; known: {', '.join(self.known)}")
+        super().__init__(f"unknown workspace “{name}”; known: {', '.join(self.known)}")
 
 
 def setting(default: Any, meaning: str = "", *, example: Any = None, variable: str = "", **rest: Any) -> Any:
@@ -71,7 +71,7 @@ class WorkspaceSection(Section):
     )
     api_key: of.Secret = setting(
         SecretStr(""),
-        "The bearer key of one workspace, from the account settings.",
+        "The API key of one workspace, from the account settings.",
         variable="OUTREACH_API_KEY",
         example="your-key",
     )
@@ -98,7 +98,7 @@ class WorkspaceSection(Section):
     )
     fields: Mapping[of.Resource, Mapping[str, str]] = setting(
         {},
-        "Where a response keeps a value, when its shape is none of those known (a dotted path).",
+        "Where a response has a value, if its format isn't known (a dotted path).",
         example={
             "sequence": {"steps": "cadence.step_count"},
             "inbox": {"health_score": "metrics.health.value"},
@@ -240,7 +240,7 @@ class RoutesSection(Section):
     rules: tuple[RuleSection, ...] = ()
     channels: dict[of.Channel, ChannelSection] = setting(
         {},
-        "What is different in one channel: whom an alert mentions, the quiet hours (or off) and their time zone.",
+        "Overrides for one channel: whom alerts mention, the quiet hours (or off) and their time zone.",
         example="C0123456789",
     )
 
@@ -292,15 +292,15 @@ class Roles(Section):
     operator: frozenset[of.Who] = setting(frozenset({of.MEMBERS}), example=["members"])
     outsiders: frozenset[of.Channel] = setting(
         frozenset(),
-        "The channels where people of other organizations may read the channel's own workspace. Default: none.",
+        "Channels where people from other organizations can view the channel's own workspace. Default: none.",
         example=["C0123456789"],
     )
     commands: dict[of.CommandName, frozenset[of.RoleOrWho]] = setting(
-        {}, "Who may run a command, instead of everybody with its role.", example={"pause": ["S0123456789"]}
+        {}, "Who can run a command, instead of everyone with its role.", example={"pause": ["S0123456789"]}
     )
     channels: dict[of.Channel, Role | frozenset[of.CommandName]] = setting(
         {},
-        "The most that may be changed in a channel: what a role may do, or exactly these commands.",
+        "The most that can be changed in a channel: what a role can do, or exactly these commands.",
         example={"C0123456789": "operator", "C0987654321": ["claim", "pause"]},
     )
 
@@ -352,7 +352,7 @@ class Settings(WorkspaceSection):
         "127.0.0.1", "The address on which the bot listens.", variable="OUTREACH_HOST", example="127.0.0.1"
     )
     port: Annotated[int, Field(ge=0, le=65535)] = setting(
-        3000, "The port on which the bot listens; 0 takes a free one.", variable="OUTREACH_PORT", example=3000
+        3000, "The port on which the bot listens; 0 picks a free one.", variable="OUTREACH_PORT", example=3000
     )
     poll_seconds: Annotated[float, Field(ge=0.1, le=86_400)] = setting(
         30, "The dashboard's base interval, in seconds.", variable="OUTREACH_POLL_SECONDS", example=30
@@ -362,7 +362,7 @@ class Settings(WorkspaceSection):
     )
     chosen_workspace: str | None = setting(
         None,
-        "The workspace that a command without @NAME means, where there are several.",
+        "The workspace of commands without @NAME, if there are several.",
         alias="default_workspace",
         variable="OUTREACH_WORKSPACE",
         example="acme",
@@ -375,7 +375,7 @@ class Settings(WorkspaceSection):
         example="acme",
     )
     thresholds: ThresholdsSection = setting(
-        ThresholdsSection(), "From which health score an inbox is healthy, and below which it is bad."
+        ThresholdsSection(), "The health score from which an inbox is healthy, and below which it is bad."
     )
     dashboard_section: DashboardSection = setting(
         DashboardSection(),
@@ -408,9 +408,7 @@ class Settings(WorkspaceSection):
         "The page of `outreach report`: the agency's name, its colour, and its logo (a PNG or SVG file of at most "
         "256 KiB). With folder and url, `report` in Slack writes the page into the folder, and links to it under the url.",
     )
-    roles: Roles = setting(
-        Roles(), "Who may do what in Slack: ids of users (U…) and user groups (S…), or members."
-    )
+    roles: Roles = setting(Roles(), "Roles in Slack: ids of users (U…) and user groups (S…), or members.")
     _file: Path | None = PrivateAttr(None)
 
     @field_validator("workspace_sections")

@@ -65,7 +65,7 @@ def add_leads(sequence_id: str, *, leads: Sequence[Mapping[str, Any]]) -> Reques
         raise InvalidRequest(message, field="leads", endpoint=endpoint)
     for number, lead in enumerate(leads):
         if not isinstance(lead.get("email"), str) or not lead["email"].strip():
-            message = f"Lead {number + 1} has no e-mail address."
+            message = f"Lead {number + 1} has no email address."
             raise InvalidRequest(message, field=f"leads[{number}].email", endpoint=endpoint)
     sequence_id = _identifier(sequence_id, endpoint=endpoint)
     return _request(endpoint, body={"sequence_id": sequence_id, "leads": [dict(lead) for lead in leads]})

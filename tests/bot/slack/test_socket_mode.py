@@ -77,7 +77,7 @@ async def test_commands_come_by_the_socket_and_deliveries_by_http(tmp_path: Path
         told = await until(lambda: while_connected(bot))
         assert told["connected_since"] > 0
         assert told["last_message_age"] < 5
-        assert (await diagnosed(bot)).found.startswith("heard from")
+        assert (await diagnosed(bot)).found.startswith("last message")
         assert (await bot.http.post(f"{bot.url}/slack/events")).status == 404
 
 
@@ -86,11 +86,11 @@ async def test_a_connection_that_is_cut_is_built_anew(tmp_path: Path) -> None:
         await bot.control("sockets", act="cut")
         assert (await connected(bot, times=2))["last_loss"] == "cut"
         assert await answers(bot)
-        assert "built anew 1×, last: cut" in (await diagnosed(bot)).found
+        assert "reconnected 1×, last because: cut" in (await diagnosed(bot)).found
         await bot.say("doctor")
 
         async def said() -> bool:
-            return "built anew 1×, last: cut" in json.dumps(await bot.messages(), ensure_ascii=False)
+            return "reconnected 1×, last because: cut" in json.dumps(await bot.messages(), ensure_ascii=False)
 
         await until(said)  # the service that it asks, too, is not there
 

@@ -83,7 +83,7 @@ async def test_a_new_workspace_is_told_that_it_may_see_nothing_until_somebody_al
     await agency.teams.allow(SECOND, "globex")
     answer = told(await agency.say("sequences"))
     assert "globex" not in refusal["text"]
-    assert "may not see" not in answer
+    assert "doesn't have access" not in answer
 
 
 async def test_each_workspace_sees_the_outreach_workspaces_that_it_is_allowed(agency: Installed) -> None:
@@ -94,7 +94,7 @@ async def test_each_workspace_sees_the_outreach_workspaces_that_it_is_allowed(ag
     assert "“acme”" in unknown
     assert "known: globex" in unknown or "globex" in unknown
     assert "request" in told(await agency.say("status @acme", team=FIRST)).lower()
-    assert "no workspace" not in told(await agency.say("status"))
+    assert "unknown workspace" not in told(await agency.say("status"))
 
 
 async def test_an_uninstalled_workspace_gets_no_answer_and_posts_are_made_with_no_other_token(

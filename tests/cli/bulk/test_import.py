@@ -246,7 +246,7 @@ def test_an_unknown_sequence_and_a_taken_report_are_refused_before_anything_is_s
     assert (unknown.code, unknown.out) == (1, "")
     assert TARGET in unknown.err
     taken = shell.run("import", str(path), "--to", TARGET, "--report", str(path))
-    assert (taken.code, "is there already" in taken.err) == (1, True)
+    assert (taken.code, "already exists" in taken.err) == (1, True)
     assert path.read_text().startswith("Email")
 
 

@@ -107,7 +107,7 @@ def test_a_file_that_ends_inside_a_character_loses_only_its_last_row(tmp_path: P
     path = written(tmp_path, "email,first_name\na@b.example,Zoë\nc@d.example,Zo".encode() + b"\xc3")
     (batch,) = read(path)
     assert [c.email for c in batch.leads] == ["a@b.example"]
-    assert [r.reason for r in batch.refusals] == ["has bytes that are no utf-8"]
+    assert [r.reason for r in batch.refusals] == ["has bytes that aren't utf-8"]
 
 
 def test_one_damaged_byte_does_not_make_a_utf8_file_another(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_one_damaged_byte_does_not_make_a_utf8_file_another(tmp_path: Path) -> N
     path = written(tmp_path, good.encode() + b"bad@a.example,Zo\xeb\n")
     (batch,) = read(path)
     assert len(batch.leads) == 50
-    assert [(r.row, r.reason) for r in batch.refusals] == [(52, "has bytes that are no utf-8")]
+    assert [(r.row, r.reason) for r in batch.refusals] == [(52, "has bytes that aren't utf-8")]
 
 
 @pytest.mark.parametrize(
@@ -155,11 +155,11 @@ def test_rows_that_cannot_be_sent_are_refused_with_reasons(tmp_path: Path) -> No
     (batch,) = read(written(tmp_path, "\n".join(rows)))
     assert [c.email for c in batch.leads] == ["a@b.example", "m@n.example"]
     assert [(r.row, r.reason.split(";")[0]) for r in batch.refusals] == [
-        (3, "no e-mail address"),
-        (4, "not an e-mail address"),
-        (5, "not a mail domain"),
+        (3, "no email address"),
+        (4, "not an email address"),
+        (5, "not an email domain"),
         (6, "has 3 cells where the header has 2"),
-        (8, "no e-mail address"),
+        (8, "no email address"),
     ]
 
 

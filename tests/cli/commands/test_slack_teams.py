@@ -47,7 +47,7 @@ def test_a_team_is_listed_allowed_and_removed(installed: Shell) -> None:
     listed = installed.run("slack-teams", "list")
     assert "@default" in listed.out
     assert "xoxb" not in listed.out
-    assert "no longer sees @default" in installed.run("slack-teams", "remove", TEAM, "@default").out
+    assert "no longer has access to @default" in installed.run("slack-teams", "remove", TEAM, "@default").out
     assert installed.run("slack-teams", "remove", TEAM).code == 0
     assert installed.run("slack-teams", "list", "--json").data == []
 
@@ -68,7 +68,7 @@ def test_who_may_see_what_is_in_the_audit(installed: Shell) -> None:
         (("allow", TEAM, "@unknown"), 2, "unknown"),
         (("allow", "T0STRANGER", "@default"), 1, "has not installed the bot"),
         (("allow", "northwind", "@default"), 2, "by its id"),
-        (("remove", TEAM, "@default"), 1, "could not see @default"),
+        (("remove", TEAM, "@default"), 1, "had no access to @default"),
         (("remove",), 2, "by its id"),
     ],
 )

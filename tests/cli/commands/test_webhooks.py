@@ -163,7 +163,7 @@ def test_an_uncertain_outcome_is_explained(offline: Shell) -> None:
         offline.set("OUTREACH_BASE_URL", base_url)
         told = offline.run("webhooks", "create", "--url", URL)
     assert (told.code, told.out) == (1, "")
-    assert "Nobody knows whether the subscription was made" in told.err
+    assert "We couldn't confirm this subscription" in told.err
     assert "its secret is lost" in told.err
     assert kept(offline) == []
 

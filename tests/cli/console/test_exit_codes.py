@@ -32,7 +32,7 @@ PATIENCE = 20
         (KeyboardInterrupt(), 130, ""),
         (BrokenPipeError(), 0, ""),
         (Unreachable(endpoint="GET /leads"), 1, "cannot be reached"),
-        (Uncertain(), 1, "Nobody knows"),
+        (Uncertain(), 1, "We couldn't confirm"),
         (RecordsUnavailable("the disk is gone"), 1, "the disk is gone"),
         (OSError(28, "No space left on device"), 1, "No space left"),
         (
@@ -170,4 +170,4 @@ def test_a_port_that_is_taken_is_said(sandbox: dict[str, Any], offline: Shell) -
     port = sandbox["base_url"].split(":")[2].split("/")[0]
     told = offline.run("sandbox", "--port", port)
     assert (told.code, told.out) == (1, "")
-    assert "port is taken" in told.err
+    assert "port is in use" in told.err

@@ -1,4 +1,4 @@
-"""The Slack workspaces that installed the bot, and what each may see."""
+"""List Slack workspaces that installed the bot, and set their access."""
 
 from typing import Any
 

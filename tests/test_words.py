@@ -1,0 +1,44 @@
+"""The product's texts stay in plain English: phrases that were replaced don't come back."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from cli.commands.copy_page import ROOT, product_files, strings_of
+
+BANNED = (
+    r"There is no [“']here",
+    r"[”}] is no (?:duration|event|channel|page|date|period|day|e-mail|port|web address)\b",
+    r"\bNobody (?:knows whether|waits|has it|can be asked)",
+    r"\bBe told\b",
+    r"\bis (?:now )?told of\b",
+    r"\bHave a channel told\b",
+    r"waits for somebody",
+    r"Waiting for somebody",
+    r"\bneeds? a look\b",
+    r"\bchecks are fine\b",
+    r"of its own\b.*trouble|trouble of its own",
+    r"is not for you here",
+    r"somebody else's",
+    r"to be asked (?:anew|yourself)",
+    r"what can wait waits",
+    r"comes back by itself",
+    r"went wrong here",
+    r"\bMend\b",
+    r"organisation",
+    r"\bin vain\b",
+    r"lists what there is",
+    r"e-mail address",
+    r"this should not have happened",
+    r"is there already",
+    r"built anew",
+)
+
+
+@pytest.mark.parametrize("path", product_files(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_strings_hold_no_banned_phrase(path: Path) -> None:
+    found = [(phrase, text) for text in strings_of(path) for phrase in BANNED if re.search(phrase, text)]
+    assert found == []
