@@ -68,7 +68,7 @@ def added(shell: Shell, mark: str) -> list[str]:
 def test_a_dry_run_shows_the_columns_and_asks_no_service(offline: Shell) -> None:
     told = offline.run("import", str(file_of(offline.home, 3, mark="dry", bad=1)), "--to", "x", "--dry-run")
     assert told.code == 0
-    assert "3 leads can be sent, 1 rows cannot" in told.out
+    assert "3 leads can be sent, 1 rows can't" in told.out
     assert "Nothing was sent" in told.out
     assert re.search(r"Vorname +first_name +Ann 0", told.err)
     assert [path.name for path in offline.home.iterdir()] == ["leads.csv"]
@@ -254,7 +254,7 @@ def test_an_unknown_sequence_and_a_taken_report_are_refused_before_anything_is_s
     ("typed", "code", "said"),
     [
         (["nowhere.csv", "--to", "x"], 1, "No such file"),
-        (["{}", "--to", "x", "--map", "nope=email"], 2, "no column “nope”"),
+        (["{}", "--to", "x", "--map", "nope=email"], 2, "unknown column “nope”"),
         (["{}"], 2, "--to"),
     ],
 )

@@ -130,7 +130,7 @@ def test_what_is_no_csv_file_is_said(tmp_path: Path, content: bytes, complaint: 
 def test_an_encoding_can_be_named_and_a_wrong_one_is_said(tmp_path: Path) -> None:
     path = written(tmp_path, "メールアドレス,会社名\na@b.example,株式会社\n", "shift_jis")
     assert leads(path, encoding="shift_jis") == [{"email": "a@b.example", "company": "株式会社"}]
-    with pytest.raises(Unusable, match="no encoding nonsense"):
+    with pytest.raises(Unusable, match="unknown encoding nonsense"):
         survey(path, encoding="nonsense")
 
 

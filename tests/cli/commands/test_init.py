@@ -65,7 +65,7 @@ def test_a_wrong_key_is_named_and_asked_again(
 ) -> None:
     answers(sandbox["base_url"], "wrong", "y", "", sandbox["api_keys"]["acme"])
     done = empty.run("init", "--interactive", str(tmp_path / "outreach.toml"))
-    assert "fail: API key of default: refused" in done.err
+    assert "fail: API key of default: rejected" in done.err
     assert "ok: API key of default: accepted" in done.err
     assert done.code == 1, "the answers end there"
     assert "nothing was written" in done.err

@@ -251,7 +251,7 @@ def test_a_status_of_which_nothing_can_be_read_is_a_failure(shell: Shell) -> Non
     shell.set("OUTREACH_API_KEY", "live_revoked")
     told = shell.run("status", "--json")
     assert (told.code, told.data[0]["reachable"]) == (1, False)
-    assert "isn't available" in told.err
+    assert "not available" in told.err
 
 
 def test_a_person_learns_soon_that_nobody_is_there(offline: Shell) -> None:

@@ -43,7 +43,7 @@ def test_a_team_is_listed_allowed_and_removed(installed: Shell) -> None:
     assert "nothing yet" in installed.run("slack-teams", "list").out
     allowed = installed.run("slack-teams", "allow", TEAM, "@default")
     assert allowed.code == 0
-    assert "Northwind may see @default" in allowed.out
+    assert "Northwind can now view @default" in allowed.out
     listed = installed.run("slack-teams", "list")
     assert "@default" in listed.out
     assert "xoxb" not in listed.out
@@ -90,7 +90,7 @@ def test_without_a_client_id_there_are_no_teams(offline: Shell) -> None:
 def test_the_doctor_says_which_team_cannot_be_reached_or_read(installed: Shell) -> None:
     installed.set("SLACK_API_URL", "http://127.0.0.1:9/api/")
     found = {one["check"]: one for one in installed.run("doctor", "--json").data}
-    assert "cannot be reached" in found["Slack workspace Northwind"]["found"]
+    assert "can't be reached" in found["Slack workspace Northwind"]["found"]
     installed.set("OUTREACH_SECRET_KEY", "another-key")
     found = {one["check"]: one for one in installed.run("doctor", "--json").data}
     assert "another key" in found["Slack workspace Northwind"]["found"]

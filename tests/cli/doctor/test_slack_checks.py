@@ -149,7 +149,7 @@ async def test_a_trial_in_an_older_workspace_leaves_nothing_behind(bot: BotHarne
 def test_scopes_that_nothing_uses_are_named() -> None:
     found = scopes(",".join([*SCOPES, "files:write"]))
     assert found.tone is Tone.GOOD
-    assert "not used: files:write" in found.found
+    assert "unused: files:write" in found.found
 
 
 def test_every_method_that_the_bot_calls_is_covered_by_a_scope_of_the_manifest() -> None:
