@@ -375,7 +375,7 @@ _ALL = (
     ),
     Program(
         name="report",
-        summary="What a client is told of a time, as one page that needs nothing else",
+        summary="Write a client report for a period, as one self-contained page",
         entry="cli.commands.report:run",
         options=_report,
         examples=(
