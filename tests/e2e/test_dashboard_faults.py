@@ -37,7 +37,7 @@ def test_a_service_that_answers_in_forty_seconds_is_told_and_the_keys_still_work
         screen.until("at risk|healthy")
         sandbox.control("faults", {"delay": 40.0, "times": None})
         screen.until("late:", seconds=40)
-        screen.until("cannot be reached", seconds=60)
+        screen.until("can't be reached", seconds=60)
         screen.until("what was read at", seconds=30)
         screen.press("3")
         screen.press("g")
