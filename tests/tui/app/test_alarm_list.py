@@ -63,4 +63,4 @@ async def test_enter_opens_the_domain_of_an_alarm_or_tells_of_the_service() -> N
         await pilot.press("enter")
         await pilot.pause()
         assert isinstance(app.screen, CardDialog)
-        assert "cannot be reached" in app.screen.card.text[0]
+        assert "can't be reached" in app.screen.card.text[0]

@@ -127,7 +127,7 @@ async def test_a_service_that_is_gone_is_told_and_comes_back_by_itself() -> None
         service.down = True
         tick = await watcher.until(lambda t: t.board.trouble is not None)
         assert tick.board.trouble
-        assert "cannot be reached" in tick.board.trouble.reason
+        assert "can't be reached" in tick.board.trouble.reason
         assert tick.board.sequences, "the last data stays"
         service.down = False
         seen = len(watcher.ticks)

@@ -99,7 +99,7 @@ def test_trouble_says_since_when_and_from_when_the_figures_are() -> None:
     assert trouble.everything
     assert trouble.since == since
     assert trouble.oldest == snapshot.inboxes.read_at
-    assert "cannot be reached" in trouble.reason
+    assert "can't be reached" in trouble.reason
 
 
 def test_what_is_read_is_no_trouble() -> None:
