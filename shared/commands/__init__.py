@@ -52,6 +52,11 @@ class Invocation:
     def confirmed(self) -> bool:
         return bool(self.values.get("yes"))
 
+    @property
+    def changes(self) -> bool:
+        """Whether it may change something, with these arguments."""
+        return self.command.changes and not self.command.reads(self.values)
+
 
 class UsageError(Exception):
     """This is no command, or not its arguments; the card says what would have been right."""

@@ -84,4 +84,8 @@ def is_asked_first(values: Values) -> bool:
     return values["act"] == "add" and str(values["rule"]).startswith("pause ")
 
 
+def only_reads(values: Values) -> bool:
+    return values["act"] in {"list", "test"}
+
+
 GUARD = Grammar(read=_read, write=_write)

@@ -48,6 +48,8 @@ class Command:
     """Asks before it acts on several at once, unless the line says --yes."""
     asks_for: Callable[[Values], bool] = field(default=lambda _: True, repr=False, compare=False)
     """Of a command that asks first: for which arguments."""
+    reads: Callable[[Values], bool] = field(default=lambda _: False, repr=False, compare=False)
+    """Of a command that changes something: for which arguments it only reads."""
     examples: tuple[str, ...] = ()
     faces: frozenset[Face] = frozenset(Face)
     grammar: Grammar = field(default=arguments.NOTHING, repr=False, compare=False)
@@ -215,6 +217,7 @@ _TABLE = (
         role=Role.OPERATOR,
         confirm=True,
         asks_for=guard_arguments.is_asked_first,
+        reads=guard_arguments.only_reads,
         examples=(
             "guard",
             'guard add "pause sequence for 4h when bounces > 5% of at least 50 sends in 24h"',

@@ -1,13 +1,14 @@
-"""What is wrong at a moment and worth an alarm: domains that can't send or are bad, and a service that isn't read. Pure."""
+"""What is wrong at a moment and worth an alarm: domains, guardrails that have fired, a service that isn't read. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from shared.domain.card import Tone
 from shared.domain.failures import UNREACHABLE, which_failed
+from shared.domain.guard_records import Incident
 from shared.domain.health import DomainHealth
 from shared.domain.snapshot import SOURCES, Snapshot
 from shared.domain.workspace_verdict import WorkspaceVerdict
@@ -15,6 +16,7 @@ from shared.domain.workspace_verdict import WorkspaceVerdict
 SERVICE = "service"
 DOMAIN_KINDS = ("bad", "resting", "paused")
 """The least bad first."""
+GUARDRAIL = "guardrail"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,17 +24,21 @@ class Condition:
     """One thing that is wrong now: what, where, and how much of it."""
 
     kind: str
-    """`bad`, `resting` and `paused` of a domain; of the service, the cause."""
+    """`bad`, `resting` and `paused` of a domain; `guardrail`; of the service, the cause."""
     where: str
-    """The domain; empty for the service."""
+    """The domain, or what the guardrail is about; empty for the service."""
     text: str
     extent: int = 0
     """Inboxes that it concerns."""
     since: datetime | None = None
     tone: Tone = Tone.BAD
+    rule: str = ""
+    """The guardrail that has fired."""
 
     @property
     def key(self) -> str:
+        if self.rule:
+            return f"guardrail {self.rule} {self.where}"
         return f"domain {self.where}" if self.is_of_domain else SERVICE
 
     @property
@@ -45,10 +51,10 @@ class Condition:
 
 
 def conditions_of(snapshot: Snapshot, verdict: WorkspaceVerdict) -> tuple[Condition, ...]:
-    """Everything that is wrong, the service first, then the domains that can't send, then the bad ones."""
+    """Everything that is wrong: the service, the domains that can't send, the bad ones, then guardrails."""
     domains = [found for domain in verdict.domains if (found := _of_domain(domain))]
     domains.sort(key=lambda one: (-DOMAIN_KINDS.index(one.kind), -one.extent, one.where))
-    return (*_of_service(snapshot), *domains)
+    return (*_of_service(snapshot), *domains, *map(_of_guardrail, snapshot.firings))
 
 
 def _of_domain(domain: DomainHealth) -> Condition | None:
@@ -59,6 +65,12 @@ def _of_domain(domain: DomainHealth) -> Condition | None:
         kind = "resting" if domain.resting else "bad"
         return Condition(kind=kind, where=domain.domain, text=text, extent=extent)
     return None
+
+
+def _of_guardrail(one: Incident) -> Condition:
+    since = datetime.fromtimestamp(one.began_at, UTC)
+    text = f"guardrail {one.rule}: {one.note}"
+    return Condition(kind=GUARDRAIL, where=one.label, text=text, since=since, rule=one.rule)
 
 
 def _of_service(snapshot: Snapshot) -> Iterable[Condition]:

@@ -17,6 +17,7 @@ from shared.api.http.decode_thread import decode_in_thread
 from shared.api.http.rate_limit import BudgetState
 from shared.api.models import GROUPINGS, NOTHING, Grouping, Inbox, Lead, Page, Sequence, StatsRow
 from shared.domain.failures import cause_of
+from shared.domain.guard_records import Incident
 from shared.domain.records import InterestedReply
 from shared.domain.reports import totals
 
@@ -79,6 +80,8 @@ class Snapshot:
     replies: tuple[InterestedReply, ...] = ()
     """What the bot's records tell of the leads who are interested; nothing where no bot's database is shared."""
     daily: DailyCounts = DailyCounts()
+    firings: tuple[Incident, ...] = ()
+    """Guardrails that have fired, and whose condition still holds; from the bot's records too."""
 
     def reading(self, source: Source) -> Reading[Any]:
         found = self.stats[source.grouping] if source.grouping else getattr(self, source.name)

@@ -29,6 +29,7 @@ from bot.jobs.scheduler import Timers
 from bot.store import Store, open_store
 from bot.store.queue.insert import Arrival
 from sandbox.service import Service
+from sandbox.service.campaign import scenarios
 from shared import settings as shared_settings
 from shared.api.client import OutreachClient
 from shared.domain.guard_records import StoredRule
@@ -49,8 +50,6 @@ CALM_STEPS = (12 * 3600.0,) * 60
 SETTLED, HEALED = 4 * 86_400.0, 10 * 86_400.0
 """Seconds after which nothing is about the two batches of the calm scenario: no rate of a day, no score."""
 BATCHES = ("useacme.example", "tryacme.example")
-SCRIPTED = 4 * 16 * 5
-"""Bounces that the scenario itself brings about, of mail that was sent before; nothing prevents them."""
 BOUGHT = ("useacme.example", "getacme.example", "helloacme.example", "acme-mail.example")
 """The domains from which the crisis sends its bought list."""
 LENGTH = "for 24h"
@@ -85,6 +84,7 @@ class Outcome:
     acting: bool
     sends: int
     bounces: int
+    """Without those that the scenario itself brings about."""
     lowest_health: float
     mean_health: float
     domains_paused: int
@@ -224,13 +224,21 @@ async def run(*, scenario: str, seed: int, acting: bool, steps: Sequence[float])
             seed=seed,
             acting=acting,
             sends=sent,
-            bounces=len(bounces),
+            bounces=len(bounces) - scripted_bounces(scenario, within=sum(steps)),
             lowest_health=lowest,
             mean_health=mean(await _health(trial)),
             domains_paused=int(kinds.get("domain.paused", 0)),
             pauses=sum(len(one.sequences) for one in incidents if one.action == "pause"),
             fired=tuple(f"{one.rule}: {one.label}: {one.note}" for one in incidents[::-1]),
         )
+
+
+def scripted_bounces(scenario: str, *, within: float) -> int:
+    """Bounces that the scenario itself brings about in so many seconds, of mail that was sent before; no rule prevents them."""
+    plan = scenarios.load(scenario)
+    bought = {number for number, name in enumerate(plan.domains, start=1) if name in BOUGHT}
+    scripted = [one for one in plan.events if one.kind == "bounces" and one.domain in bought]
+    return sum(one.count for one in scripted if one.at <= within)
 
 
 async def _health(trial: Trial) -> list[float]:
@@ -249,7 +257,7 @@ def crisis_table(outcomes: Sequence[Outcome]) -> str:
     )
     lines = [f"| {heads} |", "|---|---|---:|---:|---:|---:|---:|"]
     lines += [
-        f"| {one.seed} | {'act' if one.acting else 'suggest'} | {one.sends:,} | {one.bounces - SCRIPTED:,} "
+        f"| {one.seed} | {'act' if one.acting else 'suggest'} | {one.sends:,} | {one.bounces:,} "
         f"| {one.domains_paused} | {one.mean_health:.1f} | {one.pauses} |"
         for one in outcomes
     ]

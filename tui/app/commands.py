@@ -22,6 +22,8 @@ from tui.screens.dialogs import CardDialog, ConfirmDialog, HoursDialog, confirma
 from tui.screens.prompt import Prompt, suggestions
 
 MOST_LABELS = 12
+PAGES = {"guard": "guardrails", "guard list": "guardrails"}
+"""Command lines whose answer is a page that stays up to date."""
 HINT = "A command, as in Slack and the shell. Tab completes, enter runs, esc leaves."
 
 
@@ -120,7 +122,9 @@ class Commands:
         self.ui.app.push_screen(Prompt(sign="command", hint=HINT, suggest=suggest), self.run_typed)
 
     def run_typed(self, line: str | None) -> None:
-        if line and line.strip():
+        if page := PAGES.get(" ".join((line or "").split())):
+            self.ui.app.call_later(self.ui.app.run_action, page)
+        elif line and line.strip():
             self.ui.run_worker(partial(self._run, line.strip()), group="commands", exclusive=False)
 
     async def _run(self, line: str) -> None:

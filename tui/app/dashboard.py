@@ -35,6 +35,7 @@ from tui.screens.all_workspaces import AllWorkspacesScreen
 from tui.screens.board import BoardScreen
 from tui.screens.detail_page import DetailScreen
 from tui.screens.dialogs import CardDialog, ConfirmDialog, HoursDialog
+from tui.screens.guardrails import GuardrailsScreen
 from tui.screens.prompt import Prompt
 from tui.screens.wall import WallScreen
 from tui.system import self_restart
@@ -54,8 +55,8 @@ THEMES = ("night", "day", "contrast")
 FILTER_HINT = (
     "Words that must all occur: acme status:resting !warming domain:meet. Enter keeps it, esc drops it."
 )
-KEYED = (BoardScreen, DetailScreen, AllWorkspacesScreen, AlarmsScreen, LineTable, CardDialog, ConfirmDialog,
-         HoursDialog, Prompt)  # fmt: skip
+KEYED = (BoardScreen, DetailScreen, AllWorkspacesScreen, AlarmsScreen, GuardrailsScreen, LineTable, CardDialog,
+         ConfirmDialog, HoursDialog, Prompt)  # fmt: skip
 KEY_NAMES = {one.id or "" for where in KEYED for one in where.BINDINGS if isinstance(one, Binding)}
 
 
@@ -238,6 +239,17 @@ class DashboardApp(ErrorBoundary, App[int]):
             self.push_screen(CardDialog(alarm_card(message.alarm, now=self.now()), glyphs=self._glyphs))
         else:
             self.navigation.go_to(message.state, message.ref)
+
+    def action_guardrails(self) -> None:
+        state = self.workspaces.current
+        run = state.pending_changes.run if state.pending_changes else None
+        self.push_screen(
+            GuardrailsScreen(workspace=state.workspace, run=run, glyphs=self._glyphs, now=self.now)
+        )
+
+    @on(GuardrailsScreen.Opened)
+    def _guardrail_opened(self, message: GuardrailsScreen.Opened) -> None:
+        self.commands.run_typed(f"guard test {message.name}")
 
     @on(AllWorkspacesScreen.Entered)
     def _workspace_entered(self, message: AllWorkspacesScreen.Entered) -> None:

@@ -71,7 +71,7 @@ ONLY_READS = Card(
 def changes_something(line: str) -> bool:
     """Whether a command line changes something; one that is no command changes nothing."""
     try:
-        return parse(line).command.changes
+        return parse(line).changes
     except UsageError:
         return False
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from shared.domain.card import Tone
 from shared.domain.failures import cause_of_attempts
+from shared.domain.guard_records import Incident
 from shared.domain.health import DEFAULT, Thresholds
 from shared.domain.records import InterestedReply
 from shared.domain.snapshot import SOURCES, DailyCounts, Reading, Snapshot, Source, read_source
@@ -210,6 +211,12 @@ class Poller:
         """Show the counts of past days."""
         if daily != self.snapshot.daily:
             self.snapshot = replace(self.snapshot, daily=daily)
+            self._changed.set()
+
+    def note_firings(self, firings: tuple[Incident, ...]) -> None:
+        """Raise alarms for the guardrails that have fired."""
+        if firings != self.snapshot.firings:
+            self.snapshot = replace(self.snapshot, firings=firings)
             self._changed.set()
 
     def read_now(self, *names: str) -> None:

@@ -198,11 +198,13 @@ class ServiceFeed:
                 records=records,
                 now=self._now,
                 confirmed=True,
+                settings=settings,
                 zone=local_zone(),
             )
             self._equipped.set()
             while records and self._poller:
                 await self._read_replies(records, self._poller)
+                await self._read_firings(records, self._poller)
                 await asyncio.sleep(REPLIES_EVERY)
             await asyncio.Event().wait()
 
@@ -213,6 +215,18 @@ class ServiceFeed:
             logger.info("interested replies: %s", error)
             replies = ()
         poller.note_replies(tuple(replies))
+
+    async def _read_firings(self, records: Records, poller: Poller) -> None:
+        """Those of which nothing can be read now stay."""
+        from shared.guardrails.evidence import HORIZON
+
+        since = self._now().timestamp() - HORIZON
+        try:
+            incidents = await records.guardrails.incidents(self.start_settings.workspace, since)
+        except RecordsUnavailable as error:
+            logger.info("guardrails that have fired: %s", error)
+        else:
+            poller.note_firings(tuple(one for one in incidents if one.sentence and one.ended_at is None))
 
 
 def has_bot_database(settings: Settings) -> bool:

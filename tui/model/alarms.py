@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from shared.domain.card import Tone
-from shared.domain.conditions import DOMAIN_KINDS, Condition
+from shared.domain.conditions import DOMAIN_KINDS, GUARDRAIL, Condition
 from shared.text.sanitize import visible
 from tui.model.lines import ChangeLine
 from tui.theme import formatting
@@ -21,6 +21,8 @@ SETTLES = timedelta(seconds=30)
 """A condition that comes back within this time was never gone."""
 KEPT = timedelta(hours=24)
 """For so long the list shows an alarm that has recovered and was acknowledged."""
+FRESH = timedelta(minutes=5)
+"""A guardrail that fired longer ago is shown, but raises nothing: the bot has told of it."""
 MOST = 100
 TIMES = ("since", "absent_since", "recovered_at", "acknowledged_at")
 
@@ -58,7 +60,7 @@ class Alarm:
     @property
     def rank(self) -> tuple[bool, bool, bool, float]:
         """What nobody has seen first, then what is on, then the service, then the newest."""
-        return not self.is_new, not self.is_on, self.kind in DOMAIN_KINDS, -self.since.timestamp()
+        return not self.is_new, not self.is_on, not is_of_service(self.kind), -self.since.timestamp()
 
     @property
     def words(self) -> str:
@@ -75,7 +77,7 @@ class Alarm:
         if self.recovered_at:
             recovered = formatting.moment(self.recovered_at, now=now)
             text = f"Recovered at {recovered}, began {self.since_words(now)}: {what}"
-        return AlarmNotice(visible(text), is_on=self.is_on, is_service=self.kind not in DOMAIN_KINDS)
+        return AlarmNotice(visible(text), is_on=self.is_on, is_service=is_of_service(self.kind))
 
 
 class AlarmNotice(NamedTuple):
@@ -88,10 +90,15 @@ class AlarmNotice(NamedTuple):
     """Of another moment, which is replayed."""
 
 
+def is_of_service(kind: str) -> bool:
+    return kind not in DOMAIN_KINDS and kind != GUARDRAIL
+
+
 def notices_then(conditions: Iterable[Condition]) -> tuple[AlarmNotice, ...]:
     """What was wrong at a moment that is replayed."""
     return tuple(
-        AlarmNotice(visible(one.summary), is_service=not one.is_of_domain, is_past=True) for one in conditions
+        AlarmNotice(visible(one.summary), is_service=is_of_service(one.kind), is_past=True)
+        for one in conditions
     )
 
 
@@ -132,7 +139,8 @@ def update(
         if before is None:
             alarm = _begun(alarm, condition, now=now, first_look=first_look, changes=changes)
         kept.append(alarm)
-        if alarm.is_new and not first_look and (before is None or not before.is_new):
+        is_old = condition.kind == GUARDRAIL and now - alarm.since > FRESH
+        if alarm.is_new and not first_look and not is_old and (before is None or not before.is_new):
             raised.append(alarm)
     for alarm in known.values():
         is_read = domains_read or alarm.kind not in DOMAIN_KINDS

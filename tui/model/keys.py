@@ -86,6 +86,8 @@ BOARD = (
         summary="Acknowledge the alarm in the banner; it comes back when there is more to it"),
     Key(id="alarms", keys="A", action="app.alarms", word="alarms",
         summary="All alarms: what is on, what has recovered, since when; Enter opens, a acknowledges one"),
+    Key(id="guardrails", keys="G", action="app.guardrails", word="guardrails",
+        summary="Guardrails: state, last firing and how near each is; Enter tests one on the last 30 days"),
     Key(id="theme", keys="t", action="app.theme", word="theme", summary="Night, day, high contrast"),
     Key(id="export", keys="e", action="app.export", word="export",
         summary="Write this view as CSV, text and SVG into the state folder"),

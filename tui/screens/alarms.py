@@ -14,6 +14,7 @@ from textual.message import Message
 from textual.screen import Screen
 
 from shared.domain.card import Card, Fact, Tone
+from shared.domain.conditions import DOMAIN_KINDS
 from shared.text.formats import show_count, show_exact_span
 from shared.text.sanitize import visible
 from tui.feed.workspace_state import WorkspaceState
@@ -145,7 +146,8 @@ class AlarmsScreen(ErrorBoundary, Screen[None]):
         event.stop()
         line = event.line
         assert isinstance(line, AlarmLine)
-        ref = PageRef(kind="domain", key=line.alarm.where) if line.alarm.where else None
+        is_page = line.alarm.kind in DOMAIN_KINDS
+        ref = PageRef(kind="domain", key=line.alarm.where) if is_page else None
         if ref:
             self.dismiss(None)
         self.app.post_message(self.Opened(line.state, line.alarm, ref))

@@ -1,0 +1,168 @@
+"""The page of guardrails, and alarms about those that have fired."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from shared.domain.card import Card
+from shared.domain.guard_records import CountSample, Happening, Incident
+from shared.domain.records import RecordsUnavailable
+from shared.domain.snapshot import Snapshot
+from shared.guardrails.evidence import DAY
+from shared.operations import error_card
+from tests.shared.doubles import NOW as OFFICE_NOW
+from tests.shared.doubles import Office, open_office
+from tests.tui.accounts import NOW, Clock, FakeFeed, account, tick_of
+from tui.app.dashboard import DashboardApp
+from tui.feed.pending_changes import PendingChanges
+from tui.feed.workspace_state import WorkspaceState
+from tui.model.guardrails import GuardrailLine
+from tui.screens.alarms import AlarmsScreen
+from tui.screens.dialogs import CardDialog
+from tui.screens.guardrails import GuardrailsScreen
+
+
+def incident(*, minutes_ago: float, rule: str = "domain-bounces-5") -> Incident:
+    began = NOW - timedelta(minutes=minutes_ago)
+    return Incident(
+        id=1,
+        workspace="acme",
+        rule=rule,
+        sentence="suggest pausing domain when bounces > 5% of at least 200 sends in 24h",
+        action="suggest",
+        subject="useacme.example",
+        label="useacme.example",
+        began_at=began.timestamp(),
+        held_at=began.timestamp(),
+        note="9.3% bounces (31 of 332 sends) in 24h",
+    )
+
+
+def bounced(office: Office, *, bounces: int, sends: int = 300) -> None:
+    """Today's sends and bounces of one sequence."""
+    assert office.records
+    guard = office.records.guardrails
+    day = int(OFFICE_NOW.timestamp() // DAY)
+    for hours, count in ((3, 0), (2, sends)):
+        at = OFFICE_NOW.timestamp() - hours * 3600
+        guard.counted.append(
+            CountSample(scope="sequence", key="Q3 Founders", day=day, at=at, sends=count, replies=count // 50)
+        )
+    at = OFFICE_NOW.timestamp() - 3600
+    guard.came += [Happening(at=at + n, kind="lead.bounced", sequence="Q3 Founders") for n in range(bounces)]
+
+
+def dashboard(office: Office, *, read_only: bool = False) -> DashboardApp:
+    clock = Clock()
+    pending_changes = PendingChanges(office.say, now=clock, read_only=read_only)
+    return DashboardApp(
+        [WorkspaceState(workspace="acme", feed=FakeFeed(), pending_changes=pending_changes)], now=clock
+    )
+
+
+def rules(app: DashboardApp) -> dict[str, GuardrailLine]:
+    assert isinstance(app.screen, GuardrailsScreen)
+    shown = app.screen.panel.grid.shown
+    return {line.name: line for line in shown if isinstance(line, GuardrailLine)}
+
+
+async def test_a_key_shows_each_rule_with_state_last_firing_and_distance() -> None:
+    office = open_office()
+    assert office.records
+    bounced(office, bounces=12)
+    await office.say("guard off no-replies-300")
+    began = OFFICE_NOW.timestamp() - 3 * DAY
+    fired = replace(incident(minutes_ago=0, rule="health-25"), began_at=began)
+    office.records.guardrails.fired.append(fired)
+    app = dashboard(office)
+    async with app.run_test(size=(160, 40)) as pilot:
+        app.post_message(DashboardApp.Ticked(tick_of(account())))
+        await pilot.press("G")
+        await pilot.pause(0.2)
+        found = rules(app)
+        first = next(iter(found.values()))
+        assert first.name == "bounces-5"
+        assert first.nearness == pytest.approx(0.8)
+        assert first.closest.startswith("Q3 Founders: 4.0")
+        assert found["no-replies-300"].state == "off"
+        assert found["health-25"].last_fired != "–"
+        assert found["bounces-5"].last_fired == "–"
+        assert isinstance(app.screen, GuardrailsScreen)
+        assert "suggest pausing sequence when bounces > 5%" in app.screen.rule.text
+        await pilot.press("escape")
+        assert not isinstance(app.screen, GuardrailsScreen)
+
+
+async def test_the_palette_opens_the_page_and_enter_tests_a_rule() -> None:
+    office = open_office()
+    bounced(office, bounces=30)
+    app = dashboard(office, read_only=True)
+    async with app.run_test(size=(160, 40)) as pilot:
+        app.post_message(DashboardApp.Ticked(tick_of(account())))
+        await pilot.press(":", *"guard", "enter")
+        await pilot.pause(0.2)
+        first = next(iter(rules(app).values()))
+        assert (first.name, first.nearness) == ("bounces-5", 1.0)
+        await pilot.press("enter")
+        await pilot.pause(0.3)
+        assert isinstance(app.screen, CardDialog)
+        assert app.screen.card.title.startswith("bounces-5 would have fired once")
+
+
+async def test_the_page_says_that_no_bot_database_is_shared() -> None:
+    office = open_office()
+    office.records = None
+
+    async def run(line: str) -> Card:
+        try:
+            return await office.say(line)
+        except RecordsUnavailable as error:
+            return error_card(error)
+
+    clock = Clock()
+    pending_changes = PendingChanges(run, now=clock)
+    app = DashboardApp([WorkspaceState(workspace="acme", pending_changes=pending_changes)], now=clock)
+    async with app.run_test(size=(160, 40)) as pilot:
+        app.post_message(DashboardApp.Ticked(tick_of(account())))
+        await pilot.press("G")
+        await pilot.pause(0.2)
+        assert not rules(app)
+        assert isinstance(app.screen, GuardrailsScreen)
+        assert "The bot's records are not available" in app.screen.note.text
+
+
+def fired(*incidents: Incident) -> Snapshot:
+    return replace(account(), firings=incidents)
+
+
+async def test_an_alarm_says_which_rule_fired_and_rings_once() -> None:
+    rung: list[str] = []
+    app = DashboardApp([WorkspaceState(workspace="acme", feed=FakeFeed())], now=Clock(), on_alarm=rung.extend)
+    async with app.run_test(size=(160, 40)) as pilot:
+        app.post_message(DashboardApp.Ticked(tick_of(account())))
+        await pilot.pause()
+        rung.clear()
+        app.post_message(DashboardApp.Ticked(tick_of(fired(incident(minutes_ago=1)))))
+        await pilot.pause()
+        (text,) = rung
+        assert "useacme.example guardrail domain-bounces-5: 9.3% bounces (31 of 332 sends) in 24h" in text
+        await pilot.press("A")
+        await pilot.pause()
+        assert isinstance(app.screen, AlarmsScreen)
+        assert any("domain-bounces-5" in line.words for line in app.screen.panel.grid.shown)
+
+
+async def test_a_guardrail_that_fired_long_before_is_shown_but_does_not_ring() -> None:
+    rung: list[str] = []
+    app = DashboardApp([WorkspaceState(workspace="acme", feed=FakeFeed())], now=Clock(), on_alarm=rung.extend)
+    async with app.run_test(size=(160, 40)) as pilot:
+        app.post_message(DashboardApp.Ticked(tick_of(account())))
+        await pilot.pause()
+        rung.clear()
+        app.post_message(DashboardApp.Ticked(tick_of(fired(incident(minutes_ago=90)))))
+        await pilot.pause()
+        assert not rung
+        assert any("domain-bounces-5" in alarm.text for alarm in app.workspaces.current.alarms)

@@ -1,0 +1,121 @@
+"""The page of guardrails: each rule with its state, its last firing and a bar of how near it is to its threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.screen import Screen
+
+from shared.domain.card import Card
+from shared.text.sanitize import visible
+from tui.model.guardrails import COLUMNS, GuardrailLine, lines_of
+from tui.theme.error_boundary import ErrorBoundary
+from tui.theme.palette import Glyphs, Ink
+from tui.widgets.line_table import LineTable
+from tui.widgets.panel import Panel, TextLine
+from tui.widgets.status_lines import Foot
+
+KEYS = (("enter", "test on the last 30 days"), ("s", "sort"), ("esc", "back"))
+EVERY = 15.0
+"""Seconds between two looks at the bot's records while the page is open."""
+NO_RECORDS = "Guardrails are kept by the bot; this dashboard doesn't share its database."
+
+
+class GuardrailsScreen(ErrorBoundary, Screen[None]):
+    """Asks `guard list` again and again while it is open; changes nothing."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,G", "dismiss", show=False, id="guardrails.back"),
+        Binding("s", "sort", show=False, id="guardrails.sort"),
+        Binding("S", "reverse", show=False, id="guardrails.reverse"),
+    ]
+
+    @dataclass
+    class Opened(Message):
+        """A rule was opened."""
+
+        name: str
+
+    def __init__(
+        self,
+        *,
+        workspace: str,
+        run: Callable[[str], Awaitable[Card]] | None,
+        glyphs: Glyphs,
+        now: Callable[[], datetime],
+    ) -> None:
+        super().__init__()
+        self._run, self._now = run, now
+        self.rule = TextLine(id="rule")
+        self.panel = Panel(
+            "guardrails",
+            title=f"Guardrails of {visible(workspace)}",
+            columns=COLUMNS,
+            glyphs=glyphs,
+            empty="",
+        )
+        self.note = TextLine(id="note")
+        self.foot = Foot()
+
+    def compose(self) -> ComposeResult:
+        yield self.panel
+        yield self.rule
+        yield self.note
+        yield self.foot
+
+    def on_mount(self) -> None:
+        self.panel.grid.focus()
+        self.set_interval(EVERY, self._look)
+        self._look()
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(lambda: self.foot.show(KEYS))
+
+    def _look(self) -> None:
+        self.run_worker(self._read(), group="guardrails", exclusive=True, exit_on_error=False)
+
+    async def _read(self) -> None:
+        if self._run is None:
+            self.note.set_text([(f" {NO_RECORDS}", Ink.WARN)])
+            return
+        card = await self._run("guard list")
+        if card.table is None:  # a failure: what was read before stays
+            self.note.set_text(
+                [(f" {visible(card.title)}. ", Ink.WARN), (visible(" ".join(card.text)), Ink.TEXT)]
+            )
+            return
+        self.note.set_text([(f" {visible(' '.join(card.text))}", Ink.WARN)])
+        self.panel.show(lines_of(card), stamp=None, now=self._now())
+        self._show_rule()
+
+    def _show_rule(self) -> None:
+        """The whole sentence of the chosen rule, which no column has room for."""
+        line = self.panel.grid.line
+        if isinstance(line, GuardrailLine):
+            why = f"  {line.state}: {line.why}" if line.why else ""
+            self.rule.set_text([(f" {visible(line.rule)}", Ink.TEXT), (visible(why), Ink.WARN)])
+
+    @on(LineTable.Arranged)
+    def _arranged(self, event: LineTable.Arranged) -> None:
+        event.stop()
+        self.panel.tick(self._now())
+        self._show_rule()
+
+    @on(LineTable.Picked)
+    def _picked(self, event: LineTable.Picked) -> None:
+        event.stop()
+        if isinstance(event.line, GuardrailLine):
+            self.post_message(self.Opened(event.line.name))
+
+    def action_sort(self) -> None:
+        self.panel.grid.next_order()
+
+    def action_reverse(self) -> None:
+        self.panel.grid.reverse()
