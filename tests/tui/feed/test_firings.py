@@ -1,0 +1,78 @@
+"""The feed of the real dashboard tells of guardrails: those that have fired, and the rules of the settings."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sandbox.service import Service
+from shared import settings as shared_settings
+from shared.domain.guard_records import Incident
+from shared.domain.records import Records
+from shared.settings import Settings
+from tests.shared.doubles import MemoryRecords
+from tui.feed.poller import Tick
+from tui.feed.startup import ServiceFeed
+from tui.system.fast_start import StartSettings
+
+RULE = '[[guardrails]]\nname = "quiet"\nrule = "tell about domain when health < 40"\n'
+
+
+def incident(*, began_at: float, number: int, ended_at: float | None = None, rule: str = "quiet") -> Incident:
+    return Incident(
+        id=number,
+        workspace="default",
+        rule=rule,
+        sentence="tell about domain when health < 40",
+        action="tell",
+        subject="useacme.example",
+        label="useacme.example",
+        began_at=began_at,
+        held_at=began_at,
+        ended_at=ended_at,
+        note="health 31",
+    )
+
+
+async def test_the_board_says_which_rule_has_fired_and_the_settings_rules_are_listed(tmp_path: Path) -> None:
+    records = MemoryRecords()
+    now = datetime.now(UTC).timestamp()
+    over = incident(began_at=now - 900, number=1, ended_at=now - 600, rule="over")
+    records.guardrails.fired += [over, incident(began_at=now - 60, number=2)]
+
+    @asynccontextmanager
+    async def open_records(_: Settings) -> AsyncIterator[Records]:
+        yield records
+
+    (tmp_path / "outreach.toml").write_text(RULE)
+    heard: asyncio.Queue[Tick | Exception] = asyncio.Queue()
+    async with Service(scenario="calm-week", speed=0, seed=7) as service:
+        environ = {
+            "OUTREACH_BASE_URL": service.base_url,
+            "OUTREACH_API_KEY": service.api_keys["acme"],
+            "XDG_STATE_HOME": str(tmp_path),
+        }
+        settings = shared_settings.load(config=tmp_path / "outreach.toml", environ=environ)
+        feed = ServiceFeed(
+            lambda: settings,
+            start_settings=StartSettings(workspace="default", state=tmp_path),
+            open_records=open_records,
+            now=lambda: datetime.now(UTC),
+        )
+        feed.start(heard.put_nowait, heard.put_nowait)
+        try:
+            async with asyncio.timeout(60):
+                card = await feed.run("guard list")
+                rules: list[str] = []
+                while not rules:
+                    tick = await heard.get()
+                    assert isinstance(tick, Tick), tick
+                    rules = [one.rule for one in tick.board.conditions if one.rule]
+        finally:
+            await feed.aclose()
+    assert rules == ["quiet"]
+    assert card.data
+    assert "quiet" in {row["name"] for row in card.data}
