@@ -19,11 +19,12 @@ from tui.model.keys import BOARD
 from tui.model.lines import SequenceLine
 from tui.screens.detail_page import DetailScreen
 from tui.screens.dialogs import CardDialog, ConfirmDialog, HoursDialog, confirmation_of
+from tui.screens.guardrails import GuardrailsScreen
 from tui.screens.prompt import Prompt, suggestions
 
 MOST_LABELS = 12
-PAGES = {"guard": "guardrails", "guard list": "guardrails"}
-"""Command lines whose answer is a page that stays up to date."""
+GUARDRAILS = ("guard", "guard list")
+"""The command lines whose answer is the page of guardrails, which stays up to date."""
 HINT = "A command, as in Slack and the shell. Tab completes, enter runs, esc leaves."
 
 
@@ -121,9 +122,17 @@ class Commands:
         suggest = lambda typed: suggestions(typed, sequences=names, keys=keys)  # noqa: E731 # one expression
         self.ui.app.push_screen(Prompt(sign="command", hint=HINT, suggest=suggest), self.run_typed)
 
+    def open_guardrails(self) -> None:
+        state, ui = self.ui.workspaces.current, self.ui
+        run = state.pending_changes.run if state.pending_changes else None
+        test = lambda name: self.run_typed(f"guard test {name}")  # noqa: E731 # one expression
+        ui.app.push_screen(
+            GuardrailsScreen(workspace=state.workspace, run=run, test=test, glyphs=ui.glyphs, now=ui.now)
+        )
+
     def run_typed(self, line: str | None) -> None:
-        if page := PAGES.get(" ".join((line or "").split())):
-            self.ui.app.call_later(self.ui.app.run_action, page)
+        if " ".join((line or "").split()) in GUARDRAILS:
+            self.open_guardrails()
         elif line and line.strip():
             self.ui.run_worker(partial(self._run, line.strip()), group="commands", exclusive=False)
 

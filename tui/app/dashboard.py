@@ -150,6 +150,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         self.action_timed_pause = self.commands.pause_chosen_for_a_time
         self.action_undo = self.commands.undo
         self.action_commands = self.commands.prompt
+        self.action_guardrails = self.commands.open_guardrails
         self.action_step = self.replay.step
         self.action_seek = self.replay.ask_for_time
         self.action_difference = self.replay.show_difference
@@ -239,17 +240,6 @@ class DashboardApp(ErrorBoundary, App[int]):
             self.push_screen(CardDialog(alarm_card(message.alarm, now=self.now()), glyphs=self._glyphs))
         else:
             self.navigation.go_to(message.state, message.ref)
-
-    def action_guardrails(self) -> None:
-        state = self.workspaces.current
-        run = state.pending_changes.run if state.pending_changes else None
-        self.push_screen(
-            GuardrailsScreen(workspace=state.workspace, run=run, glyphs=self._glyphs, now=self.now)
-        )
-
-    @on(GuardrailsScreen.Opened)
-    def _guardrail_opened(self, message: GuardrailsScreen.Opened) -> None:
-        self.commands.run_typed(f"guard test {message.name}")
 
     @on(AllWorkspacesScreen.Entered)
     def _workspace_entered(self, message: AllWorkspacesScreen.Entered) -> None:

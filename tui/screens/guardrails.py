@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.message import Message
 from textual.screen import Screen
 
 from shared.domain.card import Card
@@ -37,22 +35,17 @@ class GuardrailsScreen(ErrorBoundary, Screen[None]):
         Binding("S", "reverse", show=False, id="guardrails.reverse"),
     ]
 
-    @dataclass
-    class Opened(Message):
-        """A rule was opened."""
-
-        name: str
-
     def __init__(
         self,
         *,
         workspace: str,
         run: Callable[[str], Awaitable[Card]] | None,
+        test: Callable[[str], object],
         glyphs: Glyphs,
         now: Callable[[], datetime],
     ) -> None:
         super().__init__()
-        self._run, self._now = run, now
+        self._run, self._test, self._now = run, test, now
         self.rule = TextLine(id="rule")
         self.panel = Panel(
             "guardrails",
@@ -112,7 +105,7 @@ class GuardrailsScreen(ErrorBoundary, Screen[None]):
     def _picked(self, event: LineTable.Picked) -> None:
         event.stop()
         if isinstance(event.line, GuardrailLine):
-            self.post_message(self.Opened(event.line.name))
+            self._test(event.line.name)
 
     def action_sort(self) -> None:
         self.panel.grid.next_order()
