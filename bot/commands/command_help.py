@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bot.commands.dispatch import FORMS, Answer
+from bot.commands.answer import Answer
+from bot.commands.dispatch import FORMS
 from bot.slack.permissions import Person
 from shared.commands import COMMANDS, Command, Face
 from shared.domain.card import Button, Card, Tone

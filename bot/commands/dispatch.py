@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
@@ -17,8 +17,10 @@ import structlog
 from bot.commands import alert_actions, bulk_pause, sharing
 from bot.commands.acknowledge import ACK, acknowledge
 from bot.commands.alert_actions import ALERT, LOOKS, VERBS, AlertActions, line_of_lead, whole_reply
+from bot.commands.answer import Answer, followed
 from bot.commands.bulk_pause import UNDO_SECONDS, BulkPause
 from bot.commands.canned_replies import UNKNOWN
+from bot.commands.confirmation_cards import changed_since, not_confirmed
 from bot.commands.context import CommandContexts
 from bot.slack import permissions
 from bot.slack.directory import UserDirectory
@@ -27,7 +29,6 @@ from bot.store.alerts.confirmations import Answered, Verdict
 from bot.store.alerts.undo import Question
 from shared import commands, operations
 from shared.commands import COMMANDS, CONFIRMED, Command, Invocation, Role, UsageError
-from shared.commands.arguments import clip
 from shared.domain.card import Button, Card, Tone
 from shared.domain.records import Actor, AuditEntry, RecordsUnavailable
 from shared.domain.recurrence import find_zone
@@ -46,23 +47,6 @@ THEN = " > "
 _ANSWERS = frozenset({"yes", "undo"})
 
 log = structlog.get_logger("acts")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What to say, and whether the whole channel is to see it."""
-
-    card: Card
-    public: bool = False
-    whole: bool = False
-    """Public, and yet not in one line."""
-    items: tuple[Card, ...] = ()
-    """Listed under the card, each with buttons of its own."""
-    settles: bool = False
-    """The question that was clicked is answered and may go."""
-    on_card: bool = False
-    """The alert's card shows it; it is said only to who clicked elsewhere."""
-    workspace: str = ""
 
 
 BotCommand = Callable[[CommandContext, Person], Awaitable[Answer]]
@@ -141,7 +125,7 @@ class CommandDispatcher:
         done = await self._act_on_alert(verb, alert, person, channel=channel)
         if not then:
             return done
-        return _followed(done, await self._perform(then, person, channel=channel, progress=progress))
+        return followed(done, await self._perform(then, person, channel=channel, progress=progress))
 
     async def _look_at(
         self, verb: str, alert: str, person: Person, *, channel: str, progress: Callable[[int], None] | None
@@ -332,7 +316,7 @@ class CommandDispatcher:
         """A yes or an undo: the person's role is checked anew, before the answer is used up; it counts once."""
         on_card = await self._store.confirmations.look(nonce, person.id)
         if on_card.question is None or on_card.verdict is not Verdict.OPEN:
-            return _not_confirmed(on_card)
+            return not_confirmed(on_card)
         invocation = commands.parse(on_card.question.line)
         if not self._may(person, invocation.command, channel=channel):
             asked = replace(invocation, workspace=on_card.question.workspace, line=on_card.question.line)
@@ -340,7 +324,7 @@ class CommandDispatcher:
         context = self._context(on_card.question.workspace, person, channel=channel)
         counted = await self._store.confirmations.answer(nonce, person.id)
         if counted.question is None or counted.verdict is not Verdict.TAKEN:
-            return _not_confirmed(counted)
+            return not_confirmed(counted)
         try:
             answer = await self._carry_out(counted, invocation, person, context=context)
         except Exception:
@@ -369,7 +353,7 @@ class CommandDispatcher:
             return await self._run(invocation, person, context=context)
         left = tuple(name for name in question.names if name not in counted.moved)
         card = await self._bulk.carry_out(replace(question, names=left), invocation, context=context)
-        kept = (_changed_since(len(counted.moved), counted.moved.values()),) if counted.moved else ()
+        kept = (changed_since(len(counted.moved), counted.moved.values()),) if counted.moved else ()
         card = replace(card, text=(*card.text, *kept))
         return (
             Answer(card=card, settles=True)
@@ -400,14 +384,6 @@ class CommandDispatcher:
         await self._contexts.store.records.record(entry)
 
 
-def _followed(done: Answer, then: Answer) -> Answer:
-    """The second answer in the place of what was clicked, with what the first came to on top."""
-    if not then.items:  # a list whose last item was taken
-        return Answer(card=replace(done.card, footer=then.card.title), settles=True)
-    text = (done.card.title, *then.card.text)
-    return replace(then, card=replace(then.card, text=text), settles=True)
-
-
 def settles(line: str) -> bool:
     return line.partition(" ")[0] in {*_ANSWERS, "no"}
 
@@ -420,48 +396,6 @@ def _unconfirmed(invocation: Invocation) -> Invocation:
     if not invocation.confirmed:
         return invocation
     return replace(invocation, values={**invocation.values, "yes": False})
-
-
-def _not_confirmed(answered: Answered) -> Answer:
-    return Answer(card=_unconfirmed_card(answered), settles=answered.verdict is Verdict.LATE)
-
-
-def _changed_since(count: int, changes: Iterable[AuditEntry]) -> str:
-    """Who changed some of an Undo's sequences since, when, and how."""
-    last = max(changes, key=lambda one: one.at)
-    when = show_time(last.at, now=datetime.now(UTC))
-    who = last.actor.name if last.actor.face == "bot" else f"@{last.actor.name}"
-    what = "It was" if count == 1 else f"{count} sequences were"
-    return (
-        f"{what} changed later and left as is. Last change: {who} at {when}: {clip(last.result, length=200)}"
-    )
-
-
-def _moved_on(moved: Mapping[str, AuditEntry]) -> Card:
-    last = max(moved.values(), key=lambda one: one.at)
-    return Card(
-        title="Not undone: it was changed later",
-        tone=Tone.WARN,
-        text=(_changed_since(len(moved), moved.values()), f"Command: {clip(last.command, length=200)}"),
-        refused=True,
-    )
-
-
-def _unconfirmed_card(answered: Answered) -> Card:
-    if answered.verdict is Verdict.MOVED:
-        return _moved_on(answered.moved)
-    text = {
-        Verdict.LATE: (
-            "This confirmation has expired",
-            "Nothing was changed. Run the command again.",
-        ),
-        Verdict.GIVEN: ("This was already confirmed", "`audit` shows what was done."),
-        Verdict.NOT_YOURS: (
-            "Only the person who ran this command can confirm it",
-            "Run the command yourself.",
-        ),
-    }.get(answered.verdict, ("This confirmation no longer exists", "Run the command again."))
-    return Card(title=text[0], tone=Tone.WARN, text=(text[1],), refused=True)
 
 
 _ELSEWHERE = Card(

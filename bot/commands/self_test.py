@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from bot.commands.dispatch import Answer
+from bot.commands.answer import Answer
 from bot.slack.manifest import SCOPES, SPARE
 from bot.slack.permissions import Person
 from bot.slack.socket_mode import SocketMode

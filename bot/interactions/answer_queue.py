@@ -11,7 +11,7 @@ from collections.abc import Callable
 import structlog
 
 from bot.alerts import answers
-from bot.commands.dispatch import Answer
+from bot.commands.answer import Answer
 from bot.interactions.responders import Thread, render_answer
 from bot.slack.web_api import WebApi
 from bot.store import Store

@@ -9,8 +9,8 @@ from typing import Any
 from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncRespond
 
 from bot.commands import dispatch
+from bot.commands.answer import Answer
 from bot.commands.canned_replies import UNKNOWN
-from bot.commands.dispatch import Answer
 from bot.interactions import forms
 from bot.interactions.modals import Modals
 from bot.interactions.responders import Address, Thread, thread_of

@@ -20,8 +20,9 @@ from bot.blockkit.channel_names import channels_in, with_channel_names
 from bot.blockkit.elements import PICK, RUN
 from bot.commands import dispatch
 from bot.commands.alert_actions import LOOKS
+from bot.commands.answer import Answer
 from bot.commands.canned_replies import GREETING, NO_ALERT, NOBODY, ON_ITS_WAY, WHICH_ALERT
-from bot.commands.dispatch import Answer, CommandDispatcher
+from bot.commands.dispatch import CommandDispatcher
 from bot.interactions import forms, thread_lines
 from bot.interactions.answer_queue import QueuedThread
 from bot.interactions.fallbacks import Fallbacks

@@ -13,9 +13,9 @@ from typing import Any
 
 import structlog
 
+from bot.commands.answer import Answer
 from bot.commands.canned_replies import ON_ITS_WAY
 from bot.commands.context import CommandContexts
-from bot.commands.dispatch import Answer
 from bot.commands.workspace_cache import WorkspaceCache
 from bot.interactions import forms
 from bot.interactions.answer_queue import AnswerQueue

@@ -15,7 +15,8 @@ from slack_bolt.async_app import AsyncRespond
 
 from bot.blockkit import card_blocks, card_list
 from bot.blockkit.card_blocks import Message
-from bot.commands.dispatch import Answer, failure
+from bot.commands.answer import Answer
+from bot.commands.dispatch import failure
 from bot.slack.web_api import SlackError, WebApi, respond_to
 from bot.store import Store
 from shared.domain.card import Card

@@ -15,7 +15,7 @@ from bot.alerts.model import INTERESTED, PAUSED, Alert, Mark
 from bot.blockkit import card_blocks, card_list
 from bot.blockkit.elements import Block
 from bot.commands import canned_replies
-from bot.commands.dispatch import Answer
+from bot.commands.answer import Answer
 from bot.interactions import forms, home_view
 from bot.interactions.forms import FormRequest
 from bot.interactions.home_state import HomeState, Paused, Waiting

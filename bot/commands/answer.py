@@ -1,0 +1,32 @@
+"""What a command answers, and who is to see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from shared.domain.card import Card
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What to say, and whether the whole channel is to see it."""
+
+    card: Card
+    public: bool = False
+    whole: bool = False
+    """Public, and yet not in one line."""
+    items: tuple[Card, ...] = ()
+    """Listed under the card, each with buttons of its own."""
+    settles: bool = False
+    """The question that was clicked is answered and may go."""
+    on_card: bool = False
+    """The alert's card shows it; it is said only to who clicked elsewhere."""
+    workspace: str = ""
+
+
+def followed(done: Answer, then: Answer) -> Answer:
+    """The second answer in the place of what was clicked, with what the first came to on top."""
+    if not then.items:  # a list whose last item was taken
+        return Answer(card=replace(done.card, footer=then.card.title), settles=True)
+    text = (done.card.title, *then.card.text)
+    return replace(then, card=replace(then.card, text=text), settles=True)

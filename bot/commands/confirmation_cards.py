@@ -1,0 +1,55 @@
+"""What is said when a confirmation or an Undo doesn't count, or counts only in part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+
+from bot.commands.answer import Answer
+from bot.store.alerts.confirmations import Answered, Verdict
+from shared.commands.arguments import clip
+from shared.domain.card import Card, Tone
+from shared.domain.records import AuditEntry
+from shared.text.formats import show_time
+
+
+def not_confirmed(answered: Answered) -> Answer:
+    return Answer(card=_unconfirmed_card(answered), settles=answered.verdict is Verdict.LATE)
+
+
+def changed_since(count: int, changes: Iterable[AuditEntry]) -> str:
+    """Who changed some of an Undo's sequences since, when, and how."""
+    last = max(changes, key=lambda one: one.at)
+    when = show_time(last.at, now=datetime.now(UTC))
+    who = last.actor.name if last.actor.face == "bot" else f"@{last.actor.name}"
+    what = "It was" if count == 1 else f"{count} sequences were"
+    return (
+        f"{what} changed later and left as is. Last change: {who} at {when}: {clip(last.result, length=200)}"
+    )
+
+
+def _moved_on(moved: Mapping[str, AuditEntry]) -> Card:
+    last = max(moved.values(), key=lambda one: one.at)
+    return Card(
+        title="Not undone: it was changed later",
+        tone=Tone.WARN,
+        text=(changed_since(len(moved), moved.values()), f"Command: {clip(last.command, length=200)}"),
+        refused=True,
+    )
+
+
+def _unconfirmed_card(answered: Answered) -> Card:
+    if answered.verdict is Verdict.MOVED:
+        return _moved_on(answered.moved)
+    text = {
+        Verdict.LATE: (
+            "This confirmation has expired",
+            "Nothing was changed. Run the command again.",
+        ),
+        Verdict.GIVEN: ("This was already confirmed", "`audit` shows what was done."),
+        Verdict.NOT_YOURS: (
+            "Only the person who ran this command can confirm it",
+            "Run the command yourself.",
+        ),
+    }.get(answered.verdict, ("This confirmation no longer exists", "Run the command again."))
+    return Card(title=text[0], tone=Tone.WARN, text=(text[1],), refused=True)
