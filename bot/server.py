@@ -152,7 +152,7 @@ async def _until_reachable(settings: Settings, serving: asyncio.Task[None], reas
     while reason and not serving.done():
         if reason != logged:
             fix = connection_advice(reason)
-            (log.error if fix else log.warning)("waiting for the database", error=reason, fix=fix or None)
+            log.warning("waiting for the database", error=reason, fix=fix or None)
             logged = reason
         await asyncio.wait([serving], timeout=pause)
         pause = min(2 * pause, LONGEST_DATABASE_RETRY)

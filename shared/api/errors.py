@@ -86,7 +86,7 @@ class Unavailable(OutreachError):
 
 
 class Unreachable(Unavailable):
-    """The outreach service cannot be reached; nothing was changed."""
+    """The outreach service can't be reached; nothing was changed."""
 
 
 class ServiceBroken(Unavailable):

@@ -47,8 +47,8 @@ def lines_of(card: Card) -> tuple[GuardrailLine, ...]:
             rule=str(data["rule"]),
             state=str(data["state"]),
             why=str(data["why"]),
-            last_fired=str(row.cells[3]),
-            closest=str(row.cells[4]),
+            last_fired=str(row.cells[1]),
+            closest=str(row.cells[2]),
             nearness=nearness if isinstance(nearness := data["nearness"], float) else None,
             tone=row.tone,
         )

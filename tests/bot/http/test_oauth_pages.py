@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import html
 import io
 import logging
 from collections.abc import AsyncIterator
@@ -82,7 +83,7 @@ async def test_another_browser_cannot_finish_an_installation(installed: Installe
     victim.state = "a state of their own"
     page = await victim.visit(back)
     assert page.status == 400
-    assert "didn't start the installation" in page.text
+    assert "didn't start the installation" in html.unescape(page.text)
     assert await names(installed) == []
 
 
@@ -139,7 +140,7 @@ async def test_a_wrong_client_secret_is_a_page_and_a_line_in_the_log(installed: 
     with structlog.testing.capture_logs() as lines:
         page = await installed.browser.visit(back)
     assert page.status == 401
-    assert "the reason is in the bot's log" in page.text
+    assert "the reason is in the bot's log" in html.unescape(page.text)
     assert [line["error"] for line in lines if line["event"] == "installation failed"] == [
         "Slack says bad_client_secret"
     ]

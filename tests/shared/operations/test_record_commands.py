@@ -182,7 +182,7 @@ async def test_audit_shows_what_was_refused_apart_from_the_changes(office: Offic
     await office.say("pause sq_1")
     await office.say("pause nonsense")
     card = await office.say("audit")
-    assert card.title == "The last 1 change"
+    assert card.title == "Last 1 change"
     assert card.table is not None
     assert [row.cells[3] for row in card.table.rows] == ["pause sq_1"]
     assert [fact.value for fact in card.facts] == ["14:30 UTC, ann: pause nonsense (no single sequence)"]

@@ -68,7 +68,7 @@ async def test_the_set_holds_what_the_settings_say_each_with_where_to_change_it(
         f"reply.ooo: only for Q3 founders, full. To undo: {file} no. 1",
         "reply.interested, domain.paused: in acme, full. To undo: the setting alert_channel of the workspace",
         f"lead.bounced, lead.replied: only for good.com, in globex, full. To undo: {ended} @globex",
-        f"reply.interested, lead.bounced: in globex, condensed, calls {ann}. To undo: {file} no. 2",
+        f"reply.interested, lead.bounced: in globex, condensed, mentions {ann}. To undo: {file} no. 2",
     )
 
 

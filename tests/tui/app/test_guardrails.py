@@ -131,7 +131,7 @@ async def test_the_page_says_that_no_bot_database_is_shared() -> None:
         await pilot.pause(0.2)
         assert not rules(app)
         assert isinstance(app.screen, GuardrailsScreen)
-        assert "The bot's records are not available" in app.screen.note.text
+        assert "The bot's database isn't available" in app.screen.note.text
 
 
 def fired(*incidents: Incident) -> Snapshot:
