@@ -110,7 +110,9 @@ async def test_an_alert_without_its_metadata_is_found_again_after_a_cut(bot: Bot
     await until(settled)
     (card,) = await bot.messages()
     assert "Ada 1" in card["text"]
-    assert "metadata" not in card
+    async with bot.http.get(f"{bot.slack.origin}/control/summary") as answer:
+        calls = (await answer.json())["calls"]
+    assert calls["chat.postMessage"] == 2, "the refused one, and the one without metadata that was found"
 
 
 async def test_a_mention_is_answered_as_text(bot: BotHarness) -> None:

@@ -31,7 +31,7 @@ PATIENCE = 20
         (exit_codes.Interrupted("stopped"), 130, "outreach: stopped"),
         (KeyboardInterrupt(), 130, ""),
         (BrokenPipeError(), 0, ""),
-        (Unreachable(endpoint="GET /leads"), 1, "cannot be reached"),
+        (Unreachable(endpoint="GET /leads"), 1, "can't be reached"),
         (Uncertain(), 1, "We couldn't confirm"),
         (RecordsUnavailable("the disk is gone"), 1, "the disk is gone"),
         (OSError(28, "No space left on device"), 1, "No space left"),
