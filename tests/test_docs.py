@@ -78,7 +78,7 @@ def test_every_command_of_the_pages_is_one_that_the_program_takes(words: tuple[s
 
 @pytest.mark.parametrize("typed", slack_lines())
 def test_every_slash_command_of_the_pages_is_one_that_the_bot_takes(typed: str) -> None:
-    parse(typed)
+    assert parse(typed).command.name == typed.split(maxsplit=1)[0].lower()
 
 
 @pytest.mark.parametrize("block", blocks("toml"), ids=lambda block: block.page.name)
@@ -86,15 +86,15 @@ def test_every_settings_block_is_valid(block: Block, tmp_path: Path) -> None:
     acme = '\n[workspaces.acme]\nbase_url = "https://api.example.com/v1"\n'
     file = tmp_path / "outreach.toml"
     file.write_text(block.text + (acme if '\nworkspace = "acme"' in block.text else ""))
-    load(config=file, environ={"OUTREACH_STATE_DIR": str(tmp_path)})
+    assert load(config=file, environ={"OUTREACH_STATE_DIR": str(tmp_path)}).file == file
 
 
 @pytest.mark.parametrize("block", blocks("json", "python"), ids=lambda block: block.page.name)
 def test_every_block_of_json_or_python_is_whole(block: Block) -> None:
     if block.language == "json":
-        json.loads(block.text)
+        assert isinstance(json.loads(block.text), dict | list)
     else:
-        compile(block.text, str(block.page), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        assert compile(block.text, str(block.page), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
 
 
 def _logged() -> Iterator[str]:

@@ -86,7 +86,7 @@ async def _scene(
 
 def _state() -> WorkspaceState:
     async def run(_: str) -> Card:
-        raise NotImplementedError("nobody presses a key in a picture")
+        raise AssertionError("nobody presses a key in a picture")
 
     changes = PendingChanges(run, now=lambda: datetime.now(UTC))
     return WorkspaceState(workspace=ACCOUNT, pending_changes=changes)

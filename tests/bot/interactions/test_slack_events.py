@@ -86,6 +86,7 @@ async def test_a_workflows_mention_without_a_user_is_answered_with_what_to_do(ei
     nobody = {key: value for key, value in (await mention(either)).items() if key != "user"}
     await either.control("event", event={**nobody, "bot_id": "B0WORKFLOW"})
     await until_answered(either, "Slack didn't say who sent this")
+    assert len(await answers(either, "Slack didn't say who sent this")) == 1
 
 
 async def test_an_archived_channel_is_known_at_once_and_works_again_at_once(either: BotHarness) -> None:

@@ -113,6 +113,7 @@ async def test_two_processes_pause_and_tell_once(crisis: Crisis) -> None:
     async with bot_process(crisis.bot, before=HASTE), bot_process(other, before=HASTE):
         await crisis.deliver()
         await proven(crisis)
+    assert {status for _, status in crisis.remote.patched} == {"paused"}
 
 
 async def test_a_pause_whose_outcome_is_unknown_is_told_once(crisis: Crisis) -> None:

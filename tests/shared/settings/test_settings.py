@@ -401,7 +401,7 @@ def test_each_sample_of_the_template_loads_when_its_line_alone_is_uncommented(
     named = ["[workspaces.acme]"] if '"acme"' in sample else []
     file = tmp_path / "outreach.toml"
     file.write_text("\n".join([table, *others, sample, *named]))
-    load(config=file, environ={})
+    assert load(config=file, environ={}).file == file
 
 
 def test_a_leads_page_is_an_https_address_with_a_place_for_the_address(tmp_path: Path) -> None:
