@@ -6,8 +6,11 @@ import json
 import signal
 import subprocess
 import sys
+import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -65,8 +68,14 @@ class Demo:
         request = urllib.request.Request(
             url, data=data, headers={"Content-Type": "application/json", **(headers or {})}
         )
-        with urllib.request.urlopen(request, timeout=30) as answer:
-            return json.loads(answer.read())
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return json.loads(answer.read())
+        except urllib.error.HTTPError as error:
+            if error.code != HTTPStatus.TOO_MANY_REQUESTS:
+                raise
+            time.sleep(float(error.headers["Retry-After"]))  # the demo's programs share the account's budget
+            return Demo.read(url, headers=headers, body=body)
 
     def end_of_time(self) -> tuple[int, str]:
         """Wait until it ends by itself; the exit code and what was printed at the end."""

@@ -145,7 +145,7 @@ def test_a_pause_by_keys_is_asked_carried_out_and_shown(sandbox: Sandbox, screen
     screen.until(re.escape(name))
     screen.press("2")
     screen.press("p")
-    screen.until(f"Pause “{re.escape(name)}”")
+    screen.until(f"Pause {re.escape(name)}")
     assert next(s["status"] for s in sandbox.sequences() if s["name"] == name) == "active"
     screen.press("y")
     screen.until(f"‖ paused +{re.escape(name)}")

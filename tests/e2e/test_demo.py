@@ -35,7 +35,7 @@ def test_pausing_in_slack_pauses_in_the_service(demo: Demo) -> None:
     assert sequence["name"].split("–")[0] in answer
     statuses = {one["id"]: one["status"] for one in demo.service("/sequences")["data"]}
     assert statuses[sequence["id"]] == "paused"
-    assert "was paused already" in demo.type(f"/outreach pause {sequence['id']}")
+    assert "is already paused" in demo.type(f"/outreach pause {sequence['id']}")
 
 
 @pytest.mark.parametrize(

@@ -193,7 +193,7 @@ def test_a_wall_that_begins_anew_leaves_no_gap_on_its_terminal(tmp_path: Path) -
     assert seen.count(DONE) == 1, "it began anew"
     assert (seen.count(ENTER.encode()), seen.count(LEAVE.encode())) == (1, 0), "on the same screen"
     os.write(terminal, b"x")
-    assert read_until(terminal, lambda shown: b"pause/resume" in shown), "back to hands"
+    assert read_until(terminal, lambda shown: b"filter" in shown), "back to hands"
     os.write(terminal, b"q")
     assert read_until(terminal, lambda shown: LEAVE.encode() in shown), "and left it in the end"
     os.waitpid(process, 0)
