@@ -48,9 +48,9 @@ def pinned() -> dict[str, str]:
 def licence(package: PackageMetadata) -> str:
     """An SPDX expression: as the package says it, else by its classifiers, else empty."""
     for field in ("License-Expression", "License"):
-        said = _field(package, field)
-        if is_allowed(said):
-            return said
+        declared = _field(package, field)
+        if is_allowed(declared):
+            return declared
     names = [line.rpartition(" :: ")[2] for line in package.get_all("Classifier", []) if "License ::" in line]
     by_classifier = " AND ".join(CLASSIFIERS.get(name, name) for name in names)
     return _field(package, "License-Expression") or by_classifier or _field(package, "License")

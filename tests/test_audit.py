@@ -36,9 +36,9 @@ def test_an_unreachable_index_is_said_and_not_taken_for_a_good_answer(
     answer = json.dumps({"dependencies": [{"name": "httpx", "skip_reason": "not found"}]})
     assert audit.report(answer, error="")
     assert audit.report("", error="Traceback\nConnectionError: no route")
-    told = capsys.readouterr().out
-    assert "none known" not in told
-    assert told.count("not checked") == 2
+    text = capsys.readouterr().out
+    assert "none known" not in text
+    assert text.count("not checked") == 2
 
 
 def test_a_known_vulnerability_fails(capsys: pytest.CaptureFixture[str]) -> None:

@@ -120,7 +120,7 @@ def test_every_log_line_of_the_bot_is_explained() -> None:
 def test_every_error_message_of_troubleshooting_is_one_of_the_program() -> None:
     section = (ROOT / "docs" / "troubleshooting.md").read_text().partition("## By error message")[2]
     sources = [file for room in ("bot", "cli", "shared", "tui") for file in (ROOT / room).rglob("*.py")]
-    said = {
+    strings = {
         node.value
         for file in sources
         for node in ast.walk(ast.parse(file.read_text()))
@@ -128,7 +128,7 @@ def test_every_error_message_of_troubleshooting_is_one_of_the_program() -> None:
     }
     messages = re.findall(r"^### (.+)$", section, flags=re.MULTILINE)
     assert len(messages) > 10
-    assert [message for message in messages if not any(message in text for text in said)] == []
+    assert [message for message in messages if not any(message in text for text in strings)] == []
 
 
 def test_the_changelog_begins_with_the_version_of_the_program() -> None:

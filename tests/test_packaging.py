@@ -102,5 +102,5 @@ def test_windows_is_told_about_wsl_at_the_first_line(
 ) -> None:
     monkeypatch.setattr(sys, "platform", "win32")
     assert outreach_ops.main() == 2
-    told = capsys.readouterr()
-    assert (told.out, "WSL" in told.err.splitlines()[0]) == ("", True)
+    output = capsys.readouterr()
+    assert (output.out, "WSL" in output.err.splitlines()[0]) == ("", True)

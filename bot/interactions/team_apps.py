@@ -112,8 +112,8 @@ class TeamApps:
             return BoltResponse(status=200, body=answer, headers={"content-type": ["application/json"]})
         if url := body.get("response_url"):
             respond = AsyncRespond(response_url=str(url))
-            said = {"text": text, "response_type": "ephemeral", "replace_original": False}
-            task = asyncio.create_task(respond_to(respond, said))
+            found = {"text": text, "response_type": "ephemeral", "replace_original": False}
+            task = asyncio.create_task(respond_to(respond, found))
             self._telling.add(task)
             task.add_done_callback(self._telling.discard)
         if body.get("type") == "view_submission":

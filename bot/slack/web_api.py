@@ -249,11 +249,11 @@ async def respond_to(respond: AsyncRespond, body: Mapping[str, Any], *, team: st
 
 def _refusal(answer: WebhookResponse) -> SlackError | None:
     """What a response address says against a message, as JSON or as a bare word; None: it took it."""
-    told = answer.body.strip()
+    reason = answer.body.strip()
     try:
-        data = json.loads(told)
+        data = json.loads(reason)
     except ValueError:
-        data = {"error": told[:100]}
+        data = {"error": reason[:100]}
     known = data if isinstance(data, dict) else {}
     if answer.status_code == 200 and known.get("ok") is not False:
         return None

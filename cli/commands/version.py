@@ -31,7 +31,7 @@ def read_commit(home: Path) -> str:
     if not (home / ".git").exists():
         return ""
     try:
-        told = subprocess.run(  # noqa: S603 # fixed words and this checkout's own path
+        completed = subprocess.run(  # noqa: S603 # fixed words and this checkout's own path
             ["git", "-C", str(home), "rev-parse", "--short=12", "HEAD"],  # noqa: S607 # git is where PATH has it
             capture_output=True,
             text=True,
@@ -40,4 +40,4 @@ def read_commit(home: Path) -> str:
         )
     except (OSError, subprocess.SubprocessError):
         return ""
-    return told.stdout.strip()
+    return completed.stdout.strip()

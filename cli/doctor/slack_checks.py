@@ -105,10 +105,10 @@ async def _validate(
 
 def _errors(data: Any) -> str:
     """Slack's own words for each fault, with the pointer to its place."""
-    told = data.get("errors") if isinstance(data, Mapping) else None
+    errors = data.get("errors") if isinstance(data, Mapping) else None
     parts = [
         f"{one.get('message')} at {one.get('pointer') or '/'}" if isinstance(one, Mapping) else str(one)
-        for one in (told or ())[:SHOWN]
+        for one in (errors or ())[:SHOWN]
     ]
     return ", ".join(parts) or "Slack doesn't say why"
 

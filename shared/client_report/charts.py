@@ -21,13 +21,13 @@ def bars(
     width = room * (1 - GAP) / len(series)
     shapes = []
     for index, label in enumerate(labels):
-        told = ", ".join(f"{name} {_shown(values[index])}" for name, _, values in series)
+        description = ", ".join(f"{name} {_shown(values[index])}" for name, _, values in series)
         left = index * room + room * GAP / 2
         rects = "".join(
             _rect(left + place * width, width, (values[index] or 0) / top, style=style)
             for place, (_, style, values) in enumerate(series)
         )
-        shapes.append(f"<g><title>{escape(label)}: {escape(told)}</title>{rects}</g>")
+        shapes.append(f"<g><title>{escape(label)}: {escape(description)}</title>{rects}</g>")
     legend = "".join(f'<span class="key {style}">{escape(name)}</span>' for name, style, _ in series)
     ends = f"<span>{escape(labels[0])}</span><span>{escape(labels[-1])}</span>" if len(labels) > 1 else ""
     return (

@@ -233,13 +233,13 @@ def _read_digest(words: Words) -> Values:
 
 
 def _recurrence(words: Words) -> Recurrence:
-    said = [word.text for word in words]
-    if said[-1].lower() in {"am", "pm"}:
-        said[-2:] = ["".join(said[-2:])]
+    typed = [word.text for word in words]
+    if typed[-1].lower() in {"am", "pm"}:
+        typed[-2:] = ["".join(typed[-2:])]
     hint = "Use now, today (the day so far), at 09:00, mondays at 09:00 Europe/Berlin, or off."
-    if said == ["at"]:
+    if typed == ["at"]:
         raise ArgumentError("At what time?", hint=hint)
-    found = parse_recurrence(said)
+    found = parse_recurrence(typed)
     if isinstance(found, str):
         kind = "time of day" if found[:1].isdigit() else "weekday or time zone"
         near = did_you_mean(found, ("now", "today", "off", "at", *times.DAYS))

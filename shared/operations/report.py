@@ -81,9 +81,9 @@ def _domains(made: ClientReport) -> Fact:
     if made.domains is None:
         return Fact(label="Domains", value="unknown", tone=Tone.UNKNOWN)
     bad = [one for one in made.domains if one.tone is not Tone.GOOD]
-    told = "; ".join(f"{one.domain}: {one.text}" for one in bad[:3])
+    details = "; ".join(f"{one.domain}: {one.text}" for one in bad[:3])
     healthy = f"{len(made.domains) - len(bad)} of {show_number(len(made.domains), 'domain')} healthy"
-    return Fact(label="Domains", value=f"{healthy}{'; ' if told else ''}{told}")
+    return Fact(label="Domains", value=f"{healthy}{'; ' if details else ''}{details}")
 
 
 def _incidents(made: ClientReport) -> Fact:
@@ -158,11 +158,11 @@ def _changes(recorded: PeriodRecords) -> list[Change]:
 
 
 def _gaps(recorded: Part[PeriodRecords], inboxes: Part[tuple[Inbox, ...]]) -> tuple[str, ...]:
-    told = (
+    meanings = (
         (recorded, "Positive replies, incidents and changes are missing"),
         (inboxes, "The health of the domains is missing"),
     )
-    return tuple(f"{what}: {part.why}" for part, what in told if part.error)
+    return tuple(f"{what}: {part.why}" for part, what in meanings if part.error)
 
 
 async def _stats(context: CommandContext, first: date, last: date) -> tuple[StatsRow, ...]:

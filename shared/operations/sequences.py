@@ -105,8 +105,8 @@ def _reason_of(entry: AuditEntry | None) -> str:
     """Of the line, or of the result where only the account could tell it from the name."""
     if entry is None:
         return ""
-    if told := entry.result.partition("; reason: ")[2]:
-        return told
+    if reason := entry.result.partition("; reason: ")[2]:
+        return reason
     try:
         return str(parse(entry.command).values.get("reason") or "")
     except UsageError:

@@ -134,11 +134,11 @@ def _moved(past: Past | None, name: str) -> str:
         return ""
     now, before = (getattr(row, name) for row in (past.now, past.before))
     if name == "sends":
-        told = evidence.show_count_change(now, before)
+        change = evidence.show_count_change(now, before)
     else:
         rates = evidence.rate_of(now, past.now.sends), evidence.rate_of(before, past.before.sends)
-        told = evidence.show_rate_change(*rates)
-    return f", {told}" if told else ""
+        change = evidence.show_rate_change(*rates)
+    return f", {change}" if change else ""
 
 
 def _verdict(rows: tuple[StatsRow, ...], names: Mapping[str, str], *, by: str) -> tuple[str, ...]:

@@ -208,8 +208,8 @@ async def _repainted(bot: BotHarness, ts: str, label: str, words: str) -> float:
 
 async def _acknowledged(bot: BotHarness, line: str) -> float:
     """Milliseconds until the acknowledgement, as the stand-in saw it."""
-    told = await bot.control("command", text=f"/outreach {line}")
-    return float(told["ack"]["ms"])
+    response = await bot.control("command", text=f"/outreach {line}")
+    return float(response["ack"]["ms"])
 
 
 @contextlib.asynccontextmanager
@@ -242,13 +242,13 @@ async def memory_use() -> list[Row]:
 
 async def sharing() -> list[Row]:
     """Row 11: forty channels full of alerts on PostgreSQL."""
-    told = await channels.measure()
-    most, limit = max(told.one_core, *told.two_cores), float(channels.CHANNELS)
+    measured = await channels.measure()
+    most, limit = max(measured.one_core, *measured.two_cores), float(channels.CHANNELS)
     return [
-        ("40 channels, one process", told.one, "/s", "40, within 5 %", told.one >= 0.95 * limit),
-        ("40 channels, two processes", told.two, "/s", "40, within 5 %", told.two >= 0.95 * limit),
+        ("40 channels, one process", measured.one, "/s", "40, within 5 %", measured.one >= 0.95 * limit),
+        ("40 channels, two processes", measured.two, "/s", "40, within 5 %", measured.two >= 0.95 * limit),
         ("of a core for each of them, at most", most, "cores", "under 0.5", most < 0.5),
-        ("silence of a channel after one was killed", told.gap, "s", "at most 10", told.gap <= 10),
+        ("silence of a channel after one was killed", measured.gap, "s", "at most 10", measured.gap <= 10),
     ]
 
 

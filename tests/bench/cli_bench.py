@@ -63,7 +63,7 @@ def _dry_run(folder: Path) -> list[Row]:
     baseline = _seconds([sys.executable, "-c", reading], environ)
     began = time.perf_counter()
     trial = [sys.executable, "-P", "-m", "outreach_ops", "import", str(path), "--to", "x", "--dry-run"]
-    told = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", _PEAK, *trial],
         cwd=ROOT,
         env=environ,
@@ -72,7 +72,7 @@ def _dry_run(folder: Path) -> list[Row]:
         text=True,
     )
     ratio = (time.perf_counter() - began) / baseline
-    peak, code = map(int, told.stdout.split())
+    peak, code = map(int, result.stdout.split())
     memory = peak / MIB
     return [
         ("dry run of a million rows, memory", memory, "MiB", "under 100", memory < 100 and code == 0),

@@ -67,23 +67,23 @@ def _serve(pipe: Connection, folder: str) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _client(told: dict[str, Any], folder: Path) -> AsyncIterator[OutreachClient]:
+async def _client(sandbox: dict[str, Any], folder: Path) -> AsyncIterator[OutreachClient]:
     async with (
         SharedBudget(make_url(f"sqlite:///{folder}/budget.db"), key="bench") as budget,
-        OutreachClient(base_url=told["base_url"], api_key=told["key"], pacer=budget) as client,
+        OutreachClient(base_url=sandbox["base_url"], api_key=sandbox["key"], pacer=budget) as client,
     ):
         yield client
 
 
-async def _import(told: dict[str, Any], form: str, folder: Path) -> list[Row]:
+async def _import(sandbox: dict[str, Any], form: str, folder: Path) -> list[Row]:
     requests = LEADS // IN_A_REQUEST if form == FORMS[0] else LEADS // IN_A_REQUEST // 2
-    async with httpx.AsyncClient() as control, _client(told, folder) as client:
+    async with httpx.AsyncClient() as control, _client(sandbox, folder) as client:
         sequence = (await client.list_sequences())[0].id
-        (await control.post(f"{told['control']}/reset")).raise_for_status()
-        (await control.put(f"{told['control']}/limiter", json={"form": form})).raise_for_status()
+        (await control.post(f"{sandbox['control']}/reset")).raise_for_status()
+        (await control.put(f"{sandbox['control']}/limiter", json={"form": form})).raise_for_status()
         await asyncio.sleep(1.1)
         seconds = await _add(client, sequence, requests, form)
-        meter = (await control.get(f"{told['control']}/summary")).json()
+        meter = (await control.get(f"{sandbox['control']}/summary")).json()
     ratio, added = seconds / (requests / BOUND), requests * IN_A_REQUEST
     return [
         (f"{added:,} leads, {form} window: time", ratio, "x bound", "at most 1.08", ratio <= 1.08),
@@ -111,13 +111,13 @@ async def _add(client: OutreachClient, sequence: str, requests: int, form: str) 
     return time.monotonic() - started
 
 
-def _together(told: dict[str, Any], folder: Path) -> list[Row]:
+def _together(sandbox: dict[str, Any], folder: Path) -> list[Row]:
     """Three processes of one key, five seconds, the worst second counted by the service."""
-    httpx.post(f"{told['control']}/reset").raise_for_status()
+    httpx.post(f"{sandbox['control']}/reset").raise_for_status()
     context = multiprocessing.get_context("spawn")
     waits = context.Queue()
     processes = [
-        context.Process(target=_use, args=(told, folder, priority, waits), name=f"bench {priority}")
+        context.Process(target=_use, args=(sandbox, folder, priority, waits), name=f"bench {priority}")
         for priority in (Priority.BULK, Priority.NORMAL, Priority.INTERACTIVE)
     ]
     for process in processes:
@@ -125,7 +125,7 @@ def _together(told: dict[str, Any], folder: Path) -> list[Row]:
     slowest = max(waits.get() for _ in processes)
     for process in processes:
         process.join()
-    meter = httpx.get(f"{told['control']}/summary").json()
+    meter = httpx.get(f"{sandbox['control']}/summary").json()
     worst = meter["worst_second"]["acme"]
     return [
         ("worst second, three processes", worst, "requests", "at most 10", worst <= 10),
@@ -140,10 +140,10 @@ def _together(told: dict[str, Any], folder: Path) -> list[Row]:
     ]
 
 
-def _use(told: dict[str, Any], folder: Path, priority: Priority, waits: Any) -> None:
+def _use(sandbox: dict[str, Any], folder: Path, priority: Priority, waits: Any) -> None:
     async def use() -> float:
         end, longest = time.monotonic() + 5.0, 0.0
-        async with _client(told, folder) as client:
+        async with _client(sandbox, folder) as client:
             while (started := time.monotonic()) < end:
                 if priority is Priority.INTERACTIVE:
                     await client.list_sequences(priority=priority)

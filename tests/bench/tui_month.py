@@ -74,8 +74,8 @@ def measure(seconds: float = SECONDS) -> Month:
     with tempfile.TemporaryDirectory() as folder, _service() as port:
         asyncio.run(_live_a_fortnight(folder))
         command = [sys.executable, "-m", "tests.bench.tui_month", folder, str(port), str(seconds)]
-        told = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
-    most, slope, widgets, boards, lag, late = map(float, told)
+        result = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    most, slope, widgets, boards, lag, late = map(float, result)
     return Month(largest=most, slope=slope, widgets=widgets, boards=boards, lag=lag, late=late)
 
 

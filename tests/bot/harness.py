@@ -106,9 +106,9 @@ class BotHarness:
 
     async def control(self, act: str, /, **body: Any) -> dict[str, Any]:
         async with self.http.post(f"{self.slack.origin}/control/{act}", json=body) as answer:
-            told: dict[str, Any] = await answer.json()
-            assert told.pop("ok"), told
-            return told
+            payload: dict[str, Any] = await answer.json()
+            assert payload.pop("ok"), payload
+            return payload
 
     async def messages(self, channel: str = CHANNEL) -> list[dict[str, Any]]:
         url = f"{self.slack.origin}/control/messages"
@@ -169,7 +169,7 @@ async def open_harness(folder: Path, *, database: str = "", **environ: str) -> A
         SlackStandIn(0, f"http://127.0.0.1:{port}") as slack,
         aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=20)) as http,
     ):
-        told = slack.announcement
+        connection = slack.announcement
         yield BotHarness(
             slack=slack,
             port=port,
@@ -182,9 +182,9 @@ async def open_harness(folder: Path, *, database: str = "", **environ: str) -> A
                 "OUTREACH_DATABASE_URL": database or f"sqlite:///{folder}/bot.db",
                 "OUTREACH_PORT": str(port),
                 "OUTREACH_LOG_LEVEL": "WARNING",
-                "SLACK_BOT_TOKEN": told["slack_bot_token"],
-                "SLACK_SIGNING_SECRET": told["slack_signing_secret"],
-                "SLACK_API_URL": told["slack_api_url"],
+                "SLACK_BOT_TOKEN": connection["slack_bot_token"],
+                "SLACK_SIGNING_SECRET": connection["slack_signing_secret"],
+                "SLACK_API_URL": connection["slack_api_url"],
                 "XDG_STATE_HOME": str(folder),
                 **environ,
             },

@@ -47,8 +47,8 @@ class Shell:
         self.set("COLUMNS", str(columns or ""))
         self._capsys.readouterr()
         code = main(words)
-        told = self._capsys.readouterr()
-        return Run(code, told.out, told.err)
+        output = self._capsys.readouterr()
+        return Run(code, output.out, output.err)
 
     def start(self, *words: str, **options: Any) -> subprocess.Popen[str]:
         """In a process of its own, to be stopped, killed or piped."""

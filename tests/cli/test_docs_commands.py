@@ -26,5 +26,5 @@ def _reads(words: tuple[str, ...]) -> bool:
 
 @pytest.mark.parametrize("words", [words for words in shell_lines() if _reads(words)], ids=" ".join)
 def test_a_reading_command_of_the_pages_works(shell: Shell, words: tuple[str, ...]) -> None:
-    told = shell.run(*words)
-    assert (told.code, bool(told.out)) == (0, True), told.err
+    result = shell.run(*words)
+    assert (result.code, bool(result.out)) == (0, True), result.err

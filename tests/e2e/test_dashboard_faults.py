@@ -50,16 +50,16 @@ def test_a_service_that_wants_silence_is_obeyed_and_the_seconds_are_counted_down
     with shown(tmp_path) as (sandbox, screen):
         screen.until("at risk|healthy")
         sandbox.control("faults", {"status": 429, "retry_after": "9", "times": None})
-        said = screen.until(r"429: silent for \d+ s")
-        first = _silent_for(said)
+        message = screen.until(r"429: silent for \d+ s")
+        first = _silent_for(message)
         assert _silent_for(screen.until(rf"429: silent for (?!{first} )\d+ s")) != first
         sandbox.control("faults", method="DELETE")
         screen.until("429: silent", seconds=60, absent=True)
         screen.until("late:|out of date", seconds=60, absent=True)
 
 
-def _silent_for(said: str) -> int:
-    return int(re.findall(r"429: silent for (\d+) s", said)[0])
+def _silent_for(text: str) -> int:
+    return int(re.findall(r"429: silent for (\d+) s", text)[0])
 
 
 def test_ten_thousand_inboxes_are_shown_walked_through_and_filtered(tmp_path: Path) -> None:
@@ -94,11 +94,11 @@ def test_poorer_terminals_show_the_same_words(tmp_path: Path, kind: str) -> None
     try:
         screen = Screen(sandbox, folder=tmp_path, environ=dict(pair.split("=") for pair in kind.split()))
         try:
-            said = screen.until("at risk|healthy")
-            assert "INBOXES" in said
-            assert "SEQUENCES" in said
+            message = screen.until("at risk|healthy")
+            assert "INBOXES" in message
+            assert "SEQUENCES" in message
             if "LC_ALL" in kind:
-                assert said.isascii()
+                assert message.isascii()
             assert psutil.Process(screen.pid).is_running()
         finally:
             screen.close()
@@ -112,6 +112,6 @@ def test_a_window_that_is_drawn_about_wildly_ends_up_right(tmp_path: Path) -> No
         for number in range(60):
             screen.resize(1 + number * 53 % 250, 1 + number * 31 % 70)
         screen.resize(160, 50)
-        said = screen.until("CHANGES")
-        assert "error of its own" not in said
+        message = screen.until("CHANGES")
+        assert "error of its own" not in message
         assert "Traceback" not in (tmp_path / "dashboard.log").read_text()

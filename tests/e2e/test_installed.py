@@ -161,5 +161,5 @@ def test_help_runs_in_a_hostile_folder(installed: Installed) -> None:
 
 
 def test_an_installed_program_knows_its_commit(installed: Installed) -> None:
-    told = installed.run(installed.outreach, "--version").stdout
-    assert f"(commit {read_commit(ROOT)}, schema " in told
+    result = installed.run(installed.outreach, "--version").stdout
+    assert f"(commit {read_commit(ROOT)}, schema " in result

@@ -128,8 +128,8 @@ async def slack() -> AsyncIterator[SlackStandIn]:
 
 @pytest.fixture
 def client(slack: SlackStandIn) -> AsyncWebClient:
-    told = slack.announcement
-    return AsyncWebClient(token=told["slack_bot_token"], base_url=told["slack_api_url"])
+    connection = slack.announcement
+    return AsyncWebClient(token=connection["slack_bot_token"], base_url=connection["slack_api_url"])
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -171,7 +171,9 @@ async def page(
     """Ann's page; whatever goes wrong in it fails the test."""
     opened = await visit(browser, slack)
     opened.on("pageerror", lambda error: wrong.append(str(error)))
-    opened.on("console", lambda said: wrong.append(said.text) if said.type in {"error", "warning"} else None)
+    opened.on(
+        "console", lambda entry: wrong.append(entry.text) if entry.type in {"error", "warning"} else None
+    )
     yield opened
     await opened.close()
     assert wrong == []

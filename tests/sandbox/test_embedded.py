@@ -25,17 +25,17 @@ KEYS = {
 
 async def test_a_sandbox_announces_all_that_scripts_need() -> None:
     async with Sandbox(SandboxOptions(scenario="empty")) as sandbox, httpx.AsyncClient() as client:
-        said = sandbox.announcement
-        assert set(said) >= KEYS
-        assert list(said["api_keys"]) == ["acme", "globex"]
-        assert said["base_url"].endswith("/v1")
-        headers = {"Authorization": f"Bearer {said['api_keys']['acme']}"}
-        assert (await client.get(f"{said['base_url']}/sequences", headers=headers)).status_code == 200
-        assert (await client.get(said["control_url"])).status_code == 200
-        assert (await client.get(said["slack_page"])).status_code == 200
+        connection = sandbox.announcement
+        assert set(connection) >= KEYS
+        assert list(connection["api_keys"]) == ["acme", "globex"]
+        assert connection["base_url"].endswith("/v1")
+        headers = {"Authorization": f"Bearer {connection['api_keys']['acme']}"}
+        assert (await client.get(f"{connection['base_url']}/sequences", headers=headers)).status_code == 200
+        assert (await client.get(connection["control_url"])).status_code == 200
+        assert (await client.get(connection["slack_page"])).status_code == 200
     async with httpx.AsyncClient() as client:
         with pytest.raises(httpx.ConnectError):
-            await client.get(said["control_url"])
+            await client.get(connection["control_url"])
 
 
 async def test_a_port_that_is_taken_is_said_and_leaves_nothing_running() -> None:

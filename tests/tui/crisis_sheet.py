@@ -38,8 +38,8 @@ class Moment:
     @property
     def row(self) -> str:
         truth = f"{len(self.paused)} of {self.domains} domains paused"
-        said = f"{self.verdict.tone.value}: {self.verdict.text}"
-        return f"| {self.hours} h | {truth} | {said} |"
+        words = f"{self.verdict.tone.value}: {self.verdict.text}"
+        return f"| {self.hours} h | {truth} | {words} |"
 
 
 @asynccontextmanager

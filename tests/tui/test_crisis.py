@@ -14,14 +14,14 @@ from tests.tui.crisis_sheet import moments, sheet
 @pytest.mark.timeout(120)
 async def test_the_verdict_never_says_better_when_it_is_worse() -> None:
     seen = await moments()
-    told = sheet(seen)
+    text = sheet(seen)
     assert max(len(moment.paused) for moment in seen) == seen[0].domains, "all were paused at once"
     assert not seen[-1].paused, "and all have recovered"
     for moment in seen:
-        assert moment.verdict.paused_domains == len(moment.paused), told
-        assert not moment.paused or moment.verdict.tone is Tone.BAD, told
-        assert moment.verdict.counts.all == seen[0].verdict.counts.all, told
+        assert moment.verdict.paused_domains == len(moment.paused), text
+        assert not moment.paused or moment.verdict.tone is Tone.BAD, text
+        assert moment.verdict.counts.all == seen[0].verdict.counts.all, text
     for before, after in pairwise(seen):
         if before.paused < after.paused:
-            assert after.verdict.severity > before.verdict.severity, told
-            assert WORST_FIRST.index(after.verdict.tone) <= WORST_FIRST.index(before.verdict.tone), told
+            assert after.verdict.severity > before.verdict.severity, text
+            assert WORST_FIRST.index(after.verdict.tone) <= WORST_FIRST.index(before.verdict.tone), text

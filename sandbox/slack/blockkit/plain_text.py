@@ -17,9 +17,9 @@ def plain_text(
     """The text of the blocks where there are any, else `text`; and that of attachments."""
     shown = [line for block in blocks if (line := " ".join(_parts(block)))] or ([text] if text else [])
     for one in attachments or []:
-        said = [str(one[name]) for name in ("pretext", "title", "text") if one.get(name)]
+        texts = [str(one[name]) for name in ("pretext", "title", "text") if one.get(name)]
         inner = [line for block in one.get("blocks") or [] if (line := " ".join(_parts(block)))]
-        shown += inner or said or [str(one.get("fallback") or "")]
+        shown += inner or texts or [str(one.get("fallback") or "")]
     return "\n".join(shown)
 
 

@@ -82,8 +82,8 @@ def _lines(entries: Iterable[Json], failures: Iterable[Exchange]) -> list[str]:
 
 def _line(entry: Json) -> str:
     if entry["kind"] == "act":
-        said = " ".join(str(value) for name, value in entry["body"].items() if name not in ("ts", "user"))
-        return f"{entry['user']} > {entry['act']} {said}"
+        words = " ".join(str(value) for name, value in entry["body"].items() if name not in ("ts", "user"))
+        return f"{entry['user']} > {entry['act']} {words}"
     text = entry["text"].replace("\n", "\n           ")
     if entry["kind"] in ("view", "home"):
         return f"  {entry['kind']} of {entry['user']}: {text}"

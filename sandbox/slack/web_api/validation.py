@@ -55,9 +55,9 @@ def _parsed(value: Any) -> Any:
         raise SlackError("invalid_arguments", messages=["must be JSON"]) from error
 
 
-def _error(told: str) -> Json:
-    parts = _POINTED.fullmatch(told)
-    message, pointer = (parts["message"], parts["pointer"]) if parts else (told, "")
+def _error(text: str) -> Json:
+    parts = _POINTED.fullmatch(text)
+    message, pointer = (parts["message"], parts["pointer"]) if parts else (text, "")
     return {"code": "failed_constraint", "message": message, "pointer": pointer}
 
 

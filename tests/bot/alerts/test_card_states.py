@@ -87,8 +87,8 @@ def domain(*statuses: str, **changes: Any) -> Card:
     return kinds.card(Alert(id="al_2", event=event, received_at=NOON, standing=seen, **changes))
 
 
-def other(kind: str, **told: Any) -> Card:
-    event = Event(kind=kind, lead=LEAD, sequence="Q3 founders", step=2, inbox="s@mail.example", **told)
+def other(kind: str, **fields: Any) -> Card:
+    event = Event(kind=kind, lead=LEAD, sequence="Q3 founders", step=2, inbox="s@mail.example", **fields)
     return kinds.card(Alert(id="al_3", event=event, received_at=NOON))
 
 

@@ -93,30 +93,30 @@ def test_every_kind_of_event_has_a_card_even_when_nothing_but_its_kind_is_told(k
 
 
 def test_only_interested_replies_and_paused_domains_are_posted_unasked() -> None:
-    told = {kind: channels_of(Event(kind=kind)) for kind in EVENT_KINDS}
-    assert {kind for kind, channels in told.items() if channels} == {"reply.interested", "domain.paused"}
+    text = {kind: channels_of(Event(kind=kind)) for kind in EVENT_KINDS}
+    assert {kind for kind, channels in text.items() if channels} == {"reply.interested", "domain.paused"}
 
 
 def test_a_subscription_is_met_exactly_and_a_channel_is_told_once() -> None:
     event = Event(kind="lead.bounced", lead=LEAD, sequence="Q3 founders", inbox="sam@mail.example")
 
-    def told(**wanted: str) -> bool:
+    def found(**wanted: str) -> bool:
         one = replace(Subscription(channel="C2", event="lead.bounced"), **wanted)  # type: ignore[arg-type] # texts alone
         return channels_of(event, one, one) == ["C2"]
 
-    assert told()
-    assert told(event="*")
-    assert told(sequence="q3 FOUNDERS")
-    assert told(inbox="mail.example")
-    assert told(inbox="sam@mail.example")
-    assert not told(event="lead.replied")
-    assert not told(sequence="Q3")
-    assert not told(inbox="mail")
+    assert found()
+    assert found(event="*")
+    assert found(sequence="q3 FOUNDERS")
+    assert found(inbox="mail.example")
+    assert found(inbox="sam@mail.example")
+    assert not found(event="lead.replied")
+    assert not found(sequence="Q3")
+    assert not found(inbox="mail")
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"),
+    ("seconds", "text"),
     [(-5, "0 s"), (59, "59 s"), (60, "1 min"), (7200, "2 h"), (7500, "2 h 5 min"), (200_000, "2 days")],
 )
-def test_a_length_of_time_is_told_as_people_do(seconds: int, said: str) -> None:
-    assert show_exact_span(timedelta(seconds=seconds)) == said
+def test_a_length_of_time_is_told_as_people_do(seconds: int, text: str) -> None:
+    assert show_exact_span(timedelta(seconds=seconds)) == text

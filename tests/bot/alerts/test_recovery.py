@@ -128,8 +128,8 @@ async def test_the_card_shows_yesterday_and_follows_the_domain_until_it_is_well(
 
         async def thread() -> list[str] | None:
             below = [m for m in await bot.messages() if m.get("thread_ts") == card["ts"] != m["ts"]]
-            said = [m["text"] for m in below]
-            return said if len(said) >= 2 else None
+            texts = [m["text"] for m in below]
+            return texts if len(texts) >= 2 else None
 
         sends, well = await until(thread)
         assert sends.startswith("getacme.example sends again: After")

@@ -83,9 +83,9 @@ STATES: dict[str, tuple[dict[str, Any], str, tuple[str, ...], list[str]]] = {
 
 @pytest.mark.parametrize("state", STATES)
 def test_how_an_alert_stands_decides_on_its_mark_its_words_and_its_buttons(state: str) -> None:
-    given_state, mark, said, labels = STATES[state]
+    given_state, mark, words, labels = STATES[state]
     card = kinds.card(in_state(**given_state))
-    assert card.text == said
+    assert card.text == words
     assert [button.label for button in card.buttons] == [*labels, "View lead", "Remove lead …"]
     drawn = card_blocks.render(card).blocks
     assert drawn[0]["text"]["text"] == f"{mark}Ada Lovelace at Acme is interested"
@@ -96,11 +96,11 @@ def test_how_an_alert_stands_decides_on_its_mark_its_words_and_its_buttons(state
 @pytest.mark.parametrize("letters", [1_499, 1_500, 1_501, 20_000])
 def test_a_long_reply_is_cut_between_words_and_says_how_much_is_missing(letters: int) -> None:
     reply = ("word " * letters)[:letters].strip()
-    shown, said = interested.excerpt(reply)
+    shown, note = interested.excerpt(reply)
     assert len(shown) <= interested.QUOTED
     missing = len(reply) - len(shown.removesuffix("…"))
-    assert bool(said) == (missing > 0)
-    assert not said or abs(int(said.split()[0].replace(",", "")) - missing) <= 1
+    assert bool(note) == (missing > 0)
+    assert not note or abs(int(note.split()[0].replace(",", "")) - missing) <= 1
 
 
 @settings(max_examples=60, deadline=None)

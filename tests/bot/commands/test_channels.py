@@ -13,8 +13,8 @@ from tests.waiting import until
 
 
 async def answer(bot: BotHarness, line: str) -> str:
-    (told,) = await bot.say(line)
-    return json.dumps(told, ensure_ascii=False)
+    (reply,) = await bot.say(line)
+    return json.dumps(reply, ensure_ascii=False)
 
 
 async def subscriptions(bot: BotHarness, channel: str) -> list[Any]:
@@ -36,16 +36,16 @@ async def subscriptions(bot: BotHarness, channel: str) -> list[Any]:
 async def test_a_channel_that_takes_nothing_is_refused_with_what_to_do(
     either: BotHarness, command: str, channel: str, reason: str, fix: str
 ) -> None:
-    told = await answer(either, f"{command} {channel}")
-    assert reason in told
-    assert fix in told
+    text = await answer(either, f"{command} {channel}")
+    assert reason in text
+    assert fix in text
     for known in (channel, seed.ARCHIVED, seed.OUTSIDE):
         assert await subscriptions(either, known) == []
 
 
 async def test_a_public_channel_is_joined_without_a_greeting(either: BotHarness) -> None:
-    told = await answer(either, "subscribe reply.interested #general")
-    assert "Added. Subscriptions of #general" in told
+    text = await answer(either, "subscribe reply.interested #general")
+    assert "Added. Subscriptions of #general" in text
     assert seed.BOT.id in either.slack.workspace.world.channels[seed.GENERAL].members
     assert len(await subscriptions(either, seed.GENERAL)) == 1
     assert await either.deliver(interested(1)) == 200
@@ -73,10 +73,10 @@ async def test_the_trouble_of_a_removed_subscription_leaves_status(either: BotHa
     assert await either.deliver(interested(1)) == 200
     await either.until_posted(1)
 
-    async def told() -> bool:
+    async def found() -> bool:
         return (await store.records.summary("default")).broken_channels == {seed.SALES: "is_archived"}
 
-    await until(told)
+    await until(found)
     await answer(either, "unsubscribe all #sales")
     now = await store.records.summary("default")
     assert (now.broken_channels, now.dead, now.waiting) == ({}, 0, 0)
@@ -85,7 +85,7 @@ async def test_the_trouble_of_a_removed_subscription_leaves_status(either: BotHa
 
 async def test_channels_are_shown_by_their_names(either: BotHarness) -> None:
     for line in ("subscriptions #sales", "subscribe lead.bounced #sales", "digest at 09:00 #sales"):
-        told = json.loads(await answer(either, line))
-        shown = [told["text"], *(json.dumps(block) for block in told["blocks"] if block["type"] != "actions")]
-        assert "#sales" in told["text"]
+        body = json.loads(await answer(either, line))
+        shown = [body["text"], *(json.dumps(block) for block in body["blocks"] if block["type"] != "actions")]
+        assert "#sales" in body["text"]
         assert [text for text in shown if seed.SALES in text] == []

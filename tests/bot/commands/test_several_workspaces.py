@@ -40,8 +40,8 @@ class Agency:
         key = next(iter(service.api_keys.values()))
         headers = {"Authorization": f"Bearer {key}"}
         async with self.bot.http.get(f"{service.base_url}/sequences", headers=headers) as answer:
-            told = await answer.json()
-            return next(value for value in told.values() if isinstance(value, list))
+            body = await answer.json()
+            return next(value for value in body.values() if isinstance(value, list))
 
     async def active(self, service: Service) -> dict[str, Any]:
         return next(one for one in await self.sequences(service) if one["status"] == "active")
@@ -128,10 +128,10 @@ async def test_a_button_on_home_changes_its_own_workspace_and_its_channel_is_tol
     at = next(b["block_id"] for b in view["blocks"] if f'"pause {sequence["id"]} @acme"' in json.dumps(b))
     await agency.bot.control("click", home=True, block_id=at, action_id="run_0", **BEN, wait=5)
 
-    async def told() -> bool:
+    async def found() -> bool:
         return any("is paused" in one["text"] for one in await agency.bot.messages(CHANNEL))
 
-    await until(told)
+    await until(found)
     assert not any("is paused" in one["text"] for one in await agency.bot.messages(seed.SALES))
 
 
@@ -175,9 +175,9 @@ async def test_a_shortcut_on_an_alert_means_the_alerts_own_workspace(agency: Age
 async def test_a_channel_sees_what_it_is_told_of_in_every_workspace(agency: Agency) -> None:
     await agency.bot.say("subscribe lead.bounced here @globex")
     (answer,) = await agency.bot.say("subscriptions")
-    told = shown(answer)
+    text = shown(answer)
     for words in ("unsubscribe lead.bounced @globex", "alert_channel of the workspace", "End lead.bounced"):
-        assert words in told
+        assert words in text
 
 
 async def test_what_is_a_table_in_a_message_is_lines_in_the_modal_of_a_shortcut(agency: Agency) -> None:
@@ -185,8 +185,8 @@ async def test_what_is_a_table_in_a_message_is_lines_in_the_modal_of_a_shortcut(
 
     async def shown_there() -> str:
         views = agency.bot.slack.workspace.world.views.values()
-        return next((told for view in views if "Status of acme" in (told := shown(view))), "")
+        return next((text for view in views if "Status of acme" in (text := shown(view))), "")
 
-    told = await until(shown_there)
-    assert "Lowest health" in told
-    assert '"data_table"' not in told
+    text = await until(shown_there)
+    assert "Lowest health" in text
+    assert '"data_table"' not in text

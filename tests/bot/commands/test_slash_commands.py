@@ -27,8 +27,8 @@ class Floor:
     async def sequences(self) -> list[dict[str, Any]]:
         headers = {"Authorization": f"Bearer {self.key}"}
         async with self.bot.http.get(f"{self.service.base_url}/sequences", headers=headers) as answer:
-            told = await answer.json()
-            return next(value for value in told.values() if isinstance(value, list))
+            body = await answer.json()
+            return next(value for value in body.values() if isinstance(value, list))
 
     async def status(self, name: str) -> str:
         return next(str(one["status"]) for one in await self.sequences() if one["id"] == name)
@@ -86,8 +86,8 @@ async def test_the_pause_button_of_an_alert_pauses_the_sequence_that_the_deliver
     await floor.bot.until_posted(1)
     message = (await floor.bot.messages())[0]
     at = {"channel": CHANNEL, "ts": message["ts"], "text": "Pause sequence"}
-    told = await floor.bot.control("click", **at, user=seed.ANN.id, wait=5)
-    assert "is paused" in told["answers"][0]["text"]
+    response = await floor.bot.control("click", **at, user=seed.ANN.id, wait=5)
+    assert "is paused" in response["answers"][0]["text"]
     assert await floor.status(sequence["id"]) == "paused"
     assert len(await floor.bot.messages()) == 2, "the card that was clicked is still there"
 
@@ -108,12 +108,12 @@ async def test_a_channel_is_named_and_what_it_is_told_of_is_posted_there(floor: 
     bounced = {"event": "lead.bounced", "lead": {"email": "x@y.example"}, "sequence": "Q3"}
     assert await floor.bot.deliver(json.dumps(bounced).encode()) == 200
 
-    async def told() -> bool:
+    async def found() -> bool:
         return any(
             "Bounced: x@y.example" in message["text"] for message in await floor.bot.messages(seed.SALES)
         )
 
-    await until(told)
+    await until(found)
     assert await floor.bot.messages() == []
 
 
@@ -123,10 +123,10 @@ async def test_an_absent_lead_is_told_with_the_day_of_the_return(floor: Floor, f
     away = {"event": "reply.ooo", "lead": {"email": "x@y.example"}, "return_date": "2026-12-01"}
     assert await floor.bot.deliver(json.dumps({**away, "sequence": "Q3"}).encode()) == 200
 
-    async def told() -> bool:
+    async def found() -> bool:
         return "Tue 1 Dec 2026" in json.dumps(await floor.bot.messages(seed.SALES))
 
-    await until(told)
+    await until(found)
 
 
 async def test_no_line_whatever_is_left_without_an_answer(floor: Floor) -> None:

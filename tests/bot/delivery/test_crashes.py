@@ -200,11 +200,11 @@ async def test_a_disk_that_is_full_is_503_and_everything_is_taken_afterwards(tmp
         most = [used + 4]
         engine = running.store.database.engine
         sa.event.listen(engine, "begin", lambda c: c.exec_driver_sql(f"PRAGMA max_page_count={most[0]}"))
-        told = [await bot.deliver(interested(number, pad="p" * 9_000)) for number in range(6)]
-        assert 503 in told
+        answers = [await bot.deliver(interested(number, pad="p" * 9_000)) for number in range(6)]
+        assert 503 in answers
         assert (await bot.get("/healthz"))[0] == 200
         most[0] = 1_000_000
-        accepted = {n for n, status in enumerate(told) if status == 200}
+        accepted = {n for n, status in enumerate(answers) if status == 200}
         for number in set(range(6)) - accepted:
             assert await bot.deliver(interested(number, pad="p" * 9_000)) == 200
         assert set((await bot.until_posted(6)).values()) == {1}

@@ -87,10 +87,10 @@ async def test_what_breaks_a_channel_is_told_everywhere_and_cured(
     for number in range(3):
         assert await bot.deliver(interested(number)) == 200
 
-    async def told() -> bool:
+    async def found() -> bool:
         return (await summary(bot)).broken_channels.get(CHANNEL) == error
 
-    await until(told)
+    await until(found)
     status, ready = await readiness(bot)
     assert status == 200, "deliveries are taken all the same"
     assert ready["channels"][CHANNEL] == error
@@ -120,10 +120,10 @@ async def test_a_slack_that_is_down_is_said_and_everything_comes_once_when_it_is
     for number in range(8):
         assert await bot.deliver(interested(number)) == 200
 
-    async def told() -> bool:
+    async def found() -> bool:
         return "503" in (await readiness(bot))[1]["slack"]
 
-    await until(told)
+    await until(found)
     now = await summary(bot)
     assert (now.waiting, now.uncertain, now.dead) == (7, 1, 0)
     assert now.oldest_waiting_at is not None

@@ -83,8 +83,8 @@ async def test_deliveries_get_503_in_three_seconds_while_postgresql_hangs_and_ar
             status = await bot.deliver(interested(number))
             return status, time.monotonic() - began < 3.0
 
-        told = await asyncio.gather(*(timed(number) for number in range(1, 15)))
-        assert set(told) == {(503, True)}
+        answers = await asyncio.gather(*(timed(number) for number in range(1, 15)))
+        assert set(answers) == {(503, True)}
         assert (await bot.get("/healthz"))[0] == 200
         assert (await bot.get("/readyz"))[0] == 503
         server.send(signal.SIGCONT)

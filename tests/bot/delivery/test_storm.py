@@ -165,8 +165,8 @@ async def test_pausing_all_sequences_of_a_domain_from_its_card_asks_first_and_pa
 
 
 async def test_the_cards_of_bounces_opt_outs_and_absences_have_their_buttons(bot: BotHarness) -> None:
-    said = await bot.say("subscribe lead.bounced lead.unsubscribed reply.ooo here", channel=seed.ALERTS)
-    assert said
+    answer = await bot.say("subscribe lead.bounced lead.unsubscribed reply.ooo here", channel=seed.ALERTS)
+    assert answer
     lead = {"email": "ada@acme.example", "first_name": "Ada"}
     ooo = {"event": "reply.ooo", "lead": lead, "return_date": "2099-12-01", "reply": "Away."}
     assert await bot.deliver(bounce(1)) == 200

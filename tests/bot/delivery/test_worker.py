@@ -104,10 +104,10 @@ async def test_an_archived_channel_is_said_elsewhere_and_gets_its_alerts_after_t
     for number in range(3):
         assert await bot.deliver(interested(number)) == 200
 
-    async def told() -> bool:
+    async def found() -> bool:
         return "Can't post to" in json.dumps(await bot.messages(seed.SALES))
 
-    await until(told)
+    await until(found)
     now = await summary(bot)
     assert now.dead + now.waiting == 3
     await bot.control("channel", channel=CHANNEL, archived=False)

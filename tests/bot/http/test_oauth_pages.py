@@ -169,12 +169,12 @@ async def test_no_token_code_or_state_is_logged(
         back = await installed.browser.decide(await installed.browser.begin())
         await installed.browser.visit(back)
         await installed.browser.visit(back)
-    said = io.StringIO()
-    print(lines, caplog.text, *capsys.readouterr(), file=said)
+    output = io.StringIO()
+    print(lines, caplog.text, *capsys.readouterr(), file=output)
     query = parse_qs(urlsplit(back).query)
     secret = installed.bot.environ["SLACK_CLIENT_SECRET"]
     for word in (query["code"][0], query["state"][0], secret, installed.bot.slack.second.bot_token):
-        assert word not in said.getvalue()
+        assert word not in output.getvalue()
     assert any(line["event"] == "installed" for line in lines)
 
 

@@ -87,8 +87,8 @@ async def shown(bot: BotHarness, message: dict[str, Any], words: str) -> dict[st
     async def there() -> dict[str, Any] | None:
         known = await bot.messages(message["channel"])
         found = next((one for one in known if one["ts"] == message["ts"]), None)
-        said = found and f"{found['text']} {json.dumps(found['blocks'], ensure_ascii=False)}"
-        return found if said and words in said else None
+        text = found and f"{found['text']} {json.dumps(found['blocks'], ensure_ascii=False)}"
+        return found if text and words in text else None
 
     return dict(await until(there))
 

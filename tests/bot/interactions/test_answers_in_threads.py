@@ -13,7 +13,7 @@ from tests.waiting import until
 
 async def reply_with_button(bot: BotHarness, command: str) -> dict[str, Any]:
     """A message of the bot in a thread, with a button that runs this command."""
-    said = (await bot.control("message", text="root", channel=CHANNEL))["message"]
+    message = (await bot.control("message", text="root", channel=CHANNEL))["message"]
     button = {
         "type": "button",
         "action_id": "run_0",
@@ -23,7 +23,7 @@ async def reply_with_button(bot: BotHarness, command: str) -> dict[str, Any]:
     body = {
         "channel": CHANNEL,
         "text": "reply",
-        "thread_ts": said["ts"],
+        "thread_ts": message["ts"],
         "blocks": [{"type": "actions", "elements": [button]}],
     }
     headers = {"Authorization": f"Bearer {bot.slack.credentials.bot_token}"}

@@ -61,9 +61,9 @@ async def test_who_comes_late_is_offered_to_take_over(bot: BotHarness) -> None:
     await click(bot, message, "Claim", user=seed.BEN.id)
     await shown(bot, message, "Claimed by @ben")
     answers = await click(bot, listed, "Claim", user=seed.CLEO.id)
-    (told,) = [one for one in answers if "@ben claimed this" in one["text"]]
-    assert labels(told) == ["Take over"]
-    (actions,) = [block for block in told["blocks"] if block["type"] == "actions"]
+    (refused,) = [one for one in answers if "@ben claimed this" in one["text"]]
+    assert labels(refused) == ["Take over"]
+    (actions,) = [block for block in refused["blocks"] if block["type"] == "actions"]
     assert actions["elements"][0]["confirm"]
 
 

@@ -102,9 +102,9 @@ async def test_two_slow_clicks_on_one_line_leave_neither_ones_line(bot: BotHarne
     await asyncio.gather(first, second)
 
     async def settled() -> bool:
-        told = [m["text"] for m in await bot.messages()]
-        undone = sum("active again" in text for text in told)
-        refused = sum("already confirmed" in text for text in told)
+        texts = [m["text"] for m in await bot.messages()]
+        undone = sum("active again" in text for text in texts)
+        refused = sum("already confirmed" in text for text in texts)
         return (undone, refused) == (1, 1) and await shown(bot, line) == before
 
     await until(settled)
@@ -132,11 +132,11 @@ async def test_a_claim_in_the_list_of_what_waits_is_confirmed_there(bot: BotHarn
     (listed,) = await bot.say("open", user=seed.BEN.id)
     await click(bot, listed, "Claim", user=seed.BEN.id)
 
-    async def told() -> bool:
-        said = {(m["text"], m["seen_by"]) for m in await bot.messages()}
-        return ("You claimed Ada 1 at Acme", seed.BEN.id) in said
+    async def found() -> bool:
+        texts = {(m["text"], m["seen_by"]) for m in await bot.messages()}
+        return ("You claimed Ada 1 at Acme", seed.BEN.id) in texts
 
-    await until(told)
+    await until(found)
     await until_shown(bot, message, "Claimed by @ben")
     assert '"Claim"' not in await shown(bot, message)
 
@@ -153,10 +153,10 @@ async def test_a_card_whose_alert_was_forgotten_says_so(bot: BotHarness) -> None
     await until(forgotten)
     menu = {"action_id": "run_menu", "value": value(message, "Mark done")}
     for text, more in (("Claim", {}), (None, menu)):
-        (told,) = await click(bot, message, text, **more)
-        assert "no longer exists" in told["text"]
-        assert "`open`" not in told["text"]
-        assert told["seen_by"] == seed.ANN.id
+        (answer,) = await click(bot, message, text, **more)
+        assert "no longer exists" in answer["text"]
+        assert "`open`" not in answer["text"]
+        assert answer["seen_by"] == seed.ANN.id
     assert await bot.running.store.records.audit("default") == []
 
 
@@ -177,11 +177,11 @@ async def test_a_sequence_that_is_gone_is_said_to_be_gone_and_nothing_is_changed
     message = await card(bot)
     (line,) = await bot.say(f"pause {NAME}", user=seed.BEN.id)
     remote.sequences.clear()
-    (told,) = await click(bot, message, "Pause sequence", user=seed.BEN.id)
-    assert "No sequence" in told["text"], told["text"]
-    assert told["seen_by"] == seed.BEN.id
-    (told,) = await click(bot, line, "Undo", user=seed.BEN.id)
-    assert told["seen_by"] == seed.BEN.id
+    (answer,) = await click(bot, message, "Pause sequence", user=seed.BEN.id)
+    assert "No sequence" in answer["text"], answer["text"]
+    assert answer["seen_by"] == seed.BEN.id
+    (answer,) = await click(bot, line, "Undo", user=seed.BEN.id)
+    assert answer["seen_by"] == seed.BEN.id
     assert remote.patched == [("sq_0001", "paused")]
 
 
@@ -190,21 +190,21 @@ async def test_a_404_after_the_list_was_read_says_what_why_what_next_and_a_refer
 ) -> None:
     message = await card(bot)
     remote.fails["sq_0001"] = 404
-    (told,) = await click(bot, message, "Pause sequence", user=seed.BEN.id)
-    said = json.dumps(told, ensure_ascii=False)
-    assert "Not found" in told["text"]
-    assert "It may have been deleted" in said
-    assert "ref-" in said
-    assert told["seen_by"] == seed.BEN.id
+    (answer,) = await click(bot, message, "Pause sequence", user=seed.BEN.id)
+    text = json.dumps(answer, ensure_ascii=False)
+    assert "Not found" in answer["text"]
+    assert "It may have been deleted" in text
+    assert "ref-" in text
+    assert answer["seen_by"] == seed.BEN.id
 
 
 async def test_a_refused_key_is_told_wherever_somebody_clicks(bot: BotHarness, remote: Remote) -> None:
     message = await card(bot)
     remote.refuses = 401
-    (told,) = await click(bot, message, "Pause sequence", user=seed.BEN.id)
-    said = json.dumps(told, ensure_ascii=False)
+    (answer,) = await click(bot, message, "Pause sequence", user=seed.BEN.id)
+    text = json.dumps(answer, ensure_ascii=False)
     for words in ("rejects the API key", "OUTREACH_API_KEY", "ref-"):
-        assert words in said
+        assert words in text
     assert await click(bot, message, "Claim", user=seed.BEN.id, answers=1), "a claim needs no service"
     await until_shown(bot, message, "Claimed by @ben")
 
@@ -213,11 +213,11 @@ async def test_two_people_pause_at_once_and_the_second_is_told_quietly(
     bot: BotHarness, remote: Remote
 ) -> None:
     message = await card(bot)
-    told = await asyncio.gather(
+    answer = await asyncio.gather(
         *(click(bot, message, "Pause sequence", user=user.id) for user in (seed.BEN, seed.CLEO))
     )
     assert remote.sequences["sq_0001"]["status"] == "paused"
-    assert sum(one[0]["seen_by"] is None for one in told) >= 1
+    assert sum(one[0]["seen_by"] is None for one in answer) >= 1
 
 
 async def test_a_form_sent_after_an_hour_does_what_it_says(bot: BotHarness, remote: Remote) -> None:
@@ -230,13 +230,13 @@ async def test_a_form_sent_after_an_hour_does_what_it_says(bot: BotHarness, remo
     await bot.control("manifest", **manifest())
     offered = (await bot.control("options", view=True, action_id="sequence", value="Q3", **person))["options"]
     values = {"sequence": {"sequence": "sq_0001"}}
-    told = await bot.control("view/submit", values=values, offered=offered, wait=10, **person)
-    assert not told.get("errors")
+    response = await bot.control("view/submit", values=values, offered=offered, wait=10, **person)
+    assert not response.get("errors")
 
-    async def said() -> bool:
+    async def found() -> bool:
         return any(f"{NAME} is paused" in m["text"] for m in await bot.messages())
 
-    await until(said)
+    await until(found)
 
 
 async def test_four_hundred_sequences_are_asked_about_in_a_question_that_fits(
@@ -253,8 +253,8 @@ async def test_four_hundred_sequences_are_asked_about_in_a_question_that_fits(
     assert "The first 15 of 400." in json.dumps(question)
     (listed,) = await bot.say("sequences", user=seed.BEN.id)
     assert len(json.dumps(listed["blocks"])) <= 13_200
-    (told,) = await bot.say("pause 1", user=seed.BEN.id)
-    assert told["seen_by"] == seed.BEN.id
+    (answer,) = await bot.say("pause 1", user=seed.BEN.id)
+    assert answer["seen_by"] == seed.BEN.id
     assert remote.patched == []
 
 
@@ -274,15 +274,15 @@ async def test_a_refused_key_is_told_in_a_form_and_at_home(bot: BotHarness, remo
     await click(bot, answer, "Open form", user=seed.BEN.id)
     person = {"user": seed.BEN.id}
     await bot.control("manifest", **manifest())
-    told = await bot.control("options", view=True, action_id="sequence", value="Q3", **person)
+    response = await bot.control("options", view=True, action_id="sequence", value="Q3", **person)
     remote.refuses = 401
     values = {"sequence": {"sequence": "sq_0001"}}
-    await bot.control("view/submit", values=values, offered=told["options"], **person)
+    await bot.control("view/submit", values=values, offered=response["options"], **person)
 
     async def refused() -> bool:
         async with bot.http.get(f"{bot.slack.origin}/control/state") as state:
-            said = json.dumps((await state.json())["views"], ensure_ascii=False)
-        return "rejects the API key" in said and "ref-" in said
+            body = json.dumps((await state.json())["views"], ensure_ascii=False)
+        return "rejects the API key" in body and "ref-" in body
 
     await until(refused)
     view = await bot.home(person["user"])
@@ -305,8 +305,8 @@ async def test_an_answer_whose_address_takes_nothing_any_more_is_given_directly(
         reply.uses = 5
     await clicking
 
-    async def said() -> bool:
+    async def found() -> bool:
         return any(f"{NAME} is paused" in m["text"] for m in await bot.messages())
 
-    await until(said)
+    await until(found)
     assert [reply.uses for reply in bot.slack.workspace.world.triggers.response_urls.values()] == [5]

@@ -82,8 +82,8 @@ async def test_an_answer_outlives_a_slack_that_refuses_to_take_it(bot: BotHarnes
     await mention(bot, message, "pause")
     await in_thread(bot, message, "Q3 founders is paused")
     assert remote.patched == [("sq_0001", "paused")]
-    told = [m for m in await bot.messages() if "Q3 founders is paused" in m["text"]]
-    assert len(told) == 1
+    texts = [m for m in await bot.messages() if "Q3 founders is paused" in m["text"]]
+    assert len(texts) == 1
 
 
 async def test_answers_in_a_storm_come_once_each_into_their_thread(bot: BotHarness) -> None:
@@ -94,12 +94,12 @@ async def test_answers_in_a_storm_come_once_each_into_their_thread(bot: BotHarne
         by = {"claim": "Claimed by @", "release": '"Claim"'}[line]
         await shown(bot, message, by)
 
-    async def told() -> list[str]:
+    async def found() -> list[str]:
         known = [m for m in await bot.messages() if m.get("thread_ts") == message["ts"]]
         answers = sorted(m["text"] for m in known if m["text"].startswith(("You claimed", "Released: ")))
         return answers if len(answers) == 3 else []
 
-    assert await until(told) == ["Released: Ada 1 at Acme", *["You claimed Ada 1 at Acme"] * 2]
+    assert await until(found) == ["Released: Ada 1 at Acme", *["You claimed Ada 1 at Acme"] * 2]
 
 
 async def test_a_used_undo_goes_from_its_line(bot: BotHarness, remote: Remote) -> None:

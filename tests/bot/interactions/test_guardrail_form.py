@@ -35,10 +35,10 @@ def answered(**given: str) -> FormInput:
 
 
 def test_the_form_makes_the_line_that_somebody_could_have_typed() -> None:
-    told = answered(
+    form = answered(
         action="pause", limit="5%", sends="200", length="4h", name="Mine", **{"except": 'The "VIP"'}
     )
-    invocation = parse(told.line)
+    invocation = parse(form.line)
     assert invocation.values["name"] == "mine"
     assert invocation.values["rule"] == (
         "pause sequence for 4h when bounces > 5% of at least 200 sends in 24h, at most 3 a day, "
@@ -48,9 +48,9 @@ def test_the_form_makes_the_line_that_somebody_could_have_typed() -> None:
 
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_every_condition_of_the_form_is_a_rule(condition: str) -> None:
-    told = answered(action="tell", scope="domain", condition=condition, limit="5")
-    assert told.errors is None
-    sentence = parse(told.line).values["rule"]
+    form = answered(action="tell", scope="domain", condition=condition, limit="5")
+    assert form.errors is None
+    sentence = parse(form.line).values["rule"]
     assert str(parse_rule(sentence)) == sentence
 
 

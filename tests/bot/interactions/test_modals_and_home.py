@@ -129,23 +129,23 @@ async def test_roles_by_group_user_command_and_channel_and_a_refusal_that_says_w
         other.environ["OUTREACH_CONFIG"] = bot.environ["OUTREACH_CONFIG"]
         async with bot_inside(other, pace=HASTE):
 
-            async def said(line: str, user: str, channel: str = CHANNEL) -> str:
+            async def found(line: str, user: str, channel: str = CHANNEL) -> str:
                 return json.dumps(await other.say(line, user=user, channel=channel), ensure_ascii=False)
 
-            assert "is paused" in await said(f"pause {sequence}", seed.BEN.id)
-            refused = await said(f"pause {sequence}", seed.CLEO.id)
+            assert "is paused" in await found(f"pause {sequence}", seed.BEN.id)
+            refused = await found(f"pause {sequence}", seed.CLEO.id)
             assert "don't have permission" in refused
             assert "@sales-aes" in refused
             assert "@gus" in refused
-            assert "@dev" in await said(f"resume {sequence}", seed.BEN.id)
-            assert "is active again" in await said(f"resume {sequence}", seed.DEV.id)
-            assert "is paused" in await said(f"pause {sequence}", seed.GUS.id)
-            assert "don't have permission" in await said(f"pause {sequence}", seed.BEN.id, seed.SALES)
-            assert "The settings don't allow it in this channel" in await said(
+            assert "@dev" in await found(f"resume {sequence}", seed.BEN.id)
+            assert "is active again" in await found(f"resume {sequence}", seed.DEV.id)
+            assert "is paused" in await found(f"pause {sequence}", seed.GUS.id)
+            assert "don't have permission" in await found(f"pause {sequence}", seed.BEN.id, seed.SALES)
+            assert "The settings don't allow it in this channel" in await found(
                 f"add a@b.example to {sequence}", seed.BEN.id, seed.PRIVATE
             )
-            assert "Can change" in await said("whoami", seed.CLEO.id)
-            assert "You don't have permission here for: pause" in await said("help", seed.CLEO.id)
+            assert "Can change" in await found("whoami", seed.CLEO.id)
+            assert "You don't have permission here for: pause" in await found("help", seed.CLEO.id)
 
 
 async def test_the_bot_is_mentioned_in_a_thread_and_answers_there(floor: Floor) -> None:
@@ -163,8 +163,8 @@ async def test_the_bot_is_mentioned_in_a_thread_and_answers_there(floor: Floor) 
 
 
 async def test_the_bot_is_written_to_directly(floor: Floor) -> None:
-    told = await floor.bot.control("message", text="status", channel="dm", user=seed.BEN.id, wait=5)
-    assert "sequences" in json.dumps(told["answers"])
+    response = await floor.bot.control("message", text="status", channel="dm", user=seed.BEN.id, wait=5)
+    assert "sequences" in json.dumps(response["answers"])
     sequence = next(s for s in await floor.sequences() if s["status"] == "active")
     line = f"pause {sequence['id']} reason it's late"
     await floor.bot.control("message", text=line, channel="dm", user=seed.BEN.id, wait=5)
@@ -210,8 +210,8 @@ async def test_home_shows_how_things_stand_and_its_buttons_change_them(floor: Fl
         return "Yours · 1" in json.dumps(view, ensure_ascii=False)
 
     await until(mine)
-    told = await floor.bot.control("click", home=True, text="Pause", user=seed.BEN.id, wait=5)
-    assert told["view"]["type"] == "modal"
+    response = await floor.bot.control("click", home=True, text="Pause", user=seed.BEN.id, wait=5)
+    assert response["view"]["type"] == "modal"
 
     async def line() -> bool:
         return any("is paused" in m["text"] and "ben" in json.dumps(m) for m in await floor.bot.messages())
@@ -232,8 +232,8 @@ async def test_a_form_refuses_what_is_wrong_and_then_does_what_it_says(floor: Fl
     )["options"]
     assert sequence["id"] in [one["value"] for one in offered]
     values = {"email": {"text": "no address"}, "sequence": {"sequence": sequence["id"]}}
-    told = await floor.bot.control("view/submit", values=values, offered=offered, **person)
-    assert told["errors"] == {"email": "Enter a valid email address."}
+    response = await floor.bot.control("view/submit", values=values, offered=offered, **person)
+    assert response["errors"] == {"email": "Enter a valid email address."}
     values["email"] = {"text": "new.lead@acme.example"}
     await floor.bot.control("view/submit", values=values, offered=offered, **person)
 
@@ -259,15 +259,15 @@ async def test_a_shortcut_on_an_alert_pauses_its_sequence_and_on_other_messages_
 
     await until(said_so)
     assert await floor.status(sequence["id"]) == "paused"
-    said = await floor.bot.control("message", text="hello", channel=CHANNEL, user=seed.ANN.id)
-    other = {"channel": CHANNEL, "ts": said["message"]["ts"], "user": seed.ANN.id}
+    response = await floor.bot.control("message", text="hello", channel=CHANNEL, user=seed.ANN.id)
+    other = {"channel": CHANNEL, "ts": response["message"]["ts"], "user": seed.ANN.id}
     await floor.bot.control("shortcut", callback_id="lead_of_alert", **other)
 
-    async def told() -> bool:
+    async def found() -> bool:
         state = await floor.bot.control("shortcut", callback_id="status", user=seed.CLEO.id, wait=5)
         return bool(state["view"])
 
-    assert await until(told)
+    assert await until(found)
 
 
 async def test_a_slow_command_is_announced_by_a_line_that_stays_true(floor: Floor) -> None:
@@ -324,23 +324,23 @@ async def test_buttons_and_modals_of_older_versions_are_answered(floor: Floor) -
     for view in floor.bot.slack.workspace.world.views.values():
         view["callback_id"] = late["callback_id"] if view["id"] == opened["id"] else view["callback_id"]
         view["blocks"] = late["blocks"] if view["id"] == opened["id"] else view["blocks"]
-    told = await floor.bot.control("view/submit", user=seed.BEN.id)
-    assert "older version" in json.dumps(told["view"])
+    response = await floor.bot.control("view/submit", user=seed.BEN.id)
+    assert "older version" in json.dumps(response["view"])
 
 
 async def test_doctor_is_for_admins_and_names_what_fails(floor: Floor) -> None:
     (refused,) = await floor.bot.say("doctor", user=seed.BEN.id)
     assert "don't have permission" in refused["text"]
     await floor.bot.control("members", channel=CHANNEL, remove=seed.BOT.id)
-    (told,) = await floor.bot.say("doctor")
-    assert "/invite @outreach" in json.dumps(told)
+    (answer,) = await floor.bot.say("doctor")
+    assert "/invite @outreach" in json.dumps(answer)
 
 
 async def test_doctor_says_what_a_missing_scope_is_for(floor: Floor) -> None:
     await floor.bot.control("scopes", remove=["chat:write.public"])
-    (told,) = await floor.bot.say("doctor")
-    shown = json.dumps(told)
+    (answer,) = await floor.bot.say("doctor")
+    shown = json.dumps(answer)
     assert "without chat:write.public it posts only in channels it was invited to" in shown
     await floor.bot.control("scopes", remove=["usergroups:read"])
-    (told,) = await floor.bot.say("doctor")
-    assert "usergroups:read (use user groups" in json.dumps(told)
+    (answer,) = await floor.bot.say("doctor")
+    assert "usergroups:read (use user groups" in json.dumps(answer)

@@ -119,15 +119,15 @@ def test_the_workspace_in_trouble_comes_first_and_one_that_cannot_be_asked_says_
 
 
 @settings(max_examples=60, deadline=None)
-@given(known=st.lists(sequences, max_size=400), said=ODD)
+@given(known=st.lists(sequences, max_size=400), text=ODD)
 def test_a_menu_of_four_hundred_sequences_holds_a_hundred_short_options(
-    known: list[Sequence], said: str
+    known: list[Sequence], text: str
 ) -> None:
-    for option in (found := forms.options(known, said)):
+    for option in (found := forms.options(known, text)):
         assert 1 <= len(option["text"]["text"]) <= 75
         assert 1 <= len(option["value"]) <= 150
     assert len(found) <= 100
-    if not said:
+    if not text:
         assert len(found) == min(len(known), 100)
 
 
@@ -144,9 +144,9 @@ def test_what_is_filled_in_makes_a_line_that_reads_back_to_it(reason: str, compa
         "callback_id": "form:pause",
         "state": {"values": {"sequence": chosen, "length": length, "reason": field(reason)}},
     }
-    told = read_form(view)
-    assert told is not None
-    values = parse(told.line).values
+    form = read_form(view)
+    assert form is not None
+    values = parse(form.line).values
     assert values["target"] == ("sq_1",)
     assert values["duration"] == timedelta(hours=4)
     values_ = {"email": field("a@b.example"), "sequence": chosen, "company": field(company)}
@@ -157,10 +157,10 @@ def test_what_is_filled_in_makes_a_line_that_reads_back_to_it(reason: str, compa
 
 
 @given(st.text())
-def test_code_is_only_what_is_a_command_and_nothing_is_lost(said: str) -> None:
-    parts = elements.rich_elements(said)
+def test_code_is_only_what_is_a_command_and_nothing_is_lost(words: str) -> None:
+    parts = elements.rich_elements(words)
     plain = "".join(part["text"] for part in parts)
-    assert plain == elements.without_marks(said)
+    assert plain == elements.without_marks(words)
     for part in parts:
         if part.get("style"):
             assert part["text"].lstrip("/").split()[0] in {*COMMANDS, "outreach", "all"}
@@ -178,9 +178,9 @@ def test_a_sentence_of_ours_shows_its_commands_as_code_and_outside_words_as_they
 def test_a_form_of_an_unknown_kind_or_without_values_is_no_crash() -> None:
     assert read_form({"callback_id": "form:dance"}) is None
     for verb in ("pause", "subscribe", "add"):
-        told = read_form({"callback_id": f"form:{verb}", "private_metadata": "{"})
-        assert told is not None
-        assert told.errors
+        form = read_form({"callback_id": f"form:{verb}", "private_metadata": "{"})
+        assert form is not None
+        assert form.errors
         checked(forms.form_view(verb, FormRequest(channel="C0ALERTS01")))
 
 

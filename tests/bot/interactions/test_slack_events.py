@@ -15,9 +15,9 @@ from tests.waiting import until
 
 async def mention(bot: BotHarness) -> dict[str, Any]:
     """The event of a mention by ben, that is still to be sent."""
-    said = (await bot.control("message", text="@outreach whoami", user=seed.BEN.id))["message"]
+    message = (await bot.control("message", text="@outreach whoami", user=seed.BEN.id))["message"]
     text = f"<@{seed.BOT.id}> whoami"
-    return {"type": "app_mention", "user": seed.BEN.id, "text": text, "ts": said["ts"], "channel": CHANNEL}
+    return {"type": "app_mention", "user": seed.BEN.id, "text": text, "ts": message["ts"], "channel": CHANNEL}
 
 
 async def subscribed(bot: BotHarness, channel: str) -> None:
@@ -32,10 +32,10 @@ async def broken(bot: BotHarness) -> dict[str, str]:
 
 
 async def until_broken(bot: BotHarness, expected: dict[str, str]) -> None:
-    async def told() -> bool:
+    async def found() -> bool:
         return await broken(bot) == expected
 
-    await until(told)
+    await until(found)
 
 
 async def answers(bot: BotHarness, words: str) -> list[dict[str, Any]]:
@@ -154,12 +154,12 @@ async def test_a_channel_with_another_id_keeps_its_subscriptions_and_alerts(eith
 async def test_alerts_follow_an_alert_channel_to_its_new_id(either: BotHarness) -> None:
     await either.control("channel", channel=CHANNEL, id="C0SHARED07")
 
-    async def told() -> bool:
+    async def found() -> bool:
         return "changed the id of this channel to C0SHARED07" in json.dumps(
             await either.messages("C0SHARED07")
         )
 
-    await until(told)
+    await until(found)
     assert await either.deliver(interested(1)) == 200
     await either.until_posted(1)
 
@@ -179,10 +179,10 @@ async def test_a_renamed_channel_is_called_by_its_new_name(either: BotHarness) -
 async def test_a_removed_app_is_told_by_readiness_at_once(either: BotHarness) -> None:
     await either.control("token", uninstalled=True)
 
-    async def told() -> bool:
+    async def found() -> bool:
         return json.loads((await either.get("/readyz"))[1])["slack"] in {"app_uninstalled", "tokens_revoked"}
 
-    await until(told)
+    await until(found)
 
 
 async def test_the_trouble_of_a_rule_that_left_the_settings_is_forgotten(tmp_path: Path) -> None:
@@ -209,10 +209,10 @@ async def test_channels_of_the_settings_are_checked_when_the_bot_starts(tmp_path
         async with bot_inside(bot):
             await until_broken(bot, {CHANNEL: "is_archived"})
 
-            async def told() -> bool:
+            async def found() -> bool:
                 return "Can't post to #outreach-alerts" in json.dumps(await bot.messages(seed.GENERAL))
 
-            await until(told)
+            await until(found)
             assert seed.BOT.id in bot.slack.workspace.world.channels[seed.GENERAL].members
         await bot.control("channel", channel=CHANNEL, archived=False)
         async with bot_inside(bot):

@@ -23,14 +23,14 @@ BERLIN, KOLKATA, CHATHAM = ZoneInfo("Europe/Berlin"), ZoneInfo("Asia/Kolkata"), 
 MENU = "Snooze until …"
 
 
-def until_when(said: str, now: str, zone: ZoneInfo) -> str:
+def until_when(text: str, now: str, zone: ZoneInfo) -> str:
     """What a preset means at a moment of local time, as local time."""
-    found = alert_actions.snoozed_until(said, now=datetime.fromisoformat(now).replace(tzinfo=zone), zone=zone)
+    found = alert_actions.snoozed_until(text, now=datetime.fromisoformat(now).replace(tzinfo=zone), zone=zone)
     return f"{found.astimezone(zone):%a %d %H:%M}" if found else "never"
 
 
 @pytest.mark.parametrize(
-    ("said", "now", "zone", "then"),
+    ("text", "now", "zone", "then"),
     [
         ("tomorrow", "2026-11-20T23:59", BERLIN, "Sat 21 09:00"),
         ("tomorrow", "2026-11-21T00:00", BERLIN, "Sun 22 09:00"),
@@ -48,9 +48,9 @@ def until_when(said: str, now: str, zone: ZoneInfo) -> str:
     ],
 )
 def test_a_preset_is_meant_by_the_clock_of_the_clicker(
-    said: str, now: str, zone: ZoneInfo, then: str
+    text: str, now: str, zone: ZoneInfo, then: str
 ) -> None:
-    assert until_when(said, now, zone) == then
+    assert until_when(text, now, zone) == then
 
 
 @settings(max_examples=200)

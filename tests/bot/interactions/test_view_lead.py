@@ -79,14 +79,14 @@ async def test_show_all_opens_the_whole_reply_with_the_mail_it_quotes(bot: BotHa
     assert "more characters not shown" in drawn
     await click(bot, message, "Show all", user=seed.BEN.id)
     view = await modal(bot, "do you have time")
-    told = "".join(
+    texts = "".join(
         leaf["text"]
         for block in view["blocks"]
         if block["type"] == "rich_text"
         for part in block["elements"]
         for leaf in part["elements"]
     )
-    assert told == f"{LONG}\n\n{QUOTE}"
+    assert texts == f"{LONG}\n\n{QUOTE}"
 
 
 async def test_people_of_other_organizations_read_no_more_than_the_card(bot: BotHarness) -> None:

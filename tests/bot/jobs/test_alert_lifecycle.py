@@ -87,8 +87,8 @@ async def test_two_processes_and_a_restart_say_a_thing_once(
 ) -> None:
     hands.now += 6 * MINUTE
     async with open_store(parse_url(f"sqlite:///{tmp_path}/bot.db"), clock=hands) as other:
-        said = [*await swept(store, hands), *await swept(other, hands)]
-    assert [post.alert_id for post in said] == [alert]
+        posted = [*await swept(store, hands), *await swept(other, hands)]
+    assert [post.alert_id for post in posted] == [alert]
 
 
 async def test_many_that_wait_at_once_are_said_in_one_message(store: Store, hands: Hands) -> None:
@@ -121,8 +121,8 @@ async def test_in_quiet_hours_nobody_is_called_and_what_can_wait_waits_until_the
     hands.now += 13 * HOUR
     bounce = json.dumps({"event": "lead.bounced", "inbox": "sam@mail.example"}).encode()
     await arrive(store, interested(1), bounce, by=night)
-    (told,) = await post_all(store, hands)
-    assert (told.kind, told.mention) == ("alert", "")
+    (message,) = await post_all(store, hands)
+    assert (message.kind, message.mention) == ("alert", "")
     assert await swept(store, hands) == []
     hands.now += 10 * HOUR
     late = await swept(store, hands, rules=AlertPolicy(remind_after=None, escalate_after=None))
@@ -184,11 +184,11 @@ async def test_a_paused_domain_turns_green_when_it_recovers_and_its_thread_is_to
     assert "verify the addresses" in red.text[1]
     hands.now += 3 * 24 * HOUR
     well = {"stage": RECOVERED, "inboxes": [{**rows[0], "status": "active", "health": 90}]}
-    told = note(open_, well, at=hands.now)
-    assert await store.subjects.update(post.alert_id, json.dumps(well), note=told, recovered=True)
+    recovery = note(open_, well, at=hands.now)
+    assert await store.subjects.update(post.alert_id, json.dumps(well), note=recovery, recovered=True)
     green = await shown(store)
     assert (green.title, green.tone) == ("mail.example has recovered", Tone.GOOD)
-    assert [told.kind for told in await post_all(store, hands)] == ["recovered"]
+    assert [recovery.kind for recovery in await post_all(store, hands)] == ["recovered"]
     assert await store.subjects.watched("default") == []
 
 
@@ -259,7 +259,7 @@ async def test_deliveries_are_counted_by_domain_and_by_sequence_without_anybodys
 
 
 @pytest.mark.parametrize(
-    ("said", "ahead"),
+    ("text", "ahead"),
     [
         ("1h", timedelta(hours=1)),
         ("afternoon", timedelta(hours=5)),
@@ -268,14 +268,14 @@ async def test_deliveries_are_counted_by_domain_and_by_sequence_without_anybodys
         ("1795168800", timedelta(hours=1)),
     ],
 )
-def test_until_when_an_alert_is_put_off(said: str, ahead: timedelta) -> None:
+def test_until_when_an_alert_is_put_off(text: str, ahead: timedelta) -> None:
     now = datetime(2026, 11, 20, 9, tzinfo=UTC)  # a Friday
-    assert alert_actions.snoozed_until(said, now=now, zone=UTC) == now + ahead
+    assert alert_actions.snoozed_until(text, now=now, zone=UTC) == now + ahead
 
 
-@pytest.mark.parametrize("said", ["yesterday", "0", "99999999999", "400d", "-5", ""])
-def test_a_time_that_is_not_ahead_is_refused(said: str) -> None:
-    assert alert_actions.snoozed_until(said, now=datetime(2026, 11, 20, 9, tzinfo=UTC), zone=UTC) is None
+@pytest.mark.parametrize("text", ["yesterday", "0", "99999999999", "400d", "-5", ""])
+def test_a_time_that_is_not_ahead_is_refused(text: str) -> None:
+    assert alert_actions.snoozed_until(text, now=datetime(2026, 11, 20, 9, tzinfo=UTC), zone=UTC) is None
 
 
 def test_a_rhythm_is_due_by_the_clock_of_its_zone_on_its_day() -> None:
@@ -308,15 +308,15 @@ async def test_a_digest_is_given_once_at_its_time_and_not_for_what_is_long_past(
 async def test_what_a_storm_left_waiting_is_said_once_in_a_quarter_of_an_hour(
     store: Store, hands: Hands
 ) -> None:
-    said: list[Post] = []
+    posted: list[Post] = []
     await arrive(store, *(interested(number) for number in range(100)))
     await post_all(store, hands)
     hands.now = (hands.now // 900 + 1) * 900
     for _ in range(20):
-        said += await swept(store, hands, rules=AlertPolicy(escalate_after=None))
+        posted += await swept(store, hands, rules=AlertPolicy(escalate_after=None))
         hands.now += 10
-    assert 1 <= sum(post.kind == "note" for post in said) <= 2
-    assert all(post.kind in {"note", "reminder"} for post in said)
+    assert 1 <= sum(post.kind == "note" for post in posted) <= 2
+    assert all(post.kind in {"note", "reminder"} for post in posted)
 
 
 @pytest.mark.parametrize(
@@ -336,8 +336,8 @@ async def test_what_reminded_of_a_reply_says_who_has_it_and_calls_nobody_any_mor
         await store.alerts.snooze(alert, ANN, until=hands.now + HOUR)
     card, reminder = await store.repaints.claim(limit=10)
     assert [card[0].kind, reminder[0].kind] == ["alert", "reminder"], "the card is painted first"
-    told = rendering.card_of(reminder[0], several=False)
-    assert (told.text, told.buttons) == ((left,), ())
+    found = rendering.card_of(reminder[0], several=False)
+    assert (found.text, found.buttons) == ((left,), ())
     assert "S0SALES" not in json.dumps(rendering.message(reminder, several=False).blocks)
     await store.alerts.release(alert)
     await store.alerts.reopen(alert)

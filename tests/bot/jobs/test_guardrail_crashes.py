@@ -55,12 +55,12 @@ class Crisis:
     async def until_told(self) -> list[dict[str, Any]]:
         """What was said of the pause, once it was and some time has passed for it to be said again."""
 
-        async def told() -> list[dict[str, Any]]:
+        async def found() -> list[dict[str, Any]]:
             return [one for one in await self.bot.messages() if "Guardrail bounces-5" in one["text"]]
 
-        await until(told)
+        await until(found)
         await asyncio.sleep(5)  # twice a lease, and many looks
-        return await told()
+        return await found()
 
     def other_door(self) -> BotHarness:
         """The same Slack and database, for a bot on another port."""
@@ -85,8 +85,8 @@ async def crisis(fresh_postgresql: str, tmp_path: Path) -> AsyncIterator[Crisis]
 
 async def proven(crisis: Crisis) -> None:
     """One message that says it is paused, one entry in the audit, one pause in the service."""
-    (told,) = await crisis.until_told()
-    assert "paused Q3 founders until" in told["text"]
+    (message,) = await crisis.until_told()
+    assert "paused Q3 founders until" in message["text"]
     assert crisis.remote.sequences[crisis.sequence]["status"] == "paused"
     assert crisis.remote.patched == [(crisis.sequence, "paused")]
     audit = json.dumps(await crisis.bot.say("audit"))
@@ -121,8 +121,8 @@ async def test_a_pause_whose_outcome_is_unknown_is_told_once(crisis: Crisis) -> 
     other = crisis.other_door()
     async with bot_process(crisis.bot, before=HASTE), bot_process(other, before=HASTE):
         await crisis.deliver()
-        (told,) = await crisis.until_told()
-    assert "paused Q3 founders until" in told["text"]
+        (message,) = await crisis.until_told()
+    assert "paused Q3 founders until" in message["text"]
     assert crisis.remote.cut == 0
     assert {status for _, status in crisis.remote.patched} == {"paused"}
 

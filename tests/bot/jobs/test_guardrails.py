@@ -68,14 +68,14 @@ class Guarded:
 
     async def go_on(self, seconds: float = 30.0) -> list[Card]:
         """Let time pass with the jobs at their work; returns what was said."""
-        said: list[Card] = []
+        posted: list[Card] = []
         ends = self.hands.now + seconds
         while True:
             await self.sampler.sample()
             await self.watch.check()
-            said += await self.said()
+            posted += await self.said()
             if self.hands.now >= ends:
-                return said
+                return posted
             self.hands.now = min(ends, self.hands.now + 5 * MINUTE)
 
     async def said(self) -> list[Card]:
@@ -200,10 +200,10 @@ async def test_an_unknown_outcome_is_looked_up_and_told_once(guarded: Guarded) -
     guarded.sent(100)
     await guarded.bounce(6)
     guarded.remote.cut = 10
-    said = await guarded.go_on()
+    cards = await guarded.go_on()
     guarded.remote.cut = 0
-    said += await guarded.go_on(10 * MINUTE)
-    assert [card.title for card in said] == ["Guardrail rule paused Q3 founders"]
+    cards += await guarded.go_on(10 * MINUTE)
+    assert [card.title for card in cards] == ["Guardrail rule paused Q3 founders"]
     assert guarded.remote.sequences[guarded.sequence]["status"] == "paused"
     assert len(await guarded.audit()) == 1
 
@@ -216,8 +216,8 @@ async def test_a_decision_that_was_not_carried_out_before_guard_off_is_void(guar
     assert await guarded.go_on() == []
     await guarded.store.guardrails.switch_off("default", Switch(rule="", by="ann", at=guarded.hands.now))
     guarded.remote.fails.clear()
-    said = await guarded.go_on(10 * MINUTE)
-    assert [card.title for card in said] == ["Guardrail rule did not pause Q3 founders"]
+    cards = await guarded.go_on(10 * MINUTE)
+    assert [card.title for card in cards] == ["Guardrail rule did not pause Q3 founders"]
     assert guarded.remote.patched == []
 
 
@@ -237,12 +237,12 @@ async def test_a_limit_turns_a_pause_into_a_suggestion_that_says_so(guarded: Gua
     guarded.sent(100)
     await guarded.bounce(5)
     await guarded.bounce(5, name="Spring", first=100)
-    said = await guarded.go_on()
-    assert sorted(card.title for card in said) == [
+    cards = await guarded.go_on()
+    assert sorted(card.title for card in cards) == [
         "Guardrail rule paused Q3 founders",
         "Guardrail rule suggests pausing Spring",
     ]
-    (suggested,) = (card for card in said if "suggests" in card.title)
+    (suggested,) = (card for card in cards if "suggests" in card.title)
     assert "its own limit" in suggested.text[0]
     assert [button.command for button in suggested.buttons] == [f'pause {other} reason "guardrail rule"']
 
@@ -265,15 +265,15 @@ async def test_rules_wait_and_say_so_when_the_service_cannot_be_read(guarded: Gu
     guarded.sent(100)
     await guarded.go_on(10 * MINUTE)
     guarded.remote.refuses = 500
-    said = await guarded.go_on(40 * MINUTE)
-    assert [card.title for card in said] == ["Guardrails do not pause anything now"]
-    assert said[0].text[0].startswith("The service could not be read since ")
+    cards = await guarded.go_on(40 * MINUTE)
+    assert [card.title for card in cards] == ["Guardrails do not pause anything now"]
+    assert cards[0].text[0].startswith("The service could not be read since ")
     await guarded.bounce(6)
     assert await guarded.go_on(10 * MINUTE) == []
     guarded.remote.refuses = 0
-    said = await guarded.go_on(10 * MINUTE)
-    assert "Guardrails act again" in {card.title for card in said}
-    assert "Guardrail rule paused Q3 founders" in {card.title for card in said}
+    cards = await guarded.go_on(10 * MINUTE)
+    assert "Guardrails act again" in {card.title for card in cards}
+    assert "Guardrail rule paused Q3 founders" in {card.title for card in cards}
 
 
 async def test_rules_wait_after_an_outage_of_the_bot_since_late_deliveries_come_together(
@@ -284,9 +284,9 @@ async def test_rules_wait_after_an_outage_of_the_bot_since_late_deliveries_come_
     await guarded.go_on(10 * MINUTE)
     guarded.hands.now += 5 * HOUR
     await guarded.bounce(6)
-    said = await guarded.go_on()
-    assert [card.title for card in said] == ["Guardrails do not pause anything now"]
-    assert "the bot's own record has a gap" in said[0].text[0].replace("The bot's", "the bot's")
+    cards = await guarded.go_on()
+    assert [card.title for card in cards] == ["Guardrails do not pause anything now"]
+    assert "the bot's own record has a gap" in cards[0].text[0].replace("The bot's", "the bot's")
     assert guarded.remote.patched == []
 
 

@@ -76,9 +76,9 @@ async def test_a_recovered_domain_is_reminded_of_no_more(store: Store, hands: Ha
 async def test_an_absent_leads_return_is_announced_once_and_waits_for_nobody(
     store: Store, hands: Hands
 ) -> None:
-    told = {"event": "reply.ooo", "lead": {"email": "ada@acme.example", "first_name": "Ada"}}
+    fields = {"event": "reply.ooo", "lead": {"email": "ada@acme.example", "first_name": "Ada"}}
     everything = Rule(subscription=Subscription(channel=CHANNEL, event="*"))
-    await arrive(store, json.dumps(told).encode(), by=routes(rules=(everything,)))
+    await arrive(store, json.dumps(fields).encode(), by=routes(rules=(everything,)))
     (post,) = await post_all(store, hands)
     await store.alerts.snooze(post.alert_id, ANN, until=hands.now + HOUR)
     hands.now += HOUR + 1

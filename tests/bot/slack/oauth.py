@@ -85,9 +85,9 @@ class Installed:
     async def control(self, act: str, /, *, team: str = SECOND, **body: Any) -> dict[str, Any]:
         url = f"{self.bot.slack.app.workspaces[team].origin}/control/{act}"
         async with self.bot.http.post(url, json=body) as answer:
-            told: dict[str, Any] = await answer.json()
-            assert told.pop("ok"), told
-            return told
+            payload: dict[str, Any] = await answer.json()
+            assert payload.pop("ok"), payload
+            return payload
 
     async def say(self, text: str, *, team: str = SECOND, **more: Any) -> list[dict[str, Any]]:
         who = (
@@ -107,10 +107,10 @@ class Installed:
 async def oauth_harness(folder: Path, *, database: str = "", **environ: str) -> AsyncIterator[BotHarness]:
     """A bot without a token, whose app Slack knows from its manifest; not started yet."""
     async with open_harness(folder, database=database, **environ) as bot:
-        told = bot.slack.announcement
+        connection = bot.slack.announcement
         bot.environ |= {
-            "SLACK_CLIENT_ID": told["slack_client_id"],
-            "SLACK_CLIENT_SECRET": told["slack_client_secret"],
+            "SLACK_CLIENT_ID": connection["slack_client_id"],
+            "SLACK_CLIENT_SECRET": connection["slack_client_secret"],
             "OUTREACH_SECRET_KEY": KEY,
             "OUTREACH_ALERT_CHANNEL": "",
         }

@@ -93,10 +93,10 @@ async def test_an_admin_of_another_enterprise_organization_can_change_nothing(
 ) -> None:
     await bot.control("settings", enterprise_id=enterprise)
     await bot.control("user", user=seed.EVA.id, enterprise_id=ELSEWHERE, is_admin=True, is_stranger=stranger)
-    (told,) = await bot.say(f"pause {NAME}", **EVA)
-    assert "other organizations" in words(told)
-    (told,) = await bot.say("doctor", **EVA)
-    assert "other organizations" in words(told)
+    (answer,) = await bot.say(f"pause {NAME}", **EVA)
+    assert "other organizations" in words(answer)
+    (answer,) = await bot.say("doctor", **EVA)
+    assert "other organizations" in words(answer)
     assert remote.patched == []
 
 
@@ -105,11 +105,11 @@ async def test_a_colleague_from_another_workspace_of_the_same_enterprise_is_a_me
 ) -> None:
     await bot.control("settings", enterprise_id=OURS)
     await bot.control("user", user=seed.EVA.id, enterprise_id=OURS, is_stranger=False)
-    (told,) = await bot.say(f"pause {NAME}", **EVA)
-    assert told["seen_by"] is None
+    (answer,) = await bot.say(f"pause {NAME}", **EVA)
+    assert answer["seen_by"] is None
     assert remote.patched == [("sq_0001", "paused")]
-    (told,) = await bot.say("doctor", **EVA)
-    assert "don't have permission" in words(told)
+    (answer,) = await bot.say("doctor", **EVA)
+    assert "don't have permission" in words(answer)
 
 
 def test_an_admin_of_another_workspace_is_an_admin_only_if_the_enterprise_made_them_one() -> None:
@@ -128,35 +128,35 @@ async def test_a_bot_that_mentions_ours_can_read_but_not_change_anything(
 ) -> None:
     await bot.control("user", user=ROBOT, name="robot", is_bot=True)
     await bot.control("members", channel=CHANNEL, invite=ROBOT)
-    said = {"user": ROBOT, "channel": CHANNEL, "wait": 10, "answers": 2}
-    told = await bot.control("message", text=f"<@{seed.BOT.id}> pause {NAME}", **said)
-    assert "Bots can't change anything" in words(told["answers"])
-    told = await bot.control("message", text=f"<@{seed.BOT.id}> sequences", **said)
-    assert NAME in words(told["answers"])
+    fields = {"user": ROBOT, "channel": CHANNEL, "wait": 10, "answers": 2}
+    response = await bot.control("message", text=f"<@{seed.BOT.id}> pause {NAME}", **fields)
+    assert "Bots can't change anything" in words(response["answers"])
+    response = await bot.control("message", text=f"<@{seed.BOT.id}> sequences", **fields)
+    assert NAME in words(response["answers"])
     assert remote.patched == []
 
 
 async def test_a_message_posted_by_an_app_in_a_members_name_changes_nothing(
     bot: BotHarness, remote: Remote
 ) -> None:
-    told = await mention(bot, f"pause {NAME}", user=seed.BEN.id, bot_id="B0WORKFLOW")
-    assert "Bots can't change anything" in told
+    answer = await mention(bot, f"pause {NAME}", user=seed.BEN.id, bot_id="B0WORKFLOW")
+    assert "Bots can't change anything" in answer
     assert remote.patched == []
 
 
 async def test_a_workflow_that_mentions_the_bot_without_a_user_is_told_why_it_is_refused(
     bot: BotHarness, remote: Remote
 ) -> None:
-    told = await mention(bot, f"pause {NAME}", bot_id="B0WORKFLOW", subtype="bot_message")
-    assert "Workflows can't run commands" in told
+    answer = await mention(bot, f"pause {NAME}", bot_id="B0WORKFLOW", subtype="bot_message")
+    assert "Workflows can't run commands" in answer
     assert remote.patched == []
 
 
 async def mention(bot: BotHarness, line: str, **event: str) -> str:
     """An app_mention as Slack sends it for what is not typed by a person, and what its thread then says."""
     ts = (await bot.control("message", text="by an app", channel=CHANNEL))["message"]["ts"]
-    told = {"type": "app_mention", "text": f"<@{seed.BOT.id}> {line}", "channel": CHANNEL, "ts": ts}
-    await bot.control("event", event={**told, **event})
+    fields = {"type": "app_mention", "text": f"<@{seed.BOT.id}> {line}", "channel": CHANNEL, "ts": ts}
+    await bot.control("event", event={**fields, **event})
     url, which = f"{bot.slack.origin}/control/messages", {"channel": CHANNEL, "thread_ts": ts}
 
     async def answered() -> str:
@@ -171,8 +171,8 @@ async def test_a_guests_refused_click_leaves_the_undo_for_others(bot: BotHarness
     (question,) = await bot.say("pause all", user=seed.BEN.id)
     await click(bot, question, "Pause all 2", user=seed.BEN.id)
     line = await bot.said_to_all("2 sequences are paused")
-    (told,) = await click(bot, line, "Undo", user=seed.GUS.id)
-    assert "Guests of this Slack workspace can view" in words(told)
+    (answer,) = await click(bot, line, "Undo", user=seed.GUS.id)
+    assert "Guests of this Slack workspace can view" in words(answer)
     await click(bot, line, "Undo", user=seed.CLEO.id)
     await bot.said_to_all("2 sequences are active again")
     assert {one["status"] for one in remote.sequences.values()} == {"active"}
@@ -184,8 +184,8 @@ async def test_somebody_who_became_a_guest_cannot_confirm_and_can_once_a_member_
 ) -> None:
     (question,) = await bot.say("pause all", user=LATER_GUEST)
     await bot.control("user", user=LATER_GUEST, is_restricted=True)
-    (told,) = await click(bot, question, "Pause all 2", user=LATER_GUEST)
-    assert "Guests of this Slack workspace can view" in words(told)
+    (answer,) = await click(bot, question, "Pause all 2", user=LATER_GUEST)
+    assert "Guests of this Slack workspace can view" in words(answer)
     assert remote.patched == []
     await bot.control("user", user=LATER_GUEST, is_restricted=False)
     await click(bot, question, "Pause all 2", user=LATER_GUEST)
@@ -203,8 +203,8 @@ async def test_a_form_sent_by_somebody_who_became_a_guest_changes_nothing(
     await bot.control("user", user=LATER_GUEST, is_restricted=True)
     assert (await bot.control("options", **typed))["options"] == []
     values = {"sequence": "sq_0001"}
-    told = await bot.control("view/submit", user=LATER_GUEST, values=values, offered=offered, wait=5)
-    assert told["errors"] is None or told["errors"] == {}
+    response = await bot.control("view/submit", user=LATER_GUEST, values=values, offered=offered, wait=5)
+    assert response["errors"] is None or response["errors"] == {}
     assert remote.patched == []
 
 
@@ -220,11 +220,11 @@ async def test_an_old_undo_leaves_somebody_elses_later_pause_and_says_whose_it_i
     (line,) = await bot.say(f"pause {NAME}", user=seed.BEN.id)
     await bot.say(f"resume {NAME}", user=seed.CLEO.id)
     await bot.say(f"pause {NAME} reason legal hold", user=seed.ANN.id)
-    (told,) = await click(bot, line, "Undo", user=seed.BEN.id)
-    assert told["seen_by"] == seed.BEN.id
-    assert "Not undone" in told["text"]
-    assert "@ann" in words(told)
-    assert "legal hold" in words(told)
+    (answer,) = await click(bot, line, "Undo", user=seed.BEN.id)
+    assert answer["seen_by"] == seed.BEN.id
+    assert "Not undone" in answer["text"]
+    assert "@ann" in words(answer)
+    assert "legal hold" in words(answer)
     assert remote.sequences["sq_0001"]["status"] == "paused"
 
 
@@ -232,10 +232,10 @@ async def test_an_undo_leaves_a_pause_to_which_somebody_has_given_a_reason(
     bot: BotHarness, remote: Remote
 ) -> None:
     (line,) = await bot.say(f"pause {NAME}", user=seed.BEN.id)
-    (told,) = await bot.say(f"pause {NAME} reason legal hold", user=seed.ANN.id)
-    assert "stays paused" in told["text"]
-    (told,) = await click(bot, line, "Undo", user=seed.BEN.id)
-    assert "Not undone" in told["text"]
+    (answer,) = await bot.say(f"pause {NAME} reason legal hold", user=seed.ANN.id)
+    assert "stays paused" in answer["text"]
+    (answer,) = await click(bot, line, "Undo", user=seed.BEN.id)
+    assert "Not undone" in answer["text"]
     assert remote.sequences["sq_0001"]["status"] == "paused"
 
 
@@ -245,8 +245,8 @@ async def test_an_undo_of_many_leaves_those_that_were_changed_since(bot: BotHarn
     line = await bot.said_to_all("2 sequences are paused")
     await bot.say(f"pause {NAME} for 2h reason legal hold", user=seed.ANN.id)
     await click(bot, line, "Undo", user=seed.BEN.id)
-    told = await bot.said_to_all("1 sequence is active again")
-    assert "It was changed later and left as is. Last change: @ann" in words(told)
+    message = await bot.said_to_all("1 sequence is active again")
+    assert "It was changed later and left as is. Last change: @ann" in words(message)
     assert [one["status"] for one in remote.sequences.values()] == ["paused", "active"]
 
 
@@ -259,15 +259,15 @@ async def test_an_undo_that_failed_can_be_tried_again_and_counts_once(
     remote.fails.clear()
     await click(bot, line, "Undo", user=seed.CLEO.id)
     await bot.said_to_all("is active again")
-    (told,) = await click(bot, line, "Undo", user=seed.CLEO.id)
-    assert "already confirmed" in told["text"]
+    (answer,) = await click(bot, line, "Undo", user=seed.CLEO.id)
+    assert "already confirmed" in answer["text"]
 
 
 @pytest.mark.parametrize("line", READING)
 async def test_people_of_other_organizations_read_nothing_by_default(agency: BotHarness, line: str) -> None:
-    (told,) = await agency.say(line, **EVA)
-    shown = words(told)
-    assert told["seen_by"] == seed.EVA.id
+    (answer,) = await agency.say(line, **EVA)
+    shown = words(answer)
+    assert answer["seen_by"] == seed.EVA.id
     assert "don't have access in this channel" in shown
     assert not any(name in shown for name in (NAME, "acme", "globex"))
 
@@ -276,12 +276,12 @@ async def test_people_of_other_organizations_read_nothing_by_default(agency: Bot
 async def test_an_admin_opens_a_channels_own_workspace_to_people_of_other_organizations(
     agency: BotHarness, remote: Remote
 ) -> None:
-    (told,) = await agency.say("sequences", **EVA)
-    assert NAME in words(told)
-    (told,) = await agency.say("sequences @globex", **EVA)
-    assert NAME in words(told)
-    (told,) = await agency.say("subscriptions", **EVA)
-    assert "reply.interested" in words(told)
+    (answer,) = await agency.say("sequences", **EVA)
+    assert NAME in words(answer)
+    (answer,) = await agency.say("sequences @globex", **EVA)
+    assert NAME in words(answer)
+    (answer,) = await agency.say("subscriptions", **EVA)
+    assert "reply.interested" in words(answer)
     for line in (
         "sequences @acme",
         "sequences @nobody",
@@ -289,11 +289,11 @@ async def test_an_admin_opens_a_channels_own_workspace_to_people_of_other_organi
         "audit",
         "status @acme",
     ):
-        (told,) = await agency.say(line, **EVA)
-        assert "other organizations can view" in words(told), line
-        assert not any(name in words(told) for name in (NAME, "globex")), line
-    (told,) = await agency.say(f"pause {NAME}", **EVA)
-    assert "not change anything" in words(told)
+        (answer,) = await agency.say(line, **EVA)
+        assert "other organizations can view" in words(answer), line
+        assert not any(name in words(answer) for name in (NAME, "globex")), line
+    (answer,) = await agency.say(f"pause {NAME}", **EVA)
+    assert "not change anything" in words(answer)
     assert remote.patched == []
 
 
@@ -302,8 +302,8 @@ async def test_an_admin_opens_a_channels_own_workspace_to_people_of_other_organi
 async def test_people_of_other_organizations_read_nothing_in_a_direct_message(
     agency: BotHarness, line: str
 ) -> None:
-    (told,) = await agency.say(line, user=seed.EVA.id, channel="dm")
-    assert "don't have access in this channel" in words(told)
+    (answer,) = await agency.say(line, user=seed.EVA.id, channel="dm")
+    assert "don't have access in this channel" in words(answer)
 
 
 @IN_SALES
@@ -321,5 +321,5 @@ async def test_home_and_forms_show_people_of_other_organizations_nothing(agency:
 @IN_SALES
 async def test_a_person_of_whom_slack_says_nothing_reads_nothing(agency: BotHarness) -> None:
     await agency.control("faults", method="users.info", kind="error", error="internal_error", times=None)
-    (told,) = await agency.say("sequences", user=seed.BEN.id)
-    assert "didn't say who you are" in words(told)
+    (answer,) = await agency.say("sequences", user=seed.BEN.id)
+    assert "didn't say who you are" in words(answer)

@@ -117,9 +117,9 @@ async def test_an_alert_without_its_metadata_is_found_again_after_a_cut(bot: Bot
 
 async def test_a_mention_is_answered_as_text(bot: BotHarness) -> None:
     await bot.control("settings", refused_blocks=EVERYTHING)
-    told = await bot.control("message", text=f"<@{seed.BOT.id}> whoami", channel=CHANNEL, wait=10)
-    assert "ann" in json.dumps(told["answers"])
-    assert all("blocks" not in one for one in told["answers"])
+    response = await bot.control("message", text=f"<@{seed.BOT.id}> whoami", channel=CHANNEL, wait=10)
+    assert "ann" in json.dumps(response["answers"])
+    assert all("blocks" not in one for one in response["answers"])
 
 
 async def test_home_and_modals_are_plain_where_their_blocks_are_refused(bot: BotHarness) -> None:

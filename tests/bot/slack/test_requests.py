@@ -32,11 +32,11 @@ async def test_a_click_on_claim_repaints_the_card_with_the_name_and_a_late_click
         *(bot.control("click", **at, text="Claim", user=user.id) for user in (seed.ANN, seed.BEN))
     )
 
-    async def told() -> bool:
+    async def found() -> bool:
         card, *others = [json.dumps(one) for one in await bot.messages()]
         return "Claimed by @" in card and ["claimed this at" in one for one in others] == [True]
 
-    await until(told)
+    await until(found)
     assert "Release" in json.dumps((await bot.messages())[0])
     (claimed,) = [one for one in await bot.messages() if "Claimed by @" in json.dumps(one)]
     release = f"release {claimed['metadata']['event_payload']['alert_id']}"
@@ -57,10 +57,10 @@ async def test_a_click_on_claim_repaints_the_card_with_the_name_and_a_late_click
 
 async def test_a_guest_and_a_stranger_may_not_claim(bot: BotHarness) -> None:
     message = await alert(bot)
-    told = await bot.control(
+    response = await bot.control(
         "click", channel=CHANNEL, ts=message["ts"], text="Claim", user=seed.GUS.id, wait=5
     )
-    assert "Guests of this Slack workspace" in json.dumps(told["answers"])
+    assert "Guests of this Slack workspace" in json.dumps(response["answers"])
     assert "Claimed" not in json.dumps((await bot.messages())[0])
 
 
@@ -125,14 +125,14 @@ def signed(bot: BotHarness, body: bytes) -> dict[str, str]:
 async def test_health_readiness_and_metrics_tell_how_things_stand(bot: BotHarness) -> None:
     await alert(bot)
     assert (await bot.get("/healthz"))[0] == 200
-    status, told = await bot.get("/readyz")
+    status, body = await bot.get("/readyz")
     assert status == 200
-    assert json.loads(told)["database"] == "ok"
+    assert json.loads(body)["database"] == "ok"
     metrics = (await bot.get("/metrics"))[1]
     assert 'outreach_posted_total{kind="alert"}' in metrics
     assert "outreach_delivery_to_post_seconds_bucket" in metrics
 
 
 async def test_slack_is_told_that_the_address_is_ours_when_it_asks(bot: BotHarness) -> None:
-    told = await bot.control("request_url", url=f"{bot.url}/slack/events", verify=True)
-    assert told["request_url"] == f"{bot.url}/slack/events"
+    response = await bot.control("request_url", url=f"{bot.url}/slack/events", verify=True)
+    assert response["request_url"] == f"{bot.url}/slack/events"

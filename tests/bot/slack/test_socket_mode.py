@@ -38,24 +38,24 @@ async def socket_harness(folder: Path, *, disabled: bool = False) -> AsyncIterat
 
 
 async def state(bot: BotHarness) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads((await bot.get("/readyz"))[1])["socket_mode"]
-    return told
+    body: dict[str, Any] = json.loads((await bot.get("/readyz"))[1])["socket_mode"]
+    return body
 
 
 async def connected(bot: BotHarness, *, times: int) -> dict[str, Any]:
     """Wait for the so-manieth connection."""
 
     async def there() -> dict[str, Any] | None:
-        told = await state(bot)
-        return told if told["connected"] and told["rebuilds"] == times - 1 else None
+        connection = await state(bot)
+        return connection if connection["connected"] and connection["rebuilds"] == times - 1 else None
 
     return dict(await until(there))
 
 
 async def while_connected(bot: BotHarness) -> dict[str, Any] | None:
     """How the connection stands; None: it is being built anew."""
-    told = await state(bot)
-    return told if told["connected"] else None
+    connection = await state(bot)
+    return connection if connection["connected"] else None
 
 
 async def diagnosed(bot: BotHarness) -> Finding:
@@ -74,9 +74,9 @@ async def test_commands_come_by_the_socket_and_deliveries_by_http(tmp_path: Path
         assert await answers(bot)
         assert await bot.deliver(interested(1)) == 200
         await bot.until_posted(1)
-        told = await until(lambda: while_connected(bot))
-        assert told["connected_since"] > 0
-        assert told["last_message_age"] < 5
+        message = await until(lambda: while_connected(bot))
+        assert message["connected_since"] > 0
+        assert message["last_message_age"] < 5
         assert (await diagnosed(bot)).found.startswith("last message")
         assert (await bot.http.post(f"{bot.url}/slack/events")).status == 404
 
@@ -89,10 +89,10 @@ async def test_a_connection_that_is_cut_is_built_anew(tmp_path: Path) -> None:
         assert "reconnected 1×, last because: cut" in (await diagnosed(bot)).found
         await bot.say("doctor")
 
-        async def said() -> bool:
+        async def shown() -> bool:
             return "reconnected 1×, last because: cut" in json.dumps(await bot.messages(), ensure_ascii=False)
 
-        await until(said)  # the service that it asks, too, is not there
+        await until(shown)  # the service that it asks, too, is not there
 
 
 async def test_a_connection_that_slack_closes_properly_is_built_anew(tmp_path: Path) -> None:
@@ -112,9 +112,9 @@ async def test_socket_mode_switched_off_while_the_bot_runs_is_said_until_it_is_o
             return "refused" in (await state(bot))["trouble"]
 
         await until(refused)
-        told = await diagnosed(bot)
-        assert told.tone is Tone.BAD
-        assert told.found.startswith("refused")
+        answer = await diagnosed(bot)
+        assert answer.tone is Tone.BAD
+        assert answer.found.startswith("refused")
         assert (await bot.get("/readyz"))[0] == 200, "deliveries are taken in any case"
         await bot.control("sockets", act="enable")
         await connected(bot, times=2)

@@ -28,8 +28,8 @@ async def store(url: sa.URL, hands: Hands) -> AsyncIterator[Store]:
 
 
 def event(kind: str, *, reply: str = "Yes, call me.", lead: str = "ada@acme.example") -> bytes:
-    told = {"event": kind, "lead": {"email": lead, "first_name": "Ada"}, "sequence": "Q3", "reply": reply}
-    return json.dumps({name: value for name, value in told.items() if value}).encode()
+    fields = {"event": kind, "lead": {"email": lead, "first_name": "Ada"}, "sequence": "Q3", "reply": reply}
+    return json.dumps({name: value for name, value in fields.items() if value}).encode()
 
 
 async def arrive(store: Store, *bodies: bytes, number: int = 1) -> None:

@@ -124,10 +124,10 @@ async def test_processes_that_look_at_the_same_deliveries_at_once_count_every_ar
     await asyncio.gather(*(store.arrivals.append(group, number=n) for n, group in enumerate(groups, start=1)))
 
     async def look() -> int:
-        told = 0
+        text = 0
         while news := await store.deliveries.route(ROUTES.decide, limit=25):
-            told += sum(pending.is_new for pending, _ in news)
-        return told
+            text += sum(pending.is_new for pending, _ in news)
+        return text
 
     assert sum(await asyncio.gather(*(look() for _ in range(4)))) == 60
 
@@ -320,16 +320,16 @@ async def test_an_interested_lead_without_a_delivery_is_announced_late_and_once(
     old, new = {"old@x.example": body("old@x.example")}, {"new@x.example": body("new@x.example")}
     assert await store.found_leads.compare("default", old, grace=60) == (0, 0)
     await arrive(store, interested(1))
-    told = {"ada1@acme.example": body("ada1@acme.example")}
-    assert await store.found_leads.compare("default", old | told | new, grace=60) == (0, 1)
+    fields = {"ada1@acme.example": body("ada1@acme.example")}
+    assert await store.found_leads.compare("default", old | fields | new, grace=60) == (0, 1)
     hands.now += 61
-    assert await store.found_leads.compare("default", old | told | new, grace=60) == (1, 0)
+    assert await store.found_leads.compare("default", old | fields | new, grace=60) == (1, 0)
     await store.deliveries.route(ROUTES.decide)
     assert [reply.email for reply in await store.records.open_replies("default")] == [
         "ada1@acme.example",
         "new@x.example",
     ]
-    assert await store.found_leads.compare("default", old | told | new, grace=60) == (0, 0)
+    assert await store.found_leads.compare("default", old | fields | new, grace=60) == (0, 0)
 
 
 async def test_a_delivery_that_comes_after_its_lead_was_found_joins_the_alert_that_is_there(

@@ -14,11 +14,11 @@ from tests.cli.conftest import Shell
 
 def test_a_status_is_written_as_csv_with_the_custom_fields(shell: Shell) -> None:
     path = shell.home / "out.csv"
-    told = shell.run("export", str(path), "--status", "interested")
-    assert (told.code, told.out) == (0, ""), told.err
+    result = shell.run("export", str(path), "--status", "interested")
+    assert (result.code, result.out) == (0, ""), result.err
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert f"Wrote {len(rows)} leads" in told.err
+    assert f"Wrote {len(rows)} leads" in result.err
     assert rows
     assert {row["status"] for row in rows} == {"interested"}
     assert list(rows[0])[:6] == ["id", "email", "status", "first_name", "last_name", "company"]
@@ -27,8 +27,8 @@ def test_a_status_is_written_as_csv_with_the_custom_fields(shell: Shell) -> None
 
 def test_a_sequence_is_written_as_json_lines(shell: Shell) -> None:
     path = shell.home / "out.jsonl"
-    told = shell.run("export", str(path), "--sequence", "Win-back")
-    assert told.code == 0, told.err
+    result = shell.run("export", str(path), "--sequence", "Win-back")
+    assert result.code == 0, result.err
     leads = [json.loads(line) for line in path.read_text().splitlines()]
     assert len({lead["id"] for lead in leads}) == len(leads) > 0
     assert len({lead["sequence_id"] for lead in leads}) == 1
@@ -38,8 +38,8 @@ def test_formulas_are_guarded_and_come_back_by_an_import(shell: Shell) -> None:
     assert shell.run("add", "=evil@export.example.com", "to", "Webinar follow-up", "note==1+1").code in {0, 1}
     assert shell.run("add", "sum@export.example.com", "to", "Fintech", "note==HYPERLINK(1)").code == 0
     path = shell.home / "out.csv"
-    told = shell.run("export", str(path), "--sequence", "Fintech", "--status", "active")
-    assert told.code == 0, told.err
+    result = shell.run("export", str(path), "--sequence", "Fintech", "--status", "active")
+    assert result.code == 0, result.err
     with path.open(newline="") as file:
         (row,) = [row for row in csv.DictReader(file) if row["email"] == "sum@export.example.com"]
     assert row["note"] == "'=HYPERLINK(1)"
@@ -58,9 +58,9 @@ def test_a_file_that_is_there_stays_unless_forced(shell: Shell) -> None:
 
 
 def test_an_export_to_stdout_is_the_file_and_nothing_else(shell: Shell) -> None:
-    told = shell.run("export", "-", "--status", "interested", "--format", "jsonl")
-    assert told.code == 0
-    assert {json.loads(line)["status"] for line in told.out.splitlines()} == {"interested"}
+    result = shell.run("export", "-", "--status", "interested", "--format", "jsonl")
+    assert result.code == 0
+    assert {json.loads(line)["status"] for line in result.out.splitlines()} == {"interested"}
     assert shell.run("export", "-").code == 2, "nothing says which form"
 
 
@@ -75,8 +75,8 @@ def test_a_file_that_is_there_stays_when_the_export_fails(shell: Shell) -> None:
 
 @pytest.mark.parametrize(("name", "code"), [("out.xlsx", 2), ("nowhere/out.csv", 1)])
 def test_a_file_that_cannot_be_is_refused(offline: Shell, name: str, code: int) -> None:
-    told = offline.run("export", str(offline.home / name))
-    assert (told.code, told.out) == (code, "")
+    result = offline.run("export", str(offline.home / name))
+    assert (result.code, result.out) == (code, "")
 
 
 def test_a_record_keeps_what_else_the_service_sent_once_and_flat() -> None:

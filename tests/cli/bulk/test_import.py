@@ -66,20 +66,20 @@ def added(shell: Shell, mark: str) -> list[str]:
 
 
 def test_a_dry_run_shows_the_columns_and_asks_no_service(offline: Shell) -> None:
-    told = offline.run("import", str(file_of(offline.home, 3, mark="dry", bad=1)), "--to", "x", "--dry-run")
-    assert told.code == 0
-    assert "3 leads can be sent, 1 rows can't" in told.out
-    assert "Nothing was sent" in told.out
-    assert re.search(r"Vorname +first_name +Ann 0", told.err)
+    result = offline.run("import", str(file_of(offline.home, 3, mark="dry", bad=1)), "--to", "x", "--dry-run")
+    assert result.code == 0
+    assert "3 leads can be sent, 1 rows can't" in result.out
+    assert "Nothing was sent" in result.out
+    assert re.search(r"Vorname +first_name +Ann 0", result.err)
     assert [path.name for path in offline.home.iterdir()] == ["leads.csv"]
 
 
 def test_every_row_is_added_or_reported(shell: Shell) -> None:
     path = file_of(shell.home, 20, mark="all", bad=2)
-    told = shell.run("import", str(path), "--to", TARGET, "--json")
-    assert told.code == 0
+    result = shell.run("import", str(path), "--to", TARGET, "--json")
+    assert result.code == 0
     report = shell.home / "leads.report.csv"
-    assert told.data == [
+    assert result.data == [
         {"added": 20, "skipped": 0, "refused": 2, "unknown": 0, "sequence": TARGET, "report": str(report)}
     ]
     assert Counter(row["outcome"] for row in reported(report)) == {"added": 20, "refused": 2}
@@ -109,33 +109,33 @@ def test_an_import_reads_stdin(shell: Shell, monkeypatch: pytest.MonkeyPatch) ->
     text = file_of(shell.home, 3, mark="pipe").read_bytes()
     monkeypatch.chdir(shell.home)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
-    told = shell.run("import", "-", "--to", TARGET, "--json")
-    assert told.data[0]["added"] == 3
+    result = shell.run("import", "-", "--to", TARGET, "--json")
+    assert result.data[0]["added"] == 3
     assert len(reported(shell.home / "stdin.report.csv")) == 3
 
 
 def test_a_dry_run_counts_addresses_that_come_twice(offline: Shell) -> None:
     path = file_of(offline.home, 3, mark="same")
     path.write_text(path.read_text() + "SAME1@import.example.com,Ann,CTO\n")
-    told = offline.run("import", str(path), "--to", "x", "--dry-run", "--json")
-    assert told.data == [{"sendable": 4, "refused": 0, "repeated": 1}]
+    result = offline.run("import", str(path), "--to", "x", "--dry-run", "--json")
+    assert result.data == [{"sendable": 4, "refused": 0, "repeated": 1}]
 
 
 def test_a_spreadsheet_is_named_as_one(offline: Shell) -> None:
     path = offline.home / "leads.xlsx"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("xl/workbook.xml", "<workbook/>")
-    told = offline.run("import", str(path), "--to", "x", "--dry-run")
-    assert told.code == 1
-    assert "save the sheet as CSV" in told.err
+    result = offline.run("import", str(path), "--to", "x", "--dry-run")
+    assert result.code == 1
+    assert "save the sheet as CSV" in result.err
 
 
 def test_what_is_there_is_skipped_with_its_reason(shell: Shell) -> None:
     path = file_of(shell.home, 5, mark="twice")
     assert shell.run("import", str(path), "--to", TARGET).code == 0
-    told = shell.run("import", str(path), "--to", TARGET, "--json")
-    assert (told.data[0]["added"], told.data[0]["skipped"]) == (0, 5)
-    rows = reported(Path(told.data[0]["report"]))
+    result = shell.run("import", str(path), "--to", TARGET, "--json")
+    assert (result.data[0]["added"], result.data[0]["skipped"]) == (0, 5)
+    rows = reported(Path(result.data[0]["report"]))
     assert {row["outcome"] for row in rows} == {"skipped"}
     assert len(rows) == 5
     assert all(row["reason"] for row in rows)
@@ -150,10 +150,10 @@ def test_a_killed_import_goes_on_and_loses_and_doubles_nothing(shell: Shell, con
     process.send_signal(signal.SIGKILL)
     process.communicate()
     control("DELETE", "/faults")
-    told = shell.run(*words, "--json")
-    assert told.code == 0
-    assert told.data[0]["refused"] == 1
-    rows = reported(Path(told.data[0]["report"]))
+    result = shell.run(*words, "--json")
+    assert result.code == 0
+    assert result.data[0]["refused"] == 1
+    rows = reported(Path(result.data[0]["report"]))
     assert [int(row["row"]) for row in rows] == list(range(2, 1503))
     again = [row["reason"] for row in rows if row["outcome"] == "skipped"]
     assert all("before the interruption" in reason for reason in again)
@@ -175,22 +175,22 @@ def test_an_interrupt_settles_what_is_under_way_and_says_how_to_go_on(shell: She
     journal = _journal(shell)
     assert journal["done"] == journal["sent"] < 10_000
     control("DELETE", "/faults")
-    told = shell.run(*words, "--json")
-    assert f"continuing after row {journal['done']:,}" in told.err
-    assert (told.data[0]["added"], told.data[0]["skipped"]) == (10_000, 0)
+    result = shell.run(*words, "--json")
+    assert f"continuing after row {journal['done']:,}" in result.err
+    assert (result.data[0]["added"], result.data[0]["skipped"]) == (10_000, 0)
 
 
 def _journal(shell: Shell) -> dict[str, Any]:
     found = list((shell.home / "state" / "imports").glob("*.json"))
-    told: dict[str, Any] = json.loads(found[0].read_text()) if found else {}
-    return told
+    body: dict[str, Any] = json.loads(found[0].read_text()) if found else {}
+    return body
 
 
 def test_a_cut_connection_adds_nobody_twice(shell: Shell, control: Control) -> None:
     control("POST", "/faults", {"endpoint": "POST /leads", "cut": True, "executed": True})
-    told = shell.run("import", str(file_of(shell.home, 10, mark="cut")), "--to", TARGET, "--json")
-    assert told.code == 0
-    assert told.data[0]["added"] + told.data[0]["skipped"] == 10
+    result = shell.run("import", str(file_of(shell.home, 10, mark="cut")), "--to", TARGET, "--json")
+    assert result.code == 0
+    assert result.data[0]["added"] + result.data[0]["skipped"] == 10
     newest = [lead["email"] for lead in shell.run("leads", TARGET, "--json").data]
     assert len([email for email in newest if email.startswith("cut")]) == 10
 
@@ -204,7 +204,7 @@ async def test_a_lead_that_the_service_refuses_does_not_take_the_others_along() 
         return AddResult(added=len(leads))
 
     leads = candidates("a@b.co", "bad@b.co", "c@b.co", "d@b.co", "bad2@b.co")
-    assert await sent([leads], add, lambda _, told: settled.extend(told))
+    assert await sent([leads], add, lambda _, outcomes: settled.extend(outcomes))
     assert [o.kind for o in settled] == ["added", "refused", "added", "added", "refused"]
 
 
@@ -251,18 +251,18 @@ def test_an_unknown_sequence_and_a_taken_report_are_refused_before_anything_is_s
 
 
 @pytest.mark.parametrize(
-    ("typed", "code", "said"),
+    ("typed", "code", "text"),
     [
         (["nowhere.csv", "--to", "x"], 1, "No such file"),
         (["{}", "--to", "x", "--map", "nope=email"], 2, "unknown column “nope”"),
         (["{}"], 2, "--to"),
     ],
 )
-def test_wrong_words_are_said(offline: Shell, typed: list[str], code: int, said: str) -> None:
+def test_wrong_words_are_said(offline: Shell, typed: list[str], code: int, text: str) -> None:
     path = file_of(offline.home, 1, mark="x")
-    told = offline.run("import", *(word.format(path) for word in typed))
-    assert (told.code, told.out) == (code, "")
-    assert said in told.err
+    result = offline.run("import", *(word.format(path) for word in typed))
+    assert (result.code, result.out) == (code, "")
+    assert text in result.err
 
 
 def candidates(*emails: str) -> list[Candidate]:
@@ -271,8 +271,8 @@ def candidates(*emails: str) -> list[Candidate]:
 
 def test_of_two_rows_with_one_address_the_later_is_the_one_skipped() -> None:
     result = AddResult(added=1, skipped=(Skipped(email="A@b.co", reason="duplicate"),))
-    told = list(outcomes(candidates("a@b.co", "a@b.co"), result))
-    assert [(o.row, o.kind, o.reason) for o in told] == [(2, "added", ""), (3, "skipped", "duplicate")]
+    found = list(outcomes(candidates("a@b.co", "a@b.co"), result))
+    assert [(o.row, o.kind, o.reason) for o in found] == [(2, "added", ""), (3, "skipped", "duplicate")]
 
 
 def test_a_service_that_does_not_say_whom_it_skipped_makes_the_rows_unknown() -> None:

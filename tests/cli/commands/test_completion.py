@@ -82,9 +82,9 @@ def test_files_are_offered_where_a_file_is_wanted(offline: Shell) -> None:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_every_shell_has_a_script(offline: Shell, shell: str) -> None:
-    told = offline.run("completion", shell)
-    assert told.code == 0
-    assert "_ARGCOMPLETE=1" in told.out.replace("_ARGCOMPLETE 1", "_ARGCOMPLETE=1")
+    result = offline.run("completion", shell)
+    assert result.code == 0
+    assert "_ARGCOMPLETE=1" in result.out.replace("_ARGCOMPLETE 1", "_ARGCOMPLETE=1")
 
 
 def test_the_fixed_words_of_a_usage_are_found() -> None:

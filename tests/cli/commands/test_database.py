@@ -70,8 +70,8 @@ def test_nothing_is_restored_while_a_bot_runs(offline: Shell) -> None:
     backup = offline.home / "backup.db"
     assert offline.run("database", "backup", str(backup)).code == 0
     with sole_owner(load().database):
-        told = offline.run("database", "restore", str(backup))
-    assert (told.code, "Stop it" in told.err) == (1, True)
+        result = offline.run("database", "restore", str(backup))
+    assert (result.code, "Stop it" in result.err) == (1, True)
 
 
 def test_a_file_that_is_no_backup_is_refused(offline: Shell) -> None:
@@ -116,8 +116,8 @@ def test_a_newer_database_is_refused_by_every_part(offline: Shell, file: Path) -
 
 def test_a_postgresql_is_left_to_its_own_tools(offline: Shell) -> None:
     offline.set("OUTREACH_DATABASE_URL", "postgresql://ann:secret@127.0.0.1:9/bot")
-    told = offline.run("database", "backup", "x.dump")
-    assert (told.code, "pg_dump" in told.err, "secret" in told.err) == (1, True, False)
+    result = offline.run("database", "backup", "x.dump")
+    assert (result.code, "pg_dump" in result.err, "secret" in result.err) == (1, True, False)
     assert "pg_restore" in offline.run("database", "restore", "x.dump").err
 
 

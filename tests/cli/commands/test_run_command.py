@@ -23,9 +23,9 @@ READING = ("status", "sequences", "inboxes", "stats", "stats by step 7d", "leads
 @pytest.mark.parametrize("typed", READING)
 def test_a_reading_command_answers_in_60_and_200_columns(shell: Shell, typed: str) -> None:
     for columns in (60, 200):
-        told = shell.run(*typed.split(), columns=columns)
-        assert (told.code, told.err) == (0, "")
-        widths = [cell_len(line) for line in told.out.splitlines()]
+        result = shell.run(*typed.split(), columns=columns)
+        assert (result.code, result.err) == (0, "")
+        widths = [cell_len(line) for line in result.out.splitlines()]
         assert len(widths) >= 1
         assert max(widths) <= columns
 
@@ -40,17 +40,17 @@ def test_a_reading_command_answers_in_60_and_200_columns(shell: Shell, typed: st
     ],
 )
 def test_json_is_an_array_with_the_documents_words(shell: Shell, typed: str, keys: set[str]) -> None:
-    told = shell.run(typed, "--json")
-    assert told.code == 0
-    assert told.data
-    assert keys <= set(told.data[0])
+    result = shell.run(typed, "--json")
+    assert result.code == 0
+    assert result.data
+    assert keys <= set(result.data[0])
 
 
 def test_the_data_is_csv_too_and_goes_into_a_private_file(shell: Shell) -> None:
     known = shell.run("sequences", "--json").data
     path = shell.home / "sequences.csv"
-    told = shell.run("sequences", "--csv", "-o", str(path))
-    assert (told.code, told.out) == (0, "")
+    result = shell.run("sequences", "--csv", "-o", str(path))
+    assert (result.code, result.out) == (0, "")
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [(row["id"], row["name"], row["status"]) for row in rows] == [
@@ -62,8 +62,8 @@ def test_the_data_is_csv_too_and_goes_into_a_private_file(shell: Shell) -> None:
 
 def test_a_quiet_change_says_nothing_unless_it_fails(shell: Shell) -> None:
     assert shell.run("pause", "Win-back", "--quiet").code == 0
-    told = shell.run("resume", "Win-back", "--quiet")
-    assert (told.code, told.out, told.err) == (0, "", "")
+    result = shell.run("resume", "Win-back", "--quiet")
+    assert (result.code, result.out, result.err) == (0, "", "")
     assert shell.run("pause", "no such sequence", "--quiet").err
 
 
@@ -92,9 +92,9 @@ def test_all_sequences_are_paused_after_a_yes_and_listed_with_who_and_why(shell:
 
 
 def test_a_domain_that_nobody_sent_from_pauses_nothing(shell: Shell) -> None:
-    told = shell.run("pause", "domain:nowhere.example", "--yes")
-    assert told.code == 1
-    assert "`pause all`" in told.err
+    result = shell.run("pause", "domain:nowhere.example", "--yes")
+    assert result.code == 1
+    assert "`pause all`" in result.err
 
 
 def test_a_lead_is_added_found_and_removed(shell: Shell) -> None:
@@ -107,45 +107,45 @@ def test_a_lead_that_is_not_there_is_an_empty_array_and_a_failure(
     shell: Shell, sandbox: dict[str, Any]
 ) -> None:
     shell.set("OUTREACH_API_KEY", sandbox["api_keys"]["globex"])
-    told = shell.run("lead", "ld_gone", "--json")
-    assert (told.code, told.out) == (1, "[]\n")
-    assert "ld_gone" in told.err
+    result = shell.run("lead", "ld_gone", "--json")
+    assert (result.code, result.out) == (1, "[]\n")
+    assert "ld_gone" in result.err
 
 
 def test_several_that_fit_are_listed_on_stderr_and_nothing_changes(shell: Shell) -> None:
     before = shell.run("sequences", "--json").data
-    told = shell.run("pause", "SaaS")
-    assert (told.code, told.out) == (1, "")
-    assert "SaaS founders – Europe" in told.err
+    result = shell.run("pause", "SaaS")
+    assert (result.code, result.out) == (1, "")
+    assert "SaaS founders – Europe" in result.err
     assert shell.run("sequences", "--json").data == before
 
 
 def test_none_that_fits_names_the_nearest(shell: Shell) -> None:
-    told = shell.run("pause", "Fintek ops leaders")
-    assert (told.code, "Fintech ops leaders" in told.err) == (1, True)
+    result = shell.run("pause", "Fintek ops leaders")
+    assert (result.code, "Fintech ops leaders" in result.err) == (1, True)
 
 
 def test_removing_needs_a_yes_where_nobody_can_be_asked(shell: Shell) -> None:
-    told = shell.run("remove", "ld_1")
-    assert (told.code, told.out) == (1, "")
-    assert "--yes" in told.err
+    result = shell.run("remove", "ld_1")
+    assert (result.code, result.out) == (1, "")
+    assert "--yes" in result.err
 
 
 def test_a_wrong_key_fails_with_the_cure(shell: Shell) -> None:
     shell.set("OUTREACH_API_KEY", "live_wrong_0000")
-    told = shell.run("sequences")
-    assert (told.code, told.out) == (1, "")
-    assert "OUTREACH_API_KEY" in told.err
-    assert "live_wrong_0000" not in told.err
+    result = shell.run("sequences")
+    assert (result.code, result.out) == (1, "")
+    assert "OUTREACH_API_KEY" in result.err
+    assert "live_wrong_0000" not in result.err
 
 
 def test_missing_settings_are_all_named_at_once(offline: Shell) -> None:
     offline.unset("OUTREACH_BASE_URL")
     offline.unset("OUTREACH_API_KEY")
-    told = offline.run("sequences")
-    assert told.code == 2
-    assert "OUTREACH_BASE_URL" in told.err
-    assert "OUTREACH_API_KEY" in told.err
+    result = offline.run("sequences")
+    assert result.code == 2
+    assert "OUTREACH_BASE_URL" in result.err
+    assert "OUTREACH_API_KEY" in result.err
 
 
 def test_workspaces_are_picked_anywhere_in_a_command(
@@ -167,35 +167,35 @@ def test_workspaces_are_picked_anywhere_in_a_command(
 
 
 def test_an_unknown_word_is_quoted_with_the_nearest(offline: Shell) -> None:
-    told = offline.run("seqences")
-    assert (told.code, told.out) == (2, "")
-    assert "“seqences”" in told.err
-    assert "“sequences”" in told.err
+    result = offline.run("seqences")
+    assert (result.code, result.out) == (2, "")
+    assert "“seqences”" in result.err
+    assert "“sequences”" in result.err
 
 
 @pytest.mark.parametrize(
     "typed", [["stats", "by", "colour"], ["pause"], ["leads", "--nonsense"], ["sandbox", "--port", "x"], []]
 )
 def test_wrong_usage_is_2_with_the_reason_on_stderr(offline: Shell, typed: list[str]) -> None:
-    told = offline.run(*typed)
-    assert (told.code, told.out) == (2, "")
-    assert told.err
+    result = offline.run(*typed)
+    assert (result.code, result.out) == (2, "")
+    assert result.err
 
 
 @pytest.mark.parametrize("word", [*COMMANDS, *PROGRAMS])
 def test_every_word_has_help_with_examples(offline: Shell, word: str) -> None:
-    told = offline.run(word, "--help")
-    assert (told.code, told.err) == (0, "")
-    assert f"usage: outreach {word}" in told.out
-    assert "examples:" in told.out
-    assert offline.run("help", word).out == told.out
+    result = offline.run(word, "--help")
+    assert (result.code, result.err) == (0, "")
+    assert f"usage: outreach {word}" in result.out
+    assert "examples:" in result.out
+    assert offline.run("help", word).out == result.out
 
 
 def test_the_overview_names_every_word_and_fits(offline: Shell) -> None:
     for columns in (60, 200):
-        told = offline.run("--help", columns=columns)
-        assert max(map(len, told.out.splitlines())) <= columns
-        assert all(re.search(rf"^  {word} ", told.out, flags=re.MULTILINE) for word in command_line.words())
+        result = offline.run("--help", columns=columns)
+        assert max(map(len, result.out.splitlines())) <= columns
+        assert all(re.search(rf"^  {word} ", result.out, flags=re.MULTILINE) for word in command_line.words())
     assert offline.run("help", columns=90).out == help_screen.text(width=90) + "\n"
 
 
@@ -242,24 +242,24 @@ def test_main_takes_its_words_as_arguments(capsys: pytest.CaptureFixture[str]) -
 )
 def test_what_names_nothing_is_refused(shell: Shell, sandbox: dict[str, Any], words: tuple[str, ...]) -> None:
     shell.set("OUTREACH_API_KEY", sandbox["api_keys"]["globex"])
-    told = shell.run(*words)
-    assert (told.code, told.out) == (1, "")
-    assert words[1] in told.err
+    result = shell.run(*words)
+    assert (result.code, result.out) == (1, "")
+    assert words[1] in result.err
 
 
 def test_a_status_of_which_nothing_can_be_read_is_a_failure(shell: Shell) -> None:
     shell.set("OUTREACH_API_KEY", "live_revoked")
-    told = shell.run("status", "--json")
-    assert (told.code, told.data[0]["reachable"]) == (1, False)
-    assert "not available" in told.err
+    result = shell.run("status", "--json")
+    assert (result.code, result.data[0]["reachable"]) == (1, False)
+    assert "not available" in result.err
 
 
 def test_a_person_learns_soon_that_nobody_is_there(offline: Shell) -> None:
     started = time.monotonic()
-    told = offline.run("pause", "sq_1")
-    assert (told.code, time.monotonic() - started < 5.0) == (1, True)
-    assert told.err.count("nothing was changed") == 1
-    assert "Nothing was changed" not in told.err
+    result = offline.run("pause", "sq_1")
+    assert (result.code, time.monotonic() - started < 5.0) == (1, True)
+    assert result.err.count("nothing was changed") == 1
+    assert "Nothing was changed" not in result.err
 
 
 def test_examples_quote_a_channel_that_a_shell_would_take_for_a_comment(offline: Shell) -> None:

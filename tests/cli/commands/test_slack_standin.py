@@ -41,10 +41,10 @@ async def test_a_bot_of_ones_own_gets_its_command(offline: Shell, tmp_path: Path
     )
     try:
         assert process.stdout
-        told = json.loads(process.stdout.readline())
+        body = json.loads(process.stdout.readline())
         async with aiohttp.ClientSession() as http:
             command = {"text": "/deploy now", "wait": 5}
-            async with http.post(f"{told['slack_control_url']}/command", json=command) as answer:
+            async with http.post(f"{body['slack_control_url']}/command", json=command) as answer:
                 done = await answer.json()
         assert texts == ["now"]
         assert done["ack"]["ok"], done

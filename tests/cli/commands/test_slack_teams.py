@@ -55,8 +55,8 @@ def test_a_team_is_listed_allowed_and_removed(installed: Shell) -> None:
 def test_who_may_see_what_is_in_the_audit(installed: Shell) -> None:
     installed.run("slack-teams", "allow", TEAM, "@default")
     installed.run("slack-teams", "remove", TEAM)
-    told = installed.run("audit", "--json").data
-    commands = [one["command"] for one in told]
+    entries = installed.run("audit", "--json").data
+    commands = [one["command"] for one in entries]
     assert f"slack-teams allow {TEAM}" in commands
     assert f"slack-teams remove {TEAM}" in commands
 
@@ -75,16 +75,16 @@ def test_who_may_see_what_is_in_the_audit(installed: Shell) -> None:
 def test_what_cannot_be_done_is_refused_with_a_reason(
     installed: Shell, words: tuple[str, ...], code: int, why: str
 ) -> None:
-    told = installed.run("slack-teams", *words)
-    assert told.code == code
-    assert why in told.err
+    result = installed.run("slack-teams", *words)
+    assert result.code == code
+    assert why in result.err
     assert installed.run("slack-teams", "list", "--json").data[0]["workspaces"] == []
 
 
 def test_without_a_client_id_there_are_no_teams(offline: Shell) -> None:
-    told = offline.run("slack-teams", "list")
-    assert told.code == 2
-    assert "SLACK_CLIENT_ID" in told.err
+    result = offline.run("slack-teams", "list")
+    assert result.code == 2
+    assert "SLACK_CLIENT_ID" in result.err
 
 
 def test_the_doctor_says_which_team_cannot_be_reached_or_read(installed: Shell) -> None:

@@ -25,10 +25,10 @@ def kept(shell: Shell) -> list[dict[str, Any]]:
 
 
 def test_the_secret_is_in_the_private_database_and_not_on_the_screen(shell: Shell) -> None:
-    told = shell.run("webhooks", "create", "--url", URL, "reply.interested")
-    assert told.code == 0
+    result = shell.run("webhooks", "create", "--url", URL, "reply.interested")
+    assert result.code == 0
     (made,) = kept(shell)
-    assert made["secret"] not in told.out + told.err
+    assert made["secret"] not in result.out + result.err
     assert made["events"] == ["reply.interested"]
     assert oct((shell.home / "state" / "outreach.db").stat().st_mode & 0o777) == "0o600"
     listed = shell.run("webhooks", "list", "--json")
@@ -76,9 +76,9 @@ def test_a_damaged_file_is_named_and_left_as_it_is(offline: Shell, content: str)
     folder = offline.home / "state"
     folder.mkdir()
     (folder / "webhooks.json").write_text(content)
-    told = offline.run("webhooks", "create", "--url", URL)
-    assert (told.code, told.out) == (1, "")
-    assert "webhooks.json is damaged" in told.err
+    result = offline.run("webhooks", "create", "--url", URL)
+    assert (result.code, result.out) == (1, "")
+    assert "webhooks.json is damaged" in result.err
     assert (folder / "webhooks.json").read_text() == content
 
 
@@ -127,15 +127,15 @@ def test_a_second_subscription_of_an_address_warns_and_needs_a_yes(shell: Shell)
 def test_what_cannot_be_subscribed_is_refused_before_the_service_is_asked(
     offline: Shell, typed: list[str]
 ) -> None:
-    told = offline.run("webhooks", *typed)
-    assert (told.code, told.out) == (2, "")
+    result = offline.run("webhooks", *typed)
+    assert (result.code, result.out) == (2, "")
 
 
 def test_nothing_is_subscribed_when_the_secret_could_not_be_kept(offline: Shell) -> None:
     (offline.home / "file").write_text("")
     offline.set("OUTREACH_DATABASE_URL", f"sqlite:///{offline.home / 'file' / 'outreach.db'}")
-    told = offline.run("webhooks", "create", "--url", URL)
-    assert (told.code, told.out) == (1, "")
+    result = offline.run("webhooks", "create", "--url", URL)
+    assert (result.code, result.out) == (1, "")
 
 
 @contextmanager
@@ -161,10 +161,10 @@ def cutting() -> Iterator[str]:
 def test_an_uncertain_outcome_is_explained(offline: Shell) -> None:
     with cutting() as base_url:
         offline.set("OUTREACH_BASE_URL", base_url)
-        told = offline.run("webhooks", "create", "--url", URL)
-    assert (told.code, told.out) == (1, "")
-    assert "We couldn't confirm this subscription" in told.err
-    assert "its secret is lost" in told.err
+        result = offline.run("webhooks", "create", "--url", URL)
+    assert (result.code, result.out) == (1, "")
+    assert "We couldn't confirm this subscription" in result.err
+    assert "its secret is lost" in result.err
     assert kept(offline) == []
 
 
@@ -188,7 +188,7 @@ def test_a_forgotten_secret_is_refused_by_a_bot_that_is_running(shell: Shell) ->
 def test_only_a_subscription_of_the_workspace_can_be_forgotten(shell: Shell) -> None:
     assert shell.run("webhooks", "create", "--url", URL).code == 0
     (made,) = kept(shell)
-    told = shell.run("webhooks", "forget", made["id"], "wh_nobody", "--yes")
-    assert (told.code, "wh_nobody" in told.err) == (1, True)
+    result = shell.run("webhooks", "forget", made["id"], "wh_nobody", "--yes")
+    assert (result.code, "wh_nobody" in result.err) == (1, True)
     assert shell.run("webhooks", "forget").code == 2
     assert kept(shell) == [made]

@@ -24,7 +24,7 @@ PATIENCE = 20
 
 
 @pytest.mark.parametrize(
-    ("fault", "code", "said"),
+    ("fault", "code", "text"),
     [
         (exit_codes.Failed("no"), 1, "outreach: no"),
         (exit_codes.WrongUsage("wrong"), 2, "outreach: wrong"),
@@ -46,7 +46,7 @@ PATIENCE = 20
 def test_every_ending_has_its_code_and_its_sentence(
     fault: BaseException,
     code: int,
-    said: str,
+    text: str,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -58,11 +58,11 @@ def test_every_ending_has_its_code_and_its_sentence(
         raise fault
 
     assert exit_codes.guard(act) == code
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert said in told.err
-    assert "Traceback" not in told.err
-    assert "secret sauce" not in told.err
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert text in output.err
+    assert "Traceback" not in output.err
+    assert "secret sauce" not in output.err
 
 
 def test_the_whole_story_is_told_to_who_asks_for_it(
@@ -109,17 +109,17 @@ def test_removing_asks_on_a_terminal(shell: Shell, answer: str, code: int) -> No
 
 def test_a_dashboard_without_a_terminal_says_what_to_do_instead(shell: Shell) -> None:
     """Left to itself it would draw into a file for ever."""
-    told = shell.run("dashboard")
-    assert (told.code, told.out) == (2, "")
-    assert "--once" in told.err
-    assert "\x1b" not in told.err
+    result = shell.run("dashboard")
+    assert (result.code, result.out) == (2, "")
+    assert "--once" in result.err
+    assert "\x1b" not in result.err
 
 
 @pytest.mark.parametrize("seconds", ["0", "-3", "nan", "inf", "soon"])
 def test_a_demo_of_no_time_is_refused(shell: Shell, seconds: str) -> None:
-    told = shell.run("demo", "--headless", "--for", seconds)
-    assert told.code == 2
-    assert "a number of seconds above 0" in told.err
+    result = shell.run("demo", "--headless", "--for", seconds)
+    assert result.code == 2
+    assert "a number of seconds above 0" in result.err
 
 
 def _until(terminal: int, text: str) -> str:
@@ -168,6 +168,6 @@ def test_the_sandbox_ends_with_the_process_that_holds_its_lifeline() -> None:
 
 def test_a_port_that_is_taken_is_said(sandbox: dict[str, Any], offline: Shell) -> None:
     port = sandbox["base_url"].split(":")[2].split("/")[0]
-    told = offline.run("sandbox", "--port", port)
-    assert (told.code, told.out) == (1, "")
-    assert "port is in use" in told.err
+    result = offline.run("sandbox", "--port", port)
+    assert (result.code, result.out) == (1, "")
+    assert "port is in use" in result.err

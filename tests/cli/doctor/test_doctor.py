@@ -35,8 +35,8 @@ def slack(shell: Shell, sandbox: dict[str, Any]) -> Shell:
     return shell
 
 
-def findings(told: Run) -> dict[str, dict[str, str]]:
-    return {finding["check"]: finding for finding in told.data}
+def findings(result: Run) -> dict[str, dict[str, str]]:
+    return {finding["check"]: finding for finding in result.data}
 
 
 class _Bot(BaseHTTPRequestHandler):
@@ -78,12 +78,12 @@ def bot(shell: Shell, *, answer: int) -> Iterator[str]:
 def test_all_is_well_where_all_is_in_place(slack: Shell) -> None:
     with bot(slack, answer=401) as url:
         assert slack.run("webhooks", "create", "--url", url).code == 0
-        told = slack.run("doctor", "--json")
+        result = slack.run("doctor", "--json")
         assert [(path, len(signature or "")) for path, signature in _Bot.asked] == [
             ("/webhooks/outreach", 64)
         ]
-    assert [f for f in told.data if f["status"] == "fail"] == []
-    assert told.code == 0
+    assert [f for f in result.data if f["status"] == "fail"] == []
+    assert result.code == 0
     assert {
         "Configuration",
         "API key of default",
@@ -92,48 +92,48 @@ def test_all_is_well_where_all_is_in_place(slack: Shell) -> None:
         "Slack scopes",
         "Database",
         "Bot",
-    } <= set(findings(told))
+    } <= set(findings(result))
 
 
 def test_an_address_that_takes_forged_deliveries_fails(slack: Shell) -> None:
     with bot(slack, answer=200) as url:
         assert slack.run("webhooks", "create", "--url", url).code == 0
-        told = slack.run("doctor", "--json")
-    assert told.code == 1
-    assert findings(told)["Webhook address"]["status"] == "fail"
+        result = slack.run("doctor", "--json")
+    assert result.code == 1
+    assert findings(result)["Webhook address"]["status"] == "fail"
 
 
 def test_each_fault_has_its_cure_and_no_secret_is_shown(slack: Shell) -> None:
     slack.set("OUTREACH_API_KEY", "live_wrong_key")
     slack.set("SLACK_BOT_TOKEN", "xoxb-wrong-token")
-    told = slack.run("doctor", "--json")
-    assert told.code == 1
-    failed = {name: f for name, f in findings(told).items() if f["status"] == "fail"}
+    result = slack.run("doctor", "--json")
+    assert result.code == 1
+    failed = {name: f for name, f in findings(result).items() if f["status"] == "fail"}
     assert {"API key of default", "Slack token", "Webhook secrets of default"} <= set(failed)
     assert all(f["cure"] for f in failed.values())
-    assert "wrong_key" not in told.out
-    assert "wrong-token" not in told.out
+    assert "wrong_key" not in result.out
+    assert "wrong-token" not in result.out
 
 
 def test_a_channel_that_is_not_there_fails(slack: Shell) -> None:
     slack.set("OUTREACH_ALERT_CHANNEL", "C0NOWHERE1")
-    told = slack.run("doctor", "--json")
-    assert findings(told)["Slack channel C0NOWHERE1"]["status"] == "fail"
+    result = slack.run("doctor", "--json")
+    assert findings(result)["Slack channel C0NOWHERE1"]["status"] == "fail"
 
 
 def test_missing_settings_are_findings_and_the_rest_is_still_checked(shell: Shell) -> None:
-    told = shell.run("doctor", columns=60)
-    assert told.code == 1
-    assert "SLACK_BOT_TOKEN is missing" in " ".join(told.out.split())
-    assert "ok: accepted" in told.out
-    wide = [line for line in told.out.splitlines() if len(line) > 60]
+    result = shell.run("doctor", columns=60)
+    assert result.code == 1
+    assert "SLACK_BOT_TOKEN is missing" in " ".join(result.out.split())
+    assert "ok: accepted" in result.out
+    wide = [line for line in result.out.splitlines() if len(line) > 60]
     assert all(len(line.split()[-1]) > 30 for line in wide)  # an address or a path, whole, to be copied
 
 
 def test_a_database_that_cannot_be_written_fails(slack: Shell) -> None:
     slack.set("OUTREACH_DATABASE_URL", "sqlite:////proc/outreach.db")
-    told = slack.run("doctor", "--json")
-    assert findings(told)["Database"]["status"] == "fail"
+    result = slack.run("doctor", "--json")
+    assert findings(result)["Database"]["status"] == "fail"
 
 
 def test_timed_pauses_of_a_workspace_that_is_gone_need_a_look(slack: Shell) -> None:
@@ -153,10 +153,10 @@ def test_a_bot_on_another_database_is_found_out(slack: Shell) -> None:
     with running_bot(slack) as address:
         assert findings(slack.run("doctor", "--json"))["Bot's database"]["status"] == "ok"
         slack.set("OUTREACH_DATABASE_URL", f"sqlite:///{slack.home / 'elsewhere' / 'outreach.db'}")
-        told = slack.run("doctor", "--json")
-        assert told.code == 1
-        assert findings(told)["Bot's database"]["status"] == "fail"
-        assert address in findings(told)["Bot's database"]["found"]
+        result = slack.run("doctor", "--json")
+        assert result.code == 1
+        assert findings(result)["Bot's database"]["status"] == "fail"
+        assert address in findings(result)["Bot's database"]["found"]
 
 
 def test_a_bot_elsewhere_is_known_by_its_heartbeat(slack: Shell) -> None:
@@ -177,10 +177,10 @@ def test_a_timed_pause_is_promised_to_end_only_where_a_bot_runs(slack: Shell) ->
 
 
 def test_shapes_are_paths_and_types_and_never_values(shell: Shell) -> None:
-    told = shell.run("doctor", "--shapes", "--json")
-    assert told.code == 0
-    assert {"endpoint": "GET /inboxes", "shape": "data[].health_score: number"} in told.data
-    assert "@" not in json.dumps(told.data)
+    result = shell.run("doctor", "--shapes", "--json")
+    assert result.code == 0
+    assert {"endpoint": "GET /inboxes", "shape": "data[].health_score: number"} in result.data
+    assert "@" not in json.dumps(result.data)
 
 
 @pytest.mark.parametrize(

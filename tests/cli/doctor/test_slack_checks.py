@@ -166,6 +166,6 @@ def test_the_shell_tells_of_a_trial(shell: Any, sandbox: dict[str, Any]) -> None
     shell.set("SLACK_BOT_TOKEN", sandbox["slack_bot_token"])
     shell.set("SLACK_SIGNING_SECRET", sandbox["slack_signing_secret"])
     shell.set("SLACK_API_URL", sandbox["slack_api_url"])
-    told = shell.run("doctor", "--post", "#outreach-alerts", "--json")
-    steps = [one for one in told.data if one["check"].startswith("Slack ")]
+    result = shell.run("doctor", "--post", "#outreach-alerts", "--json")
+    steps = [one for one in result.data if one["check"].startswith("Slack ")]
     assert [one["status"] for one in steps] == ["ok"] * 4

@@ -36,8 +36,10 @@ def person(slack: SlackStandIn, session: aiohttp.ClientSession) -> Person:
 @pytest.fixture
 def client(slack: SlackStandIn, session: aiohttp.ClientSession) -> AsyncWebClient:
     """The official client, on the stand-in."""
-    told = slack.announcement
-    client = AsyncWebClient(token=told["slack_bot_token"], base_url=told["slack_api_url"], session=session)
+    connection = slack.announcement
+    client = AsyncWebClient(
+        token=connection["slack_bot_token"], base_url=connection["slack_api_url"], session=session
+    )
     # By default it silently posts once more after a cut connection.
     client.retry_handlers.clear()
     return client

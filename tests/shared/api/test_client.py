@@ -213,22 +213,22 @@ async def test_the_key_is_in_no_error_repr_or_log_line(
     client: OutreachClient, server: ScriptedServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    said = f"Bearer {KEY} is no good"
-    told = [repr(client), repr(client._http._client), repr(vars(client))]
+    words = f"Bearer {KEY} is no good"
+    texts = [repr(client), repr(client._http._client), repr(vars(client))]
     for answer in (
-        Answer(status=400, body={"error": {"message": said, "field": said, "code": said}}),
-        Answer(status=401, body={"message": said}),
+        Answer(status=400, body={"error": {"message": words, "field": words, "code": words}}),
+        Answer(status=401, body={"message": words}),
         Answer(status=302, headers={"Location": f"https://x.io/{KEY}"}),
-        Answer(status=503, body={"message": said}),
+        Answer(status=503, body={"message": words}),
         Answer(cut=True),
-        Answer(body=b"<html>" + said.encode()),
+        Answer(body=b"<html>" + words.encode()),
     ):
         server.script = [answer] * 6
         with pytest.raises(OutreachError) as caught:
             await client.create_webhook("https://x.io/hook", ["lead.replied"])
-        told += [str(caught.value), repr(caught.value), repr(vars(caught.value))]
-    told += [record.getMessage() for record in caplog.records] + [caplog.text]
-    assert not [text for text in told if KEY in text]
+        texts += [str(caught.value), repr(caught.value), repr(vars(caught.value))]
+    texts += [record.getMessage() for record in caplog.records] + [caplog.text]
+    assert not [text for text in texts if KEY in text]
 
 
 async def test_the_clock_of_the_service_is_known_from_its_answers(

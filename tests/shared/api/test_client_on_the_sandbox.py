@@ -34,8 +34,8 @@ class Dials:
         (await self._http.post(f"{self.service.control_url}/reset")).raise_for_status()
 
     async def summary(self) -> dict[str, Any]:
-        told: dict[str, Any] = (await self._http.get(f"{self.service.control_url}/summary")).json()
-        return told
+        body: dict[str, Any] = (await self._http.get(f"{self.service.control_url}/summary")).json()
+        return body
 
 
 @pytest.fixture
@@ -145,6 +145,6 @@ async def test_the_limit_is_kept_under_every_form_of_it(dials: Dials, form: str)
         started = time.monotonic()
         await client.list_inboxes()
         assert time.monotonic() - started < 0.5
-    told = await dials.summary()
-    assert told["rate_limited"] == 0
-    assert told["worst_second"]["acme"] <= 10
+    counts = await dials.summary()
+    assert counts["rate_limited"] == 0
+    assert counts["worst_second"]["acme"] <= 10

@@ -106,13 +106,13 @@ def test_the_page_loads_nothing_and_forbids_it() -> None:
 
 def test_the_page_tells_everything() -> None:
     shown = Reader(page(REPORT, BRAND)).shown
-    for told in (
+    for text in (
         "Outreach report for acme", "2 to 8 March", "Prepared by", "Northline", "1,020", "7.1 % ± 1.8",
         "too few", "▲ 253 %", "no clear change", "23 February to 1 March, the same weekdays",
         "after 7 min in the median", "not yet", "mail.example", "1 bad", "The service paused mail.example",
         "Acknowledged", "after 9 min", "sending again after 26 h", "paused; reason",
     ):  # fmt: skip
-        assert told in shown, told
+        assert text in shown, text
 
 
 def test_no_lead_is_named_unless_asked_for() -> None:

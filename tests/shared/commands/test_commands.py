@@ -187,11 +187,11 @@ def test_subscribe_takes_exactly_what_is_listed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "at"),
+    ("text", "at"),
     [("9", "09:00"), ("9:05", "09:05"), ("12 am", "00:00"), ("5pm", "17:00"), ("23.59", "23:59")],
 )
-def test_the_time_of_a_digest(said: str, at: str) -> None:
-    assert values(f"digest at {said} #sales") == {"action": "at", "at": at, "channel": "#sales"}
+def test_the_time_of_a_digest(text: str, at: str) -> None:
+    assert values(f"digest at {text} #sales") == {"action": "at", "at": at, "channel": "#sales"}
 
 
 def test_a_line_of_ten_thousand_characters_is_refused_kindly() -> None:

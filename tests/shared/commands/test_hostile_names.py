@@ -84,7 +84,7 @@ def test_the_button_of_a_choice_names_the_sequence_it_shows(name: str, other: st
 async def test_no_text_and_no_log_line_has_the_key(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     office = open_office()
-    told = [repr(office.context), repr(office.client)]
+    texts = [repr(office.context), repr(office.client)]
     async with office.client:
         for instead in (
             httpx.ConnectError("no"),
@@ -93,10 +93,10 @@ async def test_no_text_and_no_log_line_has_the_key(caplog: pytest.LogCaptureFixt
         ):
             for endpoint in ("GET /sequences", "GET /inboxes", "GET /stats", "GET /leads"):
                 office.service.failing[endpoint] = instead
-            told.append(text(await office.say("status")))
+            texts.append(text(await office.say("status")))
             with pytest.raises(OutreachError) as caught:
                 await office.say("pause sq_1")
-            told += [text(error_card(caught.value, "ref")), repr(caught.value), str(caught.value)]
+            texts += [text(error_card(caught.value, "ref")), repr(caught.value), str(caught.value)]
     assert office.records is not None
-    told += [repr(office.records.entries), caplog.text]
-    assert not [line for line in told if KEY in line]
+    texts += [repr(office.records.entries), caplog.text]
+    assert not [line for line in texts if KEY in line]

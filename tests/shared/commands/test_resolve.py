@@ -18,8 +18,8 @@ ALL = (FOUNDERS, CTOS, CTOS_EU, NAMELESS)
 
 
 def test_an_id_a_whole_name_or_a_lone_beginning_picks() -> None:
-    for said in ("sq_1", "SQ_1", "q3 founders", "Q3  FOUN", "q3 f"):
-        assert resolve_sequence(ALL, said.split()) == Resolved(sequence=FOUNDERS)
+    for text in ("sq_1", "SQ_1", "q3 founders", "Q3  FOUN", "q3 f"):
+        assert resolve_sequence(ALL, text.split()) == Resolved(sequence=FOUNDERS)
     assert resolve_sequence(ALL, ["sq_4"]) == Resolved(sequence=NAMELESS)
 
 
@@ -65,8 +65,8 @@ def test_an_empty_account_says_so() -> None:
     assert "no sequences" in result.card(lambda known: join("pause", known)).text[0]
 
 
-def greedily(said: str) -> object:
-    return resolve_sequence(ALL, said.split(), greedy=True)
+def greedily(text: str) -> object:
+    return resolve_sequence(ALL, text.split(), greedy=True)
 
 
 def test_the_longest_whole_name_counts_and_the_rest_is_a_reason() -> None:
@@ -87,9 +87,9 @@ names = st.text(min_size=1, max_size=15)
 
 
 @given(st.lists(names, max_size=6), names)
-def test_whatever_is_said_the_answer_fits_and_its_buttons_parse(known: list[str], said: str) -> None:
+def test_whatever_is_said_the_answer_fits_and_its_buttons_parse(known: list[str], text: str) -> None:
     sequences = tuple(Sequence(id=f"sq_{n}", name=name) for n, name in enumerate(known))
-    result = resolve_sequence(sequences, [said], greedy=True)
+    result = resolve_sequence(sequences, [text], greedy=True)
     if isinstance(result, Resolved):
         assert result.sequence in sequences
     else:

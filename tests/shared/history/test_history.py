@@ -138,8 +138,8 @@ async def test_courses_are_evenly_spaced_and_each_sample_holds_until_the_next(hi
 
 async def test_transitions_tell_what_changed_the_newest_first(history: History) -> None:
     assert await history.add(snapshot(NOW), now=NOW) == ()
-    told = await history.add(snapshot(NOW + HOUR, score=50, status="resting"), now=NOW + HOUR)
-    assert {(one.kind, one.key, one.field, one.before, one.after) for one in told} == {
+    changes = await history.add(snapshot(NOW + HOUR, score=50, status="resting"), now=NOW + HOUR)
+    assert {(one.kind, one.key, one.field, one.before, one.after) for one in changes} == {
         ("inbox", "a@x.com", "status", "active", "resting"),
         ("inbox", "a@x.com", "health", "healthy", "bad"),
         ("sequence", "sq_1", "status", "active", "resting"),
@@ -147,7 +147,7 @@ async def test_transitions_tell_what_changed_the_newest_first(history: History) 
     await history.add(snapshot(NOW + 2 * HOUR, score=50), now=NOW + 2 * HOUR)
     found = await history.transitions("acme", limit=2)
     assert [(one.at, one.after) for one in found] == [(NOW + 2 * HOUR, "active")] * 2
-    assert set(await history.transitions("acme", start=NOW)) >= set(told)
+    assert set(await history.transitions("acme", start=NOW)) >= set(changes)
     assert await history.transitions("globex") == ()
 
 

@@ -86,9 +86,9 @@ async def test_reading_commands_answer_with_the_documents_words(unhurried: Comma
         stats = await say(unhurried, f"stats by {grouping} 7d")
         assert stats.data
         assert all(isinstance(row["sends"], int) for row in stats.data)
-    told = facts(await say(unhurried, "status"))
-    assert told["Service"] == "reachable"
-    assert "active" in told["Sequences"]
+    by_label = facts(await say(unhurried, "status"))
+    assert by_label["Service"] == "reachable"
+    assert "active" in by_label["Sequences"]
     leads = await say(unhurried, "leads interested")
     assert leads.data
     assert {row["status"] for row in leads.data} == {"interested"}
@@ -151,8 +151,8 @@ async def test_a_wrong_key_is_a_card_that_says_so(service: Service, own_state: N
             records=None,
             now=lambda: datetime.now(UTC),
         )
-        told = facts(await say(context, "status"))
-        assert told["Service"].startswith("not available")
+        by_label = facts(await say(context, "status"))
+        assert by_label["Service"].startswith("not available")
         with pytest.raises(Exception, match="key") as caught:
             await say(context, "sequences")
         assert "API key" in error_card(caught.value).title

@@ -112,9 +112,9 @@ async def test_off_and_on_switch_all_rules_or_one(office: Office) -> None:
 async def test_the_list_shows_each_rule_as_a_whole_sentence_with_its_state(office: Office) -> None:
     card = await office.say("guard list")
     assert card.data is not None
-    told = {fact.label: fact.value for fact in card.facts}
+    by_label = {fact.label: fact.value for fact in card.facts}
     for one in card.data:
-        assert told[str(one["name"])].startswith(f"{one['rule']} ({one['state']}")
+        assert by_label[str(one["name"])].startswith(f"{one['rule']} ({one['state']}")
 
 
 async def test_remove_takes_away_what_was_added_and_says_where_other_rules_are(office: Office) -> None:

@@ -178,8 +178,8 @@ async def test_who_just_replied_is_found_among_the_interested_with_one_request(o
     assert office.records is not None
     office.records.answered["p240@acme.com"] = REPLY
     card = await office.say("lead p240@acme.com")
-    told = facts(card)
-    assert (told["Sequence"], told["Step"], told["Reply"]) == ("Q3 CTO", "2", "claimed by @ben")
+    by_label = facts(card)
+    assert (by_label["Sequence"], by_label["Step"], by_label["Reply"]) == ("Q3 CTO", "2", "claimed by @ben")
     assert card.quote == "Yes, call me."
     assert [one for one in office.service.asked("GET") if one == "/leads"] == ["/leads"]
     assert office.service.requests[-1][2] == {"status": "interested", "limit": "100"}

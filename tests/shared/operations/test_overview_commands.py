@@ -29,14 +29,14 @@ async def test_status_tells_everything_at_once(office: Office) -> None:
     office.records.alerts = AlertsSummary(
         waiting=2, oldest_waiting_at=NOW - timedelta(seconds=40), last_delivery_at=NOW - timedelta(minutes=3)
     )
-    told = facts(await office.say("status"))
-    assert told["Service"] == "reachable"
-    assert told["Sequences"] == "2 active, 1 paused"
-    assert told["Inboxes"] == "1 of 4 inboxes bad · 1 of unknown health"
-    assert told["Today"] == "4,000 sends, 100 replies, 22 positive, 4 meetings"
-    assert told["By midnight UTC"] == "4,000 to 4,167 sends, by the last 4 same weekdays"
-    assert told["Alerts"] == "2 waiting, the oldest for 40 s"
-    assert told["Last delivery"] == "3 min ago"
+    answer = facts(await office.say("status"))
+    assert answer["Service"] == "reachable"
+    assert answer["Sequences"] == "2 active, 1 paused"
+    assert answer["Inboxes"] == "1 of 4 inboxes bad · 1 of unknown health"
+    assert answer["Today"] == "4,000 sends, 100 replies, 22 positive, 4 meetings"
+    assert answer["By midnight UTC"] == "4,000 to 4,167 sends, by the last 4 same weekdays"
+    assert answer["Alerts"] == "2 waiting, the oldest for 40 s"
+    assert answer["Last delivery"] == "3 min ago"
     assert (
         "GET",
         "/stats",
@@ -75,11 +75,11 @@ async def test_status_in_part_says_what_is_missing_and_why(office: Office) -> No
     office.records = None
     with office.failing("GET /inboxes", httpx.Response(500, text="<h1>oops</h1>")):
         card = await office.say("status")
-    told = facts(card)
-    assert told["Sequences"] == "2 active, 1 paused"
-    assert told["Inboxes"].startswith("unknown: ")
-    assert told["Alerts"] == "unknown: The bot's database isn't available here."
-    assert told["Service"].startswith("partly available")
+    by_label = facts(card)
+    assert by_label["Sequences"] == "2 active, 1 paused"
+    assert by_label["Inboxes"].startswith("unknown: ")
+    assert by_label["Alerts"] == "unknown: The bot's database isn't available here."
+    assert by_label["Service"].startswith("partly available")
     assert card.tone is Tone.BAD
     assert card.data is not None
     assert card.data[0]["inboxes"] is None

@@ -96,9 +96,9 @@ async def test_paused_sequences_tell_who_why_and_until_when(office: Office) -> N
     found = {row[-1]: row[1:4] for row in rows(card)}
     assert found[first] == ("@ann", "16 Mar 08:00 UTC", "list is bad")
     assert found[second] == ("@ann", None, "because of a holiday")
-    told = {one["id"]: one for one in card.data or ()}
-    assert told[first]["paused_by"] == "ann"
-    assert told[first]["paused_until"] == "2026-03-16T08:00:00+00:00"
+    by_id = {one["id"]: one for one in card.data or ()}
+    assert by_id[first]["paused_by"] == "ann"
+    assert by_id[first]["paused_until"] == "2026-03-16T08:00:00+00:00"
 
 
 async def test_a_pause_until_a_day_that_has_passed_changes_nothing(office: Office) -> None:

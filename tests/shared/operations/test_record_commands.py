@@ -133,16 +133,18 @@ async def test_the_digest_tells_the_day_against_the_same_weekday(office: Office)
         claimed("ben", "Q3", minutes=20, days_ago=8),
     ]
     card = await office.say("digest now")
-    told = facts(card)
+    by_label = facts(card)
     assert card.title == "Digest, Monday 9 March"
     assert card.text == ("Changes are against Monday 2 March, the same weekday.",)
-    assert told["Sends"] == "4,000, no clear change"
-    assert told["Came in"] == "20 lead.bounced (▼ 50 %), 9 lead.replied"
-    assert told["Time to claim"] == "median 4 min over 3 claims, 20 min before"
-    assert told["By person"] == "@ann 3 min, @ben 60 min"
-    assert told["By sequence"] == "Spring 2 min, Q3 32 min"
-    assert told["Unclaimed replies"] == "1, the oldest for 40 min"
-    assert told["Domains"].startswith("1 of 4 inboxes bad · 1 of unknown health; poor.com (1 bad, lowest 41)")
+    assert by_label["Sends"] == "4,000, no clear change"
+    assert by_label["Came in"] == "20 lead.bounced (▼ 50 %), 9 lead.replied"
+    assert by_label["Time to claim"] == "median 4 min over 3 claims, 20 min before"
+    assert by_label["By person"] == "@ann 3 min, @ben 60 min"
+    assert by_label["By sequence"] == "Spring 2 min, Q3 32 min"
+    assert by_label["Unclaimed replies"] == "1, the oldest for 40 min"
+    assert by_label["Domains"].startswith(
+        "1 of 4 inboxes bad · 1 of unknown health; poor.com (1 bad, lowest 41)"
+    )
 
 
 async def test_the_weeks_digest_is_about_seven_days_and_the_seven_before(office: Office) -> None:
@@ -158,9 +160,9 @@ async def test_the_weeks_digest_is_about_seven_days_and_the_seven_before(office:
 
 async def test_the_digest_without_records_tells_the_rest(office: Office) -> None:
     office.records = None
-    told = facts(await office.say("digest now"))
-    assert told["Sends"] == "4,000, no clear change"
-    assert told["Unclaimed replies"].startswith("unknown")
+    answer = facts(await office.say("digest now"))
+    assert answer["Sends"] == "4,000, no clear change"
+    assert answer["Unclaimed replies"].startswith("unknown")
 
 
 async def test_audit_tells_who_what_when_and_where(office: Office) -> None:

@@ -35,12 +35,12 @@ async def test_the_summary_tells_counts_touches_health_and_incidents(office: Off
     assert office.records
     office.records.recorded = RECORDED
     card = await office.say("report last week")
-    told = facts(card)
+    by_label = facts(card)
     assert card.title == "Report of default, 2 to 8 March"
-    assert told["Sends"].startswith("4,000")
-    assert told["Time to first touch"] == "median 4 min of 1, 1 not touched yet"
-    assert told["Domains"].startswith("1 of 3 domains healthy")
-    assert told["Incidents"] == "1 incident, 1 change"
+    assert by_label["Sends"].startswith("4,000")
+    assert by_label["Time to first touch"] == "median 4 min of 1, 1 not touched yet"
+    assert by_label["Domains"].startswith("1 of 3 domains healthy")
+    assert by_label["Incidents"] == "1 incident, 1 change"
     assert "ada@x.example" not in str(card)
     assert card.buttons == ()
     (data,) = card.data or ()
@@ -75,8 +75,8 @@ async def test_records_that_cannot_be_read_are_unknown_and_said(office: Office) 
     office.records.broken = True
     with office.failing("GET /inboxes", httpx.Response(500)):
         card = await office.say("report last week")
-    told = facts(card)
-    assert told["Time to first touch"] == told["Incidents"] == told["Domains"] == "unknown"
+    by_label = facts(card)
+    assert by_label["Time to first touch"] == by_label["Incidents"] == by_label["Domains"] == "unknown"
     assert any("the database is gone" in line for line in card.text)
 
 

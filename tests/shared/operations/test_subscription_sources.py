@@ -90,11 +90,11 @@ async def test_a_button_that_ends_something_names_its_own_workspace_and_channel(
 
 
 async def test_quiet_hours_mentions_and_the_fallback_are_said(context: CommandContext) -> None:
-    told = text(await run(parse("subscriptions <#C9>"), context))
-    assert "Quiet hours 20:00 to 08:00 Europe/Berlin" in told
-    assert "mention S0SALESAES" in told
-    assert "This is the fallback channel" in told
-    assert "reply.interested, domain.paused: in globex, full. To undo: the setting [routes] fallback" in told
+    found = text(await run(parse("subscriptions <#C9>"), context))
+    assert "Quiet hours 20:00 to 08:00 Europe/Berlin" in found
+    assert "mention S0SALESAES" in found
+    assert "This is the fallback channel" in found
+    assert "reply.interested, domain.paused: in globex, full. To undo: the setting [routes] fallback" in found
 
 
 async def test_what_the_settings_say_is_not_ended_by_a_command_that_says_where_it_is(
@@ -127,9 +127,9 @@ async def test_where_there_are_several_workspaces_every_card_says_whose_it_is(
 async def test_a_channel_may_have_its_own_quiet_hours_and_call_somebody_else_or_nobody(
     context: CommandContext,
 ) -> None:
-    told = text(await run(parse("subscriptions"), context))
-    assert "Quiet hours 18:00 to 09:00 America/New_York" in told
-    assert "mention S0SALESAES" not in told
+    found = text(await run(parse("subscriptions"), context))
+    assert "Quiet hours 18:00 to 09:00 America/New_York" in found
+    assert "mention S0SALESAES" not in found
     other = text(await run(parse("subscriptions <#C2>"), context))
     assert "Quiet" not in other
     assert "Interested replies mention S0SALESAES" in other

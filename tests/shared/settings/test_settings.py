@@ -168,13 +168,13 @@ def test_a_wrong_value_is_refused_with_its_cure(variable: str, value: str, says:
 
 def test_no_secret_is_in_a_repr_or_an_error() -> None:
     settings = load(environ=GOOD, needs=ALL)
-    told = [repr(settings), str(settings), repr(settings.workspaces)]
+    texts = [repr(settings), str(settings), repr(settings.workspaces)]
     bad = {name: f"{value} \n" + value for name, value in SECRETS.items()} | {"OUTREACH_PORT": "x"}
     error = refusal(bad | {"OUTREACH_DATABASE_URL": "postgresql://a:sesame@h/d"})
-    told += [str(error), repr(error), repr(error.problems), repr(error.__context__)]
+    texts += [str(error), repr(error), repr(error.problems), repr(error.__context__)]
     database = load(environ={"OUTREACH_DATABASE_URL": "postgresql://a:sesame@h/d"})
-    told += [repr(database), str(database.database)]
-    for text in told:
+    texts += [repr(database), str(database.database)]
+    for text in texts:
         for secret in ("live_9f8e", "whsec_", "sesame"):
             assert secret not in text
 
@@ -348,13 +348,13 @@ today = 0
 
 def test_what_the_dashboard_does_not_know_is_refused_and_the_nearest_named(tmp_path: Path) -> None:
     (tmp_path / "outreach.toml").write_text(DASHBOARD)
-    told = {fault.name.partition(" (")[0]: (fault.problem, fault.fix) for fault in refusal({}).problems}
-    assert told["[dashboard] theem"] == ("is not a setting.", "Did you mean theme?")
-    assert told["[dashboard] theme"] == ("is not a theme.", "Use one of night, day, contrast.")
-    assert told["[dashboard] refresh_at"][1].startswith("Write it as 04:00")
-    assert told["[dashboard.intervals] inboxs"] == ("is not a setting.", "Did you mean inboxes?")
-    assert told["[dashboard.intervals] today"] == ("is not an interval.", "Give seconds, from 1 to 86400.")
-    assert "[dashboard] read_only" in told, "what was to be read only is never silently more"
+    text = {fault.name.partition(" (")[0]: (fault.problem, fault.fix) for fault in refusal({}).problems}
+    assert text["[dashboard] theem"] == ("is not a setting.", "Did you mean theme?")
+    assert text["[dashboard] theme"] == ("is not a theme.", "Use one of night, day, contrast.")
+    assert text["[dashboard] refresh_at"][1].startswith("Write it as 04:00")
+    assert text["[dashboard.intervals] inboxs"] == ("is not a setting.", "Did you mean inboxes?")
+    assert text["[dashboard.intervals] today"] == ("is not an interval.", "Give seconds, from 1 to 86400.")
+    assert "[dashboard] read_only" in text, "what was to be read only is never silently more"
 
 
 def test_the_dashboard_is_told_what_was_said_and_nothing_else(tmp_path: Path) -> None:

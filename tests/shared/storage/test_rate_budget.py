@@ -66,14 +66,14 @@ async def worker(url: URL, server: ScriptedServer, priority: str, count: int) ->
     )
     out, _ = await process.communicate()
     assert process.returncode == 0
-    told: dict[str, Any] = json.loads(out)
-    return told
+    body: dict[str, Any] = json.loads(out)
+    return body
 
 
 async def test_several_processes_together_keep_the_limit_and_a_person_comes_first(
     url: URL, server: ScriptedServer
 ) -> None:
-    told = await asyncio.gather(
+    answers = await asyncio.gather(
         worker(url, server, Priority.BULK, 8),
         worker(url, server, Priority.NORMAL, 5),
         worker(url, server, Priority.INTERACTIVE, 3),
@@ -84,7 +84,7 @@ async def test_several_processes_together_keep_the_limit_and_a_person_comes_firs
     assert worst_second(moments) <= 10, str([round(m - min(moments), 3) for m in sorted(moments)])
     assert max(moments) - min(moments) >= (20 - BURST) * SLOT
     # Two slots, and what a machine with two busy cores adds.
-    assert sorted(told[2]["waits"])[-2] <= 2 * SLOT + 0.15
+    assert sorted(answers[2]["waits"])[-2] <= 2 * SLOT + 0.15
 
 
 async def test_what_one_command_reads_waits_for_nothing_where_the_key_was_quiet(url: URL) -> None:

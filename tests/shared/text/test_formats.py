@@ -50,8 +50,8 @@ def test_spans_in_words() -> None:
 
 
 def test_numbers_agree_with_their_nouns() -> None:
-    told = [formats.show_number(n, noun) for n, noun in ((1, "inbox"), (2, "inbox"), (0, "paused sequence"))]
-    assert told == ["1 inbox", "2 inboxes", "0 paused sequences"]
+    texts = [formats.show_number(n, noun) for n, noun in ((1, "inbox"), (2, "inbox"), (0, "paused sequence"))]
+    assert texts == ["1 inbox", "2 inboxes", "0 paused sequences"]
     assert formats.show_number(1200, "interested reply") == "1,200 interested replies"
 
 
@@ -64,7 +64,7 @@ def test_unknown_counts_and_rates_are_a_dash() -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "last", "said"),
+    ("first", "last", "text"),
     [
         (date(2026, 11, 20), date(2026, 11, 20), "Friday 20 November"),
         (date(2026, 11, 14), date(2026, 11, 20), "14 to 20 November"),
@@ -72,8 +72,8 @@ def test_unknown_counts_and_rates_are_a_dash() -> None:
         (date(2025, 12, 30), date(2026, 1, 5), "30 December 2025 to 5 January 2026"),
     ],
 )
-def test_days_are_told_as_people_do(first: date, last: date, said: str) -> None:
-    assert formats.show_days(first, last) == said
+def test_days_are_told_as_people_do(first: date, last: date, text: str) -> None:
+    assert formats.show_days(first, last) == text
 
 
 def test_a_running_time_has_minutes_and_seconds() -> None:

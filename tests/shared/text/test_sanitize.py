@@ -12,7 +12,7 @@ from shared.text.sanitize import visible, visible_lines
 
 
 @pytest.mark.parametrize(
-    ("said", "shown"),
+    ("text", "shown"),
     [
         ("plain", "plain"),
         ("\x1b[31mred\x1b[0m", "red"),
@@ -29,8 +29,8 @@ from shared.text.sanitize import visible, visible_lines
         ("Zoë 名 🙂", "Zoë 名 🙂"),
     ],
 )
-def test_what_is_dangerous_goes_and_the_words_stay(said: str, shown: str) -> None:
-    assert visible(said) == shown
+def test_what_is_dangerous_goes_and_the_words_stay(text: str, shown: str) -> None:
+    assert visible(text) == shown
 
 
 def test_line_breaks_can_be_kept() -> None:

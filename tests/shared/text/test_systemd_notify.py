@@ -18,8 +18,8 @@ async def test_systemd_is_told_of_the_beginning_the_life_and_the_end(tmp_path: P
         systemd.bind(address)
         systemd.settimeout(5)
         async with systemd_notified({"NOTIFY_SOCKET": address, "WATCHDOG_USEC": "40000"}):
-            told = [await asyncio.to_thread(systemd.recv, 100) for _ in range(4)]
-        assert told == [b"READY=1", b"WATCHDOG=1", b"WATCHDOG=1", b"WATCHDOG=1"]
+            messages = [await asyncio.to_thread(systemd.recv, 100) for _ in range(4)]
+        assert messages == [b"READY=1", b"WATCHDOG=1", b"WATCHDOG=1", b"WATCHDOG=1"]
         last = b""
         while last != b"STOPPING=1":
             last = systemd.recv(100)

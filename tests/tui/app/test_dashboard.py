@@ -166,8 +166,8 @@ async def test_a_pause_that_did_not_take_is_said(clock: Clock) -> None:
         clock.pass_by(2)
         await stage.see(account(now=clock()))
         assert stage.statuses()[0] == "active"
-        told = [note.message for note in stage.app._notifications]
-        assert told == [f"{NAMES[0]} is active, not paused"]
+        texts = [note.message for note in stage.app._notifications]
+        assert texts == [f"{NAMES[0]} is active, not paused"]
 
 
 async def test_a_pause_that_fails_is_pending_no_more_and_says_why(clock: Clock) -> None:
@@ -224,9 +224,9 @@ async def test_when_the_service_is_gone_the_figures_stay_and_the_banner_says_sin
         await stage.press("a")
         assert "ALARM" not in stage.screen.banner.text
         assert stage.screen.banner.has_class("-on")
-        said = stage.screen.banner.text
-        assert "The outreach service can't be reached since 14:33 (9 min)" in said
-        assert "what was read at 14:32 stays" in said
+        content = stage.screen.banner.text
+        assert "The outreach service can't be reached since 14:33 (9 min)" in content
+        assert "what was read at 14:32 stays" in content
         assert len(stage.screen.panels["inboxes"].grid.shown) == 24
         assert "out of date" in stage.screen.panels["sequences"].head.text
         assert "as last read" in stage.screen.verdict.words.text

@@ -44,8 +44,8 @@ class Told:
 def state(
     name: str, *, clock: Clock, history: HistoryAccess | None = None, read_only: bool = False
 ) -> WorkspaceState:
-    told = Told()
-    pending_changes = PendingChanges(told, now=clock, read_only=read_only)
+    lines = Told()
+    pending_changes = PendingChanges(lines, now=clock, read_only=read_only)
     sent = {"person00@useacme.example": 26, "person08@useacme.example": 38}
     feed = FakeFeed(history=history, sent=sent)
     return WorkspaceState(workspace=name, feed=feed, pending_changes=pending_changes)
@@ -215,8 +215,8 @@ async def test_what_is_asked_in_one_workspace_is_done_there(clock: Clock) -> Non
         await see(app, pilot, 0, account())
         await see(app, pilot, 1, other_account())
         await press(pilot, "full_stop", "2", "p", "y")
-        told = [state.pending_changes and state.pending_changes.pending for state in app.workspaces.all]
-        assert [len(pending or ()) for pending in told] == [0, 1]
+        text = [state.pending_changes and state.pending_changes.pending for state in app.workspaces.all]
+        assert [len(pending or ()) for pending in text] == [0, 1]
 
 
 async def test_all_workspaces_are_on_one_screen_the_worst_inbox_first(clock: Clock) -> None:
@@ -386,20 +386,20 @@ async def test_one_workspace_needs_no_bar(clock: Clock) -> None:
 async def test_a_key_that_nothing_is_called_by_is_told_with_the_nearest_name(clock: Clock) -> None:
     keys = {"fautls": "x", "page.hours": "z", "board.undo": "v", "grid.mark": "b", "nonsense": "y"}
     async with open_app([state("acme", clock=clock)], clock=clock, keys=keys) as (app, _):
-        told = [note.message for note in app._notifications]
-        assert told == [
+        texts = [note.message for note in app._notifications]
+        assert texts == [
             "[dashboard.keys] fautls is no key's name; did you mean faults?",
             "[dashboard.keys] nonsense is no key's name; the names are in docs/dashboard.md",
         ]
 
 
 async def test_sequences_of_one_name_share_no_plot() -> None:
-    told = account()
-    names = tuple(replace(one, name="Spring") for one in told.sequences.value or ())
-    board = board_of(replace(told, sequences=Reading(value=names, read_at=NOW)))
+    snapshot = account()
+    names = tuple(replace(one, name="Spring") for one in snapshot.sequences.value or ())
+    board = board_of(replace(snapshot, sequences=Reading(value=names, read_at=NOW)))
     shown = page(PageRef(kind="sequence", key="sq_1"), board=board, changes=())
     assert shown
     assert shown.keys == ("sq_1",)
-    alone = page(PageRef(kind="sequence", key="sq_1"), board=board_of(told), changes=())
+    alone = page(PageRef(kind="sequence", key="sq_1"), board=board_of(snapshot), changes=())
     assert alone
     assert alone.keys == ("sq_1", NAMES[1])

@@ -65,13 +65,13 @@ async def test_a_handler_that_fails_is_told_with_a_reference_and_the_screen_goes
         for _ in range(12):
             app.clumsy.post_message(a_click())
         await pilot.press("a")  # the alarm of the account
-        said = app.board_screen.banner.text
-        assert "an error of its own (reference " in said
-        assert "12 times); it goes on." in said
-        reference = said.partition("reference ")[2][:6]
-        told = [record for record in caplog.records if reference in record.getMessage()]
-        assert len(told) == 2, "the trace once, and a line at the tenth"
-        assert told[0].exc_info
+        words = app.board_screen.banner.text
+        assert "an error of its own (reference " in words
+        assert "12 times); it goes on." in words
+        reference = words.partition("reference ")[2][:6]
+        logged = [record for record in caplog.records if reference in record.getMessage()]
+        assert len(logged) == 2, "the trace once, and a line at the tenth"
+        assert logged[0].exc_info
         clock.pass_by(60)
         app.post_message(app.Ticked(tick_of(account(inboxes=7, now=clock()), beats=2)))
         await pilot.press("down")

@@ -46,13 +46,15 @@ def settings_of(service: Service, folder: Path) -> Settings:
 @asynccontextmanager
 async def served(settings: Settings) -> AsyncIterator[str]:
     """The address of a dashboard in the web, until the end of the block."""
-    stop, told = asyncio.Event(), asyncio.get_running_loop().create_future()
-    task = asyncio.create_task(web.serve(settings, port=0, stop=stop, announce=told.set_result), name="web")
+    stop, announced = asyncio.Event(), asyncio.get_running_loop().create_future()
+    task = asyncio.create_task(
+        web.serve(settings, port=0, stop=stop, announce=announced.set_result), name="web"
+    )
     try:
         async with asyncio.timeout(10):
-            await asyncio.wait({task, told}, return_when=asyncio.FIRST_COMPLETED)
-        assert told.done(), task.exception()
-        yield told.result()
+            await asyncio.wait({task, announced}, return_when=asyncio.FIRST_COMPLETED)
+        assert announced.done(), task.exception()
+        yield announced.result()
     finally:
         stop.set()
         async with asyncio.timeout(20):
@@ -120,8 +122,8 @@ async def told(socket: aiohttp.ClientWebSocketResponse, kind: str) -> str:
         while True:
             message = await socket.receive()
             assert message.type in {aiohttp.WSMsgType.BINARY, aiohttp.WSMsgType.TEXT}
-            if message.type is aiohttp.WSMsgType.TEXT and (said := message.json())[0] == kind:
-                return str(said[1])
+            if message.type is aiohttp.WSMsgType.TEXT and (packet := message.json())[0] == kind:
+                return str(packet[1])
 
 
 @pytest.mark.e2e

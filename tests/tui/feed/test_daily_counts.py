@@ -35,18 +35,18 @@ class FakeClient:
 
 async def test_each_day_is_asked_for_once_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(daily_counts, "BETWEEN", 0)
-    client, clock, told = FakeClient(), Clock(), list[DailyCounts]()
+    client, clock, received = FakeClient(), Clock(), list[DailyCounts]()
     async with History(parse_url(f"sqlite:///{tmp_path}/history.db")) as history:
         reader = DailyCountsReader(
             client=cast("OutreachClient", client),
             history=history,
             workspace="acme",
             now=clock,
-            tell=told.append,
+            tell=received.append,
         )
         await reader.refresh()
         assert len(client.asked) == DAYS - 1
-        assert told[-1].days[-1] == (NOW.date() - timedelta(days=1), replace(_row(1), group="2026-03-01"))
+        assert received[-1].days[-1] == (NOW.date() - timedelta(days=1), replace(_row(1), group="2026-03-01"))
         await reader.refresh()
         assert len(client.asked) == DAYS - 1, "nothing is asked for twice"
         clock.pass_by(86_400)
@@ -55,7 +55,7 @@ async def test_each_day_is_asked_for_once_and_kept(tmp_path: Path, monkeypatch: 
 
 
 async def test_today_is_compared_with_the_same_hour_of_the_last_comparable_day(tmp_path: Path) -> None:
-    clock, told = Clock(), list[DailyCounts]()
+    clock, received = Clock(), list[DailyCounts]()
     async with History(parse_url(f"sqlite:///{tmp_path}/history.db")) as history:
         then = NOW - timedelta(days=7)
         for minutes, sends in ((-20, 100), (-5, 380), (10, 500)):
@@ -67,12 +67,12 @@ async def test_today_is_compared_with_the_same_hour_of_the_last_comparable_day(t
             history=history,
             workspace="acme",
             now=clock,
-            tell=told.append,
+            tell=received.append,
         )
         await reader._recall()  # what `run` tells before the first request
-    assert told[-1].compared_at == then
-    assert told[-1].compared == StatsRow(group="compared", sends=380)
-    figure = board_of(account(daily=told[-1])).figures[0]
+    assert received[-1].compared_at == then
+    assert received[-1].compared == StatsRow(group="compared", sends=380)
+    figure = board_of(account(daily=received[-1])).figures[0]
     assert (figure.compared, figure.compared_at) == (380, then)
 
 

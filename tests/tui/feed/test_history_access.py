@@ -27,8 +27,8 @@ async def test_starting_again_changes_nothing(tmp_path: Path) -> None:
         await before.add(kept, now=NOW)
         # The last snapshot is kept once a minute: what was read since is in the samples only.
         fell = Reading(value=box(79.0), read_at=NOW + timedelta(seconds=20))
-        told = await before.add(replace(kept, inboxes=fell), now=NOW + timedelta(seconds=20))
-        assert [one.after for one in told if one.field == "health"] == ["at risk"]
+        transitions = await before.add(replace(kept, inboxes=fell), now=NOW + timedelta(seconds=20))
+        assert [one.after for one in transitions if one.field == "health"] == ["at risk"]
     async with History(url) as again:
         history = HistoryAccess(again, workspace="acme")
         past = await history.recall(now=later)
@@ -39,8 +39,8 @@ async def test_starting_again_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_transition_is_said_in_words() -> None:
-    told = Transition(
+    transition = Transition(
         at=NOW, kind="inbox", key="a@x.example", label="", field="status", before="active", after="resting"
     )
-    line = history_access.change_line(told)
+    line = history_access.change_line(transition)
     assert (line.subject, line.text, line.tone) == ("a@x.example", "active → resting", Tone.WARN)

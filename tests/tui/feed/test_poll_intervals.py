@@ -81,9 +81,9 @@ async def test_a_start_is_no_burst_and_hurrying_all_neither(
             aiohttp.ClientSession() as browser,
             browser.get(f"{service.control_url}/summary") as answer,
         ):
-            told = await answer.json()
-    assert told["requests"] == 2 * len(SOURCES)
+            body = await answer.json()
+    assert body["requests"] == 2 * len(SOURCES)
     # A busy machine lets what is apart arrive together, but never earlier.
     assert all(after - before >= (len(SOURCES) - 1) * STAGGER for before, after in pairwise(moments))
-    assert told["rate_limited"] == 0
+    assert body["rate_limited"] == 0
     assert not [task for task in asyncio.all_tasks() if "poller" in task.get_name()]

@@ -131,8 +131,8 @@ def test_changes_are_told_in_words() -> None:
     boxes[1] = replace(boxes[1], status="resting", health_score=40.0)
     after = replace(before, sequences=_read(tuple(sequences)), inboxes=_read(tuple(boxes[:-1])))
     assert before.inboxes.read_at
-    told = [f"{line.subject} {line.text}" for line in between(before, after, at=before.inboxes.read_at)]
-    assert told == [
+    texts = [f"{line.subject} {line.text}" for line in between(before, after, at=before.inboxes.read_at)]
+    assert texts == [
         "SaaS founders – Europe is paused",
         f"{boxes[1].email} active → resting",
         f"{boxes[1].email} health 73 → 40",

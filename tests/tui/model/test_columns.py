@@ -29,8 +29,8 @@ def test_no_text_from_outside_moves_a_cursor(
     }
     for listed, line in lines.items():
         for column in LISTS[listed]:
-            said = "".join(text for text, _ in column.render(line, width + 8, UNICODE))
-            assert not any(ord(c) < 32 or 127 <= ord(c) < 160 or c in "\u202e\u2066\u200f" for c in said)
+            words = "".join(text for text, _ in column.render(line, width + 8, UNICODE))
+            assert not any(ord(c) < 32 or 127 <= ord(c) < 160 or c in "\u202e\u2066\u200f" for c in words)
 
 
 @pytest.mark.parametrize("room", [20, 36, 57, 76, 140, 290])

@@ -30,9 +30,9 @@ def test_a_card_from_outside_is_only_text() -> None:
     )
     out = StringIO()
     Console(file=out, width=100, color_system=None).print(rich_card.render(card, glyphs=UNICODE))
-    said = out.getvalue()
-    assert "\x1b" not in said
-    assert "\u202e" not in said
-    assert "[red]" in said
-    assert "2 of 9 shown" in said
-    assert "50.0 %" in said
+    words = out.getvalue()
+    assert "\x1b" not in words
+    assert "\u202e" not in words
+    assert "[red]" in words
+    assert "2 of 9 shown" in words
+    assert "50.0 %" in words

@@ -162,7 +162,7 @@ async def test_a_wall_makes_way_at_its_hour_and_the_next_one_begins_as_it_ended(
     left = RestartState.of({self_restart.VARIABLE: vars(app)["restart_state"].to_json()})
     assert left
     assert (left.wall, left.theme) == (True, "day")
-    assert ALARM.key in {told["key"] for told in left.alarms["acme"]}
+    assert ALARM.key in {found["key"] for found in left.alarms["acme"]}
 
 
 YOUNG = """

@@ -130,5 +130,5 @@ async def test_who_was_removed_is_heard_of_no_more(
     await control.post("/time", json={"advance": DAY})
     await until(lambda: _none_pending(control), seconds=60.0)
     assert receiver.received
-    told = [json.loads(one.body).get("lead", {}).get("email") for one in receiver.received]
-    assert lead["email"] not in told
+    addresses = [json.loads(one.body).get("lead", {}).get("email") for one in receiver.received]
+    assert lead["email"] not in addresses

@@ -58,11 +58,11 @@ async def test_the_status_of_each_lead_is_that_of_its_last_event(
         of_address.setdefault(one["lead"]["email"], set()).add(one["event"])
     leads = await everyone(api, limit=100)
     for lead in leads:
-        told = of_address.get(lead["email"], set())
+        events = of_address.get(lead["email"], set())
         if lead["status"] == "active":
-            assert told <= {"reply.ooo", "lead.bounced"}
+            assert events <= {"reply.ooo", "lead.bounced"}
         else:
-            assert FINAL[lead["status"]] in told
+            assert FINAL[lead["status"]] in events
     since = (day_of(service.now()) - 29) * DAY
     listed = {lead["email"] for lead in leads}
     assert {one["lead"]["email"] for one in recorded if one["at"] >= since} <= listed

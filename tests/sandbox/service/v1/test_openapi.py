@@ -101,14 +101,14 @@ async def test_the_document_promises_no_status_that_is_never_answered(service: S
 
 
 async def test_every_dial_is_written_down(service: Service) -> None:
-    told = (Path(__file__).parents[4] / "docs" / "sandbox.md").read_text("utf-8")
+    text = (Path(__file__).parents[4] / "docs" / "sandbox.md").read_text("utf-8")
     async with httpx.AsyncClient(base_url=service.origin) as client:
         paths = (await client.get("/control/openapi.json")).json()["paths"]
         index = (await client.get("/control")).json()
     assert len(paths) > 1
     assert len(index) > 1
-    assert [path for path in paths if path != "/control" and path not in told] == []
-    assert [path for path in index.values() if path not in told] == []
+    assert [path for path in paths if path != "/control" and path not in text] == []
+    assert [path for path in index.values() if path not in text] == []
 
 
 async def test_the_document_has_what_generators_ask_for(service: Service) -> None:

@@ -233,14 +233,14 @@ async def test_why_there_was_no_answer_is_said_in_words(
             await subscribe(api, f"http://127.0.0.1:{port}/hook", "lead.bounced")
         await happen(control, "lead.bounced")
         await until(lambda: _all_attempted(control, 3))
-    said = set()
+    errors = set()
     for delivery in await deliveries(control):
         made = (await control.get(f"/deliveries/{delivery['id']}/attempts")).json()["data"]
-        said.add(made[0]["error"])
-    assert len(said) == 3
-    assert "the connection was closed before an answer" in said
-    assert any(one.startswith("no connection: ") for one in said)
-    assert any(one.startswith("no HTTP answer") for one in said)
+        errors.add(made[0]["error"])
+    assert len(errors) == 3
+    assert "the connection was closed before an answer" in errors
+    assert any(one.startswith("no connection: ") for one in errors)
+    assert any(one.startswith("no HTTP answer") for one in errors)
 
 
 def _mutter(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

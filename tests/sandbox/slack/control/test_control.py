@@ -220,23 +220,23 @@ async def test_an_answer_names_the_granted_scopes(client: AsyncWebClient, person
     assert (await client.auth_test()).headers["X-OAuth-Scopes"] == "chat:write,commands"
 
 
-@pytest.mark.parametrize(("kind", "said"), [("cut", []), ("accept_then_cut", ["once"])])
+@pytest.mark.parametrize(("kind", "words"), [("cut", []), ("accept_then_cut", ["once"])])
 async def test_a_response_address_can_be_cut_too(
-    kind: str, said: list[str], person: Person, session: aiohttp.ClientSession
+    kind: str, words: list[str], person: Person, session: aiohttp.ClientSession
 ) -> None:
     url = (await person.do("command", text="/outreach status"))["response_url"]
     await person.do("faults", method="response_url", kind=kind)
     with pytest.raises(aiohttp.ClientError):
         await session.post(url, json={"text": "once"})
     found = (await person.see("messages", channel=seed.ALERTS))["messages"]
-    assert [one["text"] for one in found if one["by_app"]] == said
+    assert [one["text"] for one in found if one["by_app"]] == words
 
 
 def test_every_act_is_written_down() -> None:
-    told = (Path(__file__).parents[4] / "docs" / "slack-stand-in.md").read_text("utf-8")
-    assert [name for name in (*ACTING, *READING) if f"| `{name}` |" not in told] == []
+    text = (Path(__file__).parents[4] / "docs" / "slack-stand-in.md").read_text("utf-8")
+    assert [name for name in (*ACTING, *READING) if f"| `{name}` |" not in text] == []
     assert [
-        name for name in METHODS if f"`{name}`" not in told and f"`.{name.rpartition('.')[2]}`" not in told
+        name for name in METHODS if f"`{name}`" not in text and f"`.{name.rpartition('.')[2]}`" not in text
     ] == []
 
 

@@ -216,9 +216,9 @@ async def test_shortcuts_come_with_and_without_a_message(running: AsyncApp, pers
         seen.append(body)
         await ack()
 
-    said = await person.do("message", text="look")
+    response = await person.do("message", text="look")
     await person.do("shortcut", callback_id="pick")
-    await person.do("shortcut", callback_id="pick", ts=said["message"]["ts"])
+    await person.do("shortcut", callback_id="pick", ts=response["message"]["ts"])
     assert [body["type"] for body in seen] == ["shortcut", "message_action"]
     assert seen[1]["message"]["text"] == "look"
 

@@ -92,8 +92,8 @@ def receiver_attempts(slack: SlackStandIn) -> list[int]:
 async def test_an_unknown_command_reaches_nobody(person: Person) -> None:
     refused = await person.do("command", text="/nonsense", refused=True)
     assert refused["error"] == "/nonsense is not a valid command"
-    said = (await person.see("messages", channel="outreach-alerts"))["messages"]
-    assert said[-1]["text"] == "`/nonsense` is not a valid command."
+    found = (await person.see("messages", channel="outreach-alerts"))["messages"]
+    assert found[-1]["text"] == "`/nonsense` is not a valid command."
 
 
 async def test_an_event_is_delivered_four_times_at_most(slack: SlackStandIn, person: Person) -> None:
@@ -132,8 +132,10 @@ async def test_a_mention_in_a_thread_is_answered_there(
         thread = event.get("thread_ts") or event["ts"]
         await client.chat_postMessage(channel=event["channel"], thread_ts=thread, text="Here.")
 
-    said = await person.do("message", text=f"hey <@{seed.BOT.id}>", wait=3, answers=1)
-    thread = (await person.see("messages", channel=seed.ALERTS, thread_ts=said["message"]["ts"]))["messages"]
+    response = await person.do("message", text=f"hey <@{seed.BOT.id}>", wait=3, answers=1)
+    thread = (await person.see("messages", channel=seed.ALERTS, thread_ts=response["message"]["ts"]))[
+        "messages"
+    ]
     assert [one["text"] for one in thread] == [f"hey <@{seed.BOT.id}>", "Here."]
     assert thread[0]["reply_count"] == 1
 

@@ -133,9 +133,11 @@ def _clients() -> list[type[Any]]:
 async def test_every_client_of_the_sdk_connects_and_acknowledges(
     slack: SlackStandIn, person: Person, kind: type[Any]
 ) -> None:
-    told = slack.announcement
+    connection = slack.announcement
     web: Any = AsyncWebClient if inspect.iscoroutinefunction(kind.connect) else WebClient
-    client = kind(app_token=told["slack_app_token"], web_client=web(base_url=told["slack_api_url"]))
+    client = kind(
+        app_token=connection["slack_app_token"], web_client=web(base_url=connection["slack_api_url"])
+    )
 
     def acknowledge(client: Any, request: Any) -> Any:
         answer = SocketModeResponse(envelope_id=request.envelope_id, payload={"text": "Hello"})

@@ -172,8 +172,8 @@ async def test_each_method_has_its_tier(client: AsyncWebClient, person: Person) 
 
 
 async def test_only_own_messages_can_be_changed(client: AsyncWebClient, person: Person) -> None:
-    said = await person.do("message", text="mine", user="ben")
-    ts = said["message"]["ts"]
+    response = await person.do("message", text="mine", user="ben")
+    ts = response["message"]["ts"]
     assert (await refused(client.chat_update(channel=seed.ALERTS, ts=ts, text="x")))[
         "error"
     ] == "cant_update_message"

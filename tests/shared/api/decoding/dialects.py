@@ -118,19 +118,19 @@ class Dialect:
     case: str
 
     def say(self, meaning: Meaning, noise: Mapping[str, Any]) -> dict[str, Any]:
-        said: dict[str, Any] = dict(noise)
+        payload: dict[str, Any] = dict(noise)
         for field, value in meaning.items():
-            self._put(said, self.names[field].split("."), self._value(field, value))
-        return said
+            self._put(payload, self.names[field].split("."), self._value(field, value))
+        return payload
 
     def key(self, words: str) -> str:
         return STYLES[self.style](words.split(" "))
 
-    def _put(self, said: dict[str, Any], path: list[str], value: Any) -> None:
+    def _put(self, payload: dict[str, Any], path: list[str], value: Any) -> None:
         *wrappers, last = path
         for wrapper in wrappers:
-            said = said.setdefault(self.key(wrapper), {})
-        said[self.key(last)] = value
+            payload = payload.setdefault(self.key(wrapper), {})
+        payload[self.key(last)] = value
 
     def _value(self, field: str, value: Any) -> Any:
         if isinstance(value, (int, float)):

@@ -74,7 +74,7 @@ def test_an_inbox_without_address_is_known_by_its_id_and_has_no_domain() -> None
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "text"),
     [
         ([{"name": "A", "color": "red"}], ["GET /sequences", "`id`", "name, color", '[fields.sequence]: id = "path.to.it"']),
         ({"sequence_list": 7, "ok": True}, ["GET /sequences", "no list", "sequence_list, ok", '[fields.sequence]: list = "']),
@@ -85,10 +85,10 @@ def test_an_inbox_without_address_is_known_by_its_id_and_has_no_domain() -> None
         ({"error": {"code": "oops", "message": "no"}}, ["no list", "error"]),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_names_endpoint_field_keys_and_cure(body: Any, told: list[str]) -> None:
+def test_what_cannot_be_read_names_endpoint_field_keys_and_cure(body: Any, text: list[str]) -> None:
     with pytest.raises(Unreadable) as caught:
         decode.sequences(body)
-    assert [part for part in told if part not in str(caught.value)] == []
+    assert [part for part in text if part not in str(caught.value)] == []
 
 
 def test_the_cure_that_an_error_tells_does_cure() -> None:

@@ -62,8 +62,8 @@ def said(
 
 def meaning_of(model: Any, names: Mapping[str, Any]) -> Meaning:
     """What a model tells, without what is unknown."""
-    told = {name: getattr(model, name) for name in names}
-    return {name: value for name, value in told.items() if value is not None}
+    found = {name: getattr(model, name) for name in names}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 @given(st.data(), st.lists(LEADS, max_size=4))

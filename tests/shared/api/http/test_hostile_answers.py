@@ -75,8 +75,8 @@ endpoints = st.sampled_from(sorted(EVERY_CALL))
 
 def raw(status: int, lines: list[tuple[str, str]], body: bytes) -> bytes:
     """An answer as bytes, to the letter of what is asked; its length is told unless a header tells another."""
-    told = {name for name, _ in lines} & {"Content-Length", "Transfer-Encoding"}
-    every = lines if told else [*lines, ("Content-Length", str(len(body)))]
+    given = {name for name, _ in lines} & {"Content-Length", "Transfer-Encoding"}
+    every = lines if given else [*lines, ("Content-Length", str(len(body)))]
     head = [f"HTTP/1.1 {status} Said", *(f"{name}: {value}" for name, value in every)]
     return "\r\n".join(head).encode("latin-1", "replace") + b"\r\n\r\n" + body
 

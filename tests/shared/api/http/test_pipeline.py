@@ -162,12 +162,12 @@ class SlowToConnect(httpx.AsyncHTTPTransport):
         self._wait = wait
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        told = request.extensions["trace"]
+        text = request.extensions["trace"]
 
         async def trace(name: str, info: dict[str, Any]) -> None:
             if name.endswith("send_request_headers.started"):  # nothing is sent yet
                 await asyncio.sleep(self._wait)
-            await told(name, info)
+            await text(name, info)
 
         request.extensions["trace"] = trace
         return await super().handle_async_request(request)
