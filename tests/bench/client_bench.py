@@ -32,9 +32,9 @@ FORMS = ("fixed", "sliding", "bucket")
 
 def run() -> list[Row]:
     """About half a minute: a whole import under one form of the limit, half of one under the others."""
-    with tempfile.TemporaryDirectory() as folder, _sandbox(folder) as told:
-        rows = [row for form in FORMS for row in asyncio.run(_import(told, form, Path(folder)))]
-        return [*rows, *_together(told, Path(folder)), *_decoding()]
+    with tempfile.TemporaryDirectory() as folder, _sandbox(folder) as announcement:
+        rows = [row for form in FORMS for row in asyncio.run(_import(announcement, form, Path(folder)))]
+        return [*rows, *_together(announcement, Path(folder)), *_decoding()]
 
 
 @contextlib.contextmanager

@@ -39,8 +39,8 @@ from shared.guardrails.evidence import Evidence
 from shared.guardrails.rule import Scope
 from shared.guardrails.sentence import parse
 from shared.storage.database import parse_url
-from tests.bot.held_clock import routes
-from tests.shared.doubles import Unpaced
+from tests.bot.manual_clock import routes
+from tests.shared.doubles import NoPacing
 
 TUESDAY = dt.datetime(2026, 3, 3, 10, 17, 23, tzinfo=dt.UTC).timestamp()
 CRISIS, CALM = "deliverability-crisis", "calm-week"
@@ -175,7 +175,7 @@ async def open_trial(*, scenario: str, seed: int, acting: bool) -> AsyncIterator
             "OUTREACH_DATABASE_URL": f"sqlite:///{folder}/bot.db",
         }
         settings = shared_settings.load(environ=environ)
-        client = Client(base_url=service.base_url, api_key=key, pacer=Unpaced())
+        client = Client(base_url=service.base_url, api_key=key, pacer=NoPacing())
         client.clock = dt.datetime.fromtimestamp(TUESDAY, dt.UTC)
         await stack.enter_async_context(client)
         await client.create_webhook(

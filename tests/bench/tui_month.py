@@ -26,7 +26,7 @@ from shared.api.http.rate_wait import LocalBudget
 from shared.domain.snapshot import Reading
 from shared.history import History
 from shared.storage.database import parse_url
-from tests.bench.crowd import Lag, crowd
+from tests.bench.large_account import Lag, large_snapshot
 from tests.bench.tui_terminal import dashboard
 from tui.app.dashboard import DashboardApp
 from tui.feed.history_access import HistoryAccess
@@ -61,7 +61,7 @@ class Month:
 def largest(seconds: float) -> float:
     """The most memory in MB that the real program takes in its first so many seconds."""
     with tempfile.TemporaryDirectory() as folder, _service() as port:
-        asyncio.run(_live_a_fortnight(folder, workspace="default"))
+        asyncio.run(_simulate_fortnight(folder, workspace="default"))
         place, service = Path(folder), f"http://127.0.0.1:{port}/v1"
         with dashboard(
             place, base_url=service, database=f"sqlite:///{folder}/outreach.db", poll_seconds=OFTEN
@@ -72,7 +72,7 @@ def largest(seconds: float) -> float:
 def measure(seconds: float = SECONDS) -> Month:
     """A month in so many seconds, in a process of its own."""
     with tempfile.TemporaryDirectory() as folder, _service() as port:
-        asyncio.run(_live_a_fortnight(folder))
+        asyncio.run(_simulate_fortnight(folder))
         command = [sys.executable, "-m", "tests.bench.tui_month", folder, str(port), str(seconds)]
         result = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
     most, slope, widgets, boards, lag, late = map(float, result)
@@ -90,9 +90,9 @@ def _service() -> Iterator[int]:
             process.terminate()
 
 
-async def _live_a_fortnight(folder: str, *, workspace: str = "acme") -> None:
+async def _simulate_fortnight(folder: str, *, workspace: str = "acme") -> None:
     """Health moves daily, of each inbox."""
-    dice, snapshot = random.Random(5), replace(crowd(), workspace=workspace)
+    dice, snapshot = random.Random(5), replace(large_snapshot(), workspace=workspace)
     async with _history(folder) as history:
         for days in range(BEFORE, 0, -1):
             at = datetime.now(UTC) - timedelta(days=days)
@@ -146,7 +146,7 @@ class Dashboard:
             await asyncio.sleep(self._seconds / 10)
             widgets = self._widgets()
             await self._watch()
-            return self._told(widgets)
+            return self._measured(widgets)
 
     async def _watch(self) -> None:
         process = psutil.Process()
@@ -160,7 +160,7 @@ class Dashboard:
     def _widgets(self) -> int:
         return len(self._app.board_screen.query("*"))
 
-    def _told(self, widgets: int) -> Month:
+    def _measured(self, widgets: int) -> Month:
         sizes = self._sizes
         first, last = sum(sizes[4:9]) / 5, sum(sizes[-5:]) / 5
         return Month(

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from itertools import cycle
 
 from shared.api.models import Inbox
-from tests.bench.crowd import crowd, stirred
+from tests.bench.large_account import large_snapshot, with_random_changes
 
 COUNTS = {"sends": 900, "replies": 31, "positive_replies": 9, "meetings": 2}
 NOBODY = b'{"data": [], "next_cursor": null}'
@@ -23,10 +23,10 @@ class Service:
     """Says the same of everything but the inboxes."""
 
     def __init__(self) -> None:
-        dice, shown = random.Random(9), crowd()
+        dice, shown = random.Random(9), large_snapshot()
         bodies = []
         for _ in range(4):
-            shown = stirred(shown, dice)
+            shown = with_random_changes(shown, dice)
             bodies.append(json.dumps([_sent(box) for box in shown.inboxes.value or ()]).encode())
         rows = [{**COUNTS, "group": box.email} for box in shown.inboxes.value or ()]
         self._inboxes: Iterator[bytes] = cycle(bodies)

@@ -13,7 +13,7 @@ from bot.store import Store, open_store
 from sandbox.service import Service
 from shared.storage.database import parse_url
 from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
-from tests.bot.held_clock import Hands, arrive, post_all
+from tests.bot.manual_clock import ManualClock, arrive, post_all
 from tests.waiting import until
 
 # Its own colourful traceback takes a second of the event loop that the bot under test runs in.
@@ -33,7 +33,7 @@ async def bot(tmp_path: Path) -> AsyncIterator[BotHarness]:
 
 
 @pytest.fixture(params=["http", "socket"])
-async def either(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[BotHarness]:
+async def connected_bot(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[BotHarness]:
     """Slack and a bot in this process that posts twenty messages a second, over each transport."""
     async with open_harness(tmp_path) as opened:
         await opened.control("settings", messages_per_second=0)
@@ -50,9 +50,9 @@ async def _is_connected(bot: BotHarness) -> bool:
 
 
 @pytest.fixture(scope="session")
-def founded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def seeded_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The database of an account with nine weeks of history, made once; whoever wants it takes a copy."""
-    file = tmp_path_factory.mktemp("founded") / "service.db"
+    file = tmp_path_factory.mktemp("seeded") / "service.db"
 
     async def found() -> None:
         async with Service(speed=0, database=f"sqlite:///{file}"):
@@ -63,9 +63,9 @@ def founded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def account(founded: Path, tmp_path: Path) -> str:
+def account(seeded_database: Path, tmp_path: Path) -> str:
     """The address of such a database, for one test alone."""
-    return f"sqlite:///{shutil.copy(founded, tmp_path / 'service.db')}"
+    return f"sqlite:///{shutil.copy(seeded_database, tmp_path / 'service.db')}"
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -77,19 +77,19 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> sa.URL:
 
 
 @pytest.fixture
-def hands() -> Hands:
-    return Hands()
+def clock() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture
-async def store(tmp_path: Path, hands: Hands) -> AsyncIterator[Store]:
-    async with open_store(parse_url(f"sqlite:///{tmp_path}/bot.db"), clock=hands) as opened:
+async def store(tmp_path: Path, clock: ManualClock) -> AsyncIterator[Store]:
+    async with open_store(parse_url(f"sqlite:///{tmp_path}/bot.db"), clock=clock) as opened:
         yield opened
 
 
 @pytest.fixture
-async def alert(store: Store, hands: Hands) -> str:
+async def alert(store: Store, clock: ManualClock) -> str:
     """An interested reply whose card is in the channel."""
     await arrive(store, interested(1))
-    (post,) = await post_all(store, hands)
+    (post,) = await post_all(store, clock)
     return post.alert_id

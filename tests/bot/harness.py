@@ -116,7 +116,7 @@ class BotHarness:
             found = (await answer.json())["messages"]
             return [{key: value for key, value in one.items() if key != "revisions"} for one in found]
 
-    async def said_to_all(self, words: str) -> dict[str, Any]:
+    async def public_message(self, words: str) -> dict[str, Any]:
         """The message with these words, once it is there for everybody."""
 
         async def there() -> dict[str, Any] | None:

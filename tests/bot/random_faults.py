@@ -40,8 +40,8 @@ METHODS = ("chat.postMessage",) * 4 + ("conversations.history", "conversations.r
 
 
 @dataclass(kw_only=True)
-class Siege:
-    """`lay` it for some seconds, `lift` it, then `report`."""
+class FaultRun:
+    """`inject` for some seconds, then `report`."""
 
     doors: Sequence[BotHarness]
     database: str
@@ -60,7 +60,7 @@ class Siege:
     def slack(self) -> BotHarness:
         return self.doors[0]
 
-    async def lay(self, seconds: float) -> None:
+    async def inject(self, seconds: float) -> None:
         """Deliver and break things at random."""
         async with self._stack:
             for door in self.doors:
@@ -69,8 +69,8 @@ class Siege:
                 ends = time.monotonic() + seconds
                 group.create_task(self._send(ends), name="sender")
                 group.create_task(self._break(ends), name="faults")
-                group.create_task(self._weigh(ends), name="memory")
-            await self._lift()
+                group.create_task(self._sample_memory(ends), name="memory")
+            await self._end_faults()
 
     async def _send(self, ends: float) -> None:
         """One sender, which tries every delivery until somebody has taken it, and sometimes once more."""
@@ -187,14 +187,14 @@ class Siege:
         for writer in writers:
             writer.close()
 
-    async def _weigh(self, ends: float) -> None:
+    async def _sample_memory(self, ends: float) -> None:
         while time.monotonic() < ends:
             await asyncio.sleep(min(60.0, max(0.0, ends - time.monotonic())))
             with contextlib.suppress(psutil.NoSuchProcess):
                 taken = [psutil.Process(bot.pid).memory_info().rss for bot in self._bots]
                 self.memory.append(round(max(taken) / 2**20, 1))
 
-    async def _lift(self) -> None:
+    async def _end_faults(self) -> None:
         """No more faults; whatever was accepted comes, the broken channel's pause included."""
         await self.slack.control("faults", clear=True)
 

@@ -77,7 +77,7 @@ class Demo:
             time.sleep(float(error.headers["Retry-After"]))  # the demo's programs share the account's budget
             return Demo.read(url, headers=headers, body=body)
 
-    def end_of_time(self) -> tuple[int, str]:
+    def wait_for_exit(self) -> tuple[int, str]:
         """Wait until it ends by itself; the exit code and what was printed at the end."""
         out, _ = self.process.communicate(timeout=90)
         return self.process.returncode, out

@@ -34,13 +34,13 @@ class Sandbox:
             text=True,
         )
         assert self.process.stdout
-        self.told: dict[str, Any] = json.loads(self.process.stdout.readline())
-        self.key = self.told["api_keys"]["acme"]
+        self.announcement: dict[str, Any] = json.loads(self.process.stdout.readline())
+        self.key = self.announcement["api_keys"]["acme"]
 
     def sequences(self) -> list[dict[str, Any]]:
         """What the service itself says."""
         request = urllib.request.Request(
-            f"{self.told['base_url']}/sequences", headers={"Authorization": f"Bearer {self.key}"}
+            f"{self.announcement['base_url']}/sequences", headers={"Authorization": f"Bearer {self.key}"}
         )
         with urllib.request.urlopen(request, timeout=10) as answer:
             found = json.loads(answer.read())
@@ -50,7 +50,7 @@ class Sandbox:
         """Turn a dial."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(
-            f"{self.told['control_url']}/{path}",
+            f"{self.announcement['control_url']}/{path}",
             data=data,
             headers={"Content-Type": "application/json"},
             method=method,
@@ -79,7 +79,7 @@ class Screen:
         (folder / "outreach.toml").touch()
         settings = {
             "OUTREACH_CONFIG": str(folder / "outreach.toml"),
-            "OUTREACH_BASE_URL": sandbox.told["base_url"],
+            "OUTREACH_BASE_URL": sandbox.announcement["base_url"],
             "OUTREACH_API_KEY": sandbox.key,
             "OUTREACH_DATABASE_URL": f"sqlite:///{folder}/outreach.db",
             "OUTREACH_POLL_SECONDS": "1",

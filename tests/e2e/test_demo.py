@@ -20,7 +20,7 @@ def test_a_short_demo_loses_nothing_and_says_so() -> None:
     began = time.monotonic()
     demo = Demo("--for", "20")
     assert time.monotonic() - began < 10, "ready within five seconds on an idle machine"
-    code, out = demo.end_of_time()
+    code, out = demo.wait_for_exit()
     assert code == 0, out
     assert re.search(r"alerts +\d+ of \d+ posted, 0 lost, 0 doubled", out)
     assert re.search(r"of them 429: 0", out)

@@ -106,7 +106,7 @@ def account(installed: Installed) -> Iterator[dict[str, str]]:
 def test_the_headless_demo_runs(installed: Installed) -> None:
     demo = Demo("--for", "8", program=(installed.outreach,), folder=installed.folder)
     commands = [process.cmdline() for process in demo.family]
-    code, summary = demo.end_of_time()
+    code, summary = demo.wait_for_exit()
     assert code == 0, summary
     assert all(command[1:4] == ["-P", "-m", "outreach_ops"] for command in commands)
     assert len(commands) == 2

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from sandbox.service import Service
-from tests.shared.doubles import Office, open_office
+from tests.shared.doubles import CommandHarness, open_harness
 
 
 @pytest.fixture(scope="session")
-def founded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def seeded_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A believable account on its first day, founded once; whoever changes it takes a copy."""
-    path = tmp_path_factory.mktemp("founded") / "sandbox.db"
+    path = tmp_path_factory.mktemp("seeded") / "sandbox.db"
 
     async def found() -> None:
         async with Service(database=f"sqlite:///{path}", speed=0):
@@ -27,14 +27,14 @@ def founded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def account(founded: Path, tmp_path: Path) -> str:
+def account(seeded_database: Path, tmp_path: Path) -> str:
     """An account of the test's own."""
-    return f"sqlite:///{shutil.copy(founded, tmp_path / 'sandbox.db')}"
+    return f"sqlite:///{shutil.copy(seeded_database, tmp_path / 'sandbox.db')}"
 
 
 @pytest.fixture
-async def office() -> AsyncIterator[Office]:
+async def harness() -> AsyncIterator[CommandHarness]:
     """A command context over the doubles."""
-    office = open_office()
-    yield office
-    await office.client.aclose()
+    harness = open_harness()
+    yield harness
+    await harness.client.aclose()

@@ -246,7 +246,7 @@ class MemoryRecords:
 
 
 @dataclass
-class Office:
+class CommandHarness:
     """A command context over the doubles; `say` runs a line as a person would."""
 
     service: Service
@@ -278,14 +278,16 @@ class Office:
         del self.service.failing[endpoint]
 
 
-def open_office() -> Office:
-    """An office whose client waits neither for turns nor long for answers."""
+def open_harness() -> CommandHarness:
+    """A harness whose client waits neither for turns nor long for answers."""
     service = Service()
-    client = OutreachClient(base_url=BASE, api_key=KEY, pacer=Unpaced(), transport=service, total_timeout=0.2)
-    return Office(service=service, client=client)
+    client = OutreachClient(
+        base_url=BASE, api_key=KEY, pacer=NoPacing(), transport=service, total_timeout=0.2
+    )
+    return CommandHarness(service=service, client=client)
 
 
-class Unpaced(LocalBudget):
+class NoPacing(LocalBudget):
     """No waiting: the rate is the budget's own test."""
 
     async def reserve(self, **_: Any) -> None:

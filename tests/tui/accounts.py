@@ -31,7 +31,7 @@ class Clock:
     def __call__(self) -> datetime:
         return self.time
 
-    def pass_by(self, seconds: float) -> None:
+    def advance(self, seconds: float) -> None:
         """Let time pass."""
         self.time += timedelta(seconds=seconds)
 

@@ -1,4 +1,4 @@
-"""All workspaces at once, for hands and for a wall."""
+"""All workspaces at once, with keys or as a wall."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ class AllWorkspacesScreen(ErrorBoundary, Screen[None]):
             right, down = burn_in_shift(max(0.0, (now - self._began) / timedelta(seconds=1)))
             self._frame.styles.padding = (down, 0, 0, right)
 
-    # -- hands -----------------------------------------------------------------------------------------
+    # -- keys ------------------------------------------------------------------------------------------
 
     @property
     def grid(self) -> LineTable:
@@ -211,7 +211,7 @@ class AllWorkspacesScreen(ErrorBoundary, Screen[None]):
         await self.run_action("app.all_workspaces(True)")
 
     def on_key(self, event: events.Key) -> None:
-        """On a wall any key but the one for alarms goes back to hands."""
+        """On a wall any key but the one for alarms brings the keys back."""
         if self.is_wall and event.key != "a":
             event.stop()
             event.prevent_default()

@@ -291,7 +291,7 @@ class BoardScreen(ErrorBoundary, Screen[None]):
         for number, panel in enumerate(panels):
             panel.show(figures[number * each : (number + 1) * each], now=self._now())
 
-    # -- hands on the lists ----------------------------------------------------------------------------
+    # -- keys on the lists -----------------------------------------------------------------------------
 
     def action_panel(self, name: str) -> None:
         self.active = name

@@ -209,7 +209,7 @@ class DetailScreen(ErrorBoundary, Screen[None]):
         if self.ref:
             self.post_message(self.DataNeeded(self.ref))
 
-    # -- hands -----------------------------------------------------------------------------------------
+    # -- keys ------------------------------------------------------------------------------------------
 
     @on(LineTable.Picked)
     def _picked(self, event: LineTable.Picked) -> None:

@@ -1,6 +1,6 @@
 """The wall: read from three metres, turning by itself, and holding still where something is wrong.
 
-No cursor and no keys but any, which goes back to hands. The whole picture moves by a cell now and then, so
+No cursor and no keys but any, which brings the keys back. The whole picture moves by a cell now and then, so
 that no line burns itself into the glass.
 """
 

@@ -180,7 +180,7 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
     def _pitch(self) -> int:
         return 2 if self.roomy and 2 * len(self.shown) < self.size.height else 1
 
-    # -- hands -----------------------------------------------------------------------------------------
+    # -- keys ------------------------------------------------------------------------------------------
 
     def _go(self, at: int) -> None:
         if not self.shown:

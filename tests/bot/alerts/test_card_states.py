@@ -92,7 +92,7 @@ def other(kind: str, **fields: Any) -> Card:
     return kinds.card(Alert(id="al_3", event=event, received_at=NOON))
 
 
-def nudge(what: str, **changes: Any) -> Message:
+def reminder(what: str, **changes: Any) -> Message:
     """What calls for somebody, and what is left of it."""
     kind = {"remind": "reminder", "escalate": "escalation", "back": "back"}[what]
     note = rendering.write_note(reminders.reminder_card(replace(DUE, what=what), now=SIX))
@@ -150,12 +150,14 @@ WHOLE: Mapping[str, Callable[[], Card]] = {
     "old button": lambda: canned_replies.UNKNOWN,
 }
 BRIEF: Mapping[str, Callable[[], Message]] = {
-    "reminder": lambda: nudge("remind"),
-    "escalation": lambda: nudge("escalate"),
-    "back from a snooze": lambda: nudge("back"),
-    "reminder, claimed": lambda: nudge("remind", waiting_since=None, claimed_at=1.0, claimed_name="ben"),
-    "reminder, handled": lambda: nudge("remind", waiting_since=None, handled_at=1.0, handled_name="ben"),
-    "reminder, snoozed": lambda: nudge("remind", waiting_since=None, snoozed_until=1.0, snoozed_name="ben"),
+    "reminder": lambda: reminder("remind"),
+    "escalation": lambda: reminder("escalate"),
+    "back from a snooze": lambda: reminder("back"),
+    "reminder, claimed": lambda: reminder("remind", waiting_since=None, claimed_at=1.0, claimed_name="ben"),
+    "reminder, handled": lambda: reminder("remind", waiting_since=None, handled_at=1.0, handled_name="ben"),
+    "reminder, snoozed": lambda: reminder(
+        "remind", waiting_since=None, snoozed_until=1.0, snoozed_name="ben"
+    ),
     "condensed": lambda: card_list.render_line(
         kinds.condensed(Alert(id="al_1", event=Event(kind="reply.ooo", lead=LEAD), received_at=NOON))
     ),

@@ -31,7 +31,7 @@ ADDRESS = "sam@getacme.example"
 PAUSED = {"event": "domain.paused", "domain": "getacme.example", "reason": "bounce_rate", "rate": 0.083}
 
 
-def told(health: float, limit: int, status: str, *, address: str = ADDRESS) -> dict[str, Any]:
+def inbox_body(health: float, limit: int, status: str, *, address: str = ADDRESS) -> dict[str, Any]:
     """An inbox as the API tells it."""
     return {"id": address, "email": address, "health_score": health, "daily_limit": limit, "status": status}
 
@@ -105,12 +105,12 @@ async def test_the_card_shows_yesterday_and_follows_the_domain_until_it_is_well(
 ) -> None:
     await remember(bot, health=91.5, limit=60, hours=25)
     await remember(bot, health=70.5, limit=60, hours=2)
-    remote.inboxes = [told(62, 60, "resting")]
+    remote.inboxes = [inbox_body(62, 60, "resting")]
     async with bot_inside(bot, pace=HASTE):
         assert await bot.deliver(json.dumps(PAUSED).encode()) == 200
 
         async def shown(*words: str) -> dict[str, Any] | None:
-            await nudge(bot, remote)
+            await trigger_refresh(bot, remote)
             found = json.dumps(await bot.messages(), ensure_ascii=False)
             return (await bot.messages())[0] if all(word in found for word in words) else None
 
@@ -118,10 +118,10 @@ async def test_the_card_shows_yesterday_and_follows_the_domain_until_it_is_well(
         table = next(block for block in card["blocks"] if block["type"] == "data_table")
         cells = [cell["text"] for cell in table["rows"][1]]
         assert cells[1:] == ["62", "91.5", "60", "60", "resting"]
-        remote.inboxes = [told(62, 12, "warming")]
+        remote.inboxes = [inbox_body(62, 12, "warming")]
         card = await until(lambda: shown("getacme.example is sending again"))
         assert "Its inbox is warming up; lowest health 62." in json.dumps(card)
-        remote.inboxes = [told(92, 60, "active")]
+        remote.inboxes = [inbox_body(92, 60, "active")]
         card = await until(lambda: shown("getacme.example has recovered"))
         assert "Its inbox is active; lowest health 92." in json.dumps(card)
         assert "91.5" in json.dumps(card), "what was yesterday stays"
@@ -137,7 +137,7 @@ async def test_the_card_shows_yesterday_and_follows_the_domain_until_it_is_well(
         assert well.startswith("getacme.example has recovered: After")
 
 
-async def nudge(bot: BotHarness, remote: Remote) -> None:
+async def trigger_refresh(bot: BotHarness, remote: Remote) -> None:
     """Somebody changes something, upon which the bot looks at what its cards are about."""
     remote.sequences["sq_0001"]["status"] = "active"
     await bot.say("pause Q3 founders", user=seed.BEN.id, channel=seed.SALES)
@@ -146,7 +146,7 @@ async def nudge(bot: BotHarness, remote: Remote) -> None:
 async def test_the_bot_keeps_how_things_stand_where_no_dashboard_does(
     bot: BotHarness, remote: Remote
 ) -> None:
-    remote.inboxes = [told(84, 40, "active")]
+    remote.inboxes = [inbox_body(84, 40, "active")]
     settings = shared_settings.load(environ=bot.environ)
 
     async with (

@@ -39,7 +39,7 @@ async def test_a_pause_that_fails_leaves_no_timer_behind(bot: BotHarness, remote
     remote.fails["sq_0002"] = 404
     (question,) = await bot.say("pause all for 2h", user=seed.BEN.id)
     await click(bot, question, "Pause all 3", user=seed.BEN.id)
-    message = await bot.said_to_all("2 sequences are paused until")
+    message = await bot.public_message("2 sequences are paused until")
     assert "Not paused: Q3 CTO" in json.dumps(message, ensure_ascii=False)
     assert bot.running is not None
     waiting = await bot.running.store.records.timers("default", "resume")
@@ -50,7 +50,7 @@ async def test_nothing_is_said_to_have_been_paused_when_all_failed(bot: BotHarne
     remote.fails |= dict.fromkeys(remote.sequences, 404)
     (question,) = await bot.say("pause all for 2h", user=seed.BEN.id)
     await click(bot, question, "Pause all 3", user=seed.BEN.id)
-    message = await bot.said_to_all("No sequence could be paused")
+    message = await bot.public_message("No sequence could be paused")
     assert "Undo" not in json.dumps(message)
     assert "until" not in message["text"]
     assert bot.running is not None
@@ -60,7 +60,7 @@ async def test_nothing_is_said_to_have_been_paused_when_all_failed(bot: BotHarne
 async def test_what_was_paused_together_resumes_in_one_line(bot: BotHarness, remote: Remote) -> None:
     (question,) = await bot.say("pause all for 1s reason a storm", user=seed.BEN.id)
     await click(bot, question, "Pause all 3", user=seed.BEN.id)
-    message = await bot.said_to_all("3 sequences are active again")
+    message = await bot.public_message("3 sequences are active again")
     shown = json.dumps(message, ensure_ascii=False)
     assert "EMEA agencies, Q3 CTO, Q3 founders" in shown
     assert "Their pauses have ended" in shown
@@ -77,12 +77,12 @@ async def test_a_pause_that_runs_out_says_whose_it_was_and_one_that_is_gone_says
     bot: BotHarness, remote: Remote
 ) -> None:
     await bot.say("pause Q3 founders for 1s reason a holiday", user=seed.BEN.id)
-    message = await bot.said_to_all("Q3 founders is active again")
+    message = await bot.public_message("Q3 founders is active again")
     assert "Paused by @ben: a holiday." in json.dumps(message)
     await bot.say("pause EMEA agencies for 1s", user=seed.BEN.id)
     del remote.sequences["sq_0003"]
     assert "Deleted in the meantime: EMEA agencies." in json.dumps(
-        await bot.said_to_all("1 paused sequence deleted")
+        await bot.public_message("1 paused sequence deleted")
     )
 
 
@@ -116,7 +116,7 @@ async def test_a_timed_pause_of_a_removed_workspace_delays_no_other_and_is_shown
     )
     await bot.running.store.database.write(lambda tx: tx.execute(unreadable))
     await bot.say("pause Q3 founders for 1s", user=seed.BEN.id)
-    await bot.said_to_all("Q3 founders is active again")
+    await bot.public_message("Q3 founders is active again")
     assert remote.sequences["sq_0001"]["status"] == "active"
     (status,) = await bot.say("status", user=seed.BEN.id)
     assert "2 pauses in globex: not in the settings" in json.dumps(status)

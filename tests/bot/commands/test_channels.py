@@ -34,58 +34,62 @@ async def subscriptions(bot: BotHarness, channel: str) -> list[Any]:
     ids=["typo", "archived", "private", "private by id"],
 )
 async def test_a_channel_that_takes_nothing_is_refused_with_what_to_do(
-    either: BotHarness, command: str, channel: str, reason: str, fix: str
+    connected_bot: BotHarness, command: str, channel: str, reason: str, fix: str
 ) -> None:
-    text = await answer(either, f"{command} {channel}")
+    text = await answer(connected_bot, f"{command} {channel}")
     assert reason in text
     assert fix in text
     for known in (channel, seed.ARCHIVED, seed.OUTSIDE):
-        assert await subscriptions(either, known) == []
+        assert await subscriptions(connected_bot, known) == []
 
 
-async def test_a_public_channel_is_joined_without_a_greeting(either: BotHarness) -> None:
-    text = await answer(either, "subscribe reply.interested #general")
+async def test_a_public_channel_is_joined_without_a_greeting(connected_bot: BotHarness) -> None:
+    text = await answer(connected_bot, "subscribe reply.interested #general")
     assert "Added. Subscriptions of #general" in text
-    assert seed.BOT.id in either.slack.workspace.world.channels[seed.GENERAL].members
-    assert len(await subscriptions(either, seed.GENERAL)) == 1
-    assert await either.deliver(interested(1)) == 200
+    assert seed.BOT.id in connected_bot.slack.workspace.world.channels[seed.GENERAL].members
+    assert len(await subscriptions(connected_bot, seed.GENERAL)) == 1
+    assert await connected_bot.deliver(interested(1)) == 200
 
     async def posted() -> bool:
-        return len(await either.messages(seed.GENERAL)) == 1
+        return len(await connected_bot.messages(seed.GENERAL)) == 1
 
     await until(posted)
-    assert "Hello" not in json.dumps(await either.messages(seed.GENERAL))
+    assert "Hello" not in json.dumps(await connected_bot.messages(seed.GENERAL))
 
 
-async def test_a_public_channel_that_cannot_be_joined_is_posted_to_or_refused(either: BotHarness) -> None:
-    await either.control("scopes", remove=["channels:join"])
-    assert "Added. Subscriptions of #general" in await answer(either, "subscribe lead.bounced #general")
-    await either.control("scopes", remove=["chat:write.public"])
-    await answer(either, "unsubscribe all #general")
-    assert "The bot isn't in #general" in await answer(either, "subscribe lead.bounced #general")
+async def test_a_public_channel_that_cannot_be_joined_is_posted_to_or_refused(
+    connected_bot: BotHarness,
+) -> None:
+    await connected_bot.control("scopes", remove=["channels:join"])
+    assert "Added. Subscriptions of #general" in await answer(
+        connected_bot, "subscribe lead.bounced #general"
+    )
+    await connected_bot.control("scopes", remove=["chat:write.public"])
+    await answer(connected_bot, "unsubscribe all #general")
+    assert "The bot isn't in #general" in await answer(connected_bot, "subscribe lead.bounced #general")
 
 
-async def test_the_trouble_of_a_removed_subscription_leaves_status(either: BotHarness) -> None:
-    assert either.running is not None
-    store = either.running.store
-    await answer(either, "subscribe reply.interested #sales")
-    await either.control("channel", channel=seed.SALES, archived=True)
-    assert await either.deliver(interested(1)) == 200
-    await either.until_posted(1)
+async def test_the_trouble_of_a_removed_subscription_leaves_status(connected_bot: BotHarness) -> None:
+    assert connected_bot.running is not None
+    store = connected_bot.running.store
+    await answer(connected_bot, "subscribe reply.interested #sales")
+    await connected_bot.control("channel", channel=seed.SALES, archived=True)
+    assert await connected_bot.deliver(interested(1)) == 200
+    await connected_bot.until_posted(1)
 
     async def found() -> bool:
         return (await store.records.summary("default")).broken_channels == {seed.SALES: "is_archived"}
 
     await until(found)
-    await answer(either, "unsubscribe all #sales")
+    await answer(connected_bot, "unsubscribe all #sales")
     now = await store.records.summary("default")
     assert (now.broken_channels, now.dead, now.waiting) == ({}, 0, 0)
     assert await store.leases.broken() == {}
 
 
-async def test_channels_are_shown_by_their_names(either: BotHarness) -> None:
+async def test_channels_are_shown_by_their_names(connected_bot: BotHarness) -> None:
     for line in ("subscriptions #sales", "subscribe lead.bounced #sales", "digest at 09:00 #sales"):
-        body = json.loads(await answer(either, line))
+        body = json.loads(await answer(connected_bot, line))
         shown = [body["text"], *(json.dumps(block) for block in body["blocks"] if block["type"] != "actions")]
         assert "#sales" in body["text"]
         assert [text for text in shown if seed.SALES in text] == []

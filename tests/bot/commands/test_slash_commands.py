@@ -17,8 +17,8 @@ from tests.waiting import until
 
 
 @dataclass(kw_only=True)
-class Floor:
-    """A bot whose bot speaks to a service."""
+class BotWithService:
+    """A bot and the service it talks to."""
 
     bot: BotHarness
     service: Service
@@ -35,44 +35,46 @@ class Floor:
 
 
 @pytest.fixture
-async def floor(tmp_path: Path, account: str) -> AsyncIterator[Floor]:
+async def served(tmp_path: Path, account: str) -> AsyncIterator[BotWithService]:
     async with Service(speed=0, database=account) as service:
         key = next(iter(service.api_keys.values()))
         where = {"OUTREACH_BASE_URL": service.base_url, "OUTREACH_API_KEY": key}
         async with open_harness(tmp_path, **where) as bot, bot_inside(bot, pace=HASTE):
-            yield Floor(bot=bot, service=service, key=key)
+            yield BotWithService(bot=bot, service=service, key=key)
 
 
-async def test_pausing_changes_the_service_and_is_said_to_the_channel_with_the_name(floor: Floor) -> None:
-    sequence = (await floor.sequences())[0]
-    (answer,) = await floor.bot.say(f"pause {sequence['id']}", user=seed.BEN.id)
+async def test_pausing_changes_the_service_and_is_said_to_the_channel_with_the_name(
+    served: BotWithService,
+) -> None:
+    sequence = (await served.sequences())[0]
+    (answer,) = await served.bot.say(f"pause {sequence['id']}", user=seed.BEN.id)
     assert answer["seen_by"] is None
     assert "by @ben" in json.dumps(answer)
-    assert await floor.status(sequence["id"]) == "paused"
+    assert await served.status(sequence["id"]) == "paused"
 
 
-async def test_a_guest_is_refused_and_the_service_keeps_sending(floor: Floor) -> None:
-    sequence = (await floor.sequences())[0]
-    (answer,) = await floor.bot.say(f"pause {sequence['id']}", user=seed.GUS.id)
+async def test_a_guest_is_refused_and_the_service_keeps_sending(served: BotWithService) -> None:
+    sequence = (await served.sequences())[0]
+    (answer,) = await served.bot.say(f"pause {sequence['id']}", user=seed.GUS.id)
     assert answer["seen_by"] == seed.GUS.id
     assert "Guests of this Slack workspace can view" in json.dumps(answer)
-    assert await floor.status(sequence["id"]) == "active"
-    assert floor.bot.running is not None
-    assert [e.result for e in await floor.bot.running.store.records.audit("default")] == ["refused: role"]
+    assert await served.status(sequence["id"]) == "active"
+    assert served.bot.running is not None
+    assert [e.result for e in await served.bot.running.store.records.audit("default")] == ["refused: role"]
 
 
-async def test_a_pause_with_a_duration_ends_by_itself_and_is_announced_once(floor: Floor) -> None:
-    sequence = (await floor.sequences())[0]
-    await floor.bot.say(f"pause {sequence['id']} for 1s")
+async def test_a_pause_with_a_duration_ends_by_itself_and_is_announced_once(served: BotWithService) -> None:
+    sequence = (await served.sequences())[0]
+    await served.bot.say(f"pause {sequence['id']} for 1s")
 
     async def announced() -> list[str]:
-        texts = [message["text"] for message in await floor.bot.messages()]
+        texts = [message["text"] for message in await served.bot.messages()]
         return [text for text in texts if "paused" not in text and sequence["name"] in text]
 
     assert len(await until(announced)) == 1
-    assert await floor.status(sequence["id"]) == "active"
-    assert floor.bot.running is not None
-    records = floor.bot.running.store.records
+    assert await served.status(sequence["id"]) == "active"
+    assert served.bot.running is not None
+    records = served.bot.running.store.records
 
     async def settled() -> bool:
         return await records.timers("default", "resume") == []
@@ -80,58 +82,60 @@ async def test_a_pause_with_a_duration_ends_by_itself_and_is_announced_once(floo
     await until(settled)
 
 
-async def test_the_pause_button_of_an_alert_pauses_the_sequence_that_the_delivery_named(floor: Floor) -> None:
-    sequence = (await floor.sequences())[0]
-    assert await floor.bot.deliver(interested(1, sequence=sequence["name"])) == 200
-    await floor.bot.until_posted(1)
-    message = (await floor.bot.messages())[0]
+async def test_the_pause_button_of_an_alert_pauses_the_sequence_that_the_delivery_named(
+    served: BotWithService,
+) -> None:
+    sequence = (await served.sequences())[0]
+    assert await served.bot.deliver(interested(1, sequence=sequence["name"])) == 200
+    await served.bot.until_posted(1)
+    message = (await served.bot.messages())[0]
     at = {"channel": CHANNEL, "ts": message["ts"], "text": "Pause sequence"}
-    response = await floor.bot.control("click", **at, user=seed.ANN.id, wait=5)
+    response = await served.bot.control("click", **at, user=seed.ANN.id, wait=5)
     assert "is paused" in response["answers"][0]["text"]
-    assert await floor.status(sequence["id"]) == "paused"
-    assert len(await floor.bot.messages()) == 2, "the card that was clicked is still there"
+    assert await served.status(sequence["id"]) == "paused"
+    assert len(await served.bot.messages()) == 2, "the card that was clicked is still there"
 
 
 async def test_every_reading_command_answers_the_person_alone_in_blocks_that_slack_takes(
-    floor: Floor,
+    served: BotWithService,
 ) -> None:
     for line in ("help", "status", "sequences", "inboxes", "stats by inbox", "open", "audit", "leads"):
-        (answer,) = await floor.bot.say(line)
+        (answer,) = await served.bot.say(line)
         assert answer["seen_by"] == seed.ANN.id, line
         assert answer["blocks"], line
         assert "ref-" not in json.dumps(answer), line
 
 
-async def test_a_channel_is_named_and_what_it_is_told_of_is_posted_there(floor: Floor) -> None:
-    (answer,) = await floor.bot.say("subscribe lead.bounced here", channel=seed.SALES)
+async def test_a_channel_is_named_and_what_it_is_told_of_is_posted_there(served: BotWithService) -> None:
+    (answer,) = await served.bot.say("subscribe lead.bounced here", channel=seed.SALES)
     assert "Added. Subscriptions of #sales" in answer["text"]
     bounced = {"event": "lead.bounced", "lead": {"email": "x@y.example"}, "sequence": "Q3"}
-    assert await floor.bot.deliver(json.dumps(bounced).encode()) == 200
+    assert await served.bot.deliver(json.dumps(bounced).encode()) == 200
 
     async def found() -> bool:
         return any(
-            "Bounced: x@y.example" in message["text"] for message in await floor.bot.messages(seed.SALES)
+            "Bounced: x@y.example" in message["text"] for message in await served.bot.messages(seed.SALES)
         )
 
     await until(found)
-    assert await floor.bot.messages() == []
+    assert await served.bot.messages() == []
 
 
 @pytest.mark.parametrize("form", ["", " condensed"], ids=["full", "condensed"])
-async def test_an_absent_lead_is_told_with_the_day_of_the_return(floor: Floor, form: str) -> None:
-    await floor.bot.say(f"subscribe reply.ooo{form} here", channel=seed.SALES)
+async def test_an_absent_lead_is_told_with_the_day_of_the_return(served: BotWithService, form: str) -> None:
+    await served.bot.say(f"subscribe reply.ooo{form} here", channel=seed.SALES)
     away = {"event": "reply.ooo", "lead": {"email": "x@y.example"}, "return_date": "2026-12-01"}
-    assert await floor.bot.deliver(json.dumps({**away, "sequence": "Q3"}).encode()) == 200
+    assert await served.bot.deliver(json.dumps({**away, "sequence": "Q3"}).encode()) == 200
 
     async def found() -> bool:
-        return "Tue 1 Dec 2026" in json.dumps(await floor.bot.messages(seed.SALES))
+        return "Tue 1 Dec 2026" in json.dumps(await served.bot.messages(seed.SALES))
 
     await until(found)
 
 
-async def test_no_line_whatever_is_left_without_an_answer(floor: Floor) -> None:
+async def test_no_line_whatever_is_left_without_an_answer(served: BotWithService) -> None:
     for line in ("stats by moon", "pause", "x" * 3_000, "“", "🎉\n*b*", "lead <!channel>"):
-        (answer,) = await floor.bot.say(line)
+        (answer,) = await served.bot.say(line)
         assert answer["seen_by"] == seed.ANN.id, line
         assert answer["text"], line
 

@@ -99,7 +99,7 @@ async def test_a_bot_that_is_told_to_stop_ends_by_itself_with_everything_kept(ho
 async def test_two_bots_on_one_postgresql_share_the_work_and_one_that_dies_delays_nothing_for_long(
     fresh_postgresql: str, tmp_path: Path
 ) -> None:
-    async with open_harness(tmp_path, database=fresh_postgresql) as bot, second_door(bot) as other:
+    async with open_harness(tmp_path, database=fresh_postgresql) as bot, second_bot(bot) as other:
         await bot.control("settings", messages_per_second=0)
         async with bot_process(bot, pace=SWIFT) as doomed, bot_process(other, pace=SWIFT):
             sending = asyncio.gather(burst(bot, range(120)), burst(other, range(120)))
@@ -116,7 +116,7 @@ async def test_two_bots_on_one_postgresql_share_the_work_and_one_that_dies_delay
 async def test_a_bot_that_sleeps_through_its_lease_says_nothing_twice_when_it_wakes(
     fresh_postgresql: str, tmp_path: Path
 ) -> None:
-    async with open_harness(tmp_path, database=fresh_postgresql) as bot, second_door(bot) as other:
+    async with open_harness(tmp_path, database=fresh_postgresql) as bot, second_bot(bot) as other:
         await bot.control("settings", messages_per_second=0)
         async with bot_process(bot, pace=SWIFT) as sleeper, bot_process(other, pace=SWIFT):
             assert await burst(other, range(60)) == set(range(60))
@@ -184,7 +184,7 @@ async def test_a_clock_that_was_ahead_for_a_while_doubles_no_message_whose_answe
 
 
 @contextlib.asynccontextmanager
-async def second_door(bot: BotHarness) -> AsyncIterator[BotHarness]:
+async def second_bot(bot: BotHarness) -> AsyncIterator[BotHarness]:
     """The same Slack and database, for a bot on another port."""
     port = free_port()
     yield replace(bot, port=port, environ={**bot.environ, "OUTREACH_PORT": str(port)})

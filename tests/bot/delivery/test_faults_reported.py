@@ -69,7 +69,7 @@ async def archive(bot: BotHarness, *, broken: bool) -> None:
     await bot.control("channel", channel=CHANNEL, archived=broken)
 
 
-async def send_away(bot: BotHarness, *, broken: bool) -> None:
+async def break_channel(bot: BotHarness, *, broken: bool) -> None:
     scopes = ["chat:write.public", "channels:join"]  # with the latter it would come back by itself
     await bot.control("scopes", **{"remove" if broken else "add": scopes})
     await bot.control("members", channel=CHANNEL, **{"remove" if broken else "invite": seed.BOT.id})
@@ -77,7 +77,7 @@ async def send_away(bot: BotHarness, *, broken: bool) -> None:
 
 @pytest.mark.parametrize(
     ("act", "error"),
-    [(revoke, "token_revoked"), (archive, "is_archived"), (send_away, "not_in_channel")],
+    [(revoke, "token_revoked"), (archive, "is_archived"), (break_channel, "not_in_channel")],
     ids=["token revoked", "channel archived", "bot not in it"],
 )
 async def test_what_breaks_a_channel_is_told_everywhere_and_cured(

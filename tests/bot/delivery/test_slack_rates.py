@@ -34,55 +34,55 @@ async def make_stale(bot: BotHarness) -> None:
     bot.running.signals.repaints.set()
 
 
-async def test_a_click_is_shown_at_once_while_many_cards_are_repainted(either: BotHarness) -> None:
+async def test_a_click_is_shown_at_once_while_many_cards_are_repainted(connected_bot: BotHarness) -> None:
     for number in range(CARDS):
-        assert await either.deliver(interested(number)) == 200
-    await either.until_posted(CARDS)
-    await make_stale(either)
-    card = (await either.messages())[-1]
+        assert await connected_bot.deliver(interested(number)) == 200
+    await connected_bot.until_posted(CARDS)
+    await make_stale(connected_bot)
+    card = (await connected_bot.messages())[-1]
     began = time.monotonic()
-    await either.control("click", channel=CHANNEL, ts=card["ts"], text="Claim", user=seed.CLEO.id)
+    await connected_bot.control("click", channel=CHANNEL, ts=card["ts"], text="Claim", user=seed.CLEO.id)
 
     async def shown() -> bool:
-        now = next(one for one in await either.messages() if one["ts"] == card["ts"])
+        now = next(one for one in await connected_bot.messages() if one["ts"] == card["ts"])
         return "Claimed by @cleo" in json.dumps(now["blocks"])
 
     await until(shown)
     assert time.monotonic() - began < 5
-    updates = await calls(either, "chat.update")
+    updates = await calls(connected_bot, "chat.update")
     assert [one for one in updates if one["status"] == 429] == []
     assert len(updates) <= 30
 
 
-async def test_a_throttled_repaint_is_waited_for_by_all(either: BotHarness) -> None:
+async def test_a_throttled_repaint_is_waited_for_by_all(connected_bot: BotHarness) -> None:
     for number in range(10):
-        assert await either.deliver(interested(number)) == 200
-    await either.until_posted(10)
+        assert await connected_bot.deliver(interested(number)) == 200
+    await connected_bot.until_posted(10)
     fault = {"method": "chat.update", "kind": "rate_limited", "retry_after": 3, "times": None}
-    await either.control("faults", **fault)
-    await make_stale(either)
+    await connected_bot.control("faults", **fault)
+    await make_stale(connected_bot)
 
     async def throttled() -> bool:
-        return bool(await calls(either, "chat.update"))
+        return bool(await calls(connected_bot, "chat.update"))
 
     await until(throttled)
     began = time.monotonic()
-    await either.control("faults", clear=True)
-    first = len(await calls(either, "chat.update"))
+    await connected_bot.control("faults", clear=True)
+    first = len(await calls(connected_bot, "chat.update"))
     assert first <= 4, "as many as are under way at once"
 
     async def repainted() -> bool:
-        return len(await calls(either, "chat.update")) >= first + 10
+        return len(await calls(connected_bot, "chat.update")) >= first + 10
 
     await until(repainted)
     assert time.monotonic() - began > 2
 
 
-async def test_a_throttled_look_up_goes_on_where_it_was(either: BotHarness) -> None:
-    token, base = either.environ["SLACK_BOT_TOKEN"], either.environ["SLACK_API_URL"]
+async def test_a_throttled_look_up_goes_on_where_it_was(connected_bot: BotHarness) -> None:
+    token, base = connected_bot.environ["SLACK_BOT_TOKEN"], connected_bot.environ["SLACK_API_URL"]
     async with open_web_api(token, base_url=base) as slack:
         sender = MessageSender(slack, timeout=5.0)
-        world, since = either.slack.workspace.world, time.time()
+        world, since = connected_bot.slack.workspace.world, time.time()
         sent = await sender.post(
             CHANNEL,
             Message(text="words", blocks=[]),
@@ -93,21 +93,21 @@ async def test_a_throttled_look_up_goes_on_where_it_was(either: BotHarness) -> N
         assert isinstance(sent, Sent)
         for number in range(500):
             world.post(world.channel(CHANNEL), user=seed.ANN.id, text=f"{number}")
-        either.slack.settings.tier_factor = 0.02  # a single call in a minute, after a burst of five
+        connected_bot.slack.settings.tier_factor = 0.02  # a single call in a minute, after a burst of five
         for _ in range(4):
-            either.slack.workspace.rate_limiter.take_call(
-                "conversations.history", tier=3, factor=0.02, now=either.slack.clock.now()
+            connected_bot.slack.workspace.rate_limiter.take_call(
+                "conversations.history", tier=3, factor=0.02, now=connected_bot.slack.clock.now()
             )
         outcome = await sender.find(CHANNEL, "there", since=since)
         assert isinstance(outcome, NotSent)
         assert outcome.after > 30
         for _ in range(5):
-            await either.control("clock", advance=61)
+            await connected_bot.control("clock", advance=61)
             outcome = await sender.find(CHANNEL, "there", since=since)
             if outcome == sent:
                 break
         assert outcome == sent
-    read = [one["request"].get("cursor") for one in await calls(either, "conversations.history")]
+    read = [one["request"].get("cursor") for one in await calls(connected_bot, "conversations.history")]
     asked = [cursor for cursor in read if cursor]
     assert read.count(None) == 1, "the first page was read once"
     assert asked

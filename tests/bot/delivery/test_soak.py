@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.bench import memory
-from tests.bot.delivery.test_crashes import second_door
+from tests.bot.delivery.test_crashes import second_bot
 from tests.bot.harness import open_harness
-from tests.bot.random_faults import Siege
+from tests.bot.random_faults import FaultRun
 
 SECONDS = float(os.environ.get("OUTREACH_SOAK_SECONDS", "3600"))
 
@@ -34,12 +34,12 @@ async def test_random_faults_lose_nothing_and_double_nothing(
 ) -> None:
     seed = int(time.time())
     database = request.getfixturevalue("fresh_postgresql") if engine == "postgresql" else ""
-    async with open_harness(tmp_path, database=database) as bot, second_door(bot) as other:
+    async with open_harness(tmp_path, database=database) as bot, second_bot(bot) as other:
         await bot.control("settings", messages_per_second=0)
         doors = (bot, other) if database else (bot,)
-        siege = Siege(doors=doors, database=database, dice=random.Random(seed))
-        await siege.lay(SECONDS)
-        report = await siege.report()
+        fault_run = FaultRun(doors=doors, database=database, dice=random.Random(seed))
+        await fault_run.inject(SECONDS)
+        report = await fault_run.report()
     print(json.dumps({"engine": engine, "seconds": SECONDS, "seed": seed, **report}, indent=2))  # noqa: T201 the report is for whoever waited for it
     assert report["accepted"]
     assert (report["doubled"], report["lost"]) == ([], 0)

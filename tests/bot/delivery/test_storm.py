@@ -128,7 +128,7 @@ async def test_who_acknowledges_a_paused_domain_is_on_its_card_and_the_second_is
     bot: BotHarness,
 ) -> None:
     assert await bot.deliver(PAUSED) == 200
-    card = await bot.said_to_all("mail.example is paused")
+    card = await bot.public_message("mail.example is paused")
     at = {"channel": card["channel"], "ts": card["ts"], "text": "Acknowledge"}
     await bot.control("click", **at, user=seed.ANN.id)
 

@@ -38,7 +38,7 @@ from tests.bot.harness import (
     interested,
     open_harness,
 )
-from tests.bot.held_clock import Hands
+from tests.bot.manual_clock import ManualClock
 from tests.waiting import until
 
 SWIFT = replace(HASTE, period=0.005)
@@ -48,12 +48,12 @@ NAMES = ("email", "first_name", "last_name", "company")
 FIELDS = ("sequence", "step", "reply", "inbox", "domain", "return_date", "bounce_type", "reason", "rate")
 
 
-def noise(length: int, seed_: int = 0) -> str:
+def random_text(length: int, seed_: int = 0) -> str:
     """Random text, which no database makes shorter by compressing it."""
     return "".join(random.Random(seed_).choices(string.ascii_letters + string.digits + "äßİ漢😀", k=length))
 
 
-long_texts = st.builds(noise, st.sampled_from([300, 3_000, 6_000]), st.integers(0, 99))
+long_texts = st.builds(random_text, st.sampled_from([300, 3_000, 6_000]), st.integers(0, 99))
 texts = st.one_of(
     st.text(st.characters(), max_size=40),  # lone surrogates too
     st.sampled_from(["\0", "a\0b", "\ud800", "\udfff\ud800", "İ" * 400, " ", "<!here>", "`pause all`"]),
@@ -99,8 +99,8 @@ async def bot(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[B
 
 
 @pytest.fixture
-async def store(url: sa.URL, hands: Hands) -> AsyncIterator[Store]:
-    async with open_store(url, clock=hands) as opened:
+async def store(url: sa.URL, clock: ManualClock) -> AsyncIterator[Store]:
+    async with open_store(url, clock=clock) as opened:
         yield opened
 
 
@@ -129,7 +129,7 @@ async def test_no_delivery_stops_the_next_one(bot: BotHarness, body: bytes) -> N
 async def test_an_address_of_6000_random_characters_stops_nothing_on_postgresql(
     tmp_path: Path, fresh_postgresql: str
 ) -> None:
-    hostile = interested(1, lead={"email": f"{noise(6_000)}@acme.example"})
+    hostile = interested(1, lead={"email": f"{random_text(6_000)}@acme.example"})
     async with open_harness(tmp_path, database=fresh_postgresql) as bot, bot_process(bot):
         assert await bot.deliver(hostile) == 200
         assert await bot.deliver(interested(2)) == 200
@@ -140,7 +140,7 @@ async def test_an_address_of_6000_random_characters_stops_nothing_on_postgresql(
 
 @pytest.mark.parametrize("hostile", ["\ud800", "İ" * 3, "x" * 10_000])
 def test_a_stored_address_is_short_and_tells_leads_apart(hostile: str) -> None:
-    one, other = (address(f"{noise(LONGEST_ADDRESS)}{hostile}{n}@acme.example") for n in (1, 2))
+    one, other = (address(f"{random_text(LONGEST_ADDRESS)}{hostile}{n}@acme.example") for n in (1, 2))
     assert max(len(one), len(other)) <= LONGEST_ADDRESS
     assert one != other
     assert address(" Ada@Acme.example ") == "ada@acme.example"
@@ -187,14 +187,16 @@ async def test_a_broken_schema_sets_no_delivery_aside(store: Store, fault: str, 
     assert (decision.problem, len(decision.posts)) == ("", 1)
 
 
-async def test_a_lead_of_the_api_with_an_endless_address_stops_no_other(store: Store, hands: Hands) -> None:
+async def test_a_lead_of_the_api_with_an_endless_address_stops_no_other(
+    store: Store, clock: ManualClock
+) -> None:
     await store.found_leads.compare("default", {}, grace=60)
     found = {
-        address(f"{noise(6_000)}@acme.example"): interested(1),
+        address(f"{random_text(6_000)}@acme.example"): interested(1),
         address("ada2@acme.example"): interested(2),
     }
     await store.found_leads.compare("default", found, grace=60)
-    hands.now += 61
+    clock.now += 61
     assert await store.found_leads.compare("default", found, grace=60) == (2, 0)
 
 

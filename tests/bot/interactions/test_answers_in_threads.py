@@ -47,17 +47,17 @@ async def click(bot: BotHarness, message: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("address_works", [True, False], ids=["response_url", "direct"])
 async def test_a_click_in_a_thread_is_answered_in_that_thread(
-    either: BotHarness, *, address_works: bool
+    connected_bot: BotHarness, *, address_works: bool
 ) -> None:
-    message = await reply_with_button(either, "whoami")
+    message = await reply_with_button(connected_bot, "whoami")
     if not address_works:
-        await either.control("faults", method="response_url", kind="status", status=404, times=None)
-    answer = await click(either, message)
+        await connected_bot.control("faults", method="response_url", kind="status", status=404, times=None)
+    answer = await click(connected_bot, message)
     assert (answer["thread_ts"], answer["seen_by"]) == (message["thread_ts"], seed.BEN.id)
     assert "You are ben" in answer["text"]
 
 
-async def test_an_old_button_in_a_thread_is_answered_there(either: BotHarness) -> None:
-    message = await reply_with_button(either, "nonsense")
-    answer = await click(either, message)
+async def test_an_old_button_in_a_thread_is_answered_there(connected_bot: BotHarness) -> None:
+    message = await reply_with_button(connected_bot, "nonsense")
+    answer = await click(connected_bot, message)
     assert answer["thread_ts"] == message["thread_ts"]

@@ -10,21 +10,21 @@ import pytest
 
 from sandbox.slack.state import seed
 from tests.bot.harness import CHANNEL, BotHarness
-from tests.bot.interactions.sales_floor import (
+from tests.bot.interactions.alert_bot import (
     TRANSPORTS,
     card,
     choose,
     click,
     in_thread,
     labels,
-    open_floor,
+    open_bot,
     shown,
 )
 
 
 @pytest.fixture(params=TRANSPORTS)
 async def bot(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[BotHarness]:
-    async with open_floor(tmp_path, request.param) as opened:
+    async with open_bot(tmp_path, request.param) as opened:
         yield opened
 
 

@@ -13,14 +13,14 @@ import pytest
 from sandbox.slack.state import seed
 from tests.bot.fake_service import Remote, open_remote
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness
-from tests.bot.interactions.sales_floor import (
+from tests.bot.interactions.alert_bot import (
     TRANSPORTS,
     card,
     click,
     in_thread,
     labels,
     mention,
-    open_floor,
+    open_bot,
     shown,
 )
 from tests.waiting import until
@@ -38,7 +38,7 @@ async def remote() -> AsyncIterator[Remote]:
 
 @pytest.fixture(params=TRANSPORTS)
 async def bot(request: pytest.FixtureRequest, remote: Remote, tmp_path: Path) -> AsyncIterator[BotHarness]:
-    async with open_floor(tmp_path, request.param, OUTREACH_BASE_URL=remote.url) as opened:
+    async with open_bot(tmp_path, request.param, OUTREACH_BASE_URL=remote.url) as opened:
         yield opened
 
 

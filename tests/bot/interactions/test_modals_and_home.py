@@ -10,7 +10,7 @@ import pytest
 from bot.slack.manifest import manifest
 from sandbox.service import Service
 from sandbox.slack.state import seed
-from tests.bot.commands.test_slash_commands import Floor
+from tests.bot.commands.test_slash_commands import BotWithService
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness
 from tests.waiting import until
 
@@ -32,14 +32,14 @@ async def bot(tmp_path: Path) -> AsyncIterator[BotHarness]:
 
 
 @pytest.fixture
-async def floor(bot: BotHarness, account: str) -> AsyncIterator[Floor]:
+async def served(bot: BotHarness, account: str) -> AsyncIterator[BotWithService]:
     """A bot that speaks to a service, installed from its manifest."""
     async with Service(speed=0, database=account) as service:
         key = next(iter(service.api_keys.values()))
         bot.environ |= {"OUTREACH_BASE_URL": service.base_url, "OUTREACH_API_KEY": key}
         await bot.control("manifest", **manifest())
         async with bot_inside(bot, pace=HASTE):
-            yield Floor(bot=bot, service=service, key=key)
+            yield BotWithService(bot=bot, service=service, key=key)
 
 
 async def click(bot: BotHarness, message: dict[str, Any], text: str, **more: Any) -> list[dict[str, Any]]:
@@ -48,55 +48,55 @@ async def click(bot: BotHarness, message: dict[str, Any], text: str, **more: Any
     return list((await bot.control("click", **{**at, **more}))["answers"])
 
 
-async def statuses(floor: Floor) -> list[str]:
-    return [str(one["status"]) for one in await floor.sequences()]
+async def statuses(served: BotWithService) -> list[str]:
+    return [str(one["status"]) for one in await served.sequences()]
 
 
 async def test_all_sequences_are_paused_after_one_question_and_one_undo_resumes_exactly_those(
-    floor: Floor,
+    served: BotWithService,
 ) -> None:
-    before = await statuses(floor)
+    before = await statuses(served)
     assert before.count("active") > 3
     assert before.count("paused") > 0
-    (question,) = await floor.bot.say("pause all for 2h reason a storm", user=seed.BEN.id)
+    (question,) = await served.bot.say("pause all for 2h reason a storm", user=seed.BEN.id)
     assert question["seen_by"] == seed.BEN.id
-    assert await statuses(floor) == before
-    await click(floor.bot, question, f"Pause all {before.count('active')}")
-    result = await floor.bot.said_to_all("sequences are paused")
+    assert await statuses(served) == before
+    await click(served.bot, question, f"Pause all {before.count('active')}")
+    result = await served.bot.public_message("sequences are paused")
     assert "by @ben" in json.dumps(result)
-    assert set(await statuses(floor)) == {"paused", *(set(before) - {"active"})}
-    assert floor.bot.running is not None
-    assert len(await floor.bot.running.store.records.timers("default", "resume")) == before.count("active")
-    await click(floor.bot, result, "Undo", user=seed.ANN.id)
-    await floor.bot.said_to_all("sequences are active again")
-    assert await statuses(floor) == before
-    assert await floor.bot.running.store.records.timers("default", "resume") == []
-    (again,) = await click(floor.bot, result, "Undo", user=seed.ANN.id)
+    assert set(await statuses(served)) == {"paused", *(set(before) - {"active"})}
+    assert served.bot.running is not None
+    assert len(await served.bot.running.store.records.timers("default", "resume")) == before.count("active")
+    await click(served.bot, result, "Undo", user=seed.ANN.id)
+    await served.bot.public_message("sequences are active again")
+    assert await statuses(served) == before
+    assert await served.bot.running.store.records.timers("default", "resume") == []
+    (again,) = await click(served.bot, result, "Undo", user=seed.ANN.id)
     assert "already confirmed" in again["text"]
-    commands = [entry.command for entry in await floor.bot.running.store.records.audit("default")]
+    commands = [entry.command for entry in await served.bot.running.store.records.audit("default")]
     assert commands[0] == "resume all"
     assert commands[1].startswith("pause all for 2h")
 
 
-async def test_a_domain_is_honest_about_what_is_not_known(floor: Floor) -> None:
-    name = next(s["name"] for s in await floor.sequences() if s["status"] == "active")
+async def test_a_domain_is_honest_about_what_is_not_known(served: BotWithService) -> None:
+    name = next(s["name"] for s in await served.sequences() if s["status"] == "active")
     bounced = {"event": "lead.bounced", "lead": {"email": "x@y.example"}, "sequence": name}
-    assert await floor.bot.deliver(json.dumps({**bounced, "inbox": "sam@mail.example"}).encode()) == 200
+    assert await served.bot.deliver(json.dumps({**bounced, "inbox": "sam@mail.example"}).encode()) == 200
 
     async def seen() -> dict[str, Any] | None:
-        (question,) = await floor.bot.say("pause domain:mail.example")
+        (question,) = await served.bot.say("pause domain:mail.example")
         return question if "that used mail.example" in question["text"] else None
 
     question = await until(seen)
     shown = json.dumps(question, ensure_ascii=False)
     assert "doesn't list the sequences of a domain" in shown
     assert name in shown
-    answers = await click(floor.bot, question, "Pause it", user=seed.ANN.id)
+    answers = await click(served.bot, question, "Pause it", user=seed.ANN.id)
     assert any("1 sequence is paused" in one["text"] for one in answers)
 
 
-async def test_a_confirmation_counts_for_who_was_asked_once_and_in_time(floor: Floor) -> None:
-    (question,) = await floor.bot.say("pause all", user=seed.BEN.id)
+async def test_a_confirmation_counts_for_who_was_asked_once_and_in_time(served: BotWithService) -> None:
+    (question,) = await served.bot.say("pause all", user=seed.BEN.id)
     value = next(
         element["value"]
         for block in question["blocks"]
@@ -104,25 +104,25 @@ async def test_a_confirmation_counts_for_who_was_asked_once_and_in_time(floor: F
         for element in block["elements"]
         if element["value"].startswith("yes ")
     )
-    (stolen,) = await floor.bot.say(value, user=seed.ANN.id)
+    (stolen,) = await served.bot.say(value, user=seed.ANN.id)
     assert "Only the person who ran this command can confirm it" in stolen["text"]
-    assert "paused" not in (await statuses(floor))[:3]
-    assert "no longer exists" in (await floor.bot.say("yes q_0000000000000000"))[0]["text"]
+    assert "paused" not in (await statuses(served))[:3]
+    assert "no longer exists" in (await served.bot.say("yes q_0000000000000000"))[0]["text"]
 
 
-async def test_a_typed_yes_confirms_nothing_in_slack(floor: Floor) -> None:
-    await floor.bot.say("add kept@acme.example to " + (await floor.sequences())[0]["id"])
-    (question,) = await floor.bot.say("remove kept@acme.example --yes")
+async def test_a_typed_yes_confirms_nothing_in_slack(served: BotWithService) -> None:
+    await served.bot.say("add kept@acme.example to " + (await served.sequences())[0]["id"])
+    (question,) = await served.bot.say("remove kept@acme.example --yes")
     assert question["seen_by"] == seed.ANN.id
     assert "Remove" in question["text"]
-    answers = await click(floor.bot, question, "Remove", user=seed.ANN.id)
+    answers = await click(served.bot, question, "Remove", user=seed.ANN.id)
     assert any("was removed" in one["text"] for one in answers)
 
 
 async def test_roles_by_group_user_command_and_channel_and_a_refusal_that_says_who_can(
-    floor: Floor, bot: BotHarness, tmp_path: Path
+    served: BotWithService, bot: BotHarness, tmp_path: Path
 ) -> None:
-    sequence = (await floor.sequences())[0]["id"]
+    sequence = (await served.sequences())[0]["id"]
     bot.config(ROLES)
     async with open_harness(tmp_path / "b") as other:
         other.environ |= {key: bot.environ[key] for key in ("OUTREACH_BASE_URL", "OUTREACH_API_KEY")}
@@ -148,139 +148,141 @@ async def test_roles_by_group_user_command_and_channel_and_a_refusal_that_says_w
             assert "You don't have permission here for: pause" in await found("help", seed.CLEO.id)
 
 
-async def test_the_bot_is_mentioned_in_a_thread_and_answers_there(floor: Floor) -> None:
-    assert await floor.bot.deliver(interested(1)) == 200
-    await floor.bot.until_posted(1)
-    card = (await floor.bot.messages())[0]
+async def test_the_bot_is_mentioned_in_a_thread_and_answers_there(served: BotWithService) -> None:
+    assert await served.bot.deliver(interested(1)) == 200
+    await served.bot.until_posted(1)
+    card = (await served.bot.messages())[0]
     text = f"<@{seed.BOT.id}> whoami"
-    await floor.bot.control("message", text=text, channel=CHANNEL, thread_ts=card["ts"], user=seed.BEN.id)
+    await served.bot.control("message", text=text, channel=CHANNEL, thread_ts=card["ts"], user=seed.BEN.id)
 
     async def answered() -> list[dict[str, Any]]:
-        known = await floor.bot.messages()
+        known = await served.bot.messages()
         return [one for one in known if one.get("thread_ts") == card["ts"] and "You are ben" in one["text"]]
 
     assert await until(answered)
 
 
-async def test_the_bot_is_written_to_directly(floor: Floor) -> None:
-    response = await floor.bot.control("message", text="status", channel="dm", user=seed.BEN.id, wait=5)
+async def test_the_bot_is_written_to_directly(served: BotWithService) -> None:
+    response = await served.bot.control("message", text="status", channel="dm", user=seed.BEN.id, wait=5)
     assert "sequences" in json.dumps(response["answers"])
-    sequence = next(s for s in await floor.sequences() if s["status"] == "active")
+    sequence = next(s for s in await served.sequences() if s["status"] == "active")
     line = f"pause {sequence['id']} reason it's late"
-    await floor.bot.control("message", text=line, channel="dm", user=seed.BEN.id, wait=5)
+    await served.bot.control("message", text=line, channel="dm", user=seed.BEN.id, wait=5)
 
-    async def told_to_all() -> list[dict[str, Any]]:
-        return [m for m in await floor.bot.messages() if f"{sequence['name']} is paused" in m["text"]]
+    async def is_public() -> list[dict[str, Any]]:
+        return [m for m in await served.bot.messages() if f"{sequence['name']} is paused" in m["text"]]
 
-    assert "by @ben" in json.dumps(await until(told_to_all))
+    assert "by @ben" in json.dumps(await until(is_public))
 
 
-async def test_the_bot_greets_a_channel_that_it_joins(floor: Floor) -> None:
-    await floor.bot.control("members", channel=seed.GENERAL, invite=seed.BOT.id)
+async def test_the_bot_greets_a_channel_that_it_joins(served: BotWithService) -> None:
+    await served.bot.control("members", channel=seed.GENERAL, invite=seed.BOT.id)
 
     async def greeted() -> list[dict[str, Any]]:
-        return [m for m in await floor.bot.messages(seed.GENERAL) if "Hello" in m["text"]]
+        return [m for m in await served.bot.messages(seed.GENERAL) if "Hello" in m["text"]]
 
     assert len(await until(greeted)) == 1
 
 
-async def test_a_channel_is_named_by_its_name(floor: Floor) -> None:
-    (answer,) = await floor.bot.say("subscribe lead.bounced #sales")
-    assert floor.bot.running is not None
-    known = await floor.bot.running.store.records.subscriptions("default", seed.SALES)
+async def test_a_channel_is_named_by_its_name(served: BotWithService) -> None:
+    (answer,) = await served.bot.say("subscribe lead.bounced #sales")
+    assert served.bot.running is not None
+    known = await served.bot.running.store.records.subscriptions("default", seed.SALES)
     assert [one.event for one in known] == ["lead.bounced"], answer
 
 
-async def test_home_shows_how_things_stand_and_its_buttons_change_them(floor: Floor) -> None:
-    assert await floor.bot.deliver(interested(1)) == 200
-    await floor.bot.until_posted(1)
+async def test_home_shows_how_things_stand_and_its_buttons_change_them(served: BotWithService) -> None:
+    assert await served.bot.deliver(interested(1)) == 200
+    await served.bot.until_posted(1)
     paused = {"event": "domain.paused", "domain": "mail.example", "inbox": "sam@mail.example"}
-    assert await floor.bot.deliver(json.dumps(paused).encode()) == 200
-    await floor.bot.until_posted(2)
-    view = await floor.bot.home(seed.BEN.id)
+    assert await served.bot.deliver(json.dumps(paused).encode()) == 200
+    await served.bot.until_posted(2)
+    view = await served.bot.home(seed.BEN.id)
     shown = json.dumps(view, ensure_ascii=False)
     assert "Ada 1 at Acme" in shown
     assert "Inbox health" in shown
     assert "Paused domains · 1" in shown
     assert len(view["blocks"]) <= 100
-    await floor.bot.control("click", home=True, text="Claim", user=seed.BEN.id, wait=5)
+    await served.bot.control("click", home=True, text="Claim", user=seed.BEN.id, wait=5)
 
     async def mine() -> bool:
-        view = await floor.bot.home(seed.BEN.id)
+        view = await served.bot.home(seed.BEN.id)
         return "Yours · 1" in json.dumps(view, ensure_ascii=False)
 
     await until(mine)
-    response = await floor.bot.control("click", home=True, text="Pause", user=seed.BEN.id, wait=5)
+    response = await served.bot.control("click", home=True, text="Pause", user=seed.BEN.id, wait=5)
     assert response["view"]["type"] == "modal"
 
     async def line() -> bool:
-        return any("is paused" in m["text"] and "ben" in json.dumps(m) for m in await floor.bot.messages())
+        return any("is paused" in m["text"] and "ben" in json.dumps(m) for m in await served.bot.messages())
 
     await until(line)
 
 
-async def test_a_form_refuses_what_is_wrong_and_then_does_what_it_says(floor: Floor) -> None:
-    sequence = next(s for s in await floor.sequences() if s["status"] == "active")
-    assert "Open form" not in json.dumps(await floor.bot.say("help add", user=seed.GUS.id))
-    (answer,) = await floor.bot.say("help add", user=seed.BEN.id)
-    await click(floor.bot, answer, "Open form")
+async def test_a_form_refuses_what_is_wrong_and_then_does_what_it_says(served: BotWithService) -> None:
+    sequence = next(s for s in await served.sequences() if s["status"] == "active")
+    assert "Open form" not in json.dumps(await served.bot.say("help add", user=seed.GUS.id))
+    (answer,) = await served.bot.say("help add", user=seed.BEN.id)
+    await click(served.bot, answer, "Open form")
     person = {"user": seed.BEN.id}
     offered = (
-        await floor.bot.control(
+        await served.bot.control(
             "options", view=True, action_id="sequence", value=sequence["name"][:8], **person
         )
     )["options"]
     assert sequence["id"] in [one["value"] for one in offered]
     values = {"email": {"text": "no address"}, "sequence": {"sequence": sequence["id"]}}
-    response = await floor.bot.control("view/submit", values=values, offered=offered, **person)
+    response = await served.bot.control("view/submit", values=values, offered=offered, **person)
     assert response["errors"] == {"email": "Enter a valid email address."}
     values["email"] = {"text": "new.lead@acme.example"}
-    await floor.bot.control("view/submit", values=values, offered=offered, **person)
+    await served.bot.control("view/submit", values=values, offered=offered, **person)
 
     async def added() -> bool:
-        return any("was added" in message["text"] for message in await floor.bot.messages())
+        return any("was added" in message["text"] for message in await served.bot.messages())
 
     await until(added)
 
 
-async def test_a_shortcut_on_an_alert_pauses_its_sequence_and_on_other_messages_says_so(floor: Floor) -> None:
-    sequence = next(s for s in await floor.sequences() if s["status"] == "active")
-    assert await floor.bot.deliver(interested(1, sequence=sequence["name"])) == 200
-    await floor.bot.until_posted(1)
-    card = (await floor.bot.messages())[0]
-    assert floor.bot.running is not None
-    known = floor.bot.running.store.alerts
+async def test_a_shortcut_on_an_alert_pauses_its_sequence_and_on_other_messages_says_so(
+    served: BotWithService,
+) -> None:
+    sequence = next(s for s in await served.sequences() if s["status"] == "active")
+    assert await served.bot.deliver(interested(1, sequence=sequence["name"])) == 200
+    await served.bot.until_posted(1)
+    card = (await served.bot.messages())[0]
+    assert served.bot.running is not None
+    known = served.bot.running.store.alerts
     await until(lambda: known.in_message(CHANNEL, card["ts"]))  # Slack has it a moment before the store knows
     at = {"channel": CHANNEL, "ts": card["ts"], "user": seed.BEN.id}
-    await floor.bot.control("shortcut", callback_id="pause_of_alert", **at)
+    await served.bot.control("shortcut", callback_id="pause_of_alert", **at)
 
-    async def said_so() -> bool:
-        return any(f"{sequence['name']} is paused" in m["text"] for m in await floor.bot.messages())
+    async def is_posted() -> bool:
+        return any(f"{sequence['name']} is paused" in m["text"] for m in await served.bot.messages())
 
-    await until(said_so)
-    assert await floor.status(sequence["id"]) == "paused"
-    response = await floor.bot.control("message", text="hello", channel=CHANNEL, user=seed.ANN.id)
+    await until(is_posted)
+    assert await served.status(sequence["id"]) == "paused"
+    response = await served.bot.control("message", text="hello", channel=CHANNEL, user=seed.ANN.id)
     other = {"channel": CHANNEL, "ts": response["message"]["ts"], "user": seed.ANN.id}
-    await floor.bot.control("shortcut", callback_id="lead_of_alert", **other)
+    await served.bot.control("shortcut", callback_id="lead_of_alert", **other)
 
     async def found() -> bool:
-        state = await floor.bot.control("shortcut", callback_id="status", user=seed.CLEO.id, wait=5)
+        state = await served.bot.control("shortcut", callback_id="status", user=seed.CLEO.id, wait=5)
         return bool(state["view"])
 
     assert await until(found)
 
 
-async def test_a_slow_command_is_announced_by_a_line_that_stays_true(floor: Floor) -> None:
+async def test_a_slow_command_is_announced_by_a_line_that_stays_true(served: BotWithService) -> None:
     slow = {"method": "users.info", "kind": "delay", "seconds": 3.0}
-    await floor.bot.control("faults", **slow)
+    await served.bot.control("faults", **slow)
     command = {"text": "/outreach whoami", "user": seed.CLEO.id, "wait": 15}
-    (slow_line,) = (await floor.bot.control("command", **command))["answers"]
+    (slow_line,) = (await served.bot.control("command", **command))["answers"]
     assert slow_line["text"].startswith(
         "This is taking longer than usual. The answer will be posted as a new message."
     )
 
     async def answered() -> list[dict[str, Any]] | None:
-        known = [m for m in await floor.bot.messages() if m["seen_by"] == seed.CLEO.id]
+        known = [m for m in await served.bot.messages() if m["seen_by"] == seed.CLEO.id]
         return known if len(known) > 1 else None
 
     first, second = await until(answered)
@@ -288,8 +290,8 @@ async def test_a_slow_command_is_announced_by_a_line_that_stays_true(floor: Floo
     assert "You are cleo" in second["text"]
 
 
-async def test_buttons_and_modals_of_older_versions_are_answered(floor: Floor) -> None:
-    token = floor.bot.slack.credentials.bot_token
+async def test_buttons_and_modals_of_older_versions_are_answered(served: BotWithService) -> None:
+    token = served.bot.slack.credentials.bot_token
     old: dict[str, Any] = {
         "channel": CHANNEL,
         "text": "old",
@@ -302,12 +304,12 @@ async def test_buttons_and_modals_of_older_versions_are_answered(floor: Floor) -
             }
         ],
     }
-    url = f"{floor.bot.slack.announcement['slack_api_url']}chat.postMessage"
-    async with floor.bot.http.post(url, json=old, headers={"Authorization": f"Bearer {token}"}) as posted:
+    url = f"{served.bot.slack.announcement['slack_api_url']}chat.postMessage"
+    async with served.bot.http.post(url, json=old, headers={"Authorization": f"Bearer {token}"}) as posted:
         ts = (await posted.json())["ts"]
-    (answer,) = await click(floor.bot, {"channel": CHANNEL, "ts": ts}, "Old")
+    (answer,) = await click(served.bot, {"channel": CHANNEL, "ts": ts}, "Old")
     assert "older version" in answer["text"]
-    (gone,) = await floor.bot.say("claim al_0000000000")
+    (gone,) = await served.bot.say("claim al_0000000000")
     assert "no longer exists" in gone["text"]
     late: dict[str, Any] = {
         "type": "modal",
@@ -315,32 +317,32 @@ async def test_buttons_and_modals_of_older_versions_are_answered(floor: Floor) -
         "title": {"type": "plain_text", "text": "Old"},
     }
     late |= {"submit": {"type": "plain_text", "text": "Go"}, "blocks": old["blocks"]}
-    (answer,) = await floor.bot.say("pause", user=seed.BEN.id)
+    (answer,) = await served.bot.say("pause", user=seed.BEN.id)
     opened = (
-        await floor.bot.control(
+        await served.bot.control(
             "click", channel=CHANNEL, ts=answer["ts"], text="Open form", user=seed.BEN.id, wait=5
         )
     )["view"]
-    for view in floor.bot.slack.workspace.world.views.values():
+    for view in served.bot.slack.workspace.world.views.values():
         view["callback_id"] = late["callback_id"] if view["id"] == opened["id"] else view["callback_id"]
         view["blocks"] = late["blocks"] if view["id"] == opened["id"] else view["blocks"]
-    response = await floor.bot.control("view/submit", user=seed.BEN.id)
+    response = await served.bot.control("view/submit", user=seed.BEN.id)
     assert "older version" in json.dumps(response["view"])
 
 
-async def test_doctor_is_for_admins_and_names_what_fails(floor: Floor) -> None:
-    (refused,) = await floor.bot.say("doctor", user=seed.BEN.id)
+async def test_doctor_is_for_admins_and_names_what_fails(served: BotWithService) -> None:
+    (refused,) = await served.bot.say("doctor", user=seed.BEN.id)
     assert "don't have permission" in refused["text"]
-    await floor.bot.control("members", channel=CHANNEL, remove=seed.BOT.id)
-    (answer,) = await floor.bot.say("doctor")
+    await served.bot.control("members", channel=CHANNEL, remove=seed.BOT.id)
+    (answer,) = await served.bot.say("doctor")
     assert "/invite @outreach" in json.dumps(answer)
 
 
-async def test_doctor_says_what_a_missing_scope_is_for(floor: Floor) -> None:
-    await floor.bot.control("scopes", remove=["chat:write.public"])
-    (answer,) = await floor.bot.say("doctor")
+async def test_doctor_says_what_a_missing_scope_is_for(served: BotWithService) -> None:
+    await served.bot.control("scopes", remove=["chat:write.public"])
+    (answer,) = await served.bot.say("doctor")
     shown = json.dumps(answer)
     assert "without chat:write.public it posts only in channels it was invited to" in shown
-    await floor.bot.control("scopes", remove=["usergroups:read"])
-    (answer,) = await floor.bot.say("doctor")
+    await served.bot.control("scopes", remove=["usergroups:read"])
+    (answer,) = await served.bot.say("doctor")
     assert "usergroups:read (use user groups" in json.dumps(answer)

@@ -49,14 +49,14 @@ async def until_answered(bot: BotHarness, words: str, *, times: int = 1) -> None
     await until(there)
 
 
-async def test_an_event_that_slack_sends_again_is_answered_once(either: BotHarness) -> None:
-    event = await mention(either)
+async def test_an_event_that_slack_sends_again_is_answered_once(connected_bot: BotHarness) -> None:
+    event = await mention(connected_bot)
     for _ in range(3):
-        await either.control("event", event=event, event_id="Ev0SAMEEVENT")
-    await until_answered(either, "You are ben")
-    await either.control("event", event=await mention(either), event_id="Ev0ANOTHER")
-    await until_answered(either, "You are ben", times=2)
-    assert len(await answers(either, "You are ben")) == 2
+        await connected_bot.control("event", event=event, event_id="Ev0SAMEEVENT")
+    await until_answered(connected_bot, "You are ben")
+    await connected_bot.control("event", event=await mention(connected_bot), event_id="Ev0ANOTHER")
+    await until_answered(connected_bot, "You are ben", times=2)
+    assert len(await answers(connected_bot, "You are ben")) == 2
 
 
 async def test_an_event_that_another_process_took_is_not_answered_after_a_restart(tmp_path: Path) -> None:
@@ -73,114 +73,123 @@ async def test_an_event_that_another_process_took_is_not_answered_after_a_restar
             assert len(await answers(bot, "You are ben")) == 1
 
 
-async def test_the_bot_does_not_answer_itself(either: BotHarness) -> None:
-    event = await mention(either)
-    await either.control("event", event={**event, "user": seed.BOT.id, "bot_id": seed.TEAM.bot_id})
-    await either.control("event", event=event)
-    await until_answered(either, "You are ben")
+async def test_the_bot_does_not_answer_itself(connected_bot: BotHarness) -> None:
+    event = await mention(connected_bot)
+    await connected_bot.control("event", event={**event, "user": seed.BOT.id, "bot_id": seed.TEAM.bot_id})
+    await connected_bot.control("event", event=event)
+    await until_answered(connected_bot, "You are ben")
     await asyncio.sleep(0.3)  # in which an answer to itself would have come
-    assert len([m for m in await either.messages() if m["by_app"]]) == 1
+    assert len([m for m in await connected_bot.messages() if m["by_app"]]) == 1
 
 
-async def test_a_workflows_mention_without_a_user_is_answered_with_what_to_do(either: BotHarness) -> None:
-    nobody = {key: value for key, value in (await mention(either)).items() if key != "user"}
-    await either.control("event", event={**nobody, "bot_id": "B0WORKFLOW"})
-    await until_answered(either, "Slack didn't say who sent this")
-    assert len(await answers(either, "Slack didn't say who sent this")) == 1
+async def test_a_workflows_mention_without_a_user_is_answered_with_what_to_do(
+    connected_bot: BotHarness,
+) -> None:
+    nobody = {key: value for key, value in (await mention(connected_bot)).items() if key != "user"}
+    await connected_bot.control("event", event={**nobody, "bot_id": "B0WORKFLOW"})
+    await until_answered(connected_bot, "Slack didn't say who sent this")
+    assert len(await answers(connected_bot, "Slack didn't say who sent this")) == 1
 
 
-async def test_an_archived_channel_is_known_at_once_and_works_again_at_once(either: BotHarness) -> None:
-    await subscribed(either, seed.SALES)
-    await either.control("channel", channel=seed.SALES, archived=True)
-    await until_broken(either, {seed.SALES: "is_archived"})
-    assert await either.deliver(interested(1)) == 200
-    await either.until_posted(1)
-    assert await either.messages(seed.SALES) == []
-    await either.control("channel", channel=seed.SALES, archived=False)
-    await until_broken(either, {})
+async def test_an_archived_channel_is_known_at_once_and_works_again_at_once(
+    connected_bot: BotHarness,
+) -> None:
+    await subscribed(connected_bot, seed.SALES)
+    await connected_bot.control("channel", channel=seed.SALES, archived=True)
+    await until_broken(connected_bot, {seed.SALES: "is_archived"})
+    assert await connected_bot.deliver(interested(1)) == 200
+    await connected_bot.until_posted(1)
+    assert await connected_bot.messages(seed.SALES) == []
+    await connected_bot.control("channel", channel=seed.SALES, archived=False)
+    await until_broken(connected_bot, {})
 
     async def posted() -> bool:
-        return len(await either.messages(seed.SALES)) == 1
+        return len(await connected_bot.messages(seed.SALES)) == 1
 
     await until(posted)
 
 
-async def test_a_channel_that_nobody_uses_is_no_trouble(either: BotHarness) -> None:
-    await subscribed(either, seed.SALES)
-    await either.control("channel", channel=seed.PRIVATE, archived=True)
-    await either.control("channel", channel=seed.SALES, archived=True)
-    await until_broken(either, {seed.SALES: "is_archived"})
+async def test_a_channel_that_nobody_uses_is_no_trouble(connected_bot: BotHarness) -> None:
+    await subscribed(connected_bot, seed.SALES)
+    await connected_bot.control("channel", channel=seed.PRIVATE, archived=True)
+    await connected_bot.control("channel", channel=seed.SALES, archived=True)
+    await until_broken(connected_bot, {seed.SALES: "is_archived"})
 
 
 async def test_a_private_channel_is_closed_when_the_bot_is_removed_and_open_when_it_is_back(
-    either: BotHarness,
+    connected_bot: BotHarness,
 ) -> None:
-    await subscribed(either, seed.PRIVATE)
-    await either.control("members", channel=seed.PRIVATE, remove=seed.BOT.id)
-    await until_broken(either, {seed.PRIVATE: "not_in_channel"})
-    await either.control("members", channel=seed.PRIVATE, invite=seed.BOT.id)
-    await until_broken(either, {})
+    await subscribed(connected_bot, seed.PRIVATE)
+    await connected_bot.control("members", channel=seed.PRIVATE, remove=seed.BOT.id)
+    await until_broken(connected_bot, {seed.PRIVATE: "not_in_channel"})
+    await connected_bot.control("members", channel=seed.PRIVATE, invite=seed.BOT.id)
+    await until_broken(connected_bot, {})
 
 
-async def test_a_public_channel_stays_open_without_the_bot(either: BotHarness) -> None:
-    await subscribed(either, seed.SALES)
-    await either.control("members", channel=seed.SALES, remove=seed.BOT.id)
-    await either.control("event", event=await mention(either))
-    await until_answered(either, "You are ben")
-    assert await broken(either) == {}
+async def test_a_public_channel_stays_open_without_the_bot(connected_bot: BotHarness) -> None:
+    await subscribed(connected_bot, seed.SALES)
+    await connected_bot.control("members", channel=seed.SALES, remove=seed.BOT.id)
+    await connected_bot.control("event", event=await mention(connected_bot))
+    await until_answered(connected_bot, "You are ben")
+    assert await broken(connected_bot) == {}
 
 
-async def test_a_channel_with_another_id_keeps_its_subscriptions_and_alerts(either: BotHarness) -> None:
-    await subscribed(either, seed.PRIVATE)
-    assert await either.deliver(interested(1)) == 200
-    await either.until_posted(1)
-    await either.control("channel", channel=seed.PRIVATE, id="C0SHARED07")
-    assert either.running is not None
-    records = either.running.store.records
+async def test_a_channel_with_another_id_keeps_its_subscriptions_and_alerts(
+    connected_bot: BotHarness,
+) -> None:
+    await subscribed(connected_bot, seed.PRIVATE)
+    assert await connected_bot.deliver(interested(1)) == 200
+    await connected_bot.until_posted(1)
+    await connected_bot.control("channel", channel=seed.PRIVATE, id="C0SHARED07")
+    assert connected_bot.running is not None
+    records = connected_bot.running.store.records
 
     async def moved() -> bool:
         return bool(await records.subscriptions("default", "C0SHARED07"))
 
     await until(moved)
     assert await records.subscriptions("default", seed.PRIVATE) == []
-    assert await either.deliver(interested(2)) == 200
+    assert await connected_bot.deliver(interested(2)) == 200
 
     async def posted() -> bool:
-        return len(await either.messages("C0SHARED07")) == 2
+        return len(await connected_bot.messages("C0SHARED07")) == 2
 
     await until(posted)
 
 
-async def test_alerts_follow_an_alert_channel_to_its_new_id(either: BotHarness) -> None:
-    await either.control("channel", channel=CHANNEL, id="C0SHARED07")
+async def test_alerts_follow_an_alert_channel_to_its_new_id(connected_bot: BotHarness) -> None:
+    await connected_bot.control("channel", channel=CHANNEL, id="C0SHARED07")
 
     async def found() -> bool:
         return "changed the id of this channel to C0SHARED07" in json.dumps(
-            await either.messages("C0SHARED07")
+            await connected_bot.messages("C0SHARED07")
         )
 
     await until(found)
-    assert await either.deliver(interested(1)) == 200
-    await either.until_posted(1)
+    assert await connected_bot.deliver(interested(1)) == 200
+    await connected_bot.until_posted(1)
 
 
-async def test_a_renamed_channel_is_called_by_its_new_name(either: BotHarness) -> None:
+async def test_a_renamed_channel_is_called_by_its_new_name(connected_bot: BotHarness) -> None:
     button = {"text": "/outreach subscriptions #sales", "channel": CHANNEL, "wait": 10}
-    await either.control("command", **button)
-    await either.control("channel", channel=seed.SALES, name="sales-emea")
-    await either.control("event", event=await mention(either))
-    await until_answered(either, "You are ben")
+    await connected_bot.control("command", **button)
+    await connected_bot.control("channel", channel=seed.SALES, name="sales-emea")
+    await connected_bot.control("event", event=await mention(connected_bot))
+    await until_answered(connected_bot, "You are ben")
     (answer,) = (
-        await either.control("command", **{**button, "text": "/outreach subscriptions #sales-emea"})
+        await connected_bot.control("command", **{**button, "text": "/outreach subscriptions #sales-emea"})
     )["answers"]
     assert "sales-emea" in json.dumps(answer)
 
 
-async def test_a_removed_app_is_told_by_readiness_at_once(either: BotHarness) -> None:
-    await either.control("token", uninstalled=True)
+async def test_a_removed_app_is_told_by_readiness_at_once(connected_bot: BotHarness) -> None:
+    await connected_bot.control("token", uninstalled=True)
 
     async def found() -> bool:
-        return json.loads((await either.get("/readyz"))[1])["slack"] in {"app_uninstalled", "tokens_revoked"}
+        return json.loads((await connected_bot.get("/readyz"))[1])["slack"] in {
+            "app_uninstalled",
+            "tokens_revoked",
+        }
 
     await until(found)
 

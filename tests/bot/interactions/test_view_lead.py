@@ -12,7 +12,7 @@ import pytest
 from sandbox.slack.state import seed
 from tests.bot.fake_service import Remote, open_remote
 from tests.bot.harness import BotHarness
-from tests.bot.interactions.sales_floor import TRANSPORTS, card, choose, click, open_floor
+from tests.bot.interactions.alert_bot import TRANSPORTS, card, choose, click, open_bot
 from tests.waiting import until
 
 NAME = "Q3 founders"
@@ -34,7 +34,7 @@ async def remote() -> AsyncIterator[Remote]:
 
 @pytest.fixture(params=TRANSPORTS)
 async def bot(request: pytest.FixtureRequest, remote: Remote, tmp_path: Path) -> AsyncIterator[BotHarness]:
-    async with open_floor(tmp_path, request.param, OUTREACH_BASE_URL=remote.url) as opened:
+    async with open_bot(tmp_path, request.param, OUTREACH_BASE_URL=remote.url) as opened:
         yield opened
 
 

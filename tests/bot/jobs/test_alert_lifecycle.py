@@ -28,114 +28,125 @@ from shared.domain.records import Subscription
 from shared.domain.recurrence import Recurrence, parse_recurrence
 from shared.storage.database import parse_url
 from tests.bot.harness import interested
-from tests.bot.held_clock import ANN, CHANNEL, HOUR, MINUTE, Hands, arrive, post_all, routes, shown, swept
+from tests.bot.manual_clock import (
+    ANN,
+    CHANNEL,
+    HOUR,
+    MINUTE,
+    ManualClock,
+    arrive,
+    post_all,
+    routes,
+    shown,
+    sweep,
+)
 
 
 async def test_a_reply_that_nobody_takes_is_said_again_once_then_escalated_then_left_in_peace(
-    store: Store, hands: Hands, alert: str
+    store: Store, clock: ManualClock, alert: str
 ) -> None:
-    hands.now += 4 * MINUTE
-    assert await swept(store, hands) == []
-    hands.now += 2 * MINUTE
-    (reminder,) = await swept(store, hands)
+    clock.now += 4 * MINUTE
+    assert await sweep(store, clock) == []
+    clock.now += 2 * MINUTE
+    (reminder,) = await sweep(store, clock)
     assert (reminder.kind, reminder.mention, reminder.alert_id) == ("reminder", "S0SALES", alert)
     assert reminder.thread_ts, "it belongs under the card"
     assert "has been waiting for 6 min" in rendering.read_note(reminder.note).title
     assert (await shown(store)).text == ("Still unclaimed: a reminder was sent",)
-    hands.now += 10 * MINUTE
-    (escalation,) = await swept(store, hands)
+    clock.now += 10 * MINUTE
+    (escalation,) = await sweep(store, clock)
     assert escalation.kind == "escalation"
     assert rendering.broadcasts([escalation])
-    hands.now += 24 * HOUR
-    assert await swept(store, hands) == []
+    clock.now += 24 * HOUR
+    assert await sweep(store, clock) == []
 
 
 @pytest.mark.parametrize("verb", ["claim", "handled", "snooze"])
 async def test_nothing_is_said_of_a_reply_that_somebody_has_taken_done_or_put_off(
-    store: Store, hands: Hands, alert: str, verb: str
+    store: Store, clock: ManualClock, alert: str, verb: str
 ) -> None:
     if verb == "claim":
         await store.alerts.claim(alert, ANN)
     elif verb == "handled":
         await store.alerts.handle(alert, ANN)
     else:
-        await store.alerts.snooze(alert, ANN, until=hands.now + 12 * HOUR)
-    hands.now += 3 * HOUR
-    assert await swept(store, hands) == []
+        await store.alerts.snooze(alert, ANN, until=clock.now + 12 * HOUR)
+    clock.now += 3 * HOUR
+    assert await sweep(store, clock) == []
     assert await store.records.open_replies("default") == []
 
 
 async def test_a_snoozed_reply_says_until_when_comes_back_by_itself_and_waits_anew(
-    store: Store, hands: Hands, alert: str
+    store: Store, clock: ManualClock, alert: str
 ) -> None:
-    await store.alerts.snooze(alert, ANN, until=hands.now + HOUR)
+    await store.alerts.snooze(alert, ANN, until=clock.now + HOUR)
     card = await shown(store)
     assert card.text == ("Snoozed by @ann",)
-    assert [fact.at for fact in card.facts][-1] == datetime.fromtimestamp(hands.now + HOUR, UTC)
+    assert [fact.at for fact in card.facts][-1] == datetime.fromtimestamp(clock.now + HOUR, UTC)
     assert [button.label for button in card.buttons][:2] == ["Claim", "Wake now"]
-    hands.now += HOUR
-    (back,) = await swept(store, hands)
+    clock.now += HOUR
+    (back,) = await sweep(store, clock)
     assert back.kind == "back"
     assert "@ann" in rendering.read_note(back.note).text[0]
     assert len(await store.records.open_replies("default")) == 1
-    hands.now += 6 * MINUTE
-    assert [post.kind for post in await swept(store, hands)] == ["reminder"]
+    clock.now += 6 * MINUTE
+    assert [post.kind for post in await sweep(store, clock)] == ["reminder"]
 
 
 async def test_two_processes_and_a_restart_say_a_thing_once(
-    store: Store, hands: Hands, alert: str, tmp_path: Path
+    store: Store, clock: ManualClock, alert: str, tmp_path: Path
 ) -> None:
-    hands.now += 6 * MINUTE
-    async with open_store(parse_url(f"sqlite:///{tmp_path}/bot.db"), clock=hands) as other:
-        posted = [*await swept(store, hands), *await swept(other, hands)]
+    clock.now += 6 * MINUTE
+    async with open_store(parse_url(f"sqlite:///{tmp_path}/bot.db"), clock=clock) as other:
+        posted = [*await sweep(store, clock), *await sweep(other, clock)]
     assert [post.alert_id for post in posted] == [alert]
 
 
-async def test_many_that_wait_at_once_are_said_in_one_message(store: Store, hands: Hands) -> None:
+async def test_many_that_wait_at_once_are_said_in_one_message(store: Store, clock: ManualClock) -> None:
     await arrive(store, *(interested(number) for number in range(12)))
-    await post_all(store, hands)
-    hands.now += 6 * MINUTE
-    (note,) = await swept(store, hands)
+    await post_all(store, clock)
+    clock.now += 6 * MINUTE
+    (note,) = await sweep(store, clock)
     assert rendering.read_note(note.note).title == "12 interested replies unclaimed"
 
 
 async def test_an_escalation_goes_to_the_channel_that_is_named_for_it_too(
-    store: Store, hands: Hands, alert: str
+    store: Store, clock: ManualClock, alert: str
 ) -> None:
     rules = AlertPolicy(remind_after=timedelta(0), escalate_to="C9", escalate_mention="U0BOSS")
-    await swept(store, hands, rules=rules)
-    hands.now += 16 * MINUTE
-    posted = await swept(store, hands, rules=rules)
+    await sweep(store, clock, rules=rules)
+    clock.now += 16 * MINUTE
+    posted = await sweep(store, clock, rules=rules)
     assert {(post.channel, post.mention) for post in posted} == {(CHANNEL, "U0BOSS"), ("C9", "U0BOSS")}
     assert alert in {post.alert_id for post in posted}
 
 
 async def test_in_quiet_hours_nobody_is_called_and_what_can_wait_waits_until_they_end(
-    store: Store, hands: Hands
+    store: Store, clock: ManualClock
 ) -> None:
     night = routes(
         quiet=QuietHours(start=time(20), end=time(8)),
         mention="here",
         rules=(Rule(subscription=Subscription(channel=CHANNEL, event="lead.bounced", condensed=True)),),
     )
-    hands.now += 13 * HOUR
+    clock.now += 13 * HOUR
     bounce = json.dumps({"event": "lead.bounced", "inbox": "sam@mail.example"}).encode()
     await arrive(store, interested(1), bounce, by=night)
-    (message,) = await post_all(store, hands)
+    (message,) = await post_all(store, clock)
     assert (message.kind, message.mention) == ("alert", "")
-    assert await swept(store, hands) == []
-    hands.now += 10 * HOUR
-    late = await swept(store, hands, rules=AlertPolicy(remind_after=None, escalate_after=None))
+    assert await sweep(store, clock) == []
+    clock.now += 10 * HOUR
+    late = await sweep(store, clock, rules=AlertPolicy(remind_after=None, escalate_after=None))
     assert [(post.kind, post.condensed) for post in late] == [("alert", True)]
 
 
 @pytest.mark.parametrize(
-    ("clock", "ends"),
+    ("wall_time", "ends"),
     [("19:59", None), ("20:00", "08:00"), ("23:59", "08:00"), ("07:59", "08:00"), ("08:00", None)],
 )
-def test_quiet_hours_go_over_midnight_in_their_own_zone(clock: str, ends: str | None) -> None:
+def test_quiet_hours_go_over_midnight_in_their_own_zone(wall_time: str, ends: str | None) -> None:
     quiet = QuietHours(start=time(20), end=time(8), zone="Europe/Berlin")
-    berlin = datetime.fromisoformat(f"2026-11-20T{clock}:00+01:00")
+    berlin = datetime.fromisoformat(f"2026-11-20T{wall_time}:00+01:00")
     found = quiet.ends_after(berlin.astimezone(UTC))
     assert (found and f"{found.astimezone(berlin.tzinfo):%H:%M}") == ends
 
@@ -164,10 +175,10 @@ PAUSED = json.dumps(
 
 
 async def test_a_paused_domain_turns_green_when_it_recovers_and_its_thread_is_told(
-    store: Store, hands: Hands
+    store: Store, clock: ManualClock
 ) -> None:
     await arrive(store, PAUSED)
-    (post,) = await post_all(store, hands)
+    (post,) = await post_all(store, clock)
     (open_,) = await store.subjects.watched("default")
     rows = [
         {"address": "sam@mail.example", "health": 62, "health_before": 91, "limit": 30, "status": "resting"}
@@ -182,13 +193,13 @@ async def test_a_paused_domain_turns_green_when_it_recovers_and_its_thread_is_to
     assert red.table is not None
     assert red.table.rows[0].cells[:3] == ("sam@mail.example", 62, 91)
     assert "verify the addresses" in red.text[1]
-    hands.now += 3 * 24 * HOUR
+    clock.now += 3 * 24 * HOUR
     well = {"stage": RECOVERED, "inboxes": [{**rows[0], "status": "active", "health": 90}]}
-    recovery = note(open_, well, at=hands.now)
+    recovery = note(open_, well, at=clock.now)
     assert await store.subjects.update(post.alert_id, json.dumps(well), note=recovery, recovered=True)
     green = await shown(store)
     assert (green.title, green.tone) == ("mail.example has recovered", Tone.GOOD)
-    assert [recovery.kind for recovery in await post_all(store, hands)] == ["recovered"]
+    assert [recovery.kind for recovery in await post_all(store, clock)] == ["recovered"]
     assert await store.subjects.watched("default") == []
 
 
@@ -215,26 +226,26 @@ def test_a_spike_needs_the_number_and_the_share() -> None:
 
 
 async def test_a_spike_has_one_card_that_counts_on_and_says_when_it_is_over(
-    store: Store, hands: Hands
+    store: Store, clock: ManualClock
 ) -> None:
     spike = counted.Spike(
-        kind="lead.bounced", scope="domain", name="mail.example", since=hands.now, dedupe="s:1"
+        kind="lead.bounced", scope="domain", name="mail.example", since=clock.now, dedupe="s:1"
     )
     one = Tally(kind=spike.kind, scope=spike.scope, name=spike.name, count=10)
     for count in (10, 14, 14):
-        card = spikes.spike_card(replace(one, count=count), share=0.1, rule=SpikeRule(), since=hands.now)
+        card = spikes.spike_card(replace(one, count=count), share=0.1, rule=SpikeRule(), since=clock.now)
         planned = PlannedPost(dedupe="s:1", channel=CHANNEL, kind="spike", note=rendering.write_note(card))
         await store.spikes.show("default", spike, planned)
-    assert len(await post_all(store, hands)) == 1
+    assert len(await post_all(store, clock)) == 1
     assert await store.spikes.end(
-        "default", spike, rendering.write_note(spikes.over_card(spike, now=hands.now + HOUR))
+        "default", spike, rendering.write_note(spikes.over_card(spike, now=clock.now + HOUR))
     )
     ((message,),) = await store.repaints.claim(limit=5)
     assert rendering.card_of(message, several=False).title == "Over: many bounces from mail.example"
 
 
 async def test_deliveries_are_counted_by_domain_and_by_sequence_without_anybodys_words(
-    store: Store, hands: Hands
+    store: Store, clock: ManualClock
 ) -> None:
     bounces = [
         json.dumps(
@@ -249,7 +260,7 @@ async def test_deliveries_are_counted_by_domain_and_by_sequence_without_anybodys
         for n in range(3)
     ]
     await arrive(store, *bounces)
-    recent, _, _ = await store.spikes.tallies("default", since=hands.now - HOUR)
+    recent, _, _ = await store.spikes.tallies("default", since=clock.now - HOUR)
     assert {(one.scope, one.name, one.count) for one in recent} == {
         ("domain", "mail.example", 3),
         ("sequence", "Q3", 3),
@@ -289,32 +300,32 @@ def test_a_rhythm_is_due_by_the_clock_of_its_zone_on_its_day() -> None:
 
 
 async def test_a_digest_is_given_once_at_its_time_and_not_for_what_is_long_past(
-    store: Store, hands: Hands
+    store: Store, clock: ManualClock
 ) -> None:
     await store.records.set_digest("default", CHANNEL, "10:00")
     await store.records.set_digest("default", CHANNEL, "mondays 08:00")
     assert await store.records.digest_at("default", CHANNEL) == "10:00 and mondays 08:00"
     assert await store.digests.due() == []
-    hands.now += HOUR
+    clock.now += HOUR
     (due,) = await store.digests.due()
     note = rendering.write_note(Card(title="Digest"))
     assert [await store.digests.give(due, note) for _ in range(2)] == [True, False]
-    assert [post.kind for post in await post_all(store, hands)] == ["digest"]
-    hands.now += 47 * HOUR
+    assert [post.kind for post in await post_all(store, clock)] == ["digest"]
+    clock.now += 47 * HOUR
     assert await store.digests.due() == []
     assert digests.EVERY < HOUR
 
 
 async def test_what_a_storm_left_waiting_is_said_once_in_a_quarter_of_an_hour(
-    store: Store, hands: Hands
+    store: Store, clock: ManualClock
 ) -> None:
     posted: list[Post] = []
     await arrive(store, *(interested(number) for number in range(100)))
-    await post_all(store, hands)
-    hands.now = (hands.now // 900 + 1) * 900
+    await post_all(store, clock)
+    clock.now = (clock.now // 900 + 1) * 900
     for _ in range(20):
-        posted += await swept(store, hands, rules=AlertPolicy(escalate_after=None))
-        hands.now += 10
+        posted += await sweep(store, clock, rules=AlertPolicy(escalate_after=None))
+        clock.now += 10
     assert 1 <= sum(post.kind == "note" for post in posted) <= 2
     assert all(post.kind in {"note", "reminder"} for post in posted)
 
@@ -324,16 +335,16 @@ async def test_what_a_storm_left_waiting_is_said_once_in_a_quarter_of_an_hour(
     [("claim", "✓ Claimed by @ann."), ("handled", "✓ Done by @ann."), ("snooze", "Snoozed by @ann.")],
 )
 async def test_what_reminded_of_a_reply_says_who_has_it_and_calls_nobody_any_more(
-    store: Store, hands: Hands, alert: str, verb: str, left: str
+    store: Store, clock: ManualClock, alert: str, verb: str, left: str
 ) -> None:
-    hands.now += 6 * MINUTE
-    await swept(store, hands)
+    clock.now += 6 * MINUTE
+    await sweep(store, clock)
     if verb == "claim":
         await store.alerts.claim(alert, ANN)
     elif verb == "handled":
         await store.alerts.handle(alert, ANN)
     else:
-        await store.alerts.snooze(alert, ANN, until=hands.now + HOUR)
+        await store.alerts.snooze(alert, ANN, until=clock.now + HOUR)
     card, reminder = await store.repaints.claim(limit=10)
     assert [card[0].kind, reminder[0].kind] == ["alert", "reminder"], "the card is painted first"
     found = rendering.card_of(reminder[0], several=False)
@@ -347,19 +358,19 @@ async def test_what_reminded_of_a_reply_says_who_has_it_and_calls_nobody_any_mor
 
 
 async def test_a_claimer_who_has_not_finished_is_reminded_once_and_the_line_shows_the_end(
-    store: Store, hands: Hands, alert: str
+    store: Store, clock: ManualClock, alert: str
 ) -> None:
     await store.alerts.claim(alert, ANN)
-    hands.now += 3 * HOUR
-    assert await swept(store, hands) == []
-    hands.now += 2 * HOUR
-    (reminder,) = await swept(store, hands)
+    clock.now += 3 * HOUR
+    assert await sweep(store, clock) == []
+    clock.now += 2 * HOUR
+    (reminder,) = await sweep(store, clock)
     assert (reminder.kind, reminder.mention, bool(reminder.thread_ts)) == ("unfinished", "U1", True)
     drawn = rendering.message([reminder], several=False)
     assert "<@U1>" in json.dumps(drawn.blocks)
     assert "@ann claimed this 5 h ago" in json.dumps(drawn.blocks)
-    hands.now += 24 * HOUR
-    assert await swept(store, hands) == []
+    clock.now += 24 * HOUR
+    assert await sweep(store, clock) == []
     await store.repaints.claim(limit=10)
     await store.alerts.handle(alert, ANN)
     (left,) = [m for m in await store.repaints.claim(limit=10) if m[0].kind == "unfinished"]
@@ -368,30 +379,30 @@ async def test_a_claimer_who_has_not_finished_is_reminded_once_and_the_line_show
 
 
 async def test_a_claimer_is_left_alone_in_quiet_hours_and_when_it_is_done_meanwhile(
-    store: Store, hands: Hands, alert: str
+    store: Store, clock: ManualClock, alert: str
 ) -> None:
     quiet = Routing(quiet=QuietHours(start=time(12), end=time(18)))
     await store.alerts.claim(alert, ANN)
-    hands.now += 5 * HOUR
+    clock.now += 5 * HOUR
     reminders = Reminders(store, AlertPolicy(), quiet, planned=lambda: None)
     await reminders.sweep()
-    assert await post_all(store, hands) == []
+    assert await post_all(store, clock) == []
     await store.alerts.handle(alert, ANN)
-    hands.now += 24 * HOUR
+    clock.now += 24 * HOUR
     await reminders.sweep()
-    assert await post_all(store, hands) == []
+    assert await post_all(store, clock) == []
 
 
 async def test_an_escalation_carries_the_reply_its_sequence_and_a_link(
-    store: Store, hands: Hands, alert: str
+    store: Store, clock: ManualClock, alert: str
 ) -> None:
     rules = AlertPolicy(remind_after=timedelta(0), escalate_to="C9")
     page = "https://crm.example/c?q={email}"
     reminders = Reminders(store, rules, Routing(), planned=lambda: None, link=page)
     await reminders.sweep()
-    hands.now += 16 * MINUTE
+    clock.now += 16 * MINUTE
     await reminders.sweep()
-    posted = [post for post in await post_all(store, hands) if post.kind == "escalation"]
+    posted = [post for post in await post_all(store, clock) if post.kind == "escalation"]
     assert {post.channel for post in posted} == {CHANNEL, "C9"}
     for post in posted:
         drawn = json.dumps(rendering.message([post], several=False).blocks)

@@ -50,7 +50,7 @@ async def given(bot: BotHarness) -> list[dict[str, Any]]:
     return list(await until(both, seconds=30))
 
 
-def said(message: dict[str, Any]) -> str:
+def text_of(message: dict[str, Any]) -> str:
     return json.dumps(message["blocks"], ensure_ascii=False)
 
 
@@ -61,21 +61,21 @@ async def test_the_day_and_the_week_come_at_their_time_with_changes_and_charts(b
     assert f"{yesterday:%A %-d %B}" in day["text"]
     assert f"to {yesterday:%-d %B}" in week["text"]
     for message in (day, week):
-        assert "Changes are against" in said(message)
+        assert "Changes are against" in text_of(message)
         assert [block["title"].partition(":")[0] for block in message["blocks"] if "chart" in block] == [
             "Sends",
             "Replies, Positive",
         ]
-        assert any(mark in said(message) for mark in ("▲", "▼", "no clear change"))
-        assert '"value": "inboxes unhealthy"' in said(message)
+        assert any(mark in text_of(message) for mark in ("▲", "▼", "no clear change"))
+        assert '"value": "inboxes unhealthy"' in text_of(message)
 
 
 async def test_a_workspace_without_charts_gets_the_course_of_the_days_as_text(bot: BotHarness) -> None:
     await bot.control("settings", refused_blocks=["data_table", "data_visualization"])
     async with bot_inside(bot, pace=HASTE):
         for message in await given(bot):
-            assert "Sends, 14 days" in said(message)
-            assert any(mark in said(message) for mark in "▁▂▃▄▅▆▇█")
+            assert "Sends, 14 days" in text_of(message)
+            assert any(mark in text_of(message) for mark in "▁▂▃▄▅▆▇█")
             assert "header" in {block["type"] for block in message["blocks"]}, "all but the charts stays"
 
 
@@ -106,7 +106,7 @@ async def test_what_was_claimed_and_counted_yesterday_is_in_the_digest_and_a_res
     for _ in range(2):
         async with bot_inside(bot, pace=HASTE):
             day = next(one for one in await given(bot) if " to " not in one["text"].partition(":")[0])
-    assert "@ben 4 min" in said(day)
-    assert "Q3 founders 4 min" in said(day)
-    assert "2 reply.interested" in said(day)
+    assert "@ben 4 min" in text_of(day)
+    assert "Q3 founders 4 min" in text_of(day)
+    assert "2 reply.interested" in text_of(day)
     assert len([one for one in await bot.messages(seed.SALES) if "Digest" in one["text"]]) == 2

@@ -52,7 +52,7 @@ class Crisis:
             }
             assert await self.bot.deliver(json.dumps(event).encode()) == 200
 
-    async def until_told(self) -> list[dict[str, Any]]:
+    async def wait_for_message(self) -> list[dict[str, Any]]:
         """What was said of the pause, once it was and some time has passed for it to be said again."""
 
         async def found() -> list[dict[str, Any]]:
@@ -62,7 +62,7 @@ class Crisis:
         await asyncio.sleep(5)  # twice a lease, and many looks
         return await found()
 
-    def other_door(self) -> BotHarness:
+    def second_bot(self) -> BotHarness:
         """The same Slack and database, for a bot on another port."""
         port = free_port()
         return replace(self.bot, port=port, environ={**self.bot.environ, "OUTREACH_PORT": str(port)})
@@ -83,9 +83,9 @@ async def crisis(fresh_postgresql: str, tmp_path: Path) -> AsyncIterator[Crisis]
         yield Crisis(bot=bot, remote=remote, sequence=sequence)
 
 
-async def proven(crisis: Crisis) -> None:
+async def assert_paused_once(crisis: Crisis) -> None:
     """One message that says it is paused, one entry in the audit, one pause in the service."""
-    (message,) = await crisis.until_told()
+    (message,) = await crisis.wait_for_message()
     assert "paused Q3 founders until" in message["text"]
     assert crisis.remote.sequences[crisis.sequence]["status"] == "paused"
     assert crisis.remote.patched == [(crisis.sequence, "paused")]
@@ -103,25 +103,25 @@ async def test_a_process_that_is_killed_between_decision_and_message_is_followed
         await crisis.deliver()
         assert await asyncio.wait_for(process.wait(), 30) == -signal.SIGKILL
     assert len(crisis.remote.patched) == (1 if method == "_finish" else 0)
-    other = crisis.other_door()
+    other = crisis.second_bot()
     async with bot_process(crisis.bot, before=HASTE), bot_process(other, before=HASTE):
-        await proven(crisis)
+        await assert_paused_once(crisis)
 
 
 async def test_two_processes_pause_and_tell_once(crisis: Crisis) -> None:
-    other = crisis.other_door()
+    other = crisis.second_bot()
     async with bot_process(crisis.bot, before=HASTE), bot_process(other, before=HASTE):
         await crisis.deliver()
-        await proven(crisis)
+        await assert_paused_once(crisis)
     assert {status for _, status in crisis.remote.patched} == {"paused"}
 
 
 async def test_a_pause_whose_outcome_is_unknown_is_told_once(crisis: Crisis) -> None:
     crisis.remote.cut = 1
-    other = crisis.other_door()
+    other = crisis.second_bot()
     async with bot_process(crisis.bot, before=HASTE), bot_process(other, before=HASTE):
         await crisis.deliver()
-        (message,) = await crisis.until_told()
+        (message,) = await crisis.wait_for_message()
     assert "paused Q3 founders until" in message["text"]
     assert crisis.remote.cut == 0
     assert {status for _, status in crisis.remote.patched} == {"paused"}
@@ -129,10 +129,10 @@ async def test_a_pause_whose_outcome_is_unknown_is_told_once(crisis: Crisis) -> 
 
 async def test_a_process_that_is_slower_than_its_lease_tells_nothing_twice(crisis: Crisis) -> None:
     crisis.remote.seconds = 4.0
-    other = crisis.other_door()
+    other = crisis.second_bot()
     async with contextlib.AsyncExitStack() as stack:
         for bot in (crisis.bot, other):
             await stack.enter_async_context(bot_process(bot, before=HASTE))
         await crisis.deliver()
-        assert len(await crisis.until_told()) == 1
+        assert len(await crisis.wait_for_message()) == 1
     assert crisis.remote.sequences[crisis.sequence]["status"] == "paused"

@@ -25,18 +25,18 @@ from shared.domain.card import Card
 from shared.domain.guard_records import StoredRule, Switch
 from shared.domain.records import AuditEntry
 from tests.bot.fake_service import KEY, Remote, open_remote
-from tests.bot.held_clock import ANN, CHANNEL, HOUR, MINUTE, Hands, arrive, post_all
-from tests.shared.doubles import Unpaced
+from tests.bot.manual_clock import ANN, CHANNEL, HOUR, MINUTE, ManualClock, arrive, post_all
+from tests.shared.doubles import NoPacing
 
 ACTS = "pause sequence when bounces > 5% of at least 50 sends in 24h"
 
 
 @dataclass(kw_only=True)
-class Guarded:
+class GuardedWorkspace:
     """A workspace with one sequence, and the jobs that guard it."""
 
     store: Store
-    hands: Hands
+    clock: ManualClock
     remote: Remote
     contexts: CommandContexts
     watch: GuardrailWatch
@@ -45,7 +45,7 @@ class Guarded:
 
     @property
     def today(self) -> str:
-        return datetime.fromtimestamp(self.hands.now, UTC).date().isoformat()
+        return datetime.fromtimestamp(self.clock.now, UTC).date().isoformat()
 
     def sent(self, count: int, *, name: str = "Q3 founders", inbox: str = "sam@mail.example") -> None:
         """So many sends of the day, by one sequence and from one inbox."""
@@ -66,20 +66,20 @@ class Guarded:
             switch = Switch(rule=shipped, by="", at=0.0)
             await self.store.guardrails.switch_off("default", switch)
 
-    async def go_on(self, seconds: float = 30.0) -> list[Card]:
+    async def advance(self, seconds: float = 30.0) -> list[Card]:
         """Let time pass with the jobs at their work; returns what was said."""
         posted: list[Card] = []
-        ends = self.hands.now + seconds
+        ends = self.clock.now + seconds
         while True:
             await self.sampler.sample()
             await self.watch.check()
-            posted += await self.said()
-            if self.hands.now >= ends:
+            posted += await self.posted_cards()
+            if self.clock.now >= ends:
                 return posted
-            self.hands.now = min(ends, self.hands.now + 5 * MINUTE)
+            self.clock.now = min(ends, self.clock.now + 5 * MINUTE)
 
-    async def said(self) -> list[Card]:
-        posts = await post_all(self.store, self.hands)
+    async def posted_cards(self) -> list[Card]:
+        posts = await post_all(self.store, self.clock)
         return [rendering.read_note(post.note) for post in posts if post.note]
 
     async def audit(self) -> list[AuditEntry]:
@@ -87,9 +87,9 @@ class Guarded:
 
 
 @pytest.fixture
-async def guarded(store: Store, hands: Hands, tmp_path: Path) -> AsyncIterator[Guarded]:
+async def guarded(store: Store, clock: ManualClock, tmp_path: Path) -> AsyncIterator[GuardedWorkspace]:
     async with open_remote() as remote:
-        remote.now = hands
+        remote.now = clock
         environ = {
             "OUTREACH_BASE_URL": remote.url,
             "OUTREACH_API_KEY": KEY,
@@ -98,25 +98,25 @@ async def guarded(store: Store, hands: Hands, tmp_path: Path) -> AsyncIterator[G
             "XDG_STATE_HOME": str(tmp_path),
         }
         settings = shared_settings.load(environ=environ)
-        client = OutreachClient(base_url=remote.url, api_key=KEY, pacer=Unpaced(), total_timeout=0.3)
+        client = OutreachClient(base_url=remote.url, api_key=KEY, pacer=NoPacing(), total_timeout=0.3)
         contexts = CommandContexts(settings=settings, store=store, clients={"default": client})
         async with client, open_histories(contexts) as histories:
             watch = GuardrailWatch(store, contexts, planned=lambda: None, permitted=None)
             sampler = GuardrailSampler(store, contexts, histories, learn=watch.learn, saw=watch.saw)
             sequence = remote.add("Q3 founders")
             remote.inboxes.append({"email": "sam@mail.example", "health_score": 90, "status": "active"})
-            yield Guarded(
-                store=store, hands=hands, remote=remote, contexts=contexts, watch=watch, sampler=sampler,
+            yield GuardedWorkspace(
+                store=store, clock=clock, remote=remote, contexts=contexts, watch=watch, sampler=sampler,
                 sequence=sequence,
             )  # fmt: skip
 
 
-async def test_a_rule_that_acts_pauses_once_and_tells_once_with_an_undo(guarded: Guarded) -> None:
+async def test_a_rule_that_acts_pauses_once_and_tells_once_with_an_undo(guarded: GuardedWorkspace) -> None:
     await guarded.rule(ACTS, name="bounces-5-acts")
     guarded.sent(100)
-    assert await guarded.go_on() == []
+    assert await guarded.advance() == []
     await guarded.bounce(6)
-    (card,) = await guarded.go_on(30 * MINUTE)
+    (card,) = await guarded.advance(30 * MINUTE)
     assert card.title == "Guardrail bounces-5-acts paused Q3 founders"
     assert {fact.label: fact.value for fact in card.facts}[
         "Measured"
@@ -128,11 +128,11 @@ async def test_a_rule_that_acts_pauses_once_and_tells_once_with_an_undo(guarded:
     assert [button.label for button in card.buttons] == ["Undo", "Test the rule"]
 
 
-async def test_its_undo_resumes_what_it_paused_and_snoozes_the_rule(guarded: Guarded) -> None:
+async def test_its_undo_resumes_what_it_paused_and_snoozes_the_rule(guarded: GuardedWorkspace) -> None:
     await guarded.rule(ACTS)
     guarded.sent(100)
     await guarded.bounce(6)
-    (card,) = await guarded.go_on()
+    (card,) = await guarded.advance()
     nonce = card.buttons[0].command.removeprefix("undo ")
     answered = await guarded.store.confirmations.answer(nonce, "U1")
     assert answered.verdict is Verdict.TAKEN
@@ -141,103 +141,105 @@ async def test_its_undo_resumes_what_it_paused_and_snoozes_the_rule(guarded: Gua
     switch = await guarded.store.incidents.undone(nonce, "ann")
     assert switch is not None
     assert switch.rule == "rule"
-    assert switch.until == pytest.approx(guarded.hands.now + 24 * HOUR)
+    assert switch.until == pytest.approx(guarded.clock.now + 24 * HOUR)
     assert await guarded.store.incidents.undone("q_unknown", "ann") is None
 
 
-async def test_what_a_person_resumes_stays_active_while_the_incident_lasts(guarded: Guarded) -> None:
+async def test_what_a_person_resumes_stays_active_while_the_incident_lasts(guarded: GuardedWorkspace) -> None:
     await guarded.rule(ACTS)
     guarded.sent(100)
     await guarded.bounce(6)
-    await guarded.go_on()
+    await guarded.advance()
     guarded.remote.sequences[guarded.sequence]["status"] = "active"
-    assert await guarded.go_on(3 * HOUR) == []
+    assert await guarded.advance(3 * HOUR) == []
     assert len(guarded.remote.patched) == 1
 
 
-async def test_a_new_incident_begins_only_after_the_condition_was_over(guarded: Guarded) -> None:
+async def test_a_new_incident_begins_only_after_the_condition_was_over(guarded: GuardedWorkspace) -> None:
     await guarded.rule("pause sequence when bounces > 4 in 1h")
     guarded.sent(100)
     await guarded.bounce(5)
-    assert len(await guarded.go_on()) == 1
+    assert len(await guarded.advance()) == 1
     guarded.remote.sequences[guarded.sequence]["status"] = "active"
-    assert await guarded.go_on(2.5 * HOUR) == []
+    assert await guarded.advance(2.5 * HOUR) == []
     await guarded.bounce(5, first=100)
-    assert len(await guarded.go_on()) == 1
+    assert len(await guarded.advance()) == 1
     assert len(guarded.remote.patched) == 2
 
 
-async def test_what_a_person_paused_is_left_alone_and_never_resumed(guarded: Guarded) -> None:
+async def test_what_a_person_paused_is_left_alone_and_never_resumed(guarded: GuardedWorkspace) -> None:
     guarded.remote.sequences[guarded.sequence]["status"] = "paused"
     await guarded.rule("pause sequence for 2h when bounces > 4 in 24h")
     guarded.sent(100)
     await guarded.bounce(6)
-    (card,) = await guarded.go_on()
+    (card,) = await guarded.advance()
     assert card.title == "Guardrail rule suggests pausing Q3 founders"
     assert guarded.remote.patched == []
     assert await guarded.store.records.timers("default", "resume") == []
 
 
-async def test_a_timer_is_forgotten_when_a_person_resumed_elsewhere(guarded: Guarded) -> None:
+async def test_a_timer_is_forgotten_when_a_person_resumed_elsewhere(guarded: GuardedWorkspace) -> None:
     """Else it would resume what they pause after that."""
     await guarded.rule("pause sequence for 8h when bounces > 4 in 24h")
     guarded.sent(100)
     await guarded.bounce(6)
-    (card,) = await guarded.go_on()
+    (card,) = await guarded.advance()
     assert "until" in card.title
     assert [one.key for one in await guarded.store.records.timers("default", "resume")] == [guarded.sequence]
-    await guarded.go_on(10 * MINUTE)
+    await guarded.advance(10 * MINUTE)
     await guarded.watch.release_timers()
     assert await guarded.store.records.timers("default", "resume") != []
     guarded.remote.sequences[guarded.sequence]["status"] = "active"
-    await guarded.go_on(10 * MINUTE)
+    await guarded.advance(10 * MINUTE)
     await guarded.watch.release_timers()
     assert await guarded.store.records.timers("default", "resume") == []
 
 
-async def test_an_unknown_outcome_is_looked_up_and_told_once(guarded: Guarded) -> None:
+async def test_an_unknown_outcome_is_looked_up_and_told_once(guarded: GuardedWorkspace) -> None:
     await guarded.rule(ACTS)
     guarded.sent(100)
     await guarded.bounce(6)
     guarded.remote.cut = 10
-    cards = await guarded.go_on()
+    cards = await guarded.advance()
     guarded.remote.cut = 0
-    cards += await guarded.go_on(10 * MINUTE)
+    cards += await guarded.advance(10 * MINUTE)
     assert [card.title for card in cards] == ["Guardrail rule paused Q3 founders"]
     assert guarded.remote.sequences[guarded.sequence]["status"] == "paused"
     assert len(await guarded.audit()) == 1
 
 
-async def test_a_decision_that_was_not_carried_out_before_guard_off_is_void(guarded: Guarded) -> None:
+async def test_a_decision_that_was_not_carried_out_before_guard_off_is_void(
+    guarded: GuardedWorkspace,
+) -> None:
     await guarded.rule(ACTS)
     guarded.sent(100)
     await guarded.bounce(6)
     guarded.remote.fails[guarded.sequence] = 500
-    assert await guarded.go_on() == []
-    await guarded.store.guardrails.switch_off("default", Switch(rule="", by="ann", at=guarded.hands.now))
+    assert await guarded.advance() == []
+    await guarded.store.guardrails.switch_off("default", Switch(rule="", by="ann", at=guarded.clock.now))
     guarded.remote.fails.clear()
-    cards = await guarded.go_on(10 * MINUTE)
+    cards = await guarded.advance(10 * MINUTE)
     assert [card.title for card in cards] == ["Guardrail rule did not pause Q3 founders"]
     assert guarded.remote.patched == []
 
 
-async def test_a_rule_that_is_off_or_snoozed_does_nothing(guarded: Guarded) -> None:
+async def test_a_rule_that_is_off_or_snoozed_does_nothing(guarded: GuardedWorkspace) -> None:
     await guarded.rule(ACTS)
-    off = Switch(rule="rule", by="ann", at=0.0, until=guarded.hands.now + HOUR)
+    off = Switch(rule="rule", by="ann", at=0.0, until=guarded.clock.now + HOUR)
     await guarded.store.guardrails.switch_off("default", off)
     guarded.sent(100)
     await guarded.bounce(6)
-    assert await guarded.go_on(50 * MINUTE) == []
-    assert len(await guarded.go_on(20 * MINUTE)) == 1
+    assert await guarded.advance(50 * MINUTE) == []
+    assert len(await guarded.advance(20 * MINUTE)) == 1
 
 
-async def test_a_limit_turns_a_pause_into_a_suggestion_that_says_so(guarded: Guarded) -> None:
+async def test_a_limit_turns_a_pause_into_a_suggestion_that_says_so(guarded: GuardedWorkspace) -> None:
     other = guarded.remote.add("Spring")
     await guarded.rule("pause sequence when bounces > 4 in 24h, at most 1 a day")
     guarded.sent(100)
     await guarded.bounce(5)
     await guarded.bounce(5, name="Spring", first=100)
-    cards = await guarded.go_on()
+    cards = await guarded.advance()
     assert sorted(card.title for card in cards) == [
         "Guardrail rule paused Q3 founders",
         "Guardrail rule suggests pausing Spring",
@@ -247,50 +249,52 @@ async def test_a_limit_turns_a_pause_into_a_suggestion_that_says_so(guarded: Gua
     assert [button.command for button in suggested.buttons] == [f'pause {other} reason "guardrail rule"']
 
 
-async def test_never_more_sequences_are_held_paused_than_the_rule_allows(guarded: Guarded) -> None:
+async def test_never_more_sequences_are_held_paused_than_the_rule_allows(guarded: GuardedWorkspace) -> None:
     for name in ("A", "B", "C"):
         guarded.remote.add(name)
     await guarded.rule("pause domain when bounces > 5 in 24h, at most 2 sequences at once")
     guarded.sent(100)
     for number, name in enumerate(("A", "B", "B", "C", "C", "C")):
         await guarded.bounce(1, name=name, first=number)
-    (card,) = await guarded.go_on()
+    (card,) = await guarded.advance()
     assert card.title == "Guardrail rule paused 2 sequences of mail.example"
     assert card.text[1:3] == ("C, B", "Not paused, by the rule's limit: A")
     assert len(guarded.remote.patched) == 2
 
 
-async def test_rules_wait_and_say_so_when_the_service_cannot_be_read(guarded: Guarded) -> None:
+async def test_rules_wait_and_say_so_when_the_service_cannot_be_read(guarded: GuardedWorkspace) -> None:
     await guarded.rule(ACTS)
     guarded.sent(100)
-    await guarded.go_on(10 * MINUTE)
+    await guarded.advance(10 * MINUTE)
     guarded.remote.refuses = 500
-    cards = await guarded.go_on(40 * MINUTE)
+    cards = await guarded.advance(40 * MINUTE)
     assert [card.title for card in cards] == ["Guardrails do not pause anything now"]
     assert cards[0].text[0].startswith("The service could not be read since ")
     await guarded.bounce(6)
-    assert await guarded.go_on(10 * MINUTE) == []
+    assert await guarded.advance(10 * MINUTE) == []
     guarded.remote.refuses = 0
-    cards = await guarded.go_on(10 * MINUTE)
+    cards = await guarded.advance(10 * MINUTE)
     assert "Guardrails act again" in {card.title for card in cards}
     assert "Guardrail rule paused Q3 founders" in {card.title for card in cards}
 
 
 async def test_rules_wait_after_an_outage_of_the_bot_since_late_deliveries_come_together(
-    guarded: Guarded,
+    guarded: GuardedWorkspace,
 ) -> None:
     await guarded.rule(ACTS)
     guarded.sent(100)
-    await guarded.go_on(10 * MINUTE)
-    guarded.hands.now += 5 * HOUR
+    await guarded.advance(10 * MINUTE)
+    guarded.clock.now += 5 * HOUR
     await guarded.bounce(6)
-    cards = await guarded.go_on()
+    cards = await guarded.advance()
     assert [card.title for card in cards] == ["Guardrails do not pause anything now"]
     assert "the bot's own record has a gap" in cards[0].text[0].replace("The bot's", "the bot's")
     assert guarded.remote.patched == []
 
 
-async def test_a_rule_of_somebody_who_lost_the_right_to_pause_only_suggests(guarded: Guarded) -> None:
+async def test_a_rule_of_somebody_who_lost_the_right_to_pause_only_suggests(
+    guarded: GuardedWorkspace,
+) -> None:
     async def nobody(user: str, channel: str) -> bool:
         assert (user, channel) == ("U1", CHANNEL)
         return False
@@ -301,13 +305,13 @@ async def test_a_rule_of_somebody_who_lost_the_right_to_pause_only_suggests(guar
     await guarded.sampler.sample()
     await guarded.bounce(6)
     await strict.check()
-    (card,) = await guarded.said()
+    (card,) = await guarded.posted_cards()
     assert card.title == "Guardrail rule suggests pausing Q3 founders"
     assert "@ann, who added it, may no longer pause sequences" in card.text[0]
     assert guarded.remote.patched == []
 
 
-async def test_two_watches_on_one_database_act_and_tell_once(guarded: Guarded) -> None:
+async def test_two_watches_on_one_database_act_and_tell_once(guarded: GuardedWorkspace) -> None:
     await guarded.rule(ACTS)
     guarded.sent(100)
     await guarded.sampler.sample()
@@ -316,23 +320,23 @@ async def test_two_watches_on_one_database_act_and_tell_once(guarded: Guarded) -
     await guarded.watch.check()
     await other.check()
     await guarded.watch.check()
-    assert len(await guarded.said()) == 1
+    assert len(await guarded.posted_cards()) == 1
     assert len(guarded.remote.patched) == 1
 
 
-async def test_a_suggestion_is_one_card_and_pauses_nothing(guarded: Guarded) -> None:
+async def test_a_suggestion_is_one_card_and_pauses_nothing(guarded: GuardedWorkspace) -> None:
     await guarded.rule("suggest pausing domain for 4h when bounces > 5 in 24h")
     guarded.sent(100)
     await guarded.bounce(6)
-    (card,) = await guarded.go_on(30 * MINUTE)
+    (card,) = await guarded.advance(30 * MINUTE)
     assert [button.command for button in card.buttons] == [
         'pause domain:mail.example for 4h reason "guardrail rule"'
     ]
     assert guarded.remote.patched == []
 
 
-async def test_days_that_are_over_are_read_once_and_known_to_backtests(guarded: Guarded) -> None:
-    yesterday = datetime.fromtimestamp(guarded.hands.now - 24 * HOUR, UTC).date().isoformat()
+async def test_days_that_are_over_are_read_once_and_known_to_backtests(guarded: GuardedWorkspace) -> None:
+    yesterday = datetime.fromtimestamp(guarded.clock.now - 24 * HOUR, UTC).date().isoformat()
     guarded.remote.stats["sequence", yesterday] = [{"group": guarded.sequence, "sends": 120, "replies": 3}]
     for _ in range(4):
         await guarded.sampler.sample()
@@ -341,25 +345,25 @@ async def test_days_that_are_over_are_read_once_and_known_to_backtests(guarded: 
     assert [(one.key, one.sends) for one in samples if one.sends] == [("Q3 founders", 120)]
 
 
-async def test_old_counts_are_thinned_to_one_an_hour(guarded: Guarded) -> None:
+async def test_old_counts_are_thinned_to_one_an_hour(guarded: GuardedWorkspace) -> None:
     guarded.sent(10)
     for number in range(12):
         guarded.sent(10 + number)
         await guarded.sampler.sample()
-        guarded.hands.now += 5 * MINUTE
+        guarded.clock.now += 5 * MINUTE
     before = [one for one in await guarded.store.guardrails.samples("default", 0.0) if one.sends]
-    guarded.hands.now += 4 * 24 * HOUR
+    guarded.clock.now += 4 * 24 * HOUR
     await guarded.store.guardrails.prune()
     after = [one for one in await guarded.store.guardrails.samples("default", 0.0) if one.sends]
     assert len(before) == 8
     assert [one.sends for one in after if one.scope == "sequence"] == [21]
 
 
-async def test_an_undo_that_a_person_clicks_resumes_through_the_usual_way(guarded: Guarded) -> None:
+async def test_an_undo_that_a_person_clicks_resumes_through_the_usual_way(guarded: GuardedWorkspace) -> None:
     await guarded.rule(ACTS)
     guarded.sent(100)
     await guarded.bounce(6)
-    (card,) = await guarded.go_on()
+    (card,) = await guarded.advance()
     nonce = card.buttons[0].command.removeprefix("undo ")
     answered = await guarded.store.confirmations.answer(nonce, ANN.id)
     assert answered.question is not None

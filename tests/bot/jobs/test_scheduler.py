@@ -10,7 +10,7 @@ from bot.jobs.scheduler import JobScheduler
 from bot.runtime.supervisor import Supervisor
 from bot.store import Store
 from shared.domain.records import Timer
-from tests.bot.held_clock import Hands
+from tests.bot.manual_clock import ManualClock
 
 
 async def test_a_job_whose_time_passed_while_the_bot_was_starting_runs_late() -> None:
@@ -28,14 +28,14 @@ async def test_a_job_whose_time_passed_while_the_bot_was_starting_runs_late() ->
 
 
 async def test_timers_of_a_workspace_that_left_the_settings_are_deleted_after_30_days(
-    store: Store, hands: Hands
+    store: Store, clock: ManualClock
 ) -> None:
-    timer = Timer(kind="resume", key="sq_1", due_at=datetime.fromtimestamp(hands.now, UTC))
+    timer = Timer(kind="resume", key="sq_1", due_at=datetime.fromtimestamp(clock.now, UTC))
     for workspace in ("gone", "Kept"):
         await store.records.set_timer(workspace, timer)
-    hands.now += timedelta(days=29).total_seconds()
+    clock.now += timedelta(days=29).total_seconds()
     assert await store.timers.forget_orphans(["kept"]) == 0
-    hands.now += timedelta(days=2).total_seconds()
+    clock.now += timedelta(days=2).total_seconds()
     assert await store.timers.forget_orphans(["kept"]) == 1
     assert await store.records.timers("gone", "resume") == []
     assert await store.records.timers("Kept", "resume") == [timer]

@@ -15,35 +15,35 @@ from bot.store import Store
 from bot.store.queue.posts import Post
 from shared.domain.alert_settings import AlertPolicy, Routing, Rule
 from shared.domain.records import Subscription
-from tests.bot.held_clock import ANN, CHANNEL, HOUR, MINUTE, Hands, arrive, post_all, routes, swept
+from tests.bot.manual_clock import ANN, CHANNEL, HOUR, MINUTE, ManualClock, arrive, post_all, routes, sweep
 
 PAUSED = json.dumps({"event": "domain.paused", "domain": "mail.example"}).encode()
 POLICY = AlertPolicy()
 
 
-async def reminded(store: Store, hands: Hands) -> list[Post]:
+async def reminded(store: Store, clock: ManualClock) -> list[Post]:
     """What a sweep posted."""
     sweeping = UnacknowledgedDomains(store, POLICY, Routing(mention="S0ONCALL"), planned=lambda: None)
     await sweeping.sweep()
-    return await post_all(store, hands)
+    return await post_all(store, clock)
 
 
-async def paused(store: Store, hands: Hands) -> str:
+async def paused(store: Store, clock: ManualClock) -> str:
     await arrive(store, PAUSED, by=replace(routes(), remind_after=POLICY.remind_after))
-    (post,) = await post_all(store, hands)
+    (post,) = await post_all(store, clock)
     return post.alert_id
 
 
 async def test_a_paused_domain_is_reminded_of_ever_more_rarely_until_it_is_acknowledged(
-    store: Store, hands: Hands
+    store: Store, clock: ManualClock
 ) -> None:
-    alert = await paused(store, hands)
-    began, at = hands.now, []
-    while hands.now < began + 10 * HOUR:
-        hands.now += MINUTE
-        for post in await reminded(store, hands):
+    alert = await paused(store, clock)
+    began, at = clock.now, []
+    while clock.now < began + 10 * HOUR:
+        clock.now += MINUTE
+        for post in await reminded(store, clock):
             assert (post.kind, post.mention) == ("unacknowledged", "S0ONCALL")
-            at.append(round((hands.now - began) / MINUTE))
+            at.append(round((clock.now - began) / MINUTE))
     assert at[:5] == pytest.approx([5, 15, 35, 75, 155], abs=4)
     gaps = [later - earlier for earlier, later in itertools.pairwise(at)]
     assert max(gaps) <= timedelta(hours=4.1) / timedelta(minutes=1)
@@ -53,8 +53,8 @@ async def test_a_paused_domain_is_reminded_of_ever_more_rarely_until_it_is_ackno
     again = await store.acknowledgements.acknowledge(alert, ANN)
     assert again is not None
     assert not again.changed
-    hands.now += 24 * HOUR
-    assert await reminded(store, hands) == []
+    clock.now += 24 * HOUR
+    assert await reminded(store, clock) == []
     left = {
         rendering.card_of(post, several=False).text
         for (post,) in await store.repaints.claim(limit=50)
@@ -63,29 +63,29 @@ async def test_a_paused_domain_is_reminded_of_ever_more_rarely_until_it_is_ackno
     assert left == {("✓ Acknowledged by @ann.",)}
 
 
-async def test_a_recovered_domain_is_reminded_of_no_more(store: Store, hands: Hands) -> None:
-    alert = await paused(store, hands)
+async def test_a_recovered_domain_is_reminded_of_no_more(store: Store, clock: ManualClock) -> None:
+    alert = await paused(store, clock)
     assert await store.subjects.update(alert, "{}", recovered=True)
-    hands.now += HOUR
-    assert await reminded(store, hands) == []
+    clock.now += HOUR
+    assert await reminded(store, clock) == []
     taken = await store.acknowledgements.acknowledge(alert, ANN)
     assert taken is not None
     assert taken.recovered
 
 
 async def test_an_absent_leads_return_is_announced_once_and_waits_for_nobody(
-    store: Store, hands: Hands
+    store: Store, clock: ManualClock
 ) -> None:
     fields = {"event": "reply.ooo", "lead": {"email": "ada@acme.example", "first_name": "Ada"}}
     everything = Rule(subscription=Subscription(channel=CHANNEL, event="*"))
     await arrive(store, json.dumps(fields).encode(), by=routes(rules=(everything,)))
-    (post,) = await post_all(store, hands)
-    await store.alerts.snooze(post.alert_id, ANN, until=hands.now + HOUR)
-    hands.now += HOUR + 1
-    (back,) = await swept(store, hands)
+    (post,) = await post_all(store, clock)
+    await store.alerts.snooze(post.alert_id, ANN, until=clock.now + HOUR)
+    clock.now += HOUR + 1
+    (back,) = await sweep(store, clock)
     card = rendering.card_of(back, several=False)
     assert (back.kind, back.mention) == ("returned", "")
     assert card.title == "Ada is back"
     assert [button.command for button in card.buttons] == ["lead ada@acme.example"]
-    hands.now += 2 * HOUR
-    assert await swept(store, hands) == []
+    clock.now += 2 * HOUR
+    assert await sweep(store, clock) == []

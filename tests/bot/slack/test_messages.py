@@ -51,7 +51,7 @@ async def say(
     )
 
 
-def chatter(bot: BotHarness, count: int, *, thread_ts: str | None = None) -> None:
+def post_messages(bot: BotHarness, count: int, *, thread_ts: str | None = None) -> None:
     """So many messages of people."""
     world = bot.slack.workspace.world
     for number in range(count):
@@ -106,7 +106,7 @@ async def test_a_message_is_found_behind_all_that_was_said_since(
 ) -> None:
     began = time.time()
     sent = await say(messenger, "there")
-    chatter(bot, 3 * PAGE)
+    post_messages(bot, 3 * PAGE)
     assert await messenger.find(CHANNEL, "there", since=began) == sent
     assert await messenger.find(CHANNEL, "not there", since=began) == Absent()
 
@@ -116,7 +116,7 @@ async def test_a_message_is_found_at_the_end_of_a_long_thread(
 ) -> None:
     head = await say(messenger, "head")
     assert isinstance(head, Sent)
-    chatter(bot, 4 * PAGE, thread_ts=head.ts)
+    post_messages(bot, 4 * PAGE, thread_ts=head.ts)
     sent = await say(messenger, "item", thread_ts=head.ts)
     found = await messenger.find(CHANNEL, "item", since=time.time(), thread_ts=head.ts)
     assert found == sent
@@ -125,7 +125,7 @@ async def test_a_message_is_found_at_the_end_of_a_long_thread(
 async def test_a_history_that_is_too_long_to_read_is_no_proof_of_absence(
     bot: BotHarness, messenger: MessageSender
 ) -> None:
-    chatter(bot, PAGES * PAGE + 1)
+    post_messages(bot, PAGES * PAGE + 1)
     outcome = await messenger.find(CHANNEL, "there", since=time.time())
     assert isinstance(outcome, Unpostable)
     assert outcome.unsure

@@ -170,11 +170,11 @@ async def mention(bot: BotHarness, line: str, **event: str) -> str:
 async def test_a_guests_refused_click_leaves_the_undo_for_others(bot: BotHarness, remote: Remote) -> None:
     (question,) = await bot.say("pause all", user=seed.BEN.id)
     await click(bot, question, "Pause all 2", user=seed.BEN.id)
-    line = await bot.said_to_all("2 sequences are paused")
+    line = await bot.public_message("2 sequences are paused")
     (answer,) = await click(bot, line, "Undo", user=seed.GUS.id)
     assert "Guests of this Slack workspace can view" in words(answer)
     await click(bot, line, "Undo", user=seed.CLEO.id)
-    await bot.said_to_all("2 sequences are active again")
+    await bot.public_message("2 sequences are active again")
     assert {one["status"] for one in remote.sequences.values()} == {"active"}
 
 
@@ -189,7 +189,7 @@ async def test_somebody_who_became_a_guest_cannot_confirm_and_can_once_a_member_
     assert remote.patched == []
     await bot.control("user", user=LATER_GUEST, is_restricted=False)
     await click(bot, question, "Pause all 2", user=LATER_GUEST)
-    await bot.said_to_all("2 sequences are paused")
+    await bot.public_message("2 sequences are paused")
 
 
 @pytest.mark.usefixtures("asked_anew")
@@ -242,10 +242,10 @@ async def test_an_undo_leaves_a_pause_to_which_somebody_has_given_a_reason(
 async def test_an_undo_of_many_leaves_those_that_were_changed_since(bot: BotHarness, remote: Remote) -> None:
     (question,) = await bot.say("pause all", user=seed.BEN.id)
     await click(bot, question, "Pause all 2", user=seed.BEN.id)
-    line = await bot.said_to_all("2 sequences are paused")
+    line = await bot.public_message("2 sequences are paused")
     await bot.say(f"pause {NAME} for 2h reason legal hold", user=seed.ANN.id)
     await click(bot, line, "Undo", user=seed.BEN.id)
-    message = await bot.said_to_all("1 sequence is active again")
+    message = await bot.public_message("1 sequence is active again")
     assert "It was changed later and left as is. Last change: @ann" in words(message)
     assert [one["status"] for one in remote.sequences.values()] == ["paused", "active"]
 
@@ -258,7 +258,7 @@ async def test_an_undo_that_failed_can_be_tried_again_and_counts_once(
     await click(bot, line, "Undo", user=seed.CLEO.id)
     remote.fails.clear()
     await click(bot, line, "Undo", user=seed.CLEO.id)
-    await bot.said_to_all("is active again")
+    await bot.public_message("is active again")
     (answer,) = await click(bot, line, "Undo", user=seed.CLEO.id)
     assert "already confirmed" in answer["text"]
 

@@ -42,7 +42,7 @@ def kinds(message: dict[str, Any]) -> list[str]:
     return [block["type"] for block in message.get("blocks", ())]
 
 
-async def said(bot: BotHarness, words: str) -> dict[str, Any]:
+async def message_with(bot: BotHarness, words: str) -> dict[str, Any]:
     """The message with these words, for one person or for all."""
 
     async def there() -> dict[str, Any] | None:
@@ -55,7 +55,7 @@ async def test_stats_and_digest_show_charts_and_tables(bot: BotHarness) -> None:
     (stats,) = await bot.say("stats")
     assert {"data_table", "data_visualization"} <= set(kinds(stats))
     await bot.say("digest now")
-    assert kinds(await said(bot, "Digest")).count("data_visualization") == 2
+    assert kinds(await message_with(bot, "Digest")).count("data_visualization") == 2
     assert not any("upload" in one["name"] for one in await traffic(bot))
 
 

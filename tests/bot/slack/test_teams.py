@@ -70,7 +70,7 @@ def cards(agency: Installed, channel: str, *, team: str = SECOND) -> list[Messag
     return [one for one in world.channels[channel].messages.values() if one.metadata]
 
 
-def told(answers: list[dict[str, Any]]) -> str:
+def text_of(answers: list[dict[str, Any]]) -> str:
     return json.dumps(answers, ensure_ascii=False)
 
 
@@ -81,7 +81,7 @@ async def test_a_new_workspace_is_told_that_it_may_see_nothing_until_somebody_al
     assert f"outreach slack-teams allow {SECOND} @workspace" in refusal["text"]
     assert refusal["ephemeral"]
     await agency.teams.allow(SECOND, "globex")
-    answer = told(await agency.say("sequences"))
+    answer = text_of(await agency.say("sequences"))
     assert "globex" not in refusal["text"]
     assert "doesn't have access" not in answer
 
@@ -89,12 +89,12 @@ async def test_a_new_workspace_is_told_that_it_may_see_nothing_until_somebody_al
 async def test_each_workspace_sees_the_outreach_workspaces_that_it_is_allowed(agency: Installed) -> None:
     await agency.teams.allow(FIRST, "acme")
     await agency.teams.allow(SECOND, "globex")
-    assert "“globex”" in told(await agency.say("status @globex", team=FIRST))
-    unknown = told(await agency.say("status @acme"))
+    assert "“globex”" in text_of(await agency.say("status @globex", team=FIRST))
+    unknown = text_of(await agency.say("status @acme"))
     assert "“acme”" in unknown
     assert "known: globex" in unknown or "globex" in unknown
-    assert "request" in told(await agency.say("status @acme", team=FIRST)).lower()
-    assert "unknown workspace" not in told(await agency.say("status"))
+    assert "request" in text_of(await agency.say("status @acme", team=FIRST)).lower()
+    assert "unknown workspace" not in text_of(await agency.say("status"))
 
 
 async def test_an_uninstalled_workspace_gets_no_answer_and_posts_are_made_with_no_other_token(
@@ -115,7 +115,7 @@ async def test_alerts_go_to_the_channels_of_their_team_with_its_own_token(agency
     """#sales and #pipeline have the same id."""
     await agency.teams.allow(FIRST, "acme")
     await agency.teams.allow(SECOND, "acme")
-    card = told(await agency.say("subscribe reply.interested here @acme"))
+    card = text_of(await agency.say("subscribe reply.interested here @acme"))
     assert f"<#{seed.SALES}>" in card or "#pipeline" in card
     assert f"{SECOND}/" not in card
     assert await agency.bot.deliver(interested(1), path="/acme") == 200
@@ -157,9 +157,9 @@ async def test_an_alert_of_another_outreach_workspace_cannot_be_claimed_by_its_i
     await until(lambda: cards(agency, seed.ALERTS, team=FIRST))
     (first,) = cards(agency, seed.ALERTS, team=FIRST)
     line = _claim(first.blocks)
-    assert "Ada" not in told(await agency.say(line))
+    assert "Ada" not in text_of(await agency.say(line))
     for verb in ("lead", "reply", "ack", "handled"):
-        assert "Ada" not in told(await agency.say(f"{verb} {line.split()[1]}"))
+        assert "Ada" not in text_of(await agency.say(f"{verb} {line.split()[1]}"))
     assert agency.bot.running is not None
     alert = line.split()[1]
     assert await agency.bot.running.store.alerts.workspace_of(alert) == "acme"
@@ -170,7 +170,7 @@ async def test_an_alert_of_another_outreach_workspace_cannot_be_claimed_by_its_i
 async def test_a_channel_of_another_workspace_cannot_be_named(agency: Installed, named: str) -> None:
     await agency.teams.allow(FIRST, "acme")
     await agency.teams.allow(SECOND, "acme")
-    answer = told(await agency.say(f"subscribe all {named} @acme"))
+    answer = text_of(await agency.say(f"subscribe all {named} @acme"))
     assert "isn't in this Slack workspace" in answer
     assert agency.bot.running is not None
     assert not await agency.bot.running.store.records.subscriptions("acme", "")
@@ -182,9 +182,9 @@ async def test_members_are_those_of_each_team_and_guests_from_the_other_change_n
     """Eva is Northwind's admin, and in the first workspace a stranger in a shared channel."""
     await agency.teams.allow(FIRST, "acme")
     await agency.teams.allow(SECOND, "acme")
-    own = told(await agency.say("subscribe reply.interested here @acme", user="eva"))
+    own = text_of(await agency.say("subscribe reply.interested here @acme", user="eva"))
     assert "Added. Subscriptions of" in own
-    foreign = told(await agency.say("subscribe reply.interested here @acme", team=FIRST, user="eva"))
+    foreign = text_of(await agency.say("subscribe reply.interested here @acme", team=FIRST, user="eva"))
     assert "other organizations" in foreign
 
 
@@ -203,7 +203,7 @@ async def test_a_disallowed_workspace_hears_and_sees_no_more(agency: Installed) 
     records = agency.bot.running.store.records
     assert not await records.subscriptions("acme", "")
     assert await records.digest_at("acme", f"{SECOND}/{seed.SALES}") is None
-    assert "“acme”" in told(await agency.say("status @acme"))
+    assert "“acme”" in text_of(await agency.say("status @acme"))
 
 
 async def test_an_alert_channel_of_a_team_that_may_not_see_the_workspace_gets_nothing(

@@ -13,7 +13,7 @@ from bot.store.db.schema import alerts
 from bot.store.queue.outbox import PlannedPost
 from shared.domain.records import Actor, AuditEntry
 from tests.bot.harness import interested
-from tests.bot.held_clock import Hands, arrive
+from tests.bot.manual_clock import ManualClock, arrive
 
 ANN = Actor(name="ann", id="U1", face="slack")
 PAUSED = json.dumps({"event": "domain.paused", "domain": "mail.example"}).encode()
@@ -23,14 +23,14 @@ def at(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
-async def test_replies_incidents_and_changes_of_a_time_are_read(store: Store, hands: Hands) -> None:
-    began = hands.now
+async def test_replies_incidents_and_changes_of_a_time_are_read(store: Store, clock: ManualClock) -> None:
+    began = clock.now
     await arrive(store, interested(1))
-    hands.now += 60
+    clock.now += 60
     (first,) = await store.database.read(lambda tx: tx.scalars(sa.select(alerts.c.id)).all())
     await store.alerts.claim(first, ANN)
     await arrive(store, interested(2), PAUSED)
-    spike = Spike(kind="lead.bounced", scope="domain", name="mail.example", since=hands.now, dedupe="spike:1")
+    spike = Spike(kind="lead.bounced", scope="domain", name="mail.example", since=clock.now, dedupe="spike:1")
     note = json.dumps({"title": "12 bounces on mail.example"})
     await store.spikes.show(
         "default", spike, PlannedPost(dedupe="spike:1", channel="C1", kind="spike", note=note)
@@ -40,9 +40,9 @@ async def test_replies_incidents_and_changes_of_a_time_are_read(store: Store, ha
         ("pause sq_2", "failed: the service does not answer"),
         ("add ada@x.example to sq_1", "added to Spring"),
     ):
-        entry = AuditEntry(at=at(hands.now), actor=ANN, workspace="default", command=command, result=result)
+        entry = AuditEntry(at=at(clock.now), actor=ANN, workspace="default", command=command, result=result)
         await store.records.record(entry)
-    hands.now += 3600
+    clock.now += 3600
     await arrive(store, interested(3))
 
     found = await store.records.period("default", at(began), at(began + 600))

@@ -3,13 +3,13 @@ from __future__ import annotations
 from bot.store import Store
 from bot.store.alerts.confirmations import Verdict
 from bot.store.alerts.undo import Question
-from tests.bot.held_clock import Hands
+from tests.bot.manual_clock import ManualClock
 
 QUESTION = Question(line="remove ld_1 --yes", person="U1ANN", workspace="default")
 
 
 async def test_a_question_is_answered_once_in_time_and_only_by_the_person_who_was_asked(
-    store: Store, hands: Hands
+    store: Store, clock: ManualClock
 ) -> None:
     confirmations = store.confirmations
 
@@ -22,7 +22,7 @@ async def test_a_question_is_answered_once_in_time_and_only_by_the_person_who_wa
     assert (taken.verdict, taken.question) == (Verdict.TAKEN, QUESTION)
     assert (await confirmations.answer(first, "U1ANN")).verdict is Verdict.GIVEN
     late = await ask()
-    hands.now += 601
+    clock.now += 601
     assert (await confirmations.answer(late, "U1ANN")).verdict is Verdict.LATE
     assert (await confirmations.answer("q_none", "U1ANN")).verdict is Verdict.UNKNOWN
     anybodys = await ask(Question(line="resume all", person="", workspace="default", names=("sq_1", "sq_2")))

@@ -16,15 +16,15 @@ from bot.store.queue import dedupe
 from bot.store.queue.dedupe import PendingDelivery
 from bot.store.queue.insert import Arrival
 from tests.bot.harness import interested
-from tests.bot.held_clock import Hands, post_all
+from tests.bot.manual_clock import ManualClock, post_all
 
 ROUTES = Routes(alert_channels={"default": "C1"})
 PAUSED = b'{"event":"domain.paused","domain":"acme.example"}'
 
 
 @pytest.fixture
-async def store(url: sa.URL, hands: Hands) -> AsyncIterator[Store]:
-    async with open_store(url, clock=hands) as opened:
+async def store(url: sa.URL, clock: ManualClock) -> AsyncIterator[Store]:
+    async with open_store(url, clock=clock) as opened:
         yield opened
 
 
@@ -73,9 +73,11 @@ async def test_a_look_passes_over_what_was_looked_at(store: Store, index: str) -
     assert index in await store.database.write(lambda tx: plan(tx.connection))
 
 
-async def test_what_comes_again_before_anybody_looked_is_one_new_delivery(store: Store, hands: Hands) -> None:
+async def test_what_comes_again_before_anybody_looked_is_one_new_delivery(
+    store: Store, clock: ManualClock
+) -> None:
     await arrive(store, interested(1), interested(2), interested(1))
-    hands.now += 1
+    clock.now += 1
     await arrive(store, interested(1), number=2, answered=(1,))
     first, second = await look(store)
     assert (first.seen, first.is_new, first.acknowledged_before) == (3, True, True)
@@ -84,20 +86,20 @@ async def test_what_comes_again_before_anybody_looked_is_one_new_delivery(store:
 
 
 async def test_what_comes_again_later_is_the_delivery_that_is_there_whoever_looks(
-    url: sa.URL, hands: Hands
+    url: sa.URL, clock: ManualClock
 ) -> None:
-    async with open_store(url, clock=hands) as before:
+    async with open_store(url, clock=clock) as before:
         await arrive(before, interested(1))
         (first,) = await look(before)
         await arrive(before, interested(1), interested(1), number=2)
-    hands.now += 5
-    async with open_store(url, clock=hands) as after:
+    clock.now += 5
+    async with open_store(url, clock=clock) as after:
         await arrive(after, interested(1), number=3)
         assert [(p.id, p.seen, p.is_new) for p in await look(after, limit=1)] == [(first.id, 2, False)]
         (last,) = await look(after)
         assert (last.id, last.seen, last.received_at) == (first.id, 4, first.received_at)
-        assert last.last_at == hands.now
-        assert last.before_at == pytest.approx(hands.now - 5, abs=1e-3)
+        assert last.last_at == clock.now
+        assert last.before_at == pytest.approx(clock.now - 5, abs=1e-3)
 
 
 async def test_a_look_that_fails_leaves_every_arrival_for_the_next(store: Store) -> None:
@@ -112,12 +114,12 @@ async def test_a_look_that_fails_leaves_every_arrival_for_the_next(store: Store)
 
 
 async def test_a_domain_that_is_paused_anew_after_its_words_were_forgotten_is_told_of(
-    store: Store, hands: Hands
+    store: Store, clock: ManualClock
 ) -> None:
     await arrive(store, PAUSED)
     await look(store)
-    await post_all(store, hands)
-    hands.now += AGAIN_AFTER + 1
+    await post_all(store, clock)
+    clock.now += AGAIN_AFTER + 1
     assert (await store.retention.prune(bodies_after=60, hashes_after=1e6)).bodies == 1
     await arrive(store, PAUSED, number=2, answered=(1,))
     ((pending, decision),) = await store.deliveries.route(ROUTES.decide)

@@ -22,7 +22,7 @@ from bot.store.queue.outcomes import (
 )
 from shared.storage.database import parse_url
 from tests.bot.harness import interested
-from tests.bot.held_clock import Hands
+from tests.bot.manual_clock import ManualClock
 
 ROUTES = Routes(alert_channels={"default": "C1"})
 REFUSED = ChannelRefused(error="is_archived")
@@ -48,99 +48,103 @@ async def meet(store: Store, outcome: Outcome) -> tuple[ChannelLease, Settled]:
 
 
 async def test_whoever_speaks_still_is_not_given_the_same_channel_when_the_clock_leaps(
-    store: Store, hands: Hands
+    store: Store, clock: ManualClock
 ) -> None:
     await arrive(store, 1)
     turn = await take(store)
-    hands.now += 3_600
+    clock.now += 3_600
     claimed = await store.leases.claim(limit=5, besides=("C1",))
     assert (claimed.turns, claimed.next_in) == ((), None)
     assert (await store.outcomes.settle(turn, Sent(ts="1"))).held
 
 
-async def test_a_clock_that_is_set_back_does_not_shorten_the_doubt(store: Store, hands: Hands) -> None:
+async def test_a_clock_that_is_set_back_does_not_shorten_the_doubt(store: Store, clock: ManualClock) -> None:
     await arrive(store, 1)
     await take(store)
-    hands.now -= 7 * 86_400  # a dead process's attempt: it may be under way still
-    began = hands.now
+    clock.now -= 7 * 86_400  # a dead process's attempt: it may be under way still
+    began = clock.now
     while (await meet(store, Absent()))[0].lookup:
-        hands.now += store.leases.timings.read_pause
-    assert hands.now - began >= store.leases.timings.longest
+        clock.now += store.leases.timings.read_pause
+    assert clock.now - began >= store.leases.timings.longest
 
 
 async def test_a_clock_that_is_set_back_by_some_minutes_keeps_nobody_waiting(
-    store: Store, hands: Hands
+    store: Store, clock: ManualClock
 ) -> None:
     await arrive(store, 1, 2, 3)
     for ts in ("1", "2"):
         await meet(store, Sent(ts=ts))
-    hands.now -= 600
+    clock.now -= 600
     turn, _ = await meet(store, NotSent(after=30.0, error="ratelimited"))
     assert (await store.leases.claim(limit=5)).turns == (), "and Slack's pauses hold"
-    hands.now += 31
+    clock.now += 31
     assert (await take(store)).posts[0].id == turn.posts[0].id
 
 
-async def test_who_takes_over_from_the_dead_waits_for_no_time_of_theirs(store: Store, hands: Hands) -> None:
+async def test_who_takes_over_from_the_dead_waits_for_no_time_of_theirs(
+    store: Store, clock: ManualClock
+) -> None:
     await arrive(store, 1)
     await meet(store, NotSent(after=600.0))
-    hands.now -= 300
+    clock.now -= 300
     assert (await store.leases.claim(limit=5)).turns == ()
     await store.leases.take_over()
     assert len((await take(store)).posts) == 1
 
 
 async def test_a_message_that_is_told_of_late_is_sent_unless_it_was_tried_again(
-    store: Store, hands: Hands
+    store: Store, clock: ManualClock
 ) -> None:
     await arrive(store, 1)
     late = await take(store)
-    hands.now += store.leases.timings.longest + 1
+    clock.now += store.leases.timings.longest + 1
     for _ in range(2):
         assert (await meet(store, Absent()))[0].lookup
-        hands.now += store.leases.timings.read_pause
+        clock.now += store.leases.timings.read_pause
     assert not (await store.outcomes.settle(late, Sent(ts="1"))).held
     assert (await store.leases.claim(limit=5)).turns == ()
 
 
-async def test_a_message_that_is_found_in_a_broken_channel_cures_nothing(store: Store, hands: Hands) -> None:
+async def test_a_message_that_is_found_in_a_broken_channel_cures_nothing(
+    store: Store, clock: ManualClock
+) -> None:
     await arrive(store, 1, 2)
     await meet(store, Unknown())
-    hands.now += 60
+    clock.now += 60
     assert (await meet(store, HIDDEN))[0].lookup
     assert (await meet(store, REFUSED))[1].broke
-    hands.now += 60
+    clock.now += 60
     await store.outcomes.revive()
     turn, settled = await meet(store, Sent(ts="1"))
     assert (turn.lookup, settled.cured) == (True, False)
     assert (await store.records.summary("default")).dead == 1
-    hands.now += 60
+    clock.now += 60
     turn, settled = await meet(store, Sent(ts="2"))
     assert (turn.lookup, settled.cured) == (False, True)
 
 
 async def test_a_message_that_was_tried_since_the_channel_broke_and_is_found_there_cures_it(
-    store: Store, hands: Hands
+    store: Store, clock: ManualClock
 ) -> None:
     await arrive(store, 1, 2)
     await meet(store, REFUSED)
-    hands.now += 31
+    clock.now += 31
     await meet(store, Unknown())
-    hands.now += 5
+    clock.now += 5
     turn, settled = await meet(store, Sent(ts="1"))
     assert (turn.lookup, settled.cured) == (True, True)
-    hands.now += 5
+    clock.now += 5
     await meet(store, Sent(ts="2"))
 
 
 async def test_a_broken_channel_whose_only_letter_is_in_doubt_is_looked_at_again(
-    store: Store, hands: Hands
+    store: Store, clock: ManualClock
 ) -> None:
     await arrive(store, 1)
     assert (await meet(store, REFUSED))[1].broke
-    hands.now += 31
+    clock.now += 31
     await meet(store, Unknown())
-    hands.now += 31
+    clock.now += 31
     await meet(store, HIDDEN)
     assert (await store.leases.claim(limit=5)).turns == ()
     assert await store.outcomes.revive() == 1
@@ -148,12 +152,12 @@ async def test_a_broken_channel_whose_only_letter_is_in_doubt_is_looked_at_again
     assert (await store.records.summary("default")).dead == 0
 
 
-async def test_a_broken_channel_tries_another_letter_each_time(store: Store, hands: Hands) -> None:
+async def test_a_broken_channel_tries_another_letter_each_time(store: Store, clock: ManualClock) -> None:
     await arrive(store, 1, 2)
     await meet(store, REFUSED)
     tried = set()
     for _ in range(2):
-        hands.now += 601
+        clock.now += 601
         turn, settled = await meet(store, Unpostable(error="msg_too_long"))
         tried.add(turn.posts[0].alert_id)
         assert not settled.cured, "Slack refused the message before it looked at the channel"
@@ -170,20 +174,20 @@ async def test_what_is_said_of_a_broken_channel_is_planned_with_its_breaking(sto
     assert (await take(store)).channel == "C2"
 
 
-async def test_a_message_has_a_name_that_no_other_database_gives(tmp_path: Path, hands: Hands) -> None:
+async def test_a_message_has_a_name_that_no_other_database_gives(tmp_path: Path, clock: ManualClock) -> None:
     names: list[str] = []
     for number in (1, 2, 1):
         url = parse_url(f"sqlite:///{tmp_path}/{len(names)}.db")
-        async with open_store(url, clock=hands) as store:
+        async with open_store(url, clock=clock) as store:
             await arrive(store, number)
             names.append(rendering.key((await take(store)).posts))
     assert names[0] != names[1]
     assert names[0] == names[2], "the same alert in the same channel"
 
 
-async def test_what_nobody_has_looked_at_yet_is_never_forgotten(store: Store, hands: Hands) -> None:
-    await store.arrivals.append([Arrival(workspace="default", body=interested(1), at=hands.now)], number=1)
-    hands.now += 1_000
+async def test_what_nobody_has_looked_at_yet_is_never_forgotten(store: Store, clock: ManualClock) -> None:
+    await store.arrivals.append([Arrival(workspace="default", body=interested(1), at=clock.now)], number=1)
+    clock.now += 1_000
     assert (await store.retention.prune(bodies_after=10, hashes_after=100)).deliveries == 0
     await store.deliveries.route(ROUTES.decide)
     assert len((await take(store)).posts) == 1

@@ -15,15 +15,15 @@ from bot.store.queue.insert import Arrival
 from bot.store.queue.posts import Post
 from shared.domain.alert_settings import Rule
 from shared.domain.records import Subscription
-from tests.bot.held_clock import CHANNEL, HOUR, Hands, post_all, routes
+from tests.bot.manual_clock import CHANNEL, HOUR, ManualClock, post_all, routes
 
 EVERYTHING = tuple(Rule(subscription=Subscription(channel=one, event="*")) for one in (CHANNEL, "C2"))
 ALL = routes(rules=EVERYTHING, mention="here")
 
 
 @pytest.fixture
-async def store(url: sa.URL, hands: Hands) -> AsyncIterator[Store]:
-    async with open_store(url, clock=hands) as opened:
+async def store(url: sa.URL, clock: ManualClock) -> AsyncIterator[Store]:
+    async with open_store(url, clock=clock) as opened:
         yield opened
 
 
@@ -53,14 +53,14 @@ BOTH = [(CHANNEL, "reply.interested"), ("C2", "reply.interested")]
 @pytest.mark.parametrize("kinds", permutations(("lead.replied", "reply.interested")))
 @pytest.mark.parametrize("posted", [True, False])
 async def test_two_events_of_a_reply_are_one_card_with_the_one_that_says_more(
-    store: Store, hands: Hands, *, kinds: tuple[str, ...], posted: bool
+    store: Store, clock: ManualClock, *, kinds: tuple[str, ...], posted: bool
 ) -> None:
     seen: list[Post] = []
     for number, kind in enumerate(kinds):
         await arrive(store, event(kind), number=number)
-        seen += await post_all(store, hands) if posted else []
+        seen += await post_all(store, clock) if posted else []
     assert await cards(store) == BOTH
-    seen += await post_all(store, hands)
+    seen += await post_all(store, clock)
     assert len([post for post in seen if post.kind == "alert"]) == 2
     turned = [(post.kind, post.mention) for post in seen if post.kind != "alert"]
     assert turned == ([("turned", "here")] * 2 if posted and kinds[0] == "lead.replied" else [])
@@ -69,10 +69,10 @@ async def test_two_events_of_a_reply_are_one_card_with_the_one_that_says_more(
         assert {json.loads(post.body or b"")["event"] for (post,) in repainted} == {"reply.interested"}
 
 
-async def test_events_that_come_together_are_one_card(store: Store, hands: Hands) -> None:
+async def test_events_that_come_together_are_one_card(store: Store, clock: ManualClock) -> None:
     await arrive(store, event("lead.replied"), event("reply.interested"))
     assert await cards(store) == BOTH
-    assert len(await post_all(store, hands)) == 2
+    assert len(await post_all(store, clock)) == 2
 
 
 async def test_an_event_without_the_words_belongs_to_the_reply_just_before(store: Store) -> None:
@@ -81,32 +81,34 @@ async def test_an_event_without_the_words_belongs_to_the_reply_just_before(store
     assert await cards(store) == [(CHANNEL, "reply.ooo"), ("C2", "reply.ooo")]
 
 
-async def test_another_reply_and_another_lead_have_cards_of_their_own(store: Store, hands: Hands) -> None:
+async def test_another_reply_and_another_lead_have_cards_of_their_own(
+    store: Store, clock: ManualClock
+) -> None:
     await arrive(store, event("reply.interested"))
     await arrive(store, event("lead.replied", reply="And tomorrow?"), number=2)
     await arrive(store, event("lead.replied", lead="bob@acme.example"), number=3)
     assert len(await cards(store)) == 6
-    hands.now += 2 * HOUR
+    clock.now += 2 * HOUR
     await arrive(store, event("lead.replied"), number=4)
     assert len(await cards(store)) == 8, "so much later it is another reply"
 
 
 async def test_an_interested_reply_whose_card_was_a_reply_is_claimed_and_reminded_of(
-    store: Store, hands: Hands
+    store: Store, clock: ManualClock
 ) -> None:
     await arrive(store, event("lead.replied"))
-    await post_all(store, hands)
+    await post_all(store, clock)
     await arrive(store, event("reply.interested"), number=2)
     (waiting,) = await store.records.open_replies("default")
     found = await store.alerts.messages([waiting.alert_id])
     assert found.keys() == {waiting.alert_id}
 
 
-async def test_two_processes_at_once_make_one_card(url: sa.URL, hands: Hands) -> None:
-    async with open_store(url, clock=hands) as one, open_store(url, clock=hands) as other:
+async def test_two_processes_at_once_make_one_card(url: sa.URL, clock: ManualClock) -> None:
+    async with open_store(url, clock=clock) as one, open_store(url, clock=clock) as other:
         for lead in range(10):
             batch = [
-                [Arrival(workspace="default", body=event(kind, lead=f"a{lead}@b.example"), at=hands.now)]
+                [Arrival(workspace="default", body=event(kind, lead=f"a{lead}@b.example"), at=clock.now)]
                 for kind in ("lead.replied", "reply.interested")
             ]
             for number, arrivals in enumerate(batch):

@@ -16,7 +16,7 @@ from bot.store.db import columns, installation_schema, migrate
 from bot.store.db.engine import Transaction
 from bot.store.db.migrate import NewerSchema
 from shared.domain.records import Actor
-from tests.bot.held_clock import Hands, routes
+from tests.bot.manual_clock import ManualClock, routes
 
 RELEASED = ("0001",)
 
@@ -39,10 +39,10 @@ def differences(tx: Transaction) -> list[object]:
 
 @pytest.mark.parametrize("revision", RELEASED)
 async def test_a_database_of_a_released_schema_is_upgraded_with_its_data(
-    url: sa.URL, hands: Hands, revision: str
+    url: sa.URL, clock: ManualClock, revision: str
 ) -> None:
     load(url, revision)
-    async with open_store(url, clock=hands) as store:
+    async with open_store(url, clock=clock) as store:
         assert await store.database.read(differences) == []
         state = await store.database.read(lambda tx: migrate.read_state(tx.connection))
         assert (state.revision, state.made_by) == (migrate.HEAD, migrate.program_version())
@@ -64,8 +64,10 @@ async def everything_is_there(store: Store) -> None:
     assert entry.actor == Actor(name="ann", id="U1", face="slack", channel="C1")
 
 
-async def test_a_database_that_a_newer_version_upgraded_is_refused_by_name(url: sa.URL, hands: Hands) -> None:
-    async with open_store(url, clock=hands) as running:
+async def test_a_database_that_a_newer_version_upgraded_is_refused_by_name(
+    url: sa.URL, clock: ManualClock
+) -> None:
+    async with open_store(url, clock=clock) as running:
         later = sa.insert(installation_schema.releases).values(revision="9999", version="7.3.1", at=0.0)
         await running.database.write(lambda tx: tx.execute(later))
         newer = sa.text("UPDATE alembic_version SET version_num = '9999'")

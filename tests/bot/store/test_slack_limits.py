@@ -15,18 +15,18 @@ from bot.store.queue.outcomes import NotSent, Outcome, Sent, Settled
 from bot.store.queue.posts import Post
 from shared.domain.records import Actor, Subscription
 from tests.bot.harness import interested
-from tests.bot.held_clock import Hands, arrive, post_all, routes
+from tests.bot.manual_clock import ManualClock, arrive, post_all, routes
 
 ANN = Actor(name="ann", id="U1", face="slack")
 
 
-async def cards(store: Store, hands: Hands, count: int) -> list[Post]:
+async def cards(store: Store, clock: ManualClock, count: int) -> list[Post]:
     """Posted cards, none of which is to be repainted."""
     for number in range(count):
         await arrive(store, interested(number))
-        hands.now += 2
-    found = await post_all(store, hands)
-    hands.now += 600
+        clock.now += 2
+    found = await post_all(store, clock)
+    clock.now += 600
     return found
 
 
@@ -35,27 +35,29 @@ async def make_stale(store: Store) -> None:
     await store.database.write(lambda tx: tx.execute(stale))
 
 
-async def repaint_for(store: Store, hands: Hands, seconds: float) -> list[Sequence[Post]]:
+async def repaint_for(store: Store, clock: ManualClock, seconds: float) -> list[Sequence[Post]]:
     """What is repainted within so many seconds."""
     painted: list[Sequence[Post]] = []
-    ends = hands.now + seconds
-    while hands.now < ends:
+    ends = clock.now + seconds
+    while clock.now < ends:
         for message in await store.repaints.claim(limit=4):
             await store.repaints.done(message)
             painted.append(message)
-        hands.now += max(0.05, await store.repaints.next_in() or 0.0)
+        clock.now += max(0.05, await store.repaints.next_in() or 0.0)
     return painted
 
 
-async def test_repaints_keep_within_what_slack_promises(store: Store, hands: Hands) -> None:
-    await cards(store, hands, 50)
+async def test_repaints_keep_within_what_slack_promises(store: Store, clock: ManualClock) -> None:
+    await cards(store, clock, 50)
     for _ in range(3):
         await make_stale(store)
-        assert len(await repaint_for(store, hands, 30)) <= 20 + 30 / slack_limits.UPDATES.period + 1
+        assert len(await repaint_for(store, clock, 30)) <= 20 + 30 / slack_limits.UPDATES.period + 1
 
 
-async def test_a_click_is_repainted_before_all_that_nobody_waits_for(store: Store, hands: Hands) -> None:
-    known = await cards(store, hands, 40)
+async def test_a_click_is_repainted_before_all_that_nobody_waits_for(
+    store: Store, clock: ManualClock
+) -> None:
+    known = await cards(store, clock, 40)
     await make_stale(store)
     while messages := await store.repaints.claim(limit=4):
         for message in messages:
@@ -65,44 +67,48 @@ async def test_a_click_is_repainted_before_all_that_nobody_waits_for(store: Stor
     assert first.alert_id == known[-1].alert_id
 
 
-async def test_a_throttled_repaint_stops_the_repaints_of_all_channels(store: Store, hands: Hands) -> None:
-    await cards(store, hands, 5)
+async def test_a_throttled_repaint_stops_the_repaints_of_all_channels(
+    store: Store, clock: ManualClock
+) -> None:
+    await cards(store, clock, 5)
     await make_stale(store)
     (message,) = await store.repaints.claim(limit=1)
     await store.repaints.throttled(message, seconds=30)
-    hands.now += 29
+    clock.now += 29
     assert await store.repaints.claim(limit=4) == ()
-    hands.now += 2
+    clock.now += 2
     assert len(await store.repaints.claim(limit=4)) == 4
 
 
-async def test_a_channel_that_refuses_repaints_is_tried_less_and_less(store: Store, hands: Hands) -> None:
-    await cards(store, hands, 60)
+async def test_a_channel_that_refuses_repaints_is_tried_less_and_less(
+    store: Store, clock: ManualClock
+) -> None:
+    await cards(store, clock, 60)
     await make_stale(store)
     tries = 0
-    ends = hands.now + 600
-    while hands.now < ends:
+    ends = clock.now + 600
+    while clock.now < ends:
         for message in await store.repaints.claim(limit=1):
             tries += 1
             await store.repaints.failed(message, channel_refuses=True)
-        hands.now += max(0.5, await store.repaints.next_in() or 0.0)
+        clock.now += max(0.5, await store.repaints.next_in() or 0.0)
     assert 4 <= tries <= 10
 
 
-async def test_repaints_pause_while_slack_does_not_answer(store: Store, hands: Hands) -> None:
-    await cards(store, hands, 60)
+async def test_repaints_pause_while_slack_does_not_answer(store: Store, clock: ManualClock) -> None:
+    await cards(store, clock, 60)
     await make_stale(store)
     tries = 0
-    ends = hands.now + 60
-    while hands.now < ends:
+    ends = clock.now + 60
+    while clock.now < ends:
         for message in await store.repaints.claim(limit=4):
             tries += 1
             await store.repaints.failed(message, channel_refuses=False)
-        hands.now += max(0.5, await store.repaints.next_in() or 0.0)
+        clock.now += max(0.5, await store.repaints.next_in() or 0.0)
     assert 4 <= tries <= 30
 
 
-async def test_one_throttled_channel_does_not_hold_up_the_others(store: Store, hands: Hands) -> None:
+async def test_one_throttled_channel_does_not_hold_up_the_others(store: Store, clock: ManualClock) -> None:
     await arrive(store, interested(1))
     (turn,) = (await store.leases.claim(limit=5)).turns
     await store.outcomes.settle(turn, NotSent(after=1.0, error="ratelimited"))
@@ -113,7 +119,7 @@ async def test_one_throttled_channel_does_not_hold_up_the_others(store: Store, h
 
 
 async def test_a_throttled_workspace_is_waited_for_and_then_posted_to_at_a_steady_pace(
-    store: Store, hands: Hands
+    store: Store, clock: ManualClock
 ) -> None:
     by = routes()
     for number in range(40):
@@ -122,19 +128,19 @@ async def test_a_throttled_workspace_is_waited_for_and_then_posted_to_at_a_stead
     await store.outcomes.settle(turn, NotSent(after=30.0, error="ratelimited"))
     claimed = await store.leases.claim(limit=16)
     assert (claimed.turns, claimed.next_in) == ((), 30.0)
-    hands.now += 31
-    posted, began = 0, hands.now
+    clock.now += 31
+    posted, began = 0, clock.now
     while posted < 40:
         claimed = await store.leases.claim(limit=16)
         for one in claimed.turns:
             await store.outcomes.settle(one, Sent(ts=f"{posted}"))
             posted += 1
-        hands.now += 0.05
-    assert 6 <= hands.now - began <= 9
+        clock.now += 0.05
+    assert 6 <= clock.now - began <= 9
 
 
 async def test_a_throttled_slack_workspace_does_not_slow_the_posts_of_another(
-    store: Store, hands: Hands
+    store: Store, clock: ManualClock
 ) -> None:
     by = routes()
     for number, team in enumerate(["T111", "T222"] * 10):
@@ -148,46 +154,46 @@ async def test_a_throttled_slack_workspace_does_not_slow_the_posts_of_another(
     assert throttled not in {one.channel.partition("/")[0] for one in claimed.turns}
     for one in claimed.turns:
         await store.outcomes.settle(one, Sent(ts="1"))
-    hands.now += 5
+    clock.now += 5
     claimed = await store.leases.claim(limit=16)
     assert claimed.turns == ()
     assert claimed.next_in == 25.0
-    hands.now += 26
+    clock.now += 26
     claimed = await store.leases.claim(limit=16)
     assert len(claimed.turns) == slack_limits.POSTS.burst
 
 
 async def test_repaints_of_one_slack_workspace_leave_those_of_another_their_own_limit(
-    store: Store, hands: Hands
+    store: Store, clock: ManualClock
 ) -> None:
     by = routes()
     for number, team in enumerate(["T111", "T222"] * 40):
         channels = {"default": f"{team}/C{number}"}
         await arrive(store, interested(number), by=type(by)(alert_channels=channels))
-    await post_all(store, hands)
-    hands.now += 600
+    await post_all(store, clock)
+    clock.now += 600
     await make_stale(store)
-    painted = [message[0].channel[:4] for message in await repaint_for(store, hands, 1)]
+    painted = [message[0].channel[:4] for message in await repaint_for(store, clock, 1)]
     assert painted.count("T111") >= 20
     assert painted.count("T222") >= 20
     assert len(painted) <= 2 * 23
-    hands.now += 600
+    clock.now += 600
     await make_stale(store)
     ((first, *_),) = await store.repaints.claim(limit=1)
     await store.repaints.throttled([first], seconds=30)
-    painted = [message[0].channel[:4] for message in await repaint_for(store, hands, 1)]
+    painted = [message[0].channel[:4] for message in await repaint_for(store, clock, 1)]
     assert len(painted) >= 20
     assert first.channel[:4] not in painted
 
 
-async def test_channels_and_events_are_kept_on_either_engine(url: sa.URL, hands: Hands) -> None:
+async def test_channels_and_events_are_kept_on_either_engine(url: sa.URL, clock: ManualClock) -> None:
     def report(lease: ChannelLease, outcome: Outcome, settled: Settled) -> PlannedPost | None:
         return None
 
-    async with open_store(url, clock=hands) as store:
+    async with open_store(url, clock=clock) as store:
         assert await store.slack_events.take("Ev1")
         assert not await store.slack_events.take("Ev1")
-        hands.now += 4 * 86_400
+        clock.now += 4 * 86_400
         await store.slack_events.forget_old()
         assert await store.slack_events.take("Ev1")
         wanted = [Subscription(channel="C2", event="reply.interested")]
@@ -195,7 +201,7 @@ async def test_channels_and_events_are_kept_on_either_engine(url: sa.URL, hands:
         await store.slack_events.move_channel("C2", "C3")
         assert [one.channel for one in await store.records.subscriptions("default", "C3")] == ["C3"]
         await arrive(store, interested(1))
-        posted = await post_all(store, hands)
+        posted = await post_all(store, clock)
         assert sorted(post.channel for post in posted) == ["C1", "C3"]
         await store.outcomes.close_channel("C3", "is_archived", report=report, used=False)
         await store.outcomes.close_channel("C9", "is_archived", report=report, used=False)

@@ -26,14 +26,14 @@ APP = "111.222"
 
 
 @pytest.fixture
-async def either(url: sa.URL) -> AsyncIterator[Store]:
+async def store(url: sa.URL) -> AsyncIterator[Store]:
     async with open_store(url) as opened:
         yield opened
 
 
 @pytest.fixture
-def teams(either: Store) -> SlackTeams:
-    return SlackTeams(either.database, SecretCipher(KEYS), client_id=APP)
+def teams(store: Store) -> SlackTeams:
+    return SlackTeams(store.database, SecretCipher(KEYS), client_id=APP)
 
 
 def installation(team: str = "T1", *, token: str = TOKEN, name: str = "One") -> Installation:
@@ -48,7 +48,7 @@ def installation(team: str = "T1", *, token: str = TOKEN, name: str = "One") -> 
     )
 
 
-async def test_a_token_is_stored_encrypted_and_read_back(teams: SlackTeams, either: Store) -> None:
+async def test_a_token_is_stored_encrypted_and_read_back(teams: SlackTeams, store: Store) -> None:
     kept = installation()
     await teams.save(kept)
     assert kept.bot_token == TOKEN
@@ -59,34 +59,34 @@ async def test_a_token_is_stored_encrypted_and_read_back(teams: SlackTeams, eith
     def stored(tx: Transaction) -> str:
         return "".join(str(tx.execute(sa.select(table)).all()) for table in (slack_bots, slack_installations))
 
-    text = await either.database.read(stored)
+    text = await store.database.read(stored)
     assert "xoxb" not in text
     assert text.count("fernet:") == 2
 
 
-async def test_another_key_reads_no_token_and_says_so(teams: SlackTeams, either: Store) -> None:
+async def test_another_key_reads_no_token_and_says_so(teams: SlackTeams, store: Store) -> None:
     await teams.save(installation())
-    other = SlackTeams(either.database, SecretCipher((SecretStr("another-key"),)), client_id=APP)
+    other = SlackTeams(store.database, SecretCipher((SecretStr("another-key"),)), client_id=APP)
     (team,) = await other.all()
     assert team.token == ""
     assert "another key" in team.problem
     both = SecretCipher((SecretStr("another-key"), *KEYS))
-    (team,) = await SlackTeams(either.database, both, client_id=APP).all()
+    (team,) = await SlackTeams(store.database, both, client_id=APP).all()
     assert team.token == TOKEN
 
 
-async def test_a_second_installation_takes_the_place_of_the_first(teams: SlackTeams, either: Store) -> None:
+async def test_a_second_installation_takes_the_place_of_the_first(teams: SlackTeams, store: Store) -> None:
     await teams.save(installation())
     await teams.save(installation(token="xoxb-new", name="Uno"))
     await teams.save(installation("T2", name="Due"))
     assert [(one.id, one.name) for one in await teams.all()] == [("T2", "Due"), ("T1", "Uno")]
     counted = sa.select(sa.func.count()).select_from(slack_bots)
-    assert await either.database.read(lambda tx: tx.scalar(counted)) == 2
+    assert await store.database.read(lambda tx: tx.scalar(counted)) == 2
 
 
-async def test_installations_of_another_app_are_not_seen(teams: SlackTeams, either: Store) -> None:
+async def test_installations_of_another_app_are_not_seen(teams: SlackTeams, store: Store) -> None:
     await teams.save(installation())
-    assert await SlackTeams(either.database, SecretCipher(KEYS), client_id="other").all() == []
+    assert await SlackTeams(store.database, SecretCipher(KEYS), client_id="other").all() == []
 
 
 async def test_what_a_team_may_see_outlives_a_new_installation_but_not_its_removal(teams: SlackTeams) -> None:
@@ -102,32 +102,32 @@ async def test_what_a_team_may_see_outlives_a_new_installation_but_not_its_remov
 
 
 async def test_removal_takes_everything_that_waits_for_the_teams_channels_and_nothing_else(
-    teams: SlackTeams, either: Store
+    teams: SlackTeams, store: Store
 ) -> None:
     """T1 and T10 begin alike, and `_` is no wildcard."""
     await teams.save(installation())
     for channel in ("T1/C1", "T10/C1", "C1"):
         one = Subscription(channel=channel, event="lead.bounced")
-        await either.records.subscribe("acme", [one, replace(one, event="reply.ooo")])
-        await either.records.set_digest("acme", channel, "09:00")
-        await either.outbox.plan("acme", PlannedPost(dedupe=channel, channel=channel, kind="note", note="{}"))
+        await store.records.subscribe("acme", [one, replace(one, event="reply.ooo")])
+        await store.records.set_digest("acme", channel, "09:00")
+        await store.outbox.plan("acme", PlannedPost(dedupe=channel, channel=channel, kind="note", note="{}"))
     await teams.remove("T1")
-    left = {one.channel for one in await either.records.subscriptions("acme", "")}
+    left = {one.channel for one in await store.records.subscriptions("acme", "")}
     assert left == {"T10/C1", "C1"}
-    assert await either.records.digest_at("acme", "T1/C1") is None
-    assert await either.records.digest_at("acme", "T10/C1") == "09:00"
+    assert await store.records.digest_at("acme", "T1/C1") is None
+    assert await store.records.digest_at("acme", "T10/C1") == "09:00"
     waiting = sa.select(posts.c.channel).order_by(posts.c.id)
-    assert await either.database.read(lambda tx: list(tx.scalars(waiting))) == ["T10/C1", "C1"]
+    assert await store.database.read(lambda tx: list(tx.scalars(waiting))) == ["T10/C1", "C1"]
 
 
-async def test_disallowing_one_workspace_leaves_the_others(teams: SlackTeams, either: Store) -> None:
+async def test_disallowing_one_workspace_leaves_the_others(teams: SlackTeams, store: Store) -> None:
     for workspace in ("acme", "globex"):
         await teams.allow("T1", workspace)
-        await either.records.subscribe(workspace, [Subscription(channel="T1/C1", event="lead.bounced")])
+        await store.records.subscribe(workspace, [Subscription(channel="T1/C1", event="lead.bounced")])
     assert await teams.disallow("T1", "acme")
     assert not await teams.disallow("T1", "acme")
-    assert not await either.records.subscriptions("acme", "")
-    assert await either.records.subscriptions("globex", "")
+    assert not await store.records.subscriptions("acme", "")
+    assert await store.records.subscriptions("globex", "")
 
 
 async def test_an_uninstall_from_before_the_installation_is_ignored(teams: SlackTeams) -> None:
@@ -137,13 +137,13 @@ async def test_an_uninstall_from_before_the_installation_is_ignored(teams: Slack
     assert await teams.remove("T1", installed_before=team.installed_at + 1)
 
 
-async def test_a_state_counts_once_also_where_many_ask_at_once(teams: SlackTeams, either: Store) -> None:
+async def test_a_state_counts_once_also_where_many_ask_at_once(teams: SlackTeams, store: Store) -> None:
     assert await teams.issue_state("a state", seconds=600)
     answers = await asyncio.gather(*(teams.consume_state("a state") for _ in range(8)))
     assert sorted(answers) == [False] * 7 + [True]
     assert not await teams.consume_state("never issued")
     assert await teams.issue_state("second", seconds=600)
-    kept = await either.database.read(lambda tx: tx.scalars(sa.select(slack_oauth_states.c.state)).all())
+    kept = await store.database.read(lambda tx: tx.scalars(sa.select(slack_oauth_states.c.state)).all())
     assert b"second" not in kept
 
 

@@ -37,7 +37,7 @@ ANN = Actor(name="ann", id="U1", face="slack")
 ROUTES = Routes(alert_channels={"default": "C1"})
 
 
-class Hands:
+class ManualClock:
     """A clock that moves when it is told to."""
 
     def __init__(self) -> None:
@@ -48,13 +48,13 @@ class Hands:
 
 
 @pytest.fixture
-def hands() -> Hands:
-    return Hands()
+def clock() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture
-async def store(url: sa.URL, hands: Hands) -> AsyncIterator[Store]:
-    async with open_store(url, clock=hands) as opened:
+async def store(url: sa.URL, clock: ManualClock) -> AsyncIterator[Store]:
+    async with open_store(url, clock=clock) as opened:
         yield opened
 
 
@@ -147,10 +147,10 @@ async def test_a_process_that_hangs_with_a_channel_in_its_hands_loses_it(store: 
     assert longest == f"{database.IDLE_SECONDS:.0f}s"
 
 
-async def test_whoever_lost_its_lease_changes_nothing(store: Store, hands: Hands) -> None:
+async def test_whoever_lost_its_lease_changes_nothing(store: Store, clock: ManualClock) -> None:
     await arrive(store, interested(1))
     (late,) = (await store.leases.claim(limit=5)).turns
-    hands.now += store.leases.timings.lease + 1
+    clock.now += store.leases.timings.lease + 1
     (now,) = (await store.leases.claim(limit=5)).turns
     assert now.lookup, "what a dead process was sending is looked up first"
     assert not (await store.outcomes.settle(late, NotSent(after=0))).held
@@ -164,7 +164,7 @@ async def test_whoever_lost_its_lease_changes_nothing(store: Store, hands: Hands
     ids=["answered with an error", "never answered: it may be under way for twenty seconds"],
 )
 async def test_an_uncertain_post_is_looked_up_twice_or_until_it_cannot_arrive_any_more(
-    store: Store, hands: Hands, outcome: Unknown, look_ups: int
+    store: Store, clock: ManualClock, outcome: Unknown, look_ups: int
 ) -> None:
     await arrive(store, interested(1))
     done = []
@@ -172,59 +172,61 @@ async def test_an_uncertain_post_is_looked_up_twice_or_until_it_cannot_arrive_an
         (turn,) = (await store.leases.claim(limit=5)).turns
         done.append(turn.lookup)
         await store.outcomes.settle(turn, Absent() if turn.lookup else outcome)
-        hands.now += 5
+        clock.now += 5
     assert done == [False, *[True] * look_ups, False]
 
 
-async def test_a_channel_speaks_once_a_second_after_a_short_burst(store: Store, hands: Hands) -> None:
+async def test_a_channel_speaks_once_a_second_after_a_short_burst(store: Store, clock: ManualClock) -> None:
     await arrive(store, *(interested(number) for number in range(10)))
     sent = []
     for _ in range(60):
         for turn in (await store.leases.claim(limit=5)).turns:
-            sent.append(hands.now - 1_800_000_000)
+            sent.append(clock.now - 1_800_000_000)
             await store.outcomes.settle(turn, Sent(ts=str(len(sent))))
-        hands.now += 0.1
+        clock.now += 0.1
     assert sent[:2] == pytest.approx([0, 0.1])
     gaps = [later - earlier for earlier, later in itertools.pairwise(sent[1:])]
     assert all(gap >= 0.89 for gap in gaps)
     assert len(sent) == 7
 
 
-async def test_a_retry_after_is_obeyed(store: Store, hands: Hands) -> None:
+async def test_a_retry_after_is_obeyed(store: Store, clock: ManualClock) -> None:
     await arrive(store, interested(1))
     (turn,) = (await store.leases.claim(limit=5)).turns
     await store.outcomes.settle(turn, NotSent(after=30))
-    hands.now += 29
+    clock.now += 29
     assert (await store.leases.claim(limit=5)).turns == ()
-    hands.now += 2
+    clock.now += 2
     assert len((await store.leases.claim(limit=5)).turns) == 1
 
 
-async def test_a_clock_that_was_set_back_by_a_week_stops_no_channel(store: Store, hands: Hands) -> None:
+async def test_a_clock_that_was_set_back_by_a_week_stops_no_channel(store: Store, clock: ManualClock) -> None:
     await arrive(store, interested(1), interested(2))
     (turn,) = (await store.leases.claim(limit=5)).turns
     await store.outcomes.settle(turn, Sent(ts="1"))
-    hands.now -= 7 * 86_400
+    clock.now -= 7 * 86_400
     (turn,) = (await store.leases.claim(limit=5)).turns
     assert (await store.outcomes.settle(turn, Sent(ts="2"))).held
 
 
 def test_the_steady_clock_never_goes_back_and_follows_forwards() -> None:
     wall = iter([100.0, 101.0, 50.0, 52.0, 90.0])
-    clock = SteadyClock(lambda: next(wall))
-    assert [clock() for _ in range(4)] == [101.0, 101.0, 103.0, 141.0]
+    steady = SteadyClock(lambda: next(wall))
+    assert [steady() for _ in range(4)] == [101.0, 101.0, 103.0, 141.0]
 
 
-async def test_a_broken_channels_letters_are_dead_until_one_gets_through(store: Store, hands: Hands) -> None:
+async def test_a_broken_channels_letters_are_dead_until_one_gets_through(
+    store: Store, clock: ManualClock
+) -> None:
     await arrive(store, *(interested(number) for number in range(5)))
     (turn,) = (await store.leases.claim(limit=5)).turns
     assert (await store.outcomes.settle(turn, ChannelRefused(error="is_archived"))).broke
     assert (await store.records.summary("default")).dead == 5
-    hands.now += 31
+    clock.now += 31
     (turn,) = (await store.leases.claim(limit=5)).turns
     settled = await store.outcomes.settle(turn, ChannelRefused(error="is_archived"))
     assert not settled.broke, "it is said once"
-    hands.now += 31
+    clock.now += 31
     (turn,) = (await store.leases.claim(limit=5)).turns
     assert (await store.outcomes.settle(turn, Sent(ts="1"))).cured
     summary = await store.records.summary("default")
@@ -240,12 +242,12 @@ PAUSED = json.dumps({"event": "domain.paused", "domain": "mail.example"}).encode
     ids=["acknowledged long ago", "never acknowledged: a retry", "acknowledged just now"],
 )
 async def test_a_paused_domain_is_announced_again_when_it_cannot_be_a_retry(
-    store: Store, hands: Hands, answered: tuple[int, ...], later: float, again: int
+    store: Store, clock: ManualClock, answered: tuple[int, ...], later: float, again: int
 ) -> None:
     await arrive(store, PAUSED, number=1)
     (turn,) = (await store.leases.claim(limit=5)).turns
     await store.outcomes.settle(turn, Sent(ts="1.1"))
-    hands.now += later
+    clock.now += later
     await arrive(store, PAUSED, number=2, answered=answered)
     turns = (await store.leases.claim(limit=5)).turns
     assert [(post.kind, turn.thread_ts) for turn in turns for post in turn.posts] == [
@@ -274,25 +276,27 @@ async def test_only_one_of_two_claims_wins_and_a_release_frees(store: Store) -> 
 
 
 async def test_a_timer_is_leased_to_one_and_survives_a_process_that_died_with_it(
-    store: Store, hands: Hands
+    store: Store, clock: ManualClock
 ) -> None:
-    due = datetime.fromtimestamp(hands.now, UTC) + timedelta(minutes=1)
+    due = datetime.fromtimestamp(clock.now, UTC) + timedelta(minutes=1)
     await store.records.set_timer(
         "default", Timer(kind="resume", key="sq_1", due_at=due, payload={"by": "ann"})
     )
     assert await store.timers.claim(["resume"], ["default"]) == []
-    hands.now += 61
+    clock.now += 61
     (firing,) = await store.timers.claim(["resume"], ["default"])
     assert await store.timers.claim(["resume"], ["default"]) == []
-    hands.now += 61
+    clock.now += 61
     (again,) = await store.timers.claim(["resume"], ["default"])
     assert not await store.timers.done(firing), "its lease had run out"
     assert await store.timers.done(again)
     assert await store.records.timers("default", "resume") == []
 
 
-async def test_a_timer_of_an_unknown_kind_is_kept_as_it_is_and_told_of(store: Store, hands: Hands) -> None:
-    due = datetime.fromtimestamp(hands.now, UTC)
+async def test_a_timer_of_an_unknown_kind_is_kept_as_it_is_and_told_of(
+    store: Store, clock: ManualClock
+) -> None:
+    due = datetime.fromtimestamp(clock.now, UTC)
     await store.records.set_timer("default", Timer(kind="brew", key="tea", due_at=due, payload={}))
     assert await store.timers.claim(["resume"], ["default"]) == []
     assert await store.timers.unknown_kinds(["resume"]) == ["brew"]
@@ -312,7 +316,7 @@ async def test_subscriptions_are_exactly_what_was_asked_for(store: Store) -> Non
 
 
 async def test_an_interested_lead_without_a_delivery_is_announced_late_and_once(
-    store: Store, hands: Hands
+    store: Store, clock: ManualClock
 ) -> None:
     def body(name: str) -> bytes:
         return json.dumps({"event": "reply.interested", "lead": {"email": name}}).encode()
@@ -322,7 +326,7 @@ async def test_an_interested_lead_without_a_delivery_is_announced_late_and_once(
     await arrive(store, interested(1))
     fields = {"ada1@acme.example": body("ada1@acme.example")}
     assert await store.found_leads.compare("default", old | fields | new, grace=60) == (0, 1)
-    hands.now += 61
+    clock.now += 61
     assert await store.found_leads.compare("default", old | fields | new, grace=60) == (1, 0)
     await store.deliveries.route(ROUTES.decide)
     assert [reply.email for reply in await store.records.open_replies("default")] == [
@@ -333,12 +337,12 @@ async def test_an_interested_lead_without_a_delivery_is_announced_late_and_once(
 
 
 async def test_a_delivery_that_comes_after_its_lead_was_found_joins_the_alert_that_is_there(
-    store: Store, hands: Hands
+    store: Store, clock: ManualClock
 ) -> None:
     await store.found_leads.compare("default", {}, grace=60)
     found = {"ada1@acme.example": b'{"event":"reply.interested","lead":{"email":"ada1@acme.example"}}'}
     await store.found_leads.compare("default", found, grace=60)
-    hands.now += 61
+    clock.now += 61
     await store.found_leads.compare("default", found, grace=60)
     await store.deliveries.route(ROUTES.decide)
     for number in (1, 2):
@@ -347,25 +351,25 @@ async def test_a_delivery_that_comes_after_its_lead_was_found_joins_the_alert_th
     assert reply.sequence == "Q3 founders"
     (turn,) = (await store.leases.claim(limit=5)).turns
     await store.outcomes.settle(turn, Sent(ts="1"))
-    hands.now += 60
+    clock.now += 60
     assert (await store.leases.claim(limit=5)).turns == ()
 
 
-def told_by_the_api(email: str, **more: str) -> dict[str, bytes]:
+def from_api(email: str, **more: str) -> dict[str, bytes]:
     lead = {"email": email, **more}
     return {email.lower(): json.dumps({"event": "reply.interested", "lead": lead, "found": "ld_1"}).encode()}
 
 
 @pytest.mark.parametrize("delivered", ["before the found one is routed", "in the same look"])
 async def test_a_delivery_that_comes_while_its_lead_is_being_found_makes_one_alert(
-    store: Store, hands: Hands, delivered: str
+    store: Store, clock: ManualClock, delivered: str
 ) -> None:
-    found = told_by_the_api("Straße1@acme.example") | told_by_the_api("ada2@acme.example")
+    found = from_api("Straße1@acme.example") | from_api("ada2@acme.example")
     for _ in range(3):
-        await store.found_leads.compare("default", found if hands.now > 1_800_000_000 else {}, grace=60)
-        hands.now += 61
+        await store.found_leads.compare("default", found if clock.now > 1_800_000_000 else {}, grace=60)
+        clock.now += 61
     body = interested(1, lead={"email": " STRAßE1@acme.example "})
-    await store.arrivals.append([Arrival(workspace="default", body=body, at=hands.now)], number=1)
+    await store.arrivals.append([Arrival(workspace="default", body=body, at=clock.now)], number=1)
     for _ in range(3 if "before" in delivered else 1):
         await store.deliveries.route(ROUTES.decide, limit=1 if "before" in delivered else 50)
     assert sorted(reply.email for reply in await store.records.open_replies("default")) == [
@@ -375,14 +379,14 @@ async def test_a_delivery_that_comes_while_its_lead_is_being_found_makes_one_ale
 
 
 async def test_two_that_look_at_once_and_see_a_lead_in_two_forms_announce_it_once(
-    store: Store, hands: Hands
+    store: Store, clock: ManualClock
 ) -> None:
     await store.found_leads.compare("default", {}, grace=60)
-    await store.found_leads.compare("default", told_by_the_api("ada@acme.example"), grace=60)
-    hands.now += 61
-    first, second = (told_by_the_api("ada@acme.example", company=name) for name in ("Acme", "Acme Inc."))
+    await store.found_leads.compare("default", from_api("ada@acme.example"), grace=60)
+    clock.now += 61
+    first, second = (from_api("ada@acme.example", company=name) for name in ("Acme", "Acme Inc."))
     with store.database.engine.begin() as connection:
-        first_look = Transaction(connection, lambda _: hands.now)
+        first_look = Transaction(connection, lambda _: clock.now)
         unwrap(FoundLeads.compare)(store.found_leads, first_look, "default", first, grace=60)
         looking = asyncio.create_task(store.found_leads.compare("default", second, grace=60))
         if not store.database.is_sqlite:  # there the second cannot even begin
@@ -398,38 +402,38 @@ async def somebody_waits(store: Store) -> bool:
 
 
 async def test_two_processes_that_route_a_lead_and_its_delivery_make_one_alert(
-    store: Store, hands: Hands
+    store: Store, clock: ManualClock
 ) -> None:
     found: dict[str, bytes] = {}
     for number in range(20):
-        found |= told_by_the_api(f"ada{number}@acme.example")
+        found |= from_api(f"ada{number}@acme.example")
     await store.found_leads.compare("default", {}, grace=60)
     await store.found_leads.compare("default", found, grace=60)
-    hands.now += 61
+    clock.now += 61
     for number, one in enumerate(found):
         earlier = 1 if number % 2 else -1  # the delivery is taken first, or what was found
-        batch = [Arrival(workspace="default", body=interested(number), at=hands.now - earlier / 10)]
+        batch = [Arrival(workspace="default", body=interested(number), at=clock.now - earlier / 10)]
         await store.arrivals.append(batch, number=number + 1)
         await store.found_leads.compare("default", {one: found[one]}, grace=60)
-        hands.now += 1
+        clock.now += 1
     await asyncio.gather(*(store.deliveries.route(ROUTES.decide, limit=1) for _ in range(50)))
     emails = [reply.email for reply in await store.records.open_replies("default")]
     assert sorted(emails) == sorted(found)
 
 
 async def test_bodies_are_pruned_before_hashes_and_what_is_unsent_keeps_both(
-    store: Store, hands: Hands
+    store: Store, clock: ManualClock
 ) -> None:
     await arrive(store, interested(1), b"no json")
     (turn,) = (await store.leases.claim(limit=5)).turns
     await store.outcomes.settle(turn, Sent(ts="1"))
     await arrive(store, interested(2), number=2)
-    hands.now += 100
+    clock.now += 100
     first = await store.retention.prune(bodies_after=50, hashes_after=1_000)
     assert (first.bodies, first.deliveries) == (2, 0)
     await arrive(store, interested(1), number=3)
     (waiting,) = (await store.leases.claim(limit=5)).turns[0].posts
     assert waiting.body == interested(2), "the hash still knew the first, and this is not sent yet"
-    hands.now += 1_000
+    clock.now += 1_000
     assert (await store.retention.prune(bodies_after=50, hashes_after=900)).deliveries == 2
     assert len(await store.records.open_replies("default")) == 1

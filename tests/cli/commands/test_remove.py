@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import PROGRAM, ROOT, Shell
-from tests.shared.api.scripted_server import Answer, Asked, open_scripted_server
+from tests.shared.api.scripted_server import Answer, RecordedRequest, open_scripted_server
 
 PATIENCE = 20
 
@@ -23,7 +23,7 @@ LEADS: list[dict[str, Any]] = [OTHER, ADA]
 async def test_removing_ignores_custom_fields_called_like_the_id(
     offline: Shell, leads: list[dict[str, Any]]
 ) -> None:
-    def play(asked: Asked) -> Answer:
+    def play(asked: RecordedRequest) -> Answer:
         return (
             Answer(body={"data": leads, "next_cursor": None}) if asked.method == "GET" else Answer(status=204)
         )

@@ -139,12 +139,12 @@ def test_a_database_that_cannot_be_written_fails(slack: Shell) -> None:
 def test_timed_pauses_of_a_workspace_that_is_gone_need_a_look(slack: Shell) -> None:
     slack.set("OUTREACH_DATABASE_URL", f"sqlite:///{slack.home}/bot.db")
 
-    async def leave_an_orphan() -> None:
+    async def spawn_orphan() -> None:
         async with open_store(load().database) as store:
             timer = Timer(kind="resume", key="sq_1", due_at=datetime.now(UTC))
             await store.records.set_timer("globex", timer)
 
-    asyncio.run(leave_an_orphan())
+    asyncio.run(spawn_orphan())
     found = findings(slack.run("doctor", "--json"))["Timed pauses"]
     assert (found["status"], "globex (1)" in found["found"]) == ("look", True)
 

@@ -13,28 +13,28 @@ import pytest
 from sandbox.service import Service
 from tests.sandbox.service.subscriber import Receiver
 
-FOUNDED = time.time()
+SEEDED_AT = time.time()
 """When the account was founded. A service that stands there has nothing to catch up with, however long the tests take."""
 
 
 async def _found(path: Path) -> None:
-    async with Service(database=f"sqlite:///{path}", speed=0, now=FOUNDED):
+    async with Service(database=f"sqlite:///{path}", speed=0, now=SEEDED_AT):
         pass
 
 
 @pytest.fixture(scope="session")
-def founded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def seeded_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A calm week on its first day, founded once; every test takes a copy."""
-    path = tmp_path_factory.mktemp("founded") / "calm-week.db"
+    path = tmp_path_factory.mktemp("seeded") / "calm-week.db"
     asyncio.run(_found(path))
     return path
 
 
 @pytest.fixture
-def copy(founded: Path, tmp_path: Path) -> Callable[[], str]:
+def copy(seeded_database: Path, tmp_path: Path) -> Callable[[], str]:
     def make() -> str:
         path = tmp_path / "sandbox.db"
-        shutil.copy(founded, path)
+        shutil.copy(seeded_database, path)
         return f"sqlite:///{path}"
 
     return make
@@ -49,7 +49,7 @@ def patience() -> float:
 @pytest.fixture
 async def service(copy: Callable[[], str], patience: float) -> AsyncIterator[Service]:
     """The service on a believable account, its time state still, its limiter off."""
-    async with Service(database=copy(), speed=0, timeout=patience, now=FOUNDED) as running:
+    async with Service(database=copy(), speed=0, timeout=patience, now=SEEDED_AT) as running:
         async with httpx.AsyncClient() as client:
             await client.put(f"{running.control_url}/limiter", json={"form": "off"})
         yield running

@@ -13,7 +13,7 @@ from tests.shared.api.scripted_server import ScriptedServer, open_scripted_serve
 KEY = "ok_live_s3cr3tk3y"
 
 
-class Unhurried:
+class RecordingPacer:
     """A pacer that lets everything pass and remembers what it was told."""
 
     def __init__(self) -> None:
@@ -45,12 +45,12 @@ async def server() -> AsyncIterator[ScriptedServer]:
 
 
 @pytest.fixture
-def pacer() -> Unhurried:
-    return Unhurried()
+def pacer() -> RecordingPacer:
+    return RecordingPacer()
 
 
 @pytest.fixture
-async def client(server: ScriptedServer, pacer: Unhurried) -> AsyncIterator[OutreachClient]:
+async def client(server: ScriptedServer, pacer: RecordingPacer) -> AsyncIterator[OutreachClient]:
     async with OutreachClient(
         base_url=server.base_url,
         api_key=KEY,

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 
 
 @dataclass(frozen=True)
-class Asked:
+class RecordedRequest:
     """One request as it came."""
 
     method: str
@@ -61,14 +61,14 @@ class Answer:
         return "\r\n".join(lines).encode() + b"\r\n\r\n" + content
 
 
-Play = Callable[[Asked], Answer | Awaitable[Answer]]
+Play = Callable[[RecordedRequest], Answer | Awaitable[Answer]]
 
 
 class ScriptedServer:
     """Answers each request by `play`, or by what stands in `script` first; remembers what it was asked."""
 
     def __init__(self) -> None:
-        self.asked: list[Asked] = []
+        self.asked: list[RecordedRequest] = []
         self.script: list[Answer] = []
         self.play: Play = lambda _: Answer(status=404, body={"error": {"code": "not_found"}})
         self.base_url = ""
@@ -84,7 +84,7 @@ class ScriptedServer:
         finally:
             writer.close()
 
-    async def _answer(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
+    async def _answer(self, asked: RecordedRequest, writer: asyncio.StreamWriter) -> bool:
         answer = self.script.pop(0) if self.script else self.play(asked)
         answer = answer if isinstance(answer, Answer) else await answer
         if answer.cut:
@@ -96,14 +96,14 @@ class ScriptedServer:
         return answer.raw is None
 
 
-async def _read(reader: asyncio.StreamReader) -> Asked | None:
+async def _read(reader: asyncio.StreamReader) -> RecordedRequest | None:
     head = await reader.readuntil(b"\r\n\r\n")
     at = time.monotonic()
     first, *lines = head.decode("latin-1").rstrip("\r\n").split("\r\n")
     method, target, _ = first.split(" ")
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
     body = await reader.readexactly(int(headers.get("content-length", "0")))
-    return Asked(method=method, target=target, headers=headers, body=body, at=at)
+    return RecordedRequest(method=method, target=target, headers=headers, body=body, at=at)
 
 
 @asynccontextmanager

@@ -25,7 +25,7 @@ from shared.api import (
     Unreadable,
 )
 from shared.api.http.rate_limit import Priority
-from tests.shared.api.conftest import KEY, Unhurried
+from tests.shared.api.conftest import KEY, RecordingPacer
 from tests.shared.api.endpoint_calls import EVERY_CALL, Call
 from tests.shared.api.scripted_server import Answer, ScriptedServer
 from tests.shared.api.sync_face import FACES, open_client
@@ -33,7 +33,7 @@ from tests.shared.api.sync_face import FACES, open_client
 
 @pytest.fixture(params=FACES)
 async def client(
-    request: pytest.FixtureRequest, server: ScriptedServer, pacer: Unhurried
+    request: pytest.FixtureRequest, server: ScriptedServer, pacer: RecordingPacer
 ) -> AsyncIterator[OutreachClient]:
     options = {"pacer": pacer, "timeout": 2.0, "total_timeout": 6.0, "jitter": lambda: 0.05}
     async with open_client(request.param, base_url=server.base_url, api_key=KEY, **options) as made:
@@ -241,7 +241,7 @@ async def test_the_clock_of_the_service_is_known_from_its_answers(
 
 
 async def test_a_person_is_served_before_a_bulk_job(
-    client: OutreachClient, server: ScriptedServer, pacer: Unhurried
+    client: OutreachClient, server: ScriptedServer, pacer: RecordingPacer
 ) -> None:
     server.play = lambda _: Answer(body={"data": [], "added": 1})
     await client.pause_sequence("sq_1")

@@ -13,11 +13,11 @@ import pytest
 
 from sandbox.service import Service
 from shared.api import NotFound, OutreachClient, Priority, Unauthorized
-from tests.shared.api.conftest import Unhurried
+from tests.shared.api.conftest import RecordingPacer
 from tests.shared.api.sync_face import FACES, open_client
 
 
-class Dials:
+class ControlApi:
     """The sandbox's control API."""
 
     def __init__(self, service: Service, http: httpx.AsyncClient) -> None:
@@ -39,19 +39,19 @@ class Dials:
 
 
 @pytest.fixture
-async def dials(account: str) -> AsyncIterator[Dials]:
+async def control(account: str) -> AsyncIterator[ControlApi]:
     async with Service(database=account, speed=0) as service, httpx.AsyncClient() as http:
-        yield Dials(service, http)
+        yield ControlApi(service, http)
 
 
 @pytest.fixture(params=FACES)
-async def unpaced(dials: Dials, request: pytest.FixtureRequest) -> AsyncIterator[OutreachClient]:
-    await dials.turn("limiter", form="off")
+async def unpaced(control: ControlApi, request: pytest.FixtureRequest) -> AsyncIterator[OutreachClient]:
+    await control.turn("limiter", form="off")
     async with open_client(
         request.param,
-        base_url=dials.service.base_url,
-        api_key=dials.service.api_keys["acme"],
-        pacer=Unhurried(),
+        base_url=control.service.base_url,
+        api_key=control.service.api_keys["acme"],
+        pacer=RecordingPacer(),
         jitter=lambda: 0.05,
     ) as client:
         yield client
@@ -77,19 +77,23 @@ DIALECTS = [
 ]
 
 
-async def test_every_dialect_of_the_sandbox_means_the_same(dials: Dials, unpaced: OutreachClient) -> None:
+async def test_every_dialect_of_the_sandbox_means_the_same(
+    control: ControlApi, unpaced: OutreachClient
+) -> None:
     plain = await everything(unpaced)
     sequence = plain[1][0]
     assert all(len(part) > 1 for part in plain)
     for dialect in DIALECTS:
-        await dials.turn("dialect", **dialect)
+        await control.turn("dialect", **dialect)
         assert await everything(unpaced) == plain, dialect
         await unpaced.pause_sequence(sequence.id)
         await unpaced.resume_sequence(sequence.id)
 
 
-async def test_what_is_left_out_is_unknown_and_never_zero(dials: Dials, unpaced: OutreachClient) -> None:
-    await dials.turn("dialect", missing=True)
+async def test_what_is_left_out_is_unknown_and_never_zero(
+    control: ControlApi, unpaced: OutreachClient
+) -> None:
+    await control.turn("dialect", missing=True)
     assert {sequence.steps for sequence in await unpaced.list_sequences()} == {None}
     assert {inbox.health_score for inbox in await unpaced.list_inboxes()} == {None}
     assert {row.meetings for row in await unpaced.stats()} == {None}
@@ -97,18 +101,20 @@ async def test_what_is_left_out_is_unknown_and_never_zero(dials: Dials, unpaced:
 
 @pytest.mark.parametrize("last_page", ["null", "absent", "empty", "repeated"])
 async def test_a_list_ends_however_its_last_page_is_marked(
-    dials: Dials, unpaced: OutreachClient, last_page: str
+    control: ControlApi, unpaced: OutreachClient, last_page: str
 ) -> None:
-    await dials.turn("dialect", last_page=last_page)
+    await control.turn("dialect", last_page=last_page)
     sequence = (await unpaced.list_sequences())[-1]
     leads = [lead.id async for lead in unpaced.iter_leads(sequence_id=sequence.id)]
     assert len(leads) == len(set(leads)) > 100
 
 
-async def test_leads_come_and_go_and_nothing_is_added_twice(dials: Dials, unpaced: OutreachClient) -> None:
+async def test_leads_come_and_go_and_nothing_is_added_twice(
+    control: ControlApi, unpaced: OutreachClient
+) -> None:
     sequence = (await unpaced.list_sequences())[0]
     people = [{"email": f"new.{number}@import.example", "shoe": number} for number in range(50)]
-    await dials.turn("faults", endpoint="POST /leads", cut=True, executed=True)
+    await control.turn("faults", endpoint="POST /leads", cut=True, executed=True)
     result = await unpaced.add_leads(sequence.id, people, priority=Priority.BULK)
     assert (result.added, len(result.skipped), result.repeated) == (0, 50, True)
     assert {skipped.reason for skipped in result.skipped} == {"duplicate"}
@@ -116,35 +122,35 @@ async def test_leads_come_and_go_and_nothing_is_added_twice(dials: Dials, unpace
         lead for lead in (await unpaced.list_leads(limit=50)).items if (lead.email or "").startswith("new.")
     ]
     assert len(ours) == 50
-    await dials.turn("faults", endpoint="DELETE /leads/{id}", cut=True, executed=True)
+    await control.turn("faults", endpoint="DELETE /leads/{id}", cut=True, executed=True)
     await unpaced.remove_lead(ours[0].id)
     with pytest.raises(NotFound):
         await unpaced.remove_lead("ld_nobody")
 
 
 async def test_a_wrong_key_and_another_workspace_are_told_apart(
-    dials: Dials, unpaced: OutreachClient
+    control: ControlApi, unpaced: OutreachClient
 ) -> None:
     sequence = (await unpaced.list_sequences())[0]
-    base_url, keys = dials.service.base_url, dials.service.api_keys
-    async with OutreachClient(base_url=base_url, api_key="wrong", pacer=Unhurried()) as stranger:
+    base_url, keys = control.service.base_url, control.service.api_keys
+    async with OutreachClient(base_url=base_url, api_key="wrong", pacer=RecordingPacer()) as stranger:
         with pytest.raises(Unauthorized):
             await stranger.list_inboxes()
-    async with OutreachClient(base_url=base_url, api_key=keys["globex"], pacer=Unhurried()) as neighbour:
+    async with OutreachClient(base_url=base_url, api_key=keys["globex"], pacer=RecordingPacer()) as neighbour:
         with pytest.raises(NotFound):
             await neighbour.pause_sequence(sequence.id)
 
 
 @pytest.mark.parametrize("form", ["fixed", "sliding", "bucket"])
-async def test_the_limit_is_kept_under_every_form_of_it(dials: Dials, form: str) -> None:
-    await dials.turn("limiter", form=form)
+async def test_the_limit_is_kept_under_every_form_of_it(control: ControlApi, form: str) -> None:
+    await control.turn("limiter", form=form)
     async with OutreachClient(
-        base_url=dials.service.base_url, api_key=dials.service.api_keys["acme"]
+        base_url=control.service.base_url, api_key=control.service.api_keys["acme"]
     ) as client:
         await asyncio.gather(*(client.list_sequences(priority=Priority.BULK) for _ in range(12)))
         started = time.monotonic()
         await client.list_inboxes()
         assert time.monotonic() - started < 0.5
-    counts = await dials.summary()
+    counts = await control.summary()
     assert counts["rate_limited"] == 0
     assert counts["worst_second"]["acme"] <= 10

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from shared.api import Lead, OutreachClient, Page
 from shared.api.decoding import decode
 from shared.api.paging import pages
-from tests.shared.api.scripted_server import Answer, Asked, ScriptedServer
+from tests.shared.api.scripted_server import Answer, RecordedRequest, ScriptedServer
 
 
-def book(count: int, *, last: dict[str, Any]) -> Any:
+def lead_pages(count: int, *, last: dict[str, Any]) -> Any:
     """A service with so many leads, whose last page ends in its own way."""
 
-    def play(asked: Asked) -> Answer:
+    def play(asked: RecordedRequest) -> Answer:
         start, size = int(asked.query.get("cursor", "0")), int(asked.query["limit"])
         items = [
             {"id": f"ld_{number}", "email": f"{number}@x.io"}
@@ -35,7 +35,7 @@ def book(count: int, *, last: dict[str, Any]) -> Any:
 async def test_a_null_absent_empty_or_repeated_cursor_ends_the_list(
     client: OutreachClient, server: ScriptedServer, last: dict[str, Any]
 ) -> None:
-    server.play = book(250, last=last)
+    server.play = lead_pages(250, last=last)
     leads = [lead.id async for lead in client.iter_leads()]
     assert leads == [f"ld_{number}" for number in range(250)]
     assert len(server.asked) == 3
@@ -52,7 +52,7 @@ async def test_an_empty_page_ends_the_list_though_it_has_a_cursor(
 async def test_a_reading_is_taken_up_again_at_a_cursor(
     client: OutreachClient, server: ScriptedServer
 ) -> None:
-    server.play = book(25, last={"next_cursor": None})
+    server.play = lead_pages(25, last={"next_cursor": None})
     first = await anext(client.iter_pages(page_size=10))
     rest = [lead.id async for lead in client.iter_leads(page_size=10, cursor=first.next_cursor)]
     assert [lead.id for lead in first.items] + rest == [f"ld_{number}" for number in range(25)]

@@ -14,7 +14,7 @@ from shared.api.errors import OutreachError
 from shared.commands import parse
 from shared.domain.card import Card
 from shared.operations import error_card
-from tests.shared.doubles import KEY, open_office, text
+from tests.shared.doubles import KEY, open_harness, text
 
 NASTY = [
     "@globex",
@@ -34,17 +34,17 @@ names = st.sampled_from(NASTY) | st.text(min_size=1, max_size=12)
 
 
 async def cards(name: str, other: str) -> list[Card]:
-    office = open_office()
-    async with office.client:
-        office.service.sequences = [
+    harness = open_harness()
+    async with harness.client:
+        harness.service.sequences = [
             {"id": f"sq {name}", "name": name, "status": "active"},
             {"id": f"sq2 {other}", "name": f"{name}{other}", "status": "paused"},
         ]
-        office.service.inboxes = [
+        harness.service.inboxes = [
             {"email": f"a@{name}", "health_score": 1},
             {"email": f"{other}@b", "health_score": 2},
         ]
-        office.service.leads = [
+        harness.service.leads = [
             {"id": f"ld{name}", "email": f"ann@{other}", "status": "active", "company": name}
         ]
         lines = (
@@ -58,7 +58,7 @@ async def cards(name: str, other: str) -> list[Card]:
             "digest now",
             "stats",
         )
-        return [await office.say(line) for line in lines]
+        return [await harness.say(line) for line in lines]
 
 
 @given(names, names)
@@ -83,20 +83,20 @@ def test_the_button_of_a_choice_names_the_sequence_it_shows(name: str, other: st
 
 async def test_no_text_and_no_log_line_has_the_key(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    office = open_office()
-    texts = [repr(office.context), repr(office.client)]
-    async with office.client:
+    harness = open_harness()
+    texts = [repr(harness.context), repr(harness.client)]
+    async with harness.client:
         for instead in (
             httpx.ConnectError("no"),
             httpx.Response(401, text=f"key {KEY}"),
             httpx.Response(500, text=f"<h1>{KEY}"),
         ):
             for endpoint in ("GET /sequences", "GET /inboxes", "GET /stats", "GET /leads"):
-                office.service.failing[endpoint] = instead
-            texts.append(text(await office.say("status")))
+                harness.service.failing[endpoint] = instead
+            texts.append(text(await harness.say("status")))
             with pytest.raises(OutreachError) as caught:
-                await office.say("pause sq_1")
+                await harness.say("pause sq_1")
             texts += [text(error_card(caught.value, "ref")), repr(caught.value), str(caught.value)]
-    assert office.records is not None
-    texts += [repr(office.records.entries), caplog.text]
+    assert harness.records is not None
+    texts += [repr(harness.records.entries), caplog.text]
     assert not [line for line in texts if KEY in line]

@@ -65,14 +65,16 @@ def test_an_empty_account_says_so() -> None:
     assert "no sequences" in result.card(lambda known: join("pause", known)).text[0]
 
 
-def greedily(text: str) -> object:
+def resolve_greedily(text: str) -> object:
     return resolve_sequence(ALL, text.split(), greedy=True)
 
 
 def test_the_longest_whole_name_counts_and_the_rest_is_a_reason() -> None:
-    assert greedily("Q3 CTO Europe bounces a lot") == Resolved(sequence=CTOS_EU, rest=("bounces", "a", "lot"))
-    assert greedily("Q3 CTO is bad") == Resolved(sequence=CTOS, rest=("is", "bad"))
-    assert greedily("sq_2 is bad") == Resolved(sequence=CTOS, rest=("is", "bad"))
+    assert resolve_greedily("Q3 CTO Europe bounces a lot") == Resolved(
+        sequence=CTOS_EU, rest=("bounces", "a", "lot")
+    )
+    assert resolve_greedily("Q3 CTO is bad") == Resolved(sequence=CTOS, rest=("is", "bad"))
+    assert resolve_greedily("sq_2 is bad") == Resolved(sequence=CTOS, rest=("is", "bad"))
     assert isinstance(resolve_sequence(ALL, ["Q3", "CTO", "is", "bad"]), NoMatch)
 
 

@@ -7,13 +7,13 @@ from datetime import timedelta
 import httpx
 
 from shared.domain.snapshot import SOURCES, Snapshot, refresh, take_snapshot
-from tests.shared.doubles import NOW, Office
+from tests.shared.doubles import NOW, CommandHarness
 
 DOWN = httpx.Response(503, text="down")
 
 
-async def test_a_snapshot_has_everything(office: Office) -> None:
-    taken = await take_snapshot(office.client, "acme", now=NOW)
+async def test_a_snapshot_has_everything(harness: CommandHarness) -> None:
+    taken = await take_snapshot(harness.client, "acme", now=NOW)
     assert [s.id for s in taken.sequences.value or ()] == ["sq_1", "sq_2", "sq_3"]
     assert len(taken.inboxes.value or ()) == 4
     assert set(taken.stats) == {"sequence", "step", "variant", "inbox"}
@@ -23,40 +23,40 @@ async def test_a_snapshot_has_everything(office: Office) -> None:
     assert all(taken.reading(source).error is None for source in SOURCES.values())
 
 
-async def test_only_what_the_document_allows_is_asked(office: Office) -> None:
-    await take_snapshot(office.client, "acme", now=NOW)
-    stats = [query for _, path, query in office.service.requests if path == "/stats"]
+async def test_only_what_the_document_allows_is_asked(harness: CommandHarness) -> None:
+    await take_snapshot(harness.client, "acme", now=NOW)
+    stats = [query for _, path, query in harness.service.requests if path == "/stats"]
     assert {"group_by": "sequence", "from": "2026-03-10", "to": "2026-03-10"} in stats
     assert {"group_by": "sequence", "from": "2026-01-10", "to": "2026-02-08"} in stats
-    assert ("GET", "/leads", {"status": "interested", "limit": "50"}) in office.service.requests
-    assert len(office.service.requests) == len(SOURCES)
+    assert ("GET", "/leads", {"status": "interested", "limit": "50"}) in harness.service.requests
+    assert len(harness.service.requests) == len(SOURCES)
 
 
-async def test_a_failure_keeps_the_value_and_says_since_when(office: Office) -> None:
+async def test_a_failure_keeps_the_value_and_says_since_when(harness: CommandHarness) -> None:
     source = SOURCES["inboxes"]
-    taken = await refresh(Snapshot(workspace="acme"), source, office.client, now=NOW)
-    with office.failing("GET /inboxes", DOWN):
+    taken = await refresh(Snapshot(workspace="acme"), source, harness.client, now=NOW)
+    with harness.failing("GET /inboxes", DOWN):
         for minutes in (1, 2):
-            taken = await refresh(taken, source, office.client, now=NOW + timedelta(minutes=minutes))
+            taken = await refresh(taken, source, harness.client, now=NOW + timedelta(minutes=minutes))
     assert len(taken.inboxes.value or ()) == 4
     assert (taken.inboxes.read_at, taken.inboxes.failed_since) == (NOW, NOW + timedelta(minutes=1))
     assert "GET /inboxes" in (taken.inboxes.error or "")
-    healed = await refresh(taken, source, office.client, now=NOW + timedelta(minutes=3))
+    healed = await refresh(taken, source, harness.client, now=NOW + timedelta(minutes=3))
     assert (healed.inboxes.error, healed.inboxes.failed_since) == (None, None)
 
 
-async def test_a_service_that_is_down_gives_a_snapshot_of_failures(office: Office) -> None:
+async def test_a_service_that_is_down_gives_a_snapshot_of_failures(harness: CommandHarness) -> None:
     for name in ("sequences", "inboxes", "stats", "leads"):
-        office.service.failing[f"GET /{name}"] = httpx.ConnectError("no route")
-    taken = await take_snapshot(office.client, "acme", now=NOW)
+        harness.service.failing[f"GET /{name}"] = httpx.ConnectError("no route")
+    taken = await take_snapshot(harness.client, "acme", now=NOW)
     assert all(taken.reading(source).failed_since == NOW for source in SOURCES.values())
     assert taken.stats["step"].value is None
 
 
-async def test_readings_taken_concurrently_do_not_overwrite_each_other(office: Office) -> None:
+async def test_readings_taken_concurrently_do_not_overwrite_each_other(harness: CommandHarness) -> None:
     empty = Snapshot(workspace="acme")
-    one = await refresh(empty, SOURCES["stats_step"], office.client, now=NOW)
-    other = await refresh(empty, SOURCES["stats_inbox"], office.client, now=NOW)
+    one = await refresh(empty, SOURCES["stats_step"], harness.client, now=NOW)
+    other = await refresh(empty, SOURCES["stats_inbox"], harness.client, now=NOW)
     both = one.with_reading(SOURCES["stats_inbox"], other.reading(SOURCES["stats_inbox"]))
     assert both.stats["step"].value
     assert both.stats["inbox"].value

@@ -20,7 +20,7 @@ from shared.history import History
 from shared.operations import confirming_command, error_card, run
 from shared.operations.context import CommandContext, open_client
 from shared.settings import Need, Settings, load
-from tests.shared.doubles import MemoryRecords, Unpaced, facts
+from tests.shared.doubles import MemoryRecords, NoPacing, facts
 
 
 @pytest.fixture
@@ -60,12 +60,12 @@ async def context(settings: Settings) -> AsyncIterator[CommandContext]:
 
 
 @pytest.fixture
-async def unhurried(context: CommandContext, service: Service) -> AsyncIterator[CommandContext]:
+async def unpaced_context(context: CommandContext, service: Service) -> AsyncIterator[CommandContext]:
     """A context whose requests wait for no turn, at a service that counts none."""
     async with httpx.AsyncClient() as control:
         (await control.put(f"{service.control_url}/limiter", json={"form": "off"})).raise_for_status()
     key = context.workspace.api_key.get_secret_value()
-    async with OutreachClient(base_url=service.base_url, api_key=key, pacer=Unpaced()) as client:
+    async with OutreachClient(base_url=service.base_url, api_key=key, pacer=NoPacing()) as client:
         yield replace(context, client=client)
 
 
@@ -73,23 +73,23 @@ async def say(context: CommandContext, line: str) -> Card:
     return await run(parse(line), context)
 
 
-async def test_reading_commands_answer_with_the_documents_words(unhurried: CommandContext) -> None:
-    sequences = await say(unhurried, "sequences")
+async def test_reading_commands_answer_with_the_documents_words(unpaced_context: CommandContext) -> None:
+    sequences = await say(unpaced_context, "sequences")
     assert sequences.data
     assert all(
         isinstance(row["steps"], int) and row["status"] in {"active", "paused"} for row in sequences.data
     )
-    inboxes = await say(unhurried, "inboxes")
+    inboxes = await say(unpaced_context, "inboxes")
     assert inboxes.data
     assert all(isinstance(row["health_score"], int | float) for row in inboxes.data)
     for grouping in ("sequence", "step", "variant", "inbox"):
-        stats = await say(unhurried, f"stats by {grouping} 7d")
+        stats = await say(unpaced_context, f"stats by {grouping} 7d")
         assert stats.data
         assert all(isinstance(row["sends"], int) for row in stats.data)
-    by_label = facts(await say(unhurried, "status"))
+    by_label = facts(await say(unpaced_context, "status"))
     assert by_label["Service"] == "reachable"
     assert "active" in by_label["Sequences"]
-    leads = await say(unhurried, "leads interested")
+    leads = await say(unpaced_context, "leads interested")
     assert leads.data
     assert {row["status"] for row in leads.data} == {"interested"}
 
@@ -120,11 +120,13 @@ async def test_a_lead_is_added_found_and_removed(context: CommandContext) -> Non
     assert (await say(context, line)).tone is Tone.WARN
 
 
-async def test_no_command_of_the_table_fails_without_being_understood(unhurried: CommandContext) -> None:
+async def test_no_command_of_the_table_fails_without_being_understood(
+    unpaced_context: CommandContext,
+) -> None:
     searching = {"lead", "remove"}  # a page at a time, at the service's pace; they have a test of their own
     for command in (known for name, known in COMMANDS.items() if name not in searching):
         for line in command.examples:
-            card = await say(unhurried, line)
+            card = await say(unpaced_context, line)
             assert card.title
             assert all(parse(button.command) for button in card.buttons)
 

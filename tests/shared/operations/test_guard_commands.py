@@ -7,26 +7,26 @@ import pytest
 from shared.commands import Role, UsageError, parse, render
 from shared.domain.guard_records import CountSample, Happening, Incident
 from shared.guardrails.evidence import DAY
-from tests.shared.doubles import NOW, MemoryRecords, Office, facts, open_office, text
+from tests.shared.doubles import NOW, CommandHarness, MemoryRecords, facts, open_harness, text
 
 ACTS = "pause sequence for 4h when bounces > 5% of at least 50 sends in 24h"
 WHOLE = f"{ACTS}, at most 3 a day, at most 2 sequences at once"
 
 
 @pytest.fixture
-def office() -> Office:
-    return open_office()
+def harness() -> CommandHarness:
+    return open_harness()
 
 
-def records(office: Office) -> MemoryRecords:
-    assert office.records is not None
-    return office.records
+def records(harness: CommandHarness) -> MemoryRecords:
+    assert harness.records is not None
+    return harness.records
 
 
-def crisis(office: Office, *, days_ago: int = 3) -> None:
+def crisis(harness: CommandHarness, *, days_ago: int = 3) -> None:
     """A day on which 10 of 100 mails of Q3 Founders bounced within an hour, and 200 more went out after it."""
     day = int(NOW.timestamp() // DAY) - days_ago
-    guard = records(office).guardrails
+    guard = records(harness).guardrails
     for hour, sends in ((8, 0), (9, 100), (10, 100), (12, 200), (20, 300)):
         guard.counted.append(
             CountSample(scope="sequence", key="Q3 Founders", day=day, at=day * DAY + hour * 3600, sends=sends)
@@ -36,8 +36,8 @@ def crisis(office: Office, *, days_ago: int = 3) -> None:
         guard.came.append(happening)
 
 
-async def test_what_is_shipped_is_listed_and_only_tells_or_suggests(office: Office) -> None:
-    card = await office.say("guard")
+async def test_what_is_shipped_is_listed_and_only_tells_or_suggests(harness: CommandHarness) -> None:
+    card = await harness.say("guard")
     assert card.data is not None
     states = {one["name"]: one["state"] for one in card.data}
     assert states["bounces-5"] == "suggests"
@@ -45,40 +45,40 @@ async def test_what_is_shipped_is_listed_and_only_tells_or_suggests(office: Offi
     assert card.unchanged
 
 
-async def test_a_rule_that_suggests_is_on_at_once_and_echoed(office: Office) -> None:
-    card = await office.say("guard add suggest pausing domain when opt-outs > 1% in 7d as quiet")
+async def test_a_rule_that_suggests_is_on_at_once_and_echoed(harness: CommandHarness) -> None:
+    card = await harness.say("guard add suggest pausing domain when opt-outs > 1% in 7d as quiet")
     assert card.title == "Guardrail quiet is on"
     sentence = "suggest pausing domain when opt-outs > 1% of at least 50 sends in 7d, at most 5 a day"
     assert f"Understood: {sentence}." in card.text
-    assert records(office).guardrails.added["quiet"].sentence == sentence
-    (entry,) = records(office).entries
+    assert records(harness).guardrails.added["quiet"].sentence == sentence
+    (entry,) = records(harness).entries
     assert entry.result == f"guardrail quiet: {sentence}"
 
 
-async def test_a_rule_that_acts_shows_its_backtest_and_asks_first(office: Office) -> None:
-    crisis(office)
-    card = await office.say(f'guard add "{ACTS}"')
+async def test_a_rule_that_acts_shows_its_backtest_and_asks_first(harness: CommandHarness) -> None:
+    crisis(harness)
+    card = await harness.say(f'guard add "{ACTS}"')
     assert card.title == "Let bounces-5-2 pause by itself?"
     assert facts(card) == {"Sends": "100", "Bounces": "0"}
     assert card.chart is not None
-    assert not records(office).guardrails.added
+    assert not records(harness).guardrails.added
     (button,) = card.buttons
-    again = await office.say(button.command)
+    again = await harness.say(button.command)
     assert again.title == "Guardrail bounces-5-2 is on"
-    assert records(office).guardrails.added["bounces-5-2"].sentence == WHOLE
+    assert records(harness).guardrails.added["bounces-5-2"].sentence == WHOLE
 
 
-async def test_a_test_says_when_a_rule_would_have_fired_and_changes_nothing(office: Office) -> None:
-    crisis(office)
-    card = await office.say(f"guard test {ACTS}")
+async def test_a_test_says_when_a_rule_would_have_fired_and_changes_nothing(harness: CommandHarness) -> None:
+    crisis(harness)
+    card = await harness.say(f"guard test {ACTS}")
     assert card.title == "bounces-5 would have fired once in 30 days"
     assert card.table is not None
     (row,) = card.table.rows
     assert row.cells[1:3] == ("Q3 Founders", "10.0% bounces (10 of 100 sends) in 24h")
     assert facts(card)["Sends"] == "100"
     assert card.unchanged
-    assert not records(office).entries
-    assert (await office.say("guard test health-25")).title == "health-25 would not have fired"
+    assert not records(harness).entries
+    assert (await harness.say("guard test health-25")).title == "health-25 would not have fired"
 
 
 async def test_a_sentence_that_is_not_understood_names_the_nearest() -> None:
@@ -88,54 +88,58 @@ async def test_a_sentence_that_is_not_understood_names_the_nearest() -> None:
     assert f"The nearest rule is: {WHOLE.replace(' for 4h', '')}" in str(caught.value)
 
 
-async def test_who_may_not_pause_may_not_add_a_rule_that_does(office: Office) -> None:
-    office.role = Role.READER
-    card = await office.say(f'guard add "{ACTS}" --yes')
+async def test_who_may_not_pause_may_not_add_a_rule_that_does(harness: CommandHarness) -> None:
+    harness.role = Role.READER
+    card = await harness.say(f'guard add "{ACTS}" --yes')
     assert card.refused
     assert "permission to pause" in card.title
-    assert not records(office).guardrails.added
+    assert not records(harness).guardrails.added
 
 
-async def test_off_and_on_switch_all_rules_or_one(office: Office) -> None:
-    assert (await office.say("guard off")).title == "All guardrails of all workspaces are off"
-    card = await office.say("guard list")
+async def test_off_and_on_switch_all_rules_or_one(harness: CommandHarness) -> None:
+    assert (await harness.say("guard off")).title == "All guardrails of all workspaces are off"
+    card = await harness.say("guard list")
     assert "All guardrails are off since 14:30 UTC, by @ann." in card.text
     assert all(fact.value.endswith("(off: by @ann)") for fact in card.facts)
-    await office.say("guard on")
-    await office.say("guard off bounces-5")
-    card = await office.say("guard list")
+    await harness.say("guard on")
+    await harness.say("guard off bounces-5")
+    card = await harness.say("guard list")
     assert [fact.label for fact in card.facts if fact.value.endswith("(off: by @ann)")] == ["bounces-5"]
-    assert (await office.say("guard on health-25")).unchanged
-    assert [one.result for one in records(office).entries][-1] == "guardrail bounces-5 is off"
+    assert (await harness.say("guard on health-25")).unchanged
+    assert [one.result for one in records(harness).entries][-1] == "guardrail bounces-5 is off"
 
 
-async def test_the_list_shows_each_rule_as_a_whole_sentence_with_its_state(office: Office) -> None:
-    card = await office.say("guard list")
+async def test_the_list_shows_each_rule_as_a_whole_sentence_with_its_state(harness: CommandHarness) -> None:
+    card = await harness.say("guard list")
     assert card.data is not None
     by_label = {fact.label: fact.value for fact in card.facts}
     for one in card.data:
         assert by_label[str(one["name"])].startswith(f"{one['rule']} ({one['state']}")
 
 
-async def test_remove_takes_away_what_was_added_and_says_where_other_rules_are(office: Office) -> None:
-    await office.say("guard add tell when health < 40 as low")
-    assert (await office.say("guard remove low")).title == "Guardrail low is removed"
-    refused = await office.say("guard remove bounces-5")
+async def test_remove_takes_away_what_was_added_and_says_where_other_rules_are(
+    harness: CommandHarness,
+) -> None:
+    await harness.say("guard add tell when health < 40 as low")
+    assert (await harness.say("guard remove low")).title == "Guardrail low is removed"
+    refused = await harness.say("guard remove bounces-5")
     assert refused.refused
     assert "guard off bounces-5" in text(refused)
-    assert "There is no rule nonsense" in (await office.say("guard remove nonsense")).title
+    assert "There is no rule nonsense" in (await harness.say("guard remove nonsense")).title
 
 
-async def test_a_name_that_is_taken_is_refused(office: Office) -> None:
-    await office.say("guard add tell when health < 40 as low")
-    assert (await office.say("guard add tell when health < 30 as low")).refused
-    replaced = await office.say("guard add tell when health < 30 as health-25")  # what is shipped is replaced
+async def test_a_name_that_is_taken_is_refused(harness: CommandHarness) -> None:
+    await harness.say("guard add tell when health < 40 as low")
+    assert (await harness.say("guard add tell when health < 30 as low")).refused
+    replaced = await harness.say(
+        "guard add tell when health < 30 as health-25"
+    )  # what is shipped is replaced
     assert not replaced.refused
 
 
-async def test_the_list_shows_the_last_firing_and_the_closest_subject(office: Office) -> None:
+async def test_the_list_shows_the_last_firing_and_the_closest_subject(harness: CommandHarness) -> None:
     now = NOW.timestamp()
-    guard = records(office).guardrails
+    guard = records(harness).guardrails
     day = int(now // DAY)
     guard.counted.append(CountSample(scope="sequence", key="Spring", day=day, at=now - 60, sends=500))
     guard.came += [Happening(at=now - n, kind="lead.bounced", sequence="Spring") for n in range(20)]
@@ -145,7 +149,7 @@ async def test_the_list_shows_the_last_firing_and_the_closest_subject(office: Of
             label="Spring", began_at=now - 3600, held_at=now - 3600,
         )
     )  # fmt: skip
-    card = await office.say("guard")
+    card = await harness.say("guard")
     assert card.table is not None
     row = next(row for row in card.table.rows if row.cells[0] == "bounces-5")
     assert row.cells[1:3] == ("13:30 UTC", "Spring: 4.0 %")

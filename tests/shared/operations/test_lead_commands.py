@@ -13,16 +13,16 @@ from shared.commands import UsageError, parse
 from shared.domain.card import Tone
 from shared.domain.records import LeadReply
 from shared.operations import confirming_command, run
-from tests.shared.doubles import Office, facts, text
+from tests.shared.doubles import CommandHarness, facts, text
 
 
-def results(office: Office) -> list[str]:
-    assert office.records is not None
-    return [entry.result for entry in office.records.entries]
+def results(harness: CommandHarness) -> list[str]:
+    assert harness.records is not None
+    return [entry.result for entry in harness.records.entries]
 
 
-async def test_leads_are_the_newest_hundred_and_say_that_there_are_more(office: Office) -> None:
-    card = await office.say("leads")
+async def test_leads_are_the_newest_hundred_and_say_that_there_are_more(harness: CommandHarness) -> None:
+    card = await harness.say("leads")
     assert (card.title, len(card.data or ())) == ("100 leads", 100)
     assert "There are more" in card.footer
     assert card.data is not None
@@ -36,129 +36,129 @@ async def test_leads_are_the_newest_hundred_and_say_that_there_are_more(office: 
     }
 
 
-async def test_leads_of_a_sequence_and_a_status(office: Office) -> None:
-    card = await office.say("leads spring interested")
+async def test_leads_of_a_sequence_and_a_status(harness: CommandHarness) -> None:
+    card = await harness.say("leads spring interested")
     assert card.title == "0 interested leads of Spring"
-    assert office.service.requests[-1][2] == {"sequence_id": "sq_3", "status": "interested", "limit": "100"}
+    assert harness.service.requests[-1][2] == {"sequence_id": "sq_3", "status": "interested", "limit": "100"}
 
 
-async def test_a_status_that_is_misspelt_is_recognised(office: Office) -> None:
-    assert "Did you mean interested?" in text(await office.say("leads intrested"))
-    card = await office.say("leads q3 replied")
+async def test_a_status_that_is_misspelt_is_recognised(harness: CommandHarness) -> None:
+    assert "Did you mean interested?" in text(await harness.say("leads intrested"))
+    card = await harness.say("leads q3 replied")
     assert [button.command for button in card.buttons] == ["leads sq_1 replied", "leads sq_2 replied"]
 
 
-async def test_a_lead_is_found_by_address_or_id_on_a_later_page(office: Office) -> None:
-    office.service.leads[240]["plan"] = "pro"
-    card = await office.say("lead P240@ACME.com")
+async def test_a_lead_is_found_by_address_or_id_on_a_later_page(harness: CommandHarness) -> None:
+    harness.service.leads[240]["plan"] = "pro"
+    card = await harness.say("lead P240@ACME.com")
     assert facts(card)["plan"] == "pro"
     assert card.buttons[0].command == "remove ld_240"
-    assert (await office.say("lead ld_3")).title == "P3"
-    assert len(office.service.asked("GET")) == (1 + 3) + (1 + 1), "the interested ones first"
+    assert (await harness.say("lead ld_3")).title == "P3"
+    assert len(harness.service.asked("GET")) == (1 + 3) + (1 + 1), "the interested ones first"
 
 
-async def test_a_lead_that_is_not_there(office: Office) -> None:
-    card = await office.say("lead nobody@acme.com")
+async def test_a_lead_that_is_not_there(harness: CommandHarness) -> None:
+    card = await harness.say("lead nobody@acme.com")
     assert "Searched all 250 leads" in text(card)
     assert card.data == ()
 
 
-async def test_the_search_stops_and_says_where(office: Office) -> None:
-    office.service.leads = [
+async def test_the_search_stops_and_says_where(harness: CommandHarness) -> None:
+    harness.service.leads = [
         {"id": f"ld_{n}", "email": f"p{n}@acme.com", "status": "active"} for n in range(2100)
     ]
-    card = await office.say("lead p2050@acme.com")
+    card = await harness.say("lead p2050@acme.com")
     assert "Searched 2,000 leads: the interested and the newest ones" in text(card)
     assert card.tone is Tone.UNKNOWN
 
 
-async def test_who_has_time_looks_further_and_sees_how_far(office: Office) -> None:
-    office.service.leads = [
+async def test_who_has_time_looks_further_and_sees_how_far(harness: CommandHarness) -> None:
+    harness.service.leads = [
         {"id": f"ld_{n}", "email": f"p{n}@acme.com", "status": "active"} for n in range(2100)
     ]
     counts: list[int] = []
-    context = replace(office.context, pages_searched=30, progress=counts.append)
+    context = replace(harness.context, pages_searched=30, progress=counts.append)
     card = await run(parse("lead p2050@acme.com"), context)
     assert facts(card)["Address"] == "p2050@acme.com"
     assert counts == list(range(100, 2101, 100))
     assert "all 2,100 leads" in text(await run(parse("lead p9@b.com"), context))
 
 
-async def test_add_adds_with_fields(office: Office) -> None:
-    card = await office.say('add ann@new.com to Q3 CTO first_name="Ann Marie" plan=pro')
+async def test_add_adds_with_fields(harness: CommandHarness) -> None:
+    card = await harness.say('add ann@new.com to Q3 CTO first_name="Ann Marie" plan=pro')
     assert (card.title, card.tone) == ("ann@new.com was added to Q3 CTO", Tone.GOOD)
     lead = {"email": "ann@new.com", "first_name": "Ann Marie", "plan": "pro"}
-    assert office.service.requests[-1] == ("POST", "/leads", {"sequence_id": "sq_2", "leads": [lead]})
-    assert results(office) == ["added to Q3 CTO"]
+    assert harness.service.requests[-1] == ("POST", "/leads", {"sequence_id": "sq_2", "leads": [lead]})
+    assert results(harness) == ["added to Q3 CTO"]
 
 
-async def test_add_tells_why_a_lead_was_skipped(office: Office) -> None:
-    card = await office.say("add p1@acme.com to sq_1")
+async def test_add_tells_why_a_lead_was_skipped(harness: CommandHarness) -> None:
+    card = await harness.say("add p1@acme.com to sq_1")
     assert (card.title, card.tone) == ("p1@acme.com was not added to Q3 Founders", Tone.WARN)
     assert "duplicate" in text(card)
 
 
-async def test_add_to_a_shared_beginning_keeps_the_fields_in_the_choice(office: Office) -> None:
-    card = await office.say('add ann@new.com to q3 first_name="Ann Marie"')
+async def test_add_to_a_shared_beginning_keeps_the_fields_in_the_choice(harness: CommandHarness) -> None:
+    card = await harness.say('add ann@new.com to q3 first_name="Ann Marie"')
     chosen = parse(card.buttons[1].command)
     assert chosen.values == {
         "email": "ann@new.com",
         "target": ("sq_2",),
         "fields": {"first_name": "Ann Marie"},
     }
-    assert office.service.asked("POST") == []
+    assert harness.service.asked("POST") == []
 
 
-async def test_an_answer_that_tells_nothing_is_no_success(office: Office) -> None:
-    with office.failing("POST /leads", httpx.Response(201, json={})):
-        card = await office.say("add ann@new.com to sq_1")
+async def test_an_answer_that_tells_nothing_is_no_success(harness: CommandHarness) -> None:
+    with harness.failing("POST /leads", httpx.Response(201, json={})):
+        card = await harness.say("add ann@new.com to sq_1")
     assert card.tone is Tone.WARN
 
 
-async def test_remove_asks_first_and_its_button_removes(office: Office) -> None:
-    card = await office.say("remove p7@acme.com")
+async def test_remove_asks_first_and_its_button_removes(harness: CommandHarness) -> None:
+    card = await harness.say("remove p7@acme.com")
     assert card.title == "Remove P7?"
-    assert office.service.asked("DELETE") == []
-    assert results(office) == []
+    assert harness.service.asked("DELETE") == []
+    assert results(harness) == []
     line = confirming_command(card)
     assert line == "remove ld_7 --yes"
-    done = await office.say(line)
+    done = await harness.say(line)
     assert done.tone is Tone.GOOD
-    assert office.service.asked("DELETE") == ["/leads/ld_7"]
-    assert results(office) == ["removed ld_7"]
+    assert harness.service.asked("DELETE") == ["/leads/ld_7"]
+    assert results(harness) == ["removed ld_7"]
 
 
-async def test_remove_goes_ahead_where_the_face_has_asked(office: Office) -> None:
-    office.confirmed = True
-    assert (await office.say("remove p7@acme.com")).title == "p7@acme.com was removed"
-    assert "ld_7" not in {lead["id"] for lead in office.service.leads}
+async def test_remove_goes_ahead_where_the_face_has_asked(harness: CommandHarness) -> None:
+    harness.confirmed = True
+    assert (await harness.say("remove p7@acme.com")).title == "p7@acme.com was removed"
+    assert "ld_7" not in {lead["id"] for lead in harness.service.leads}
 
 
-async def test_remove_of_an_unseen_id_still_asks(office: Office) -> None:
-    card = await office.say("remove ld_old")
+async def test_remove_of_an_unseen_id_still_asks(harness: CommandHarness) -> None:
+    card = await harness.say("remove ld_old")
     assert confirming_command(card) == "remove ld_old --yes"
-    gone = await office.say("remove ld_old --yes")
+    gone = await harness.say("remove ld_old --yes")
     assert (gone.title, gone.tone) == ("ld_old isn't in this workspace", Tone.WARN)
-    assert results(office) == ["refused: not found"]
+    assert results(harness) == ["refused: not found"]
 
 
-async def test_one_address_of_two_leads_is_a_choice(office: Office) -> None:
-    office.service.leads[5]["email"] = "p4@acme.com"
-    office.confirmed = True
-    card = await office.say("remove p4@acme.com")
+async def test_one_address_of_two_leads_is_a_choice(harness: CommandHarness) -> None:
+    harness.service.leads[5]["email"] = "p4@acme.com"
+    harness.confirmed = True
+    card = await harness.say("remove p4@acme.com")
     assert [button.command for button in card.buttons] == ["remove ld_4", "remove ld_5"]
-    assert office.service.asked("DELETE") == []
+    assert harness.service.asked("DELETE") == []
 
 
-async def test_remove_of_nobody(office: Office) -> None:
-    assert (await office.say("remove nobody@acme.com")).tone is Tone.WARN
-    assert office.service.asked("DELETE") == []
+async def test_remove_of_nobody(harness: CommandHarness) -> None:
+    assert (await harness.say("remove nobody@acme.com")).tone is Tone.WARN
+    assert harness.service.asked("DELETE") == []
 
 
-async def test_a_failure_of_the_service_is_in_the_audit(office: Office) -> None:
-    with office.failing("DELETE /leads", httpx.Response(503, text="down")), pytest.raises(OutreachError):
-        await office.say("remove ld_1 --yes")
-    assert results(office)[0].startswith("failed: DELETE /leads")
+async def test_a_failure_of_the_service_is_in_the_audit(harness: CommandHarness) -> None:
+    with harness.failing("DELETE /leads", httpx.Response(503, text="down")), pytest.raises(OutreachError):
+        await harness.say("remove ld_1 --yes")
+    assert results(harness)[0].startswith("failed: DELETE /leads")
 
 
 REPLY = LeadReply(
@@ -173,42 +173,44 @@ REPLY = LeadReply(
 )
 
 
-async def test_who_just_replied_is_found_among_the_interested_with_one_request(office: Office) -> None:
-    office.service.leads[240]["status"] = "interested"
-    assert office.records is not None
-    office.records.answered["p240@acme.com"] = REPLY
-    card = await office.say("lead p240@acme.com")
+async def test_who_just_replied_is_found_among_the_interested_with_one_request(
+    harness: CommandHarness,
+) -> None:
+    harness.service.leads[240]["status"] = "interested"
+    assert harness.records is not None
+    harness.records.answered["p240@acme.com"] = REPLY
+    card = await harness.say("lead p240@acme.com")
     by_label = facts(card)
     assert (by_label["Sequence"], by_label["Step"], by_label["Reply"]) == ("Q3 CTO", "2", "claimed by @ben")
     assert card.quote == "Yes, call me."
-    assert [one for one in office.service.asked("GET") if one == "/leads"] == ["/leads"]
-    assert office.service.requests[-1][2] == {"status": "interested", "limit": "100"}
+    assert [one for one in harness.service.asked("GET") if one == "/leads"] == ["/leads"]
+    assert harness.service.requests[-1][2] == {"status": "interested", "limit": "100"}
 
 
-async def test_the_replys_sequence_is_searched_before_all_leads(office: Office) -> None:
-    assert office.records is not None
-    office.records.answered["p9@acme.com"] = REPLY
-    await office.say("lead p9@acme.com")
-    asked = [request[2] for request in office.service.requests if request[1] == "/leads"]
+async def test_the_replys_sequence_is_searched_before_all_leads(harness: CommandHarness) -> None:
+    assert harness.records is not None
+    harness.records.answered["p9@acme.com"] = REPLY
+    await harness.say("lead p9@acme.com")
+    asked = [request[2] for request in harness.service.requests if request[1] == "/leads"]
     assert asked[0] == {"status": "interested", "limit": "100"}
     assert asked[1] == {"sequence_id": "sq_2", "limit": "100"}
 
 
-async def test_a_lead_is_found_by_name(office: Office) -> None:
-    office.service.leads[30] |= {"first_name": "Ada", "last_name": "Lovelace"}
-    office.service.leads[31] |= {"first_name": "Ada", "last_name": "Lowell"}
-    assert (await office.say("lead ada lovelace")).title == "Ada Lovelace"
-    assert (await office.say("lead Lovelace")).title == "Ada Lovelace"
-    several = await office.say("lead ada lo")
+async def test_a_lead_is_found_by_name(harness: CommandHarness) -> None:
+    harness.service.leads[30] |= {"first_name": "Ada", "last_name": "Lovelace"}
+    harness.service.leads[31] |= {"first_name": "Ada", "last_name": "Lowell"}
+    assert (await harness.say("lead ada lovelace")).title == "Ada Lovelace"
+    assert (await harness.say("lead Lovelace")).title == "Ada Lovelace"
+    several = await harness.say("lead ada lo")
     assert several.title == "2 leads match “ada lo”"
     with pytest.raises(UsageError):
-        await office.say("remove ada lovelace")
+        await harness.say("remove ada lovelace")
 
 
-async def test_a_lead_that_is_not_listed_still_shows_its_reply(office: Office) -> None:
-    assert office.records is not None
-    office.records.answered["gone@new.com"] = REPLY
-    card = await office.say("lead gone@new.com")
+async def test_a_lead_that_is_not_listed_still_shows_its_reply(harness: CommandHarness) -> None:
+    assert harness.records is not None
+    harness.records.answered["gone@new.com"] = REPLY
+    card = await harness.say("lead gone@new.com")
     assert (card.title, card.tone) == ("Ann Lee at New", Tone.UNKNOWN)
     assert facts(card)["Sequence"] == "Q3 CTO"
     assert not card.refused

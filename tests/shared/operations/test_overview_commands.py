@@ -13,23 +13,23 @@ from shared.domain.card import Tone
 from shared.domain.records import AlertsSummary
 from shared.operations import run
 from shared.settings import load
-from tests.shared.doubles import NOW, MemoryRecords, Office, facts, text
+from tests.shared.doubles import NOW, CommandHarness, MemoryRecords, facts, text
 
 
-async def test_help_marks_what_this_person_may_not_do(office: Office) -> None:
-    office.role = Role.READER
-    card = await office.say("help")
+async def test_help_marks_what_this_person_may_not_do(harness: CommandHarness) -> None:
+    harness.role = Role.READER
+    card = await harness.say("help")
     assert card.table is not None
     assert len(card.table.rows) == len(COMMANDS)
     assert "pause" in card.footer
 
 
-async def test_status_tells_everything_at_once(office: Office) -> None:
-    assert office.records is not None
-    office.records.alerts = AlertsSummary(
+async def test_status_tells_everything_at_once(harness: CommandHarness) -> None:
+    assert harness.records is not None
+    harness.records.alerts = AlertsSummary(
         waiting=2, oldest_waiting_at=NOW - timedelta(seconds=40), last_delivery_at=NOW - timedelta(minutes=3)
     )
-    answer = facts(await office.say("status"))
+    answer = facts(await harness.say("status"))
     assert answer["Service"] == "reachable"
     assert answer["Sequences"] == "2 active, 1 paused"
     assert answer["Inboxes"] == "1 of 4 inboxes bad · 1 of unknown health"
@@ -41,40 +41,42 @@ async def test_status_tells_everything_at_once(office: Office) -> None:
         "GET",
         "/stats",
         {"group_by": "sequence", "from": "2026-03-10", "to": "2026-03-10"},
-    ) in office.service.requests
+    ) in harness.service.requests
 
 
-async def test_status_names_the_channels_that_take_nothing(office: Office) -> None:
-    assert office.records is not None
-    office.records.alerts = AlertsSummary(dead=2, held=1, broken_channels={"C1": "is_archived"})
-    card = await office.say("status")
+async def test_status_names_the_channels_that_take_nothing(harness: CommandHarness) -> None:
+    assert harness.records is not None
+    harness.records.alerts = AlertsSummary(dead=2, held=1, broken_channels={"C1": "is_archived"})
+    card = await harness.say("status")
     assert facts(card)["Alerts"] == "0 waiting, 2 undeliverable, 1 held until quiet hours end"
     assert facts(card)["Channels that reject posts"] == "C1 (is_archived)"
 
 
-async def test_status_tells_of_timers_that_only_a_newer_version_knows(office: Office) -> None:
-    assert office.records is not None
-    office.records.alerts = AlertsSummary(unknown_timers=("brew",))
-    assert facts(await office.say("status"))["Timers"].startswith("brew: due")
-    office.records.alerts = AlertsSummary()
-    assert "Timers" not in facts(await office.say("status"))
+async def test_status_tells_of_timers_that_only_a_newer_version_knows(harness: CommandHarness) -> None:
+    assert harness.records is not None
+    harness.records.alerts = AlertsSummary(unknown_timers=("brew",))
+    assert facts(await harness.say("status"))["Timers"].startswith("brew: due")
+    harness.records.alerts = AlertsSummary()
+    assert "Timers" not in facts(await harness.say("status"))
 
 
-async def test_status_names_timed_pauses_of_workspaces_that_are_not_in_the_settings(office: Office) -> None:
-    assert office.records is not None
+async def test_status_names_timed_pauses_of_workspaces_that_are_not_in_the_settings(
+    harness: CommandHarness,
+) -> None:
+    assert harness.records is not None
     settings = load(environ={"OUTREACH_BASE_URL": "https://api.example/v1", "OUTREACH_API_KEY": "key"})
-    context = replace(office.context, settings=settings)
+    context = replace(harness.context, settings=settings)
     label = "Timed pauses of unknown workspaces"
-    office.records.alerts = AlertsSummary(timers={"default": 1, "globex": 2})
+    harness.records.alerts = AlertsSummary(timers={"default": 1, "globex": 2})
     assert facts(await run(parse("status"), context))[label].startswith("2 pauses in globex: ")
-    office.records.alerts = AlertsSummary(timers={"default": 1})
+    harness.records.alerts = AlertsSummary(timers={"default": 1})
     assert label not in facts(await run(parse("status"), context))
 
 
-async def test_status_in_part_says_what_is_missing_and_why(office: Office) -> None:
-    office.records = None
-    with office.failing("GET /inboxes", httpx.Response(500, text="<h1>oops</h1>")):
-        card = await office.say("status")
+async def test_status_in_part_says_what_is_missing_and_why(harness: CommandHarness) -> None:
+    harness.records = None
+    with harness.failing("GET /inboxes", httpx.Response(500, text="<h1>oops</h1>")):
+        card = await harness.say("status")
     by_label = facts(card)
     assert by_label["Sequences"] == "2 active, 1 paused"
     assert by_label["Inboxes"].startswith("unknown: ")
@@ -86,23 +88,23 @@ async def test_status_in_part_says_what_is_missing_and_why(office: Office) -> No
     assert card.data[0]["reachable"] is False
 
 
-async def test_status_with_a_revoked_key_says_so_once_for_all(office: Office) -> None:
+async def test_status_with_a_revoked_key_says_so_once_for_all(harness: CommandHarness) -> None:
     refusal = httpx.Response(401, json={"error": {"code": "unauthorized"}})
     with (
-        office.failing("GET /inboxes", refusal),
-        office.failing("GET /stats", refusal),
-        office.failing("GET /sequences", refusal),
+        harness.failing("GET /inboxes", refusal),
+        harness.failing("GET /stats", refusal),
+        harness.failing("GET /sequences", refusal),
     ):
-        assert facts(await office.say("status"))["Service"].startswith("not available")
+        assert facts(await harness.say("status"))["Service"].startswith("not available")
 
 
-async def test_status_survives_broken_records(office: Office) -> None:
-    office.records = MemoryRecords(broken=True)
-    assert facts(await office.say("status"))["Alerts"] == "unknown: the database is gone"
+async def test_status_survives_broken_records(harness: CommandHarness) -> None:
+    harness.records = MemoryRecords(broken=True)
+    assert facts(await harness.say("status"))["Alerts"] == "unknown: the database is gone"
 
 
-async def test_inboxes_come_by_domain_the_worst_first(office: Office) -> None:
-    card = await office.say("inboxes")
+async def test_inboxes_come_by_domain_the_worst_first(harness: CommandHarness) -> None:
+    card = await harness.say("inboxes")
     assert card.table is not None
     assert [row.cells[0] for row in card.table.rows] == [
         "poor.com",
@@ -120,24 +122,24 @@ async def test_inboxes_come_by_domain_the_worst_first(office: Office) -> None:
     assert {"email": "d@odd.com", "health_score": None, "daily_limit": None, "status": None} in card.data
 
 
-async def test_an_inbox_of_unknown_health_is_never_healthy(office: Office) -> None:
-    emails = [row["email"] for row in (await office.say("inboxes unhealthy")).data or ()]
+async def test_an_inbox_of_unknown_health_is_never_healthy(harness: CommandHarness) -> None:
+    emails = [row["email"] for row in (await harness.say("inboxes unhealthy")).data or ()]
     assert emails == ["c@poor.com", "d@odd.com"]
 
 
-async def test_inboxes_of_one_domain_or_of_none(office: Office) -> None:
-    assert len((await office.say("inboxes GOOD.com")).data or ()) == 2
-    assert "Did you mean good.com?" in text(await office.say("inboxes goood.com"))
+async def test_inboxes_of_one_domain_or_of_none(harness: CommandHarness) -> None:
+    assert len((await harness.say("inboxes GOOD.com")).data or ()) == 2
+    assert "Did you mean good.com?" in text(await harness.say("inboxes goood.com"))
 
 
-async def test_no_inboxes_at_all_are_no_good_news(office: Office) -> None:
-    office.service.inboxes = []
-    card = await office.say("inboxes")
+async def test_no_inboxes_at_all_are_no_good_news(harness: CommandHarness) -> None:
+    harness.service.inboxes = []
+    card = await harness.say("inboxes")
     assert (card.title, card.tone, card.data) == ("0 inboxes", Tone.UNKNOWN, ())
 
 
-async def test_stats_have_counts_rates_bars_and_names(office: Office) -> None:
-    card = await office.say("stats")
+async def test_stats_have_counts_rates_bars_and_names(harness: CommandHarness) -> None:
+    card = await harness.say("stats")
     assert card.title == "Stats by sequence, last 30 days"
     assert card.table is not None
     assert [row.cells for row in card.table.rows] == [
@@ -152,12 +154,14 @@ async def test_stats_have_counts_rates_bars_and_names(office: Office) -> None:
     assert (card.data[0]["reply_rate"], low, high) == (
         0.02, pytest.approx(0.01557, abs=1e-4), pytest.approx(0.02568, abs=1e-4),
     )  # fmt: skip
-    assert ("GET", "/stats", {"group_by": "sequence"}) in office.service.requests
+    assert ("GET", "/stats", {"group_by": "sequence"}) in harness.service.requests
 
 
-async def test_stats_of_seven_days_end_on_the_services_today_and_are_compared(office: Office) -> None:
-    card = await office.say("stats by step 7d")
-    asked = [query for _, path, query in office.service.requests if path == "/stats"]
+async def test_stats_of_seven_days_end_on_the_services_today_and_are_compared(
+    harness: CommandHarness,
+) -> None:
+    card = await harness.say("stats by step 7d")
+    asked = [query for _, path, query in harness.service.requests if path == "/stats"]
     assert asked[0] == {"group_by": "step", "from": "2026-03-04", "to": "2026-03-10"}
     assert asked[1:] == [  # six days are over; the same six weekdays before
         {"group_by": "step", "from": "2026-03-04", "to": "2026-03-09"},
@@ -169,65 +173,67 @@ async def test_stats_of_seven_days_end_on_the_services_today_and_are_compared(of
     )
 
 
-async def test_the_better_group_is_named_with_how_sure_it_is(office: Office) -> None:
-    card = await office.say("stats")
+async def test_the_better_group_is_named_with_how_sure_it_is(harness: CommandHarness) -> None:
+    card = await harness.say("stats")
     assert card.text[0] == "Replies: Q3 Founders beats Spring: 99 % sure, 4.0 % against 2.0 %."
     assert card.text[1].startswith("Positive replies: Q3 Founders beats Spring: 9")
     assert "different people" in card.text[2]
 
 
-async def test_groups_that_chance_may_explain_are_not_ranked(office: Office) -> None:
-    office.service.stats = [
+async def test_groups_that_chance_may_explain_are_not_ranked(harness: CommandHarness) -> None:
+    harness.service.stats = [
         {"group": "A", "sends": 500, "replies": 20, "positive_replies": 5, "meetings": 0},
         {"group": "B", "sends": 500, "replies": 14, "positive_replies": 5, "meetings": 0},
         {"group": "C", "sends": 9, "replies": 9, "positive_replies": 9, "meetings": 0},
     ]
-    card = await office.say("stats by variant")
+    card = await harness.say("stats by variant")
     assert "can't tell Variant A and Variant B apart yet (4.0 % against 2.8 %): about" in card.text[0]
     assert "no difference" in card.text[1]
     assert card.table is not None
     assert card.table.rows[2].cells[3] == "too few"
 
 
-async def test_variants_are_compared_only_within_a_sequence_where_rows_tell_it(office: Office) -> None:
-    office.service.stats = [
+async def test_variants_are_compared_only_within_a_sequence_where_rows_tell_it(
+    harness: CommandHarness,
+) -> None:
+    harness.service.stats = [
         {"group": "A", "sequence_id": "sq_1", "sends": 900, "replies": 60, "positive_replies": 5},
         {"group": "B", "sequence_id": "sq_1", "sends": 900, "replies": 20, "positive_replies": 5},
         {"group": "A", "sequence_id": "sq_3", "sends": 900, "replies": 300, "positive_replies": 5},
     ]
-    card = await office.say("stats by variant")
+    card = await harness.say("stats by variant")
     assert card.text[0] == "Replies in sq_1: Variant A beats Variant B: 99 % sure, 6.7 % against 2.2 %."
     assert "Only rows of the same sequence are compared." in card.text
     assert not any("33.3 %" in line for line in card.text)
 
 
-async def test_a_day_that_is_not_over_is_compared_with_no_whole_one(office: Office) -> None:
-    card = await office.say("stats today")
+async def test_a_day_that_is_not_over_is_compared_with_no_whole_one(harness: CommandHarness) -> None:
+    card = await harness.say("stats today")
     assert card.title == "Stats by sequence, today so far"
     assert facts(card)["Sends"] == "4,000"
-    assert len([path for _, path, _ in office.service.requests if path == "/stats"]) == 1
+    assert len([path for _, path, _ in harness.service.requests if path == "/stats"]) == 1
 
 
-async def test_sequences_of_one_name_are_told_apart(office: Office) -> None:
-    for one in office.service.sequences:
+async def test_sequences_of_one_name_are_told_apart(harness: CommandHarness) -> None:
+    for one in harness.service.sequences:
         one["name"] = "Webinar"
-    card = await office.say("stats")
+    card = await harness.say("stats")
     assert card.table is not None
     assert [row.cells[0] for row in card.table.rows] == ["Webinar (sq_3)", "Webinar (sq_1)", "All"]
     assert card.chart is not None
 
 
-async def test_a_count_that_one_group_does_not_know_is_unknown_in_the_total(office: Office) -> None:
-    del office.service.stats[0]["replies"]
-    card = await office.say("stats")
+async def test_a_count_that_one_group_does_not_know_is_unknown_in_the_total(harness: CommandHarness) -> None:
+    del harness.service.stats[0]["replies"]
+    card = await harness.say("stats")
     assert facts(card)["Replies"].startswith("–")
     assert card.table is not None
     cells = card.table.rows[1].cells
     assert (cells[2], cells[3], cells[-1]) == (None, "–", None)
 
 
-async def test_stats_of_nothing_say_so(office: Office) -> None:
-    office.service.stats = []
-    card = await office.say("stats 2026-01-01..2026-01-31")
+async def test_stats_of_nothing_say_so(harness: CommandHarness) -> None:
+    harness.service.stats = []
+    card = await harness.say("stats 2026-01-01..2026-01-31")
     assert (card.data, card.table) == ((), None)
     assert "Nothing was counted" in text(card)

@@ -10,12 +10,12 @@ from shared.domain.card import Card
 from shared.domain.records import ClaimTime
 from shared.operations import confirming_command, run
 from shared.operations.digest import digest_card
-from tests.shared.doubles import NOW, MemoryRecords, Office, facts
+from tests.shared.doubles import NOW, CommandHarness, MemoryRecords, facts
 
 
-def records(office: Office) -> MemoryRecords:
-    assert office.records is not None
-    return office.records
+def records(harness: CommandHarness) -> MemoryRecords:
+    assert harness.records is not None
+    return harness.records
 
 
 def rows(card: Card) -> list[tuple[object, ...]]:
@@ -26,11 +26,13 @@ def claim(name: str, minutes: float, *, ago: timedelta = timedelta(minutes=1)) -
     return ClaimTime(name=name, sequence="Spring", waited=timedelta(minutes=minutes), at=NOW - ago)
 
 
-async def test_stats_by_person_tell_median_slow_end_share_in_time_and_what_was_done(office: Office) -> None:
-    records(office).claims = [claim("ann", minutes) for minutes in (1, 2, 3, 4, 40)] + [claim("ben", 9)]
-    records(office).claims.append(claim("cat", 1, ago=timedelta(days=9)))
-    records(office).done = [("ann", NOW), ("ann", NOW), ("dan", NOW)]
-    card = await office.say("stats by person today")
+async def test_stats_by_person_tell_median_slow_end_share_in_time_and_what_was_done(
+    harness: CommandHarness,
+) -> None:
+    records(harness).claims = [claim("ann", minutes) for minutes in (1, 2, 3, 4, 40)] + [claim("ben", 9)]
+    records(harness).claims.append(claim("cat", 1, ago=timedelta(days=9)))
+    records(harness).done = [("ann", NOW), ("ann", NOW), ("dan", NOW)]
+    card = await harness.say("stats by person today")
     assert rows(card) == [
         ("@ann", 5, "3 min", "40 min", "80.0 %", 2),
         ("@ben", 1, "9 min", "9 min", "0.0 %", 0),
@@ -51,48 +53,48 @@ async def test_stats_by_person_tell_median_slow_end_share_in_time_and_what_was_d
     }
 
 
-async def test_the_digest_of_today_has_who_claimed_how_fast(office: Office) -> None:
-    records(office).claims = [claim("ann", 2)]
-    records(office).done = [("ann", NOW)]
-    card = await office.say("digest today")
+async def test_the_digest_of_today_has_who_claimed_how_fast(harness: CommandHarness) -> None:
+    records(harness).claims = [claim("ann", 2)]
+    records(harness).done = [("ann", NOW)]
+    card = await harness.say("digest today")
     assert card.title == "Digest, today so far"
     assert rows(card) == [("@ann", 1, "2 min", "2 min", "100.0 %", 1)]
     assert card.text[0] == "Today is not over: it is compared with nothing."
-    assert rows(await digest_card(office.context)) == []
+    assert rows(await digest_card(harness.context)) == []
 
 
-async def test_pausing_all_asks_with_what_it_touches_and_does_it_after_a_yes(office: Office) -> None:
-    active = [one["id"] for one in office.service.sequences if one["status"] == "active"]
-    question = await office.say("pause all for 2h reason moving house")
+async def test_pausing_all_asks_with_what_it_touches_and_does_it_after_a_yes(harness: CommandHarness) -> None:
+    active = [one["id"] for one in harness.service.sequences if one["status"] == "active"]
+    question = await harness.say("pause all for 2h reason moving house")
     assert confirming_command(question) is not None
     assert question.table is not None
     assert question.table.total == len(active)
-    assert [one["id"] for one in office.service.sequences if one["status"] == "active"] == active
-    done = await office.say(confirming_command(question) or "")
+    assert [one["id"] for one in harness.service.sequences if one["status"] == "active"] == active
+    done = await harness.say(confirming_command(question) or "")
     assert "paused until 16:30 UTC" in done.title
-    assert not [one for one in office.service.sequences if one["status"] == "active"]
-    assert {key for _, key in records(office).planned} == set(active)
-    assert all(name in records(office).entries[-1].result for name in active)
+    assert not [one for one in harness.service.sequences if one["status"] == "active"]
+    assert {key for _, key in records(harness).planned} == set(active)
+    assert all(name in records(harness).entries[-1].result for name in active)
 
 
-async def test_pausing_a_domain_takes_the_sequences_that_were_seen_there(office: Office) -> None:
-    name = next(one["name"] for one in office.service.sequences if one["status"] == "active")
-    records(office).senders = {"acme.com": [name]}
-    card = await run(parse("pause domain:acme.com"), replace(office.context, confirmed=True))
+async def test_pausing_a_domain_takes_the_sequences_that_were_seen_there(harness: CommandHarness) -> None:
+    name = next(one["name"] for one in harness.service.sequences if one["status"] == "active")
+    records(harness).senders = {"acme.com": [name]}
+    card = await run(parse("pause domain:acme.com"), replace(harness.context, confirmed=True))
     assert card.title == "1 sequence is paused"
     assert name in card.text[0]
-    unknown = await office.say("pause domain:nowhere.example")
+    unknown = await harness.say("pause domain:nowhere.example")
     assert confirming_command(unknown) is None
     assert "`pause all`" in unknown.text[-1]
 
 
-async def test_paused_sequences_tell_who_why_and_until_when(office: Office) -> None:
-    for one in office.service.sequences:
+async def test_paused_sequences_tell_who_why_and_until_when(harness: CommandHarness) -> None:
+    for one in harness.service.sequences:
         one["status"] = "active"
-    first, second = (one["id"] for one in office.service.sequences[:2])
-    await office.say(f"pause {first} until 2026-03-16 08:00 reason list is bad")
-    await office.say(f"pause {second} because of a holiday")
-    card = await office.say("sequences paused")
+    first, second = (one["id"] for one in harness.service.sequences[:2])
+    await harness.say(f"pause {first} until 2026-03-16 08:00 reason list is bad")
+    await harness.say(f"pause {second} because of a holiday")
+    card = await harness.say("sequences paused")
     found = {row[-1]: row[1:4] for row in rows(card)}
     assert found[first] == ("@ann", "16 Mar 08:00 UTC", "list is bad")
     assert found[second] == ("@ann", None, "because of a holiday")
@@ -101,16 +103,16 @@ async def test_paused_sequences_tell_who_why_and_until_when(office: Office) -> N
     assert by_id[first]["paused_until"] == "2026-03-16T08:00:00+00:00"
 
 
-async def test_a_pause_until_a_day_that_has_passed_changes_nothing(office: Office) -> None:
-    card = await office.say("pause sq_1 until 2020-01-01")
+async def test_a_pause_until_a_day_that_has_passed_changes_nothing(harness: CommandHarness) -> None:
+    card = await harness.say("pause sq_1 until 2020-01-01")
     assert card.refused
     assert "has passed" in card.title
 
 
-async def test_status_counts_unclaimed_replies(office: Office) -> None:
-    waiting = replace(records(office).alerts, unclaimed=3, oldest_unclaimed_at=NOW - timedelta(minutes=12))
-    records(office).alerts = waiting
-    card = await office.say("status")
+async def test_status_counts_unclaimed_replies(harness: CommandHarness) -> None:
+    waiting = replace(records(harness).alerts, unclaimed=3, oldest_unclaimed_at=NOW - timedelta(minutes=12))
+    records(harness).alerts = waiting
+    card = await harness.say("status")
     assert facts(card)["Unclaimed replies"] == "3, the oldest for 12 min"
     assert card.data is not None
     assert card.data[0]["unclaimed_replies"] == 3

@@ -14,12 +14,12 @@ from shared.domain.records import Actor, AuditEntry, ClaimTime, OpenReply, Recor
 from shared.operations import run
 from shared.operations.digest import digest_card
 from shared.settings import UnknownWorkspace, Workspace
-from tests.shared.doubles import BASE, NOW, MemoryRecords, Office, facts, text
+from tests.shared.doubles import BASE, NOW, CommandHarness, MemoryRecords, facts, text
 
 
-def records(office: Office) -> MemoryRecords:
-    assert office.records is not None
-    return office.records
+def records(harness: CommandHarness) -> MemoryRecords:
+    assert harness.records is not None
+    return harness.records
 
 
 def cells(card: Card, title: str) -> list[object]:
@@ -42,73 +42,77 @@ def reply(minutes: int) -> OpenReply:
     )
 
 
-async def test_open_lists_the_oldest_first_and_marks_the_late(office: Office) -> None:
-    records(office).replies = [reply(2), reply(40)]
-    card = await office.say("open")
+async def test_open_lists_the_oldest_first_and_marks_the_late(harness: CommandHarness) -> None:
+    records(harness).replies = [reply(2), reply(40)]
+    card = await harness.say("open")
     assert cells(card, "Waiting") == ["40 min", "2 min"]
     assert card.table is not None
     assert [row.tone for row in card.table.rows] == [Tone.BAD, Tone.WARN]
     assert [row["alert_id"] for row in card.data or ()] == ["al_40", "al_2"]
 
 
-async def test_nothing_open_is_good(office: Office) -> None:
-    assert (await office.say("open")).tone is Tone.GOOD
+async def test_nothing_open_is_good(harness: CommandHarness) -> None:
+    assert (await harness.say("open")).tone is Tone.GOOD
 
 
-async def test_subscribe_takes_exactly_what_is_listed_and_shows_the_whole_set(office: Office) -> None:
-    await office.say("subscribe lead.bounced")
-    card = await office.say("subscribe reply.ooo sequence=spr condensed")
+async def test_subscribe_takes_exactly_what_is_listed_and_shows_the_whole_set(
+    harness: CommandHarness,
+) -> None:
+    await harness.say("subscribe lead.bounced")
+    card = await harness.say("subscribe reply.ooo sequence=spr condensed")
     assert card.text == (
         "lead.bounced: full. To undo: unsubscribe lead.bounced",
         "reply.ooo: only for Spring, condensed. To undo: unsubscribe reply.ooo sequence=Spring",
     )
-    assert records(office).routes == {
+    assert records(harness).routes == {
         Subscription(channel="C1", event="lead.bounced"),
         Subscription(channel="C1", event="reply.ooo", sequence="Spring", condensed=True),
     }
 
 
-async def test_every_line_that_undoes_does(office: Office) -> None:
-    await office.say("subscribe lead.bounced reply.ooo sequence=Spring inbox=a@good.com")
-    card = await office.say("subscribe lead.replied #sales")
-    card = await office.say("subscriptions")
+async def test_every_line_that_undoes_does(harness: CommandHarness) -> None:
+    await harness.say("subscribe lead.bounced reply.ooo sequence=Spring inbox=a@good.com")
+    card = await harness.say("subscribe lead.replied #sales")
+    card = await harness.say("subscriptions")
     assert len(card.data or ()) == 2
     for line in card.text[:1]:
-        await office.say(line.partition("To undo: ")[2])
-    assert records(office).routes == {Subscription(channel="#sales", event="lead.replied")}
+        await harness.say(line.partition("To undo: ")[2])
+    assert records(harness).routes == {Subscription(channel="#sales", event="lead.replied")}
 
 
-async def test_subscribe_asks_which_sequence(office: Office) -> None:
-    card = await office.say("subscribe lead.bounced sequence=Q3")
+async def test_subscribe_asks_which_sequence(harness: CommandHarness) -> None:
+    card = await harness.say("subscribe lead.bounced sequence=Q3")
     assert [parse(button.command).values["sequence"] for button in card.buttons] == ["sq_1", "sq_2"]
-    assert records(office).routes == set()
+    assert records(harness).routes == set()
 
 
-async def test_unsubscribe_all_ends_every_one_and_a_plain_kind_no_filtered_one(office: Office) -> None:
-    await office.say("subscribe lead.bounced sequence=Spring")
-    card = await office.say("unsubscribe lead.bounced")
+async def test_unsubscribe_all_ends_every_one_and_a_plain_kind_no_filtered_one(
+    harness: CommandHarness,
+) -> None:
+    await harness.say("subscribe lead.bounced sequence=Spring")
+    card = await harness.say("unsubscribe lead.bounced")
     assert (card.tone, card.text[0][:13]) == (Tone.WARN, "lead.bounced:")
-    card = await office.say("unsubscribe all")
+    card = await harness.say("unsubscribe all")
     assert card.title.startswith("1 subscription ended")
-    assert records(office).routes == set()
+    assert records(harness).routes == set()
 
 
-async def test_in_a_shell_there_is_no_here(office: Office) -> None:
-    office.actor = Actor(name="ann", face="shell")
+async def test_in_a_shell_there_is_no_here(harness: CommandHarness) -> None:
+    harness.actor = Actor(name="ann", face="shell")
     for line in ("subscribe lead.bounced", "unsubscribe lead.bounced", "subscriptions", "digest off"):
-        assert (await office.say(line)).title == "Which channel?"
-    await office.say("subscribe lead.bounced #sales")
-    assert {one.channel for one in records(office).routes} == {"#sales"}
+        assert (await harness.say(line)).title == "Which channel?"
+    await harness.say("subscribe lead.bounced #sales")
+    assert {one.channel for one in records(harness).routes} == {"#sales"}
 
 
-async def test_a_digest_is_set_shown_and_ended(office: Office) -> None:
-    assert "every day at 09:00" in (await office.say("digest at 9")).title
-    card = await office.say("digest")
+async def test_a_digest_is_set_shown_and_ended(harness: CommandHarness) -> None:
+    assert "every day at 09:00" in (await harness.say("digest at 9")).title
+    card = await harness.say("digest")
     assert "every day at 09:00" in card.title
-    assert "Digest: every day at 09:00" in text(await office.say("subscriptions"))
-    await office.say(card.buttons[1].command)
-    assert records(office).digests == {}
-    assert [entry.result for entry in records(office).entries] == ["C1: digest at 09:00", "C1: digest off"]
+    assert "Digest: every day at 09:00" in text(await harness.say("subscriptions"))
+    await harness.say(card.buttons[1].command)
+    assert records(harness).digests == {}
+    assert [entry.result for entry in records(harness).entries] == ["C1: digest at 09:00", "C1: digest off"]
 
 
 def claimed(name: str, sequence: str, *, minutes: float, days_ago: int) -> ClaimTime:
@@ -117,22 +121,22 @@ def claimed(name: str, sequence: str, *, minutes: float, days_ago: int) -> Claim
     )
 
 
-async def test_the_digest_tells_the_day_against_the_same_weekday(office: Office) -> None:
+async def test_the_digest_tells_the_day_against_the_same_weekday(harness: CommandHarness) -> None:
     yesterday = NOW.date() - timedelta(days=1)
-    records(office).came = {
+    records(harness).came = {
         yesterday: {"lead.bounced": 20, "lead.replied": 9},
         yesterday - timedelta(weeks=1): {"lead.bounced": 40, "lead.replied": 8},
         NOW.date(): {"lead.bounced": 50},
     }
-    records(office).replies = [reply(40)]
-    records(office).claims = [
+    records(harness).replies = [reply(40)]
+    records(harness).claims = [
         claimed("ann", "Spring", minutes=2, days_ago=1),
         claimed("ann", "Q3", minutes=4, days_ago=1),
         claimed("ben", "Q3", minutes=60, days_ago=1),
         claimed("ben", "Q3", minutes=600, days_ago=0),
         claimed("ben", "Q3", minutes=20, days_ago=8),
     ]
-    card = await office.say("digest now")
+    card = await harness.say("digest now")
     by_label = facts(card)
     assert card.title == "Digest, Monday 9 March"
     assert card.text == ("Changes are against Monday 2 March, the same weekday.",)
@@ -147,10 +151,10 @@ async def test_the_digest_tells_the_day_against_the_same_weekday(office: Office)
     )
 
 
-async def test_the_weeks_digest_is_about_seven_days_and_the_seven_before(office: Office) -> None:
+async def test_the_weeks_digest_is_about_seven_days_and_the_seven_before(harness: CommandHarness) -> None:
     day = NOW.date()
-    records(office).came = {day - timedelta(days=n): {"reply.ooo": 10} for n in range(12)}
-    card = await digest_card(office.context, every="week")
+    records(harness).came = {day - timedelta(days=n): {"reply.ooo": 10} for n in range(12)}
+    card = await digest_card(harness.context, every="week")
     assert card.title == "Digest, 3 to 9 March"
     assert card.text == ("Changes are against 24 February to 2 March, the same weekdays.",)
     assert facts(card)["Came in"] == "70 reply.ooo (▲ 75 %)"
@@ -158,16 +162,16 @@ async def test_the_weeks_digest_is_about_seven_days_and_the_seven_before(office:
     assert len(card.chart.labels) == 14
 
 
-async def test_the_digest_without_records_tells_the_rest(office: Office) -> None:
-    office.records = None
-    answer = facts(await office.say("digest now"))
+async def test_the_digest_without_records_tells_the_rest(harness: CommandHarness) -> None:
+    harness.records = None
+    answer = facts(await harness.say("digest now"))
     assert answer["Sends"] == "4,000, no clear change"
     assert answer["Unclaimed replies"].startswith("unknown")
 
 
-async def test_audit_tells_who_what_when_and_where(office: Office) -> None:
-    await office.say("pause sq_1")
-    card = await office.say("audit")
+async def test_audit_tells_who_what_when_and_where(harness: CommandHarness) -> None:
+    await harness.say("pause sq_1")
+    card = await harness.say("audit")
     assert card.table is not None
     assert card.table.rows[0].cells == (
         "14:30 UTC",
@@ -180,10 +184,10 @@ async def test_audit_tells_who_what_when_and_where(office: Office) -> None:
     assert card.data[0]["who"] == "ann"
 
 
-async def test_audit_shows_what_was_refused_apart_from_the_changes(office: Office) -> None:
-    await office.say("pause sq_1")
-    await office.say("pause nonsense")
-    card = await office.say("audit")
+async def test_audit_shows_what_was_refused_apart_from_the_changes(harness: CommandHarness) -> None:
+    await harness.say("pause sq_1")
+    await harness.say("pause nonsense")
+    card = await harness.say("audit")
     assert card.title == "Last 1 change"
     assert card.table is not None
     assert [row.cells[3] for row in card.table.rows] == ["pause sq_1"]
@@ -192,29 +196,29 @@ async def test_audit_shows_what_was_refused_apart_from_the_changes(office: Offic
     assert [one["refused"] for one in card.data] == [True, False]
 
 
-async def test_whoami_tells_the_role(office: Office) -> None:
-    assert "pause" in facts(await office.say("whoami"))["Can change"]
-    office.role = Role.READER
-    assert facts(await office.say("whoami"))["Can change"] == "nothing"
+async def test_whoami_tells_the_role(harness: CommandHarness) -> None:
+    assert "pause" in facts(await harness.say("whoami"))["Can change"]
+    harness.role = Role.READER
+    assert facts(await harness.say("whoami"))["Can change"] == "nothing"
 
 
 @pytest.mark.parametrize("line", ["open", "audit", "subscriptions", "subscribe lead.bounced", "digest at 9"])
-async def test_without_records_their_commands_say_so(office: Office, line: str) -> None:
-    office.records = None
+async def test_without_records_their_commands_say_so(harness: CommandHarness, line: str) -> None:
+    harness.records = None
     with pytest.raises(RecordsUnavailable, match="isn't available"):
-        await office.say(line)
+        await harness.say(line)
 
 
-async def test_buttons_name_the_workspace_the_card_is_about(office: Office) -> None:
+async def test_buttons_name_the_workspace_the_card_is_about(harness: CommandHarness) -> None:
     acme = Workspace(name="acme", base_url=BASE, api_key=SecretStr("key"))
-    card = await run(parse("pause sq_1"), replace(office.context, workspace=acme))
+    card = await run(parse("pause sq_1"), replace(harness.context, workspace=acme))
     assert parse(card.buttons[0].command).workspace == "acme"
-    explicit = await run(parse("sequences @default"), office.context)
+    explicit = await run(parse("sequences @default"), harness.context)
     assert explicit.buttons[0].command.endswith("@default")
-    assert records(office).entries == [
+    assert records(harness).entries == [
         AuditEntry(
             at=NOW,
-            actor=office.actor,
+            actor=harness.actor,
             workspace="acme",
             command="pause sq_1",
             result="Q3 Founders (sq_1) is paused",
@@ -222,7 +226,7 @@ async def test_buttons_name_the_workspace_the_card_is_about(office: Office) -> N
     ]
 
 
-async def test_a_line_for_another_workspace_touches_nothing_here(office: Office) -> None:
+async def test_a_line_for_another_workspace_touches_nothing_here(harness: CommandHarness) -> None:
     with pytest.raises(UnknownWorkspace, match="known: default"):
-        await office.say("pause sq_1 @globex")
-    assert office.service.requests == []
+        await harness.say("pause sq_1 @globex")
+    assert harness.service.requests == []

@@ -14,7 +14,7 @@ from shared.domain.card import Card
 from shared.domain.records import Actor, AuditEntry, Incident, PeriodRecords, PositiveReply
 from shared.operations import run
 from shared.settings import load
-from tests.shared.doubles import NOW, Office, facts
+from tests.shared.doubles import NOW, CommandHarness, facts
 
 AT = datetime(2026, 3, 4, 9, tzinfo=UTC)
 RECORDED = PeriodRecords(
@@ -31,10 +31,10 @@ RECORDED = PeriodRecords(
 )  # fmt: skip
 
 
-async def test_the_summary_tells_counts_touches_health_and_incidents(office: Office) -> None:
-    assert office.records
-    office.records.recorded = RECORDED
-    card = await office.say("report last week")
+async def test_the_summary_tells_counts_touches_health_and_incidents(harness: CommandHarness) -> None:
+    assert harness.records
+    harness.records.recorded = RECORDED
+    card = await harness.say("report last week")
     by_label = facts(card)
     assert card.title == "Report of default, 2 to 8 March"
     assert by_label["Sends"].startswith("4,000")
@@ -57,8 +57,8 @@ async def test_the_summary_tells_counts_touches_health_and_incidents(office: Off
         ("report 7d", "2026-03-04", "2026-03-10"),
     ],
 )
-async def test_the_range_is_read(office: Office, line: str, first: str, last: str) -> None:
-    (data,) = (await office.say(line)).data or ()
+async def test_the_range_is_read(harness: CommandHarness, line: str, first: str, last: str) -> None:
+    (data,) = (await harness.say(line)).data or ()
     assert (data["from"], data["to"]) == (first, last)
 
 
@@ -70,29 +70,33 @@ def test_what_is_no_range_of_a_report_is_refused(line: str) -> None:
         parse(line)
 
 
-async def test_records_that_cannot_be_read_are_unknown_and_said(office: Office) -> None:
-    assert office.records
-    office.records.broken = True
-    with office.failing("GET /inboxes", httpx.Response(500)):
-        card = await office.say("report last week")
+async def test_records_that_cannot_be_read_are_unknown_and_said(harness: CommandHarness) -> None:
+    assert harness.records
+    harness.records.broken = True
+    with harness.failing("GET /inboxes", httpx.Response(500)):
+        card = await harness.say("report last week")
     by_label = facts(card)
     assert by_label["Time to first touch"] == by_label["Incidents"] == by_label["Domains"] == "unknown"
     assert any("the database is gone" in line for line in card.text)
 
 
-async def say_with_place(office: Office, folder: Path, **more: str) -> Card:
+async def say_with_report_folder(harness: CommandHarness, folder: Path, **more: str) -> Card:
     file = folder / "outreach.toml"
     lines = "".join(f'{name} = "{value}"\n' for name, value in more.items())
     file.write_text(
         f'database_url = "sqlite:///{folder}/bot.db"\n[report]\nfolder = "{folder}/pages"\n{lines}'
     )
     settings = load(config=file, environ={})
-    return await run(parse("report last week"), replace(office.context, settings=settings))
+    return await run(parse("report last week"), replace(harness.context, settings=settings))
 
 
-async def test_the_page_is_linked_where_a_place_for_it_is_set(office: Office, tmp_path: Path) -> None:
+async def test_the_page_is_linked_where_a_place_for_it_is_set(
+    harness: CommandHarness, tmp_path: Path
+) -> None:
     (tmp_path / "pages").mkdir()
-    card = await say_with_place(office, tmp_path, url="https://reports.example.com/", name="Northline")
+    card = await say_with_report_folder(
+        harness, tmp_path, url="https://reports.example.com/", name="Northline"
+    )
     (button,) = card.buttons
     assert button.url == "https://reports.example.com/default-2026-03-02-2026-03-08.html"
     (file,) = (tmp_path / "pages").iterdir()
@@ -100,21 +104,23 @@ async def test_the_page_is_linked_where_a_place_for_it_is_set(office: Office, tm
     assert "Northline" in file.read_text()
 
 
-async def test_without_an_address_nothing_is_written_or_linked(office: Office, tmp_path: Path) -> None:
+async def test_without_an_address_nothing_is_written_or_linked(
+    harness: CommandHarness, tmp_path: Path
+) -> None:
     (tmp_path / "pages").mkdir()
-    assert (await say_with_place(office, tmp_path)).buttons == ()
+    assert (await say_with_report_folder(harness, tmp_path)).buttons == ()
     assert list((tmp_path / "pages").iterdir()) == []
 
 
-async def test_a_place_that_cannot_be_written_to_is_said(office: Office, tmp_path: Path) -> None:
-    card = await say_with_place(office, tmp_path, url="https://reports.example.com/")
+async def test_a_place_that_cannot_be_written_to_is_said(harness: CommandHarness, tmp_path: Path) -> None:
+    card = await say_with_report_folder(harness, tmp_path, url="https://reports.example.com/")
     assert card.buttons == ()
     assert "could not be written" in card.text[0]
 
 
-async def test_today_is_in_the_counts_and_in_no_comparison(office: Office) -> None:
-    await office.say("report 7d")
-    asked = {(a["from"], a["to"]) for m, p, a in office.service.requests if p == "/stats"}
+async def test_today_is_in_the_counts_and_in_no_comparison(harness: CommandHarness) -> None:
+    await harness.say("report 7d")
+    asked = {(a["from"], a["to"]) for m, p, a in harness.service.requests if p == "/stats"}
     assert (f"{NOW.date() - timedelta(days=6)}", f"{NOW.date()}") in asked
     assert ("2026-03-04", "2026-03-09") in asked
     assert ("2026-02-25", "2026-03-02") in asked

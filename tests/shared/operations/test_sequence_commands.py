@@ -10,86 +10,88 @@ import pytest
 from shared.api.errors import OutreachError, Refused
 from shared.domain.card import Tone
 from shared.domain.records import RecordsUnavailable, Timer
-from tests.shared.doubles import NOW, MemoryRecords, Office, facts, text
+from tests.shared.doubles import NOW, CommandHarness, MemoryRecords, facts, text
 
 
-def results(office: Office) -> list[str]:
-    assert office.records is not None
-    return [entry.result for entry in office.records.entries]
+def results(harness: CommandHarness) -> list[str]:
+    assert harness.records is not None
+    return [entry.result for entry in harness.records.entries]
 
 
-async def test_sequences_are_listed_with_the_documents_words(office: Office) -> None:
-    card = await office.say("sequences")
+async def test_sequences_are_listed_with_the_documents_words(harness: CommandHarness) -> None:
+    card = await harness.say("sequences")
     assert card.data is not None
     assert card.data[1] == {"id": "sq_2", "name": "Q3 CTO", "status": "paused", "steps": 3}
     assert card.text == ("2 active, 1 paused",)
-    only = await office.say("sequences paused")
+    only = await harness.say("sequences paused")
     assert [row["id"] for row in only.data or ()] == ["sq_2"]
 
 
-async def test_what_a_sequence_does_not_tell_is_unknown(office: Office) -> None:
-    office.service.sequences = [{"id": "sq_9"}]
-    card = await office.say("sequences")
+async def test_what_a_sequence_does_not_tell_is_unknown(harness: CommandHarness) -> None:
+    harness.service.sequences = [{"id": "sq_9"}]
+    card = await harness.say("sequences")
     assert card.data == ({"id": "sq_9", "name": None, "status": None, "steps": None},)
     assert card.table is not None
     assert card.table.rows[0].tone is Tone.UNKNOWN
 
 
-async def test_pause_pauses_offers_undo_and_is_in_the_audit(office: Office) -> None:
-    card = await office.say("pause q3 f reason bounces are high")
+async def test_pause_pauses_offers_undo_and_is_in_the_audit(harness: CommandHarness) -> None:
+    card = await harness.say("pause q3 f reason bounces are high")
     assert card.title == "Q3 Founders is paused"
     assert facts(card)["Reason"] == "bounces are high"
     assert card.buttons[0].command == "resume sq_1"
-    assert office.service.sequences[0]["status"] == "paused"
-    assert results(office) == ["Q3 Founders (sq_1) is paused"]
-    assert office.records is not None
-    assert office.records.entries[0].command == "pause q3 f reason bounces are high"
+    assert harness.service.sequences[0]["status"] == "paused"
+    assert results(harness) == ["Q3 Founders (sq_1) is paused"]
+    assert harness.records is not None
+    assert harness.records.entries[0].command == "pause q3 f reason bounces are high"
 
 
-async def test_the_words_after_a_whole_name_are_the_reason(office: Office) -> None:
-    assert facts(await office.say("pause spring it is over"))["Reason"] == "it is over"
+async def test_the_words_after_a_whole_name_are_the_reason(harness: CommandHarness) -> None:
+    assert facts(await harness.say("pause spring it is over"))["Reason"] == "it is over"
 
 
-async def test_pausing_what_is_paused_says_so_and_asks_nothing_of_the_service(office: Office) -> None:
-    card = await office.say("pause sq_2")
+async def test_pausing_what_is_paused_says_so_and_asks_nothing_of_the_service(
+    harness: CommandHarness,
+) -> None:
+    card = await harness.say("pause sq_2")
     assert card.title == "Q3 CTO is already paused"
-    assert office.service.asked("PATCH") == []
+    assert harness.service.asked("PATCH") == []
 
 
-async def test_a_status_that_is_unknown_is_set_anyway(office: Office) -> None:
-    del office.service.sequences[2]["status"]
-    await office.say("pause Spring")
-    assert office.service.asked("PATCH") == ["/sequences/sq_3"]
+async def test_a_status_that_is_unknown_is_set_anyway(harness: CommandHarness) -> None:
+    del harness.service.sequences[2]["status"]
+    await harness.say("pause Spring")
+    assert harness.service.asked("PATCH") == ["/sequences/sq_3"]
 
 
-async def test_several_that_fit_are_offered_and_nothing_changes(office: Office) -> None:
-    card = await office.say("pause q3 for 2h")
+async def test_several_that_fit_are_offered_and_nothing_changes(harness: CommandHarness) -> None:
+    card = await harness.say("pause q3 for 2h")
     assert [button.command for button in card.buttons] == ["pause sq_1 for 2h", "pause sq_2 for 2h"]
-    assert office.service.asked("PATCH") == []
-    assert results(office) == ["refused: no single sequence"]
+    assert harness.service.asked("PATCH") == []
+    assert results(harness) == ["refused: no single sequence"]
 
 
-async def test_a_pause_with_a_duration_plans_the_resumption(office: Office) -> None:
-    card = await office.say("pause sq_1 for 2h")
+async def test_a_pause_with_a_duration_plans_the_resumption(harness: CommandHarness) -> None:
+    card = await harness.say("pause sq_1 for 2h")
     assert card.title == "Q3 Founders is paused until 16:30 UTC"
-    assert office.records is not None
-    timer = office.records.planned["resume", "sq_1"]
+    assert harness.records is not None
+    timer = harness.records.planned["resume", "sq_1"]
     assert (timer.due_at, timer.payload["by"]) == (NOW + timedelta(hours=2), "ann")
     assert card.text == ("It resumes automatically.",)
 
 
 @pytest.mark.parametrize("records", [MemoryRecords(bot_runs=False), None])
 async def test_automatic_resumption_is_promised_only_where_a_bot_runs(
-    office: Office, records: MemoryRecords | None, monkeypatch: pytest.MonkeyPatch
+    harness: CommandHarness, records: MemoryRecords | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if records is None:  # the database fails after the pause
         monkeypatch.setattr(MemoryRecords, "bot_is_running", _unavailable)
-    office.records = records or office.records
-    card = await office.say("pause sq_1 for 2h")
+    harness.records = records or harness.records
+    card = await harness.say("pause sq_1 for 2h")
     assert card.tone is Tone.WARN
     assert "automatically" not in text(card)
     assert "outreach bot" in text(card)
-    assert office.service.sequences[0]["status"] == "paused"
+    assert harness.service.sequences[0]["status"] == "paused"
 
 
 async def _unavailable(_records: MemoryRecords) -> bool:
@@ -97,64 +99,64 @@ async def _unavailable(_records: MemoryRecords) -> bool:
 
 
 async def test_without_records_a_pause_with_a_duration_is_refused_and_without_one_works(
-    office: Office,
+    harness: CommandHarness,
 ) -> None:
-    office.records = None
-    card = await office.say("pause sq_1 for 2h")
+    harness.records = None
+    card = await harness.say("pause sq_1 for 2h")
     assert "couldn't be resumed automatically" in card.title
-    assert office.service.asked("PATCH") == []
-    assert "Not in the audit" in (await office.say("pause sq_1")).footer
-    assert office.service.sequences[0]["status"] == "paused"
+    assert harness.service.asked("PATCH") == []
+    assert "Not in the audit" in (await harness.say("pause sq_1")).footer
+    assert harness.service.sequences[0]["status"] == "paused"
 
 
-async def test_a_timer_that_cannot_be_set_leaves_nothing_paused(office: Office) -> None:
-    office.records = MemoryRecords(broken=True)
+async def test_a_timer_that_cannot_be_set_leaves_nothing_paused(harness: CommandHarness) -> None:
+    harness.records = MemoryRecords(broken=True)
     with pytest.raises(RecordsUnavailable):
-        await office.say("pause sq_1 for 2h")
-    assert office.service.asked("PATCH") == []
+        await harness.say("pause sq_1 for 2h")
+    assert harness.service.asked("PATCH") == []
 
 
-async def test_a_pause_that_fails_takes_its_timer_back_and_is_in_the_audit(office: Office) -> None:
-    assert office.records is not None
+async def test_a_pause_that_fails_takes_its_timer_back_and_is_in_the_audit(harness: CommandHarness) -> None:
+    assert harness.records is not None
     refusal = httpx.Response(400, json={"error": {"field": "status"}})
-    with office.failing("PATCH /sequences", refusal), pytest.raises(Refused):
-        await office.say("pause sq_1 for 2h")
-    assert office.records.planned == {}
-    assert results(office)[0].startswith("failed: ")
+    with harness.failing("PATCH /sequences", refusal), pytest.raises(Refused):
+        await harness.say("pause sq_1 for 2h")
+    assert harness.records.planned == {}
+    assert results(harness)[0].startswith("failed: ")
 
 
-async def test_an_uncertain_pause_keeps_its_timer(office: Office) -> None:
-    assert office.records is not None
-    with office.failing("PATCH /sequences", httpx.ReadError("cut")), pytest.raises(OutreachError):
-        await office.say("pause sq_1 for 2h")
-    assert ("resume", "sq_1") in office.records.planned
+async def test_an_uncertain_pause_keeps_its_timer(harness: CommandHarness) -> None:
+    assert harness.records is not None
+    with harness.failing("PATCH /sequences", httpx.ReadError("cut")), pytest.raises(OutreachError):
+        await harness.say("pause sq_1 for 2h")
+    assert ("resume", "sq_1") in harness.records.planned
 
 
 @pytest.mark.parametrize("line", ["resume sq_2", "pause sq_2"])
-async def test_a_change_of_mind_ends_the_planned_resumption(office: Office, line: str) -> None:
-    assert office.records is not None
-    office.records.planned["resume", "sq_2"] = Timer(kind="resume", key="sq_2", due_at=NOW)
-    card = await office.say(line)
-    assert office.records.planned == {}
+async def test_a_change_of_mind_ends_the_planned_resumption(harness: CommandHarness, line: str) -> None:
+    assert harness.records is not None
+    harness.records.planned["resume", "sq_2"] = Timer(kind="resume", key="sq_2", due_at=NOW)
+    card = await harness.say(line)
+    assert harness.records.planned == {}
     assert "no longer resumes automatically" in card.footer
 
 
-async def test_resume_resumes_and_says_so_when_it_was_active(office: Office) -> None:
-    card = await office.say("resume Q3 CTO")
+async def test_resume_resumes_and_says_so_when_it_was_active(harness: CommandHarness) -> None:
+    card = await harness.say("resume Q3 CTO")
     assert (card.title, card.buttons[0].command) == ("Q3 CTO is active again", "pause sq_2")
-    again = await office.say("resume Q3 CTO")
+    again = await harness.say("resume Q3 CTO")
     assert again.title == "Q3 CTO is already active"
-    assert office.service.asked("PATCH") == ["/sequences/sq_2"]
+    assert harness.service.asked("PATCH") == ["/sequences/sq_2"]
 
 
-async def test_an_unknown_sequence_names_the_nearest(office: Office) -> None:
-    card = await office.say("resume Sprign")
+async def test_an_unknown_sequence_names_the_nearest(harness: CommandHarness) -> None:
+    card = await harness.say("resume Sprign")
     assert "Sprign" in text(card)
     assert [button.command for button in card.buttons] == ["resume sq_3"]
 
 
-async def test_a_failure_to_write_the_audit_undoes_nothing_and_is_said(office: Office) -> None:
-    office.records = MemoryRecords(broken=True)
-    card = await office.say("pause sq_1")
-    assert office.service.sequences[0]["status"] == "paused"
+async def test_a_failure_to_write_the_audit_undoes_nothing_and_is_said(harness: CommandHarness) -> None:
+    harness.records = MemoryRecords(broken=True)
+    card = await harness.say("pause sq_1")
+    assert harness.service.sequences[0]["status"] == "paused"
     assert "Not in the audit: the database is gone" in card.footer

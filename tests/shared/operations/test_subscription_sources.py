@@ -14,7 +14,7 @@ from shared.domain.card import Tone
 from shared.operations import run
 from shared.operations.context import CommandContext
 from shared.settings import load
-from tests.shared.doubles import Office, text
+from tests.shared.doubles import CommandHarness, text
 
 FILE = """
 [workspaces.acme]
@@ -49,12 +49,12 @@ workspace = "globex"
 
 
 @pytest.fixture
-def context(office: Office, tmp_path: Path) -> CommandContext:
+def context(harness: CommandHarness, tmp_path: Path) -> CommandContext:
     """The context of the workspace acme, beside another one."""
     file = tmp_path / "outreach.toml"
     file.write_text(FILE)
     settings = load(config=file, environ={})
-    return replace(office.context, settings=settings, workspace=settings.workspace("acme"))
+    return replace(harness.context, settings=settings, workspace=settings.workspace("acme"))
 
 
 async def test_the_set_holds_what_the_settings_say_each_with_where_to_change_it(

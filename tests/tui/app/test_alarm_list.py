@@ -31,7 +31,7 @@ async def test_one_alarm_is_acknowledged_in_the_list_and_the_others_stay() -> No
     app = DashboardApp([acme()], now=clock)
     async with app.run_test(size=(160, 50)) as pilot:
         app.post_message(paused())
-        clock.pass_by(60)
+        clock.advance(60)
         app.post_message(paused("acmehq.example", "getacme.example"))
         await pilot.pause()
         assert "(and 1 more)" in app.board_screen.banner.text

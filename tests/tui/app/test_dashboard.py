@@ -39,7 +39,7 @@ class FakeService:
         return Card(title="Done", tone=Tone.GOOD)
 
 
-class Stage:
+class DashboardHarness:
     """An app in a test, with everything behind it."""
 
     def __init__(self, pilot: Pilot[int], *, feed: FakeFeed, service: FakeService, clock: Clock) -> None:
@@ -77,7 +77,7 @@ def clock() -> Clock:
 
 
 @asynccontextmanager
-async def staged(clock: Clock, *, size: tuple[int, int] = (160, 50)) -> AsyncIterator[Stage]:
+async def staged(clock: Clock, *, size: tuple[int, int] = (160, 50)) -> AsyncIterator[DashboardHarness]:
     feed, service = FakeFeed(sent={"person08@useacme.example": 19}), FakeService()
     app = DashboardApp(
         [WorkspaceState(workspace="acme", feed=feed, pending_changes=PendingChanges(service.run, now=clock))],
@@ -85,14 +85,14 @@ async def staged(clock: Clock, *, size: tuple[int, int] = (160, 50)) -> AsyncIte
     )
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
-        yield Stage(pilot, feed=feed, service=service, clock=clock)
+        yield DashboardHarness(pilot, feed=feed, service=service, clock=clock)
     assert feed.closed
 
 
 async def test_everything_of_the_account_is_on_the_screen(clock: Clock) -> None:
-    async with staged(clock) as stage:
-        await stage.see(account())
-        screen = stage.screen
+    async with staged(clock) as harness:
+        await harness.see(account())
+        screen = harness.screen
         assert "1 of 4 domains paused · 6 of 24 inboxes not sending" in screen.verdict.words.text
         assert {name: len(panel.grid.shown) for name, panel in screen.panels.items()} == {
             "inboxes": 24,
@@ -108,48 +108,48 @@ async def test_everything_of_the_account_is_on_the_screen(clock: Clock) -> None:
 
 
 async def test_a_pause_is_asked_first_and_no_is_no(clock: Clock) -> None:
-    async with staged(clock) as stage:
-        await stage.see(account())
-        await stage.press("2", "p")
-        assert isinstance(stage.app.screen, ConfirmDialog)
-        await stage.press("n")
-        assert stage.service.lines == []
+    async with staged(clock) as harness:
+        await harness.see(account())
+        await harness.press("2", "p")
+        assert isinstance(harness.app.screen, ConfirmDialog)
+        await harness.press("n")
+        assert harness.service.lines == []
 
 
 async def test_enter_without_reading_does_nothing(clock: Clock) -> None:
-    async with staged(clock) as stage:
-        await stage.see(account())
-        await stage.press("2", "p", "enter")
-        assert stage.service.lines == []
-        assert stage.app.screen is stage.screen
+    async with staged(clock) as harness:
+        await harness.see(account())
+        await harness.press("2", "p", "enter")
+        assert harness.service.lines == []
+        assert harness.app.screen is harness.screen
 
 
 async def test_a_pause_is_pending_until_the_next_read_proves_it(clock: Clock) -> None:
-    async with staged(clock) as stage:
-        await stage.see(account())
-        await stage.press("2", "p", "y")
-        await stage.app.workers.wait_for_complete()
-        assert stage.service.lines == ["pause sq_0"]
-        assert stage.statuses()[0] == "pausing…"
-        assert stage.feed.requested == [("sequences",)]
-        await stage.see(account(now=NOW - timedelta(seconds=1)))
-        assert stage.statuses()[0] == "pausing…", "a read from before proves nothing"
-        clock.pass_by(2)
-        await stage.see(paused(account(now=clock()), 0))
-        assert stage.statuses()[0] == "paused"
+    async with staged(clock) as harness:
+        await harness.see(account())
+        await harness.press("2", "p", "y")
+        await harness.app.workers.wait_for_complete()
+        assert harness.service.lines == ["pause sq_0"]
+        assert harness.statuses()[0] == "pausing…"
+        assert harness.feed.requested == [("sequences",)]
+        await harness.see(account(now=NOW - timedelta(seconds=1)))
+        assert harness.statuses()[0] == "pausing…", "a read from before proves nothing"
+        clock.advance(2)
+        await harness.see(paused(account(now=clock()), 0))
+        assert harness.statuses()[0] == "paused"
 
 
 async def test_a_pause_is_proven_though_the_clock_was_set_back(clock: Clock) -> None:
-    async with staged(clock) as stage:
-        await stage.see(account())
-        await stage.press("2", "p", "y")
-        await stage.app.workers.wait_for_complete()
-        clock.pass_by(-3600)
-        await stage.see(account(now=clock() - timedelta(seconds=1)))
-        assert stage.statuses()[0] == "pausing…", "begun before the pause was known"
-        clock.pass_by(2)
-        await stage.see(paused(account(now=clock()), 0))
-        assert stage.statuses()[0] == "paused"
+    async with staged(clock) as harness:
+        await harness.see(account())
+        await harness.press("2", "p", "y")
+        await harness.app.workers.wait_for_complete()
+        clock.advance(-3600)
+        await harness.see(account(now=clock() - timedelta(seconds=1)))
+        assert harness.statuses()[0] == "pausing…", "begun before the pause was known"
+        clock.advance(2)
+        await harness.see(paused(account(now=clock()), 0))
+        assert harness.statuses()[0] == "paused"
 
 
 def paused(snapshot: Snapshot, number: int) -> Snapshot:
@@ -159,263 +159,265 @@ def paused(snapshot: Snapshot, number: int) -> Snapshot:
 
 
 async def test_a_pause_that_did_not_take_is_said(clock: Clock) -> None:
-    async with staged(clock) as stage:
-        await stage.see(account())
-        await stage.press("2", "p", "y")
-        await stage.app.workers.wait_for_complete()
-        clock.pass_by(2)
-        await stage.see(account(now=clock()))
-        assert stage.statuses()[0] == "active"
-        texts = [note.message for note in stage.app._notifications]
+    async with staged(clock) as harness:
+        await harness.see(account())
+        await harness.press("2", "p", "y")
+        await harness.app.workers.wait_for_complete()
+        clock.advance(2)
+        await harness.see(account(now=clock()))
+        assert harness.statuses()[0] == "active"
+        texts = [note.message for note in harness.app._notifications]
         assert texts == [f"{NAMES[0]} is active, not paused"]
 
 
 async def test_a_pause_that_fails_is_pending_no_more_and_says_why(clock: Clock) -> None:
-    async with staged(clock) as stage:
-        stage.service.broken = True
-        await stage.see(account())
-        await stage.press("2", "p", "y")
-        await stage.app.workers.wait_for_complete()
-        await stage.pilot.pause()
-        assert stage.statuses()[0] == "active"
-        assert [note.title for note in stage.app._notifications] == ["The outreach service can't be reached"]
+    async with staged(clock) as harness:
+        harness.service.broken = True
+        await harness.see(account())
+        await harness.press("2", "p", "y")
+        await harness.app.workers.wait_for_complete()
+        await harness.pilot.pause()
+        assert harness.statuses()[0] == "active"
+        assert [note.title for note in harness.app._notifications] == [
+            "The outreach service can't be reached"
+        ]
 
 
 async def test_several_marked_sequences_are_paused_at_once_and_taken_back(clock: Clock) -> None:
-    async with staged(clock) as stage:
-        await stage.see(account())
-        await stage.press("2", "space", "space", "p", "y")
-        await stage.app.workers.wait_for_complete()
-        assert stage.service.lines == ["pause sq_0", "pause sq_1"]
-        clock.pass_by(9)
-        await stage.press("u")
-        await stage.app.workers.wait_for_complete()
-        assert stage.service.lines[2:] == ["resume sq_0", "resume sq_1"]
+    async with staged(clock) as harness:
+        await harness.see(account())
+        await harness.press("2", "space", "space", "p", "y")
+        await harness.app.workers.wait_for_complete()
+        assert harness.service.lines == ["pause sq_0", "pause sq_1"]
+        clock.advance(9)
+        await harness.press("u")
+        await harness.app.workers.wait_for_complete()
+        assert harness.service.lines[2:] == ["resume sq_0", "resume sq_1"]
 
 
 async def test_after_ten_seconds_nothing_is_taken_back(clock: Clock) -> None:
-    async with staged(clock) as stage:
-        await stage.see(account())
-        await stage.press("2", "p", "y")
-        await stage.app.workers.wait_for_complete()
-        clock.pass_by(11)
-        await stage.press("u")
-        assert stage.service.lines == ["pause sq_0"]
+    async with staged(clock) as harness:
+        await harness.see(account())
+        await harness.press("2", "p", "y")
+        await harness.app.workers.wait_for_complete()
+        clock.advance(11)
+        await harness.press("u")
+        assert harness.service.lines == ["pause sq_0"]
 
 
 async def test_what_is_paused_is_resumed(clock: Clock) -> None:
-    async with staged(clock) as stage:
-        await stage.see(account())
-        await stage.press("2", "down", "down", "p", "y")
-        await stage.app.workers.wait_for_complete()
-        assert stage.service.lines == ["resume sq_2"]
-        assert stage.statuses()[2] == "resuming…"
+    async with staged(clock) as harness:
+        await harness.see(account())
+        await harness.press("2", "down", "down", "p", "y")
+        await harness.app.workers.wait_for_complete()
+        assert harness.service.lines == ["resume sq_2"]
+        assert harness.statuses()[2] == "resuming…"
 
 
 async def test_when_the_service_is_gone_the_figures_stay_and_the_banner_says_since_when(clock: Clock) -> None:
-    async with staged(clock) as stage:
-        await stage.see(account())
-        await stage.press("a")
-        assert not stage.screen.banner.has_class("-on")
-        clock.pass_by(600)
-        await stage.see(failing(account(), since=NOW + timedelta(seconds=60)))
-        stage.app.second_passed()
-        assert "ALARM" in stage.screen.banner.text
-        await stage.press("a")
-        assert "ALARM" not in stage.screen.banner.text
-        assert stage.screen.banner.has_class("-on")
-        content = stage.screen.banner.text
+    async with staged(clock) as harness:
+        await harness.see(account())
+        await harness.press("a")
+        assert not harness.screen.banner.has_class("-on")
+        clock.advance(600)
+        await harness.see(failing(account(), since=NOW + timedelta(seconds=60)))
+        harness.app.second_passed()
+        assert "ALARM" in harness.screen.banner.text
+        await harness.press("a")
+        assert "ALARM" not in harness.screen.banner.text
+        assert harness.screen.banner.has_class("-on")
+        content = harness.screen.banner.text
         assert "The outreach service can't be reached since 14:33 (9 min)" in content
         assert "what was read at 14:32 stays" in content
-        assert len(stage.screen.panels["inboxes"].grid.shown) == 24
-        assert "out of date" in stage.screen.panels["sequences"].head.text
-        assert "as last read" in stage.screen.verdict.words.text
-        await stage.see(account(now=clock()))
-        assert not stage.screen.banner.has_class("-on")
+        assert len(harness.screen.panels["inboxes"].grid.shown) == 24
+        assert "out of date" in harness.screen.panels["sequences"].head.text
+        assert "as last read" in harness.screen.verdict.words.text
+        await harness.see(account(now=clock()))
+        assert not harness.screen.banner.has_class("-on")
 
 
 async def test_panels_age_by_themselves(clock: Clock) -> None:
-    async with staged(clock) as stage:
-        await stage.see(account())
-        grid = stage.screen.panels["sequences"].grid
+    async with staged(clock) as harness:
+        await harness.see(account())
+        grid = harness.screen.panels["sequences"].grid
         assert grid.freshness.name == "FRESH"
-        clock.pass_by(70)
-        stage.screen.tick(clock())
+        clock.advance(70)
+        harness.screen.tick(clock())
         assert grid.freshness.name == "LATE"
-        assert "late: 1 min ago" in stage.screen.panels["sequences"].head.text
+        assert "late: 1 min ago" in harness.screen.panels["sequences"].head.text
 
 
 async def test_the_heart_beats_only_with_a_good_read(clock: Clock) -> None:
-    async with staged(clock) as stage:
-        await stage.see(account(), beats=1)
-        first = stage.screen.top.text
-        clock.pass_by(0.4)
-        await stage.see(failing(account(), since=NOW), beats=1)
-        assert stage.screen.top.text == first
-        await stage.see(account(), beats=2)
-        assert stage.screen.top.text != first
+    async with staged(clock) as harness:
+        await harness.see(account(), beats=1)
+        first = harness.screen.top.text
+        clock.advance(0.4)
+        await harness.see(failing(account(), since=NOW), beats=1)
+        assert harness.screen.top.text == first
+        await harness.see(account(), beats=2)
+        assert harness.screen.top.text != first
 
 
 async def test_only_changed_lines_are_painted_again(clock: Clock) -> None:
-    async with staged(clock) as stage:
-        await stage.see(account())
-        grid = stage.screen.panels["inboxes"].grid
+    async with staged(clock) as harness:
+        await harness.see(account())
+        grid = harness.screen.panels["inboxes"].grid
         before = grid.painted
         boxes = [*(account().inboxes.value or ())]
         boxes[3] = replace(boxes[3], daily_limit=99)
-        await stage.see(account(inboxes=24))
+        await harness.see(account(inboxes=24))
         same = grid.painted
         assert same == before
         snapshot = replace(account(), inboxes=Reading(value=tuple(boxes), read_at=NOW))
-        await stage.see(snapshot)
+        await harness.see(snapshot)
         assert grid.painted == before + 1
 
 
 async def test_filter_faults_sort_and_back(clock: Clock) -> None:
-    async with staged(clock) as stage:
-        await stage.see(account())
-        grid = stage.screen.panels["inboxes"].grid
-        await stage.write("slash", "tryacme", "enter")
+    async with staged(clock) as harness:
+        await harness.see(account())
+        grid = harness.screen.panels["inboxes"].grid
+        await harness.write("slash", "tryacme", "enter")
         assert {line.key.partition("@")[2] for line in grid.shown} == {"tryacme.example"}
-        await stage.press("escape", "f")
+        await harness.press("escape", "f")
         assert grid.shown
         assert all(line.tone is not Tone.GOOD for line in grid.shown)
-        await stage.press("escape", "s", "s")
+        await harness.press("escape", "s", "s")
         assert "Health" in grid.arrangement.order
         assert len(grid.shown) == 24
 
 
 async def test_a_filter_that_is_left_is_forgotten(clock: Clock) -> None:
-    async with staged(clock) as stage:
-        await stage.see(account())
-        await stage.write("slash", "zzz", "escape")
-        assert len(stage.screen.panels["inboxes"].grid.shown) == 24
+    async with staged(clock) as harness:
+        await harness.see(account())
+        await harness.write("slash", "zzz", "escape")
+        assert len(harness.screen.panels["inboxes"].grid.shown) == 24
 
 
 async def test_the_cursor_stays_on_its_line_when_the_order_changes(clock: Clock) -> None:
-    async with staged(clock) as stage:
-        await stage.see(account())
-        grid = stage.screen.panels["inboxes"].grid
-        await stage.press("down", "down")
+    async with staged(clock) as harness:
+        await harness.see(account())
+        grid = harness.screen.panels["inboxes"].grid
+        await harness.press("down", "down")
         line = grid.line
-        await stage.press("s")
+        await harness.press("s")
         assert grid.line == line
 
 
 async def test_enter_shows_what_is_behind_a_line_and_escape_goes_back(clock: Clock) -> None:
-    async with staged(clock) as stage:
-        await stage.see(account())
-        await stage.press("enter")
-        assert isinstance(stage.app.screen, DetailScreen)
-        assert stage.app.screen.page
-        assert stage.app.screen.page.card.title.endswith("@useacme.example")
-        await stage.press("escape")
-        assert stage.screen.is_current
+    async with staged(clock) as harness:
+        await harness.see(account())
+        await harness.press("enter")
+        assert isinstance(harness.app.screen, DetailScreen)
+        assert harness.app.screen.page
+        assert harness.app.screen.page.card.title.endswith("@useacme.example")
+        await harness.press("escape")
+        assert harness.screen.is_current
 
 
 async def test_a_typed_command_runs_and_its_card_is_shown(clock: Clock) -> None:
-    async with staged(clock) as stage:
-        await stage.see(account())
-        await stage.press("colon", *"whoami", "enter")
-        await stage.pilot.pause()
-        assert stage.service.lines == ["whoami"]
-        assert isinstance(stage.app.screen, CardDialog)
+    async with staged(clock) as harness:
+        await harness.see(account())
+        await harness.press("colon", *"whoami", "enter")
+        await harness.pilot.pause()
+        assert harness.service.lines == ["whoami"]
+        assert isinstance(harness.app.screen, CardDialog)
 
 
 async def test_a_typed_command_that_changes_something_is_asked(clock: Clock) -> None:
-    async with staged(clock) as stage:
-        await stage.see(account())
-        await stage.press("colon", *"pause sq_1", "enter")
-        await stage.pilot.pause()
-        assert isinstance(stage.app.screen, ConfirmDialog)
-        await stage.press("n")
-        assert stage.service.lines == []
+    async with staged(clock) as harness:
+        await harness.see(account())
+        await harness.press("colon", *"pause sq_1", "enter")
+        await harness.pilot.pause()
+        assert isinstance(harness.app.screen, ConfirmDialog)
+        await harness.press("n")
+        assert harness.service.lines == []
 
 
 async def test_a_typed_pause_is_asked_by_the_name_that_it_means(clock: Clock) -> None:
-    async with staged(clock) as stage:
-        await stage.see(account())
-        await stage.press("colon", *"pause SaaS", "space", *"for", "space", *"2h", "enter")
-        await stage.pilot.pause()
-        assert isinstance(stage.app.screen, ConfirmDialog)
-        title = str(stage.app.screen.query_one(".dialog-title", Static).render())
+    async with staged(clock) as harness:
+        await harness.see(account())
+        await harness.press("colon", *"pause SaaS", "space", *"for", "space", *"2h", "enter")
+        await harness.pilot.pause()
+        assert isinstance(harness.app.screen, ConfirmDialog)
+        title = str(harness.app.screen.query_one(".dialog-title", Static).render())
         assert title == "Pause SaaS founders – Europe for 2 h?"
 
 
 async def test_a_timed_pause_takes_three_keys(clock: Clock) -> None:
-    async with staged(clock) as stage:
-        await stage.see(account())
-        await stage.press("2", "P", "2", "y")
-        await stage.pilot.pause()
-        assert stage.service.lines == ["pause sq_0 for 2h"]
+    async with staged(clock) as harness:
+        await harness.see(account())
+        await harness.press("2", "P", "2", "y")
+        await harness.pilot.pause()
+        assert harness.service.lines == ["pause sq_0 for 2h"]
 
 
 async def test_the_foot_offers_what_does_something_where_the_cursor_is(clock: Clock) -> None:
-    async with staged(clock) as stage:
-        await stage.see(account())
-        assert "pause" not in stage.screen.foot.text
-        await stage.press("l")
-        assert stage.screen.active == "sequences"
-        assert "P pause for a time" in stage.screen.foot.text
-        stage.screen.only_reads = True
-        stage.screen.tick(clock())
-        assert "pause" not in stage.screen.foot.text
-        assert "read-only" in stage.screen.top.text
+    async with staged(clock) as harness:
+        await harness.see(account())
+        assert "pause" not in harness.screen.foot.text
+        await harness.press("l")
+        assert harness.screen.active == "sequences"
+        assert "P pause for a time" in harness.screen.foot.text
+        harness.screen.only_reads = True
+        harness.screen.tick(clock())
+        assert "pause" not in harness.screen.foot.text
+        assert "read-only" in harness.screen.top.text
 
 
 async def test_every_size_shows_the_active_panel(clock: Clock) -> None:
-    async with staged(clock) as stage:
-        await stage.see(account())
+    async with staged(clock) as harness:
+        await harness.see(account())
         for width, height in ((60, 20), (80, 24), (120, 30), (160, 50), (200, 60), (300, 80)):
-            await stage.pilot.resize_terminal(width, height)
-            for name, panel in stage.screen.panels.items():
-                stage.screen.action_panel(name)
-                await stage.pilot.pause()
+            await harness.pilot.resize_terminal(width, height)
+            for name, panel in harness.screen.panels.items():
+                harness.screen.action_panel(name)
+                await harness.pilot.pause()
                 assert panel.display
                 assert panel.grid.size.height >= 3, (name, width)
                 assert panel.grid.size.width >= 30, (name, width)
 
 
 async def test_no_figure_is_without_its_name_where_columns_are_narrow(clock: Clock) -> None:
-    async with staged(clock, size=(60, 20)) as stage:
+    async with staged(clock, size=(60, 20)) as harness:
         rows = (StatsRow(group="sq_0", sends=48_211, replies=3_313, positive_replies=1_524, meetings=1_100),)
         stats: dict[str, Reading[tuple[StatsRow, ...]]] = {
             **account().stats,
             "sequence": Reading(value=rows, read_at=NOW),
         }
-        await stage.see(account(stats=stats))
-        assert stage.screen.figures.size.height > 1
-        line = stage.screen.figures.render_line(0).text
+        await harness.see(account(stats=stats))
+        assert harness.screen.figures.size.height > 1
+        line = harness.screen.figures.render_line(0).text
         assert line.split() == ["Sends", "48,211", "Replies", "3313", "Pos.", "1524", "Meet.", "1100"]
 
 
 async def test_a_window_that_is_too_small_says_so(clock: Clock) -> None:
-    async with staged(clock, size=(50, 15)) as stage:
-        await stage.see(account())
-        assert stage.screen.has_class("-too-small")
-        await stage.pilot.resize_terminal(100, 30)
-        await stage.pilot.pause()
-        assert not stage.screen.has_class("-too-small")
+    async with staged(clock, size=(50, 15)) as harness:
+        await harness.see(account())
+        assert harness.screen.has_class("-too-small")
+        await harness.pilot.resize_terminal(100, 30)
+        await harness.pilot.pause()
+        assert not harness.screen.has_class("-too-small")
 
 
 HOSTILE = "\x1b[31mred\x1b[0m [bold]x[/bold] \u202egnp.exe 👩‍👩‍👧 \x07\r\n" + "長" * 40
 
 
 async def test_names_from_outside_style_nothing_and_break_no_line(clock: Clock) -> None:
-    async with staged(clock) as stage:
+    async with staged(clock) as harness:
         snapshot = account()
         sequences = tuple(replace(s, name=HOSTILE) for s in snapshot.sequences.value or ())
         boxes = (Inbox(email=f"{HOSTILE}@x.example", status=HOSTILE, health_score=50.0),)
-        await stage.see(
+        await harness.see(
             replace(
                 snapshot,
                 sequences=Reading(value=sequences, read_at=NOW),
                 inboxes=Reading(value=boxes, read_at=NOW),
             )
         )
-        await stage.press("enter", "escape", "2", "enter", "escape")
+        await harness.press("enter", "escape", "2", "enter", "escape")
         for name in ("inboxes", "sequences"):
-            grid = stage.screen.panels[name].grid
+            grid = harness.screen.panels[name].grid
             strip = grid.render_line(1)
             assert strip.cell_length == grid.size.width - grid.scrollbars_enabled[0]
             assert not set(strip.text) & set("\x1b\x07\r\n\u202e")

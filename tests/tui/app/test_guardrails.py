@@ -14,7 +14,7 @@ from shared.domain.snapshot import Snapshot
 from shared.guardrails.evidence import DAY
 from shared.operations import error_card
 from tests.shared.doubles import NOW as OFFICE_NOW
-from tests.shared.doubles import Office, open_office
+from tests.shared.doubles import CommandHarness, open_harness
 from tests.tui.accounts import NOW, Clock, FakeFeed, account, tick_of
 from tui.app.dashboard import DashboardApp
 from tui.feed.pending_changes import PendingChanges
@@ -41,10 +41,10 @@ def incident(*, minutes_ago: float, rule: str = "domain-bounces-5") -> Incident:
     )
 
 
-def bounced(office: Office, *, bounces: int, sends: int = 300) -> None:
+def bounced(harness: CommandHarness, *, bounces: int, sends: int = 300) -> None:
     """Today's sends and bounces of one sequence."""
-    assert office.records
-    guard = office.records.guardrails
+    assert harness.records
+    guard = harness.records.guardrails
     day = int(OFFICE_NOW.timestamp() // DAY)
     for hours, count in ((3, 0), (2, sends)):
         at = OFFICE_NOW.timestamp() - hours * 3600
@@ -55,9 +55,9 @@ def bounced(office: Office, *, bounces: int, sends: int = 300) -> None:
     guard.came += [Happening(at=at + n, kind="lead.bounced", sequence="Q3 Founders") for n in range(bounces)]
 
 
-def dashboard(office: Office, *, read_only: bool = False) -> DashboardApp:
+def dashboard(harness: CommandHarness, *, read_only: bool = False) -> DashboardApp:
     clock = Clock()
-    pending_changes = PendingChanges(office.say, now=clock, read_only=read_only)
+    pending_changes = PendingChanges(harness.say, now=clock, read_only=read_only)
     return DashboardApp(
         [WorkspaceState(workspace="acme", feed=FakeFeed(), pending_changes=pending_changes)], now=clock
     )
@@ -70,14 +70,14 @@ def rules(app: DashboardApp) -> dict[str, GuardrailLine]:
 
 
 async def test_a_key_shows_each_rule_with_state_last_firing_and_distance() -> None:
-    office = open_office()
-    assert office.records
-    bounced(office, bounces=12)
-    await office.say("guard off no-replies-300")
+    harness = open_harness()
+    assert harness.records
+    bounced(harness, bounces=12)
+    await harness.say("guard off no-replies-300")
     began = OFFICE_NOW.timestamp() - 3 * DAY
     fired = replace(incident(minutes_ago=0, rule="health-25"), began_at=began)
-    office.records.guardrails.fired.append(fired)
-    app = dashboard(office)
+    harness.records.guardrails.fired.append(fired)
+    app = dashboard(harness)
     async with app.run_test(size=(160, 40)) as pilot:
         app.post_message(DashboardApp.Ticked(tick_of(account())))
         await pilot.press("G")
@@ -97,9 +97,9 @@ async def test_a_key_shows_each_rule_with_state_last_firing_and_distance() -> No
 
 
 async def test_the_palette_opens_the_page_and_enter_tests_a_rule() -> None:
-    office = open_office()
-    bounced(office, bounces=30)
-    app = dashboard(office, read_only=True)
+    harness = open_harness()
+    bounced(harness, bounces=30)
+    app = dashboard(harness, read_only=True)
     async with app.run_test(size=(160, 40)) as pilot:
         app.post_message(DashboardApp.Ticked(tick_of(account())))
         await pilot.press(":", *"guard", "enter")
@@ -113,12 +113,12 @@ async def test_the_palette_opens_the_page_and_enter_tests_a_rule() -> None:
 
 
 async def test_the_page_says_that_no_bot_database_is_shared() -> None:
-    office = open_office()
-    office.records = None
+    harness = open_harness()
+    harness.records = None
 
     async def run(line: str) -> Card:
         try:
-            return await office.say(line)
+            return await harness.say(line)
         except RecordsUnavailable as error:
             return error_card(error)
 

@@ -30,7 +30,7 @@ from tui.screens.dialogs import CardDialog
 DOMAIN = "useacme.example"
 
 
-class Told:
+class RecordedLines:
     """Remembers the command lines that one workspace was told."""
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class Told:
 def state(
     name: str, *, clock: Clock, history: HistoryAccess | None = None, read_only: bool = False
 ) -> WorkspaceState:
-    lines = Told()
+    lines = RecordedLines()
     pending_changes = PendingChanges(lines, now=clock, read_only=read_only)
     sent = {"person00@useacme.example": 26, "person08@useacme.example": 38}
     feed = FakeFeed(history=history, sent=sent)
@@ -321,11 +321,11 @@ async def test_who_comes_back_is_told_what_changed_since(clock: Clock) -> None:
     async with open_app([state("acme", clock=clock)], clock=clock) as (app, pilot):
         await see(app, pilot, 0, account())
         await press(pilot, "down")
-        clock.pass_by(1800)
+        clock.advance(1800)
         worse = ChangeLine(clock() - timedelta(minutes=9), "ann@x.example", "active → resting", Tone.WARN)
         app.post_message(app.Ticked(tick_of(account(now=clock()), changes=(worse,))))
         await press(pilot, "down")
-        clock.pass_by(1)
+        clock.advance(1)
         app.board_screen.tick(clock())
         assert "1 change since 14:32, 1 for the worse" in app.board_screen.verdict.words.text
 

@@ -21,7 +21,7 @@ from tui.theme.palette import UNICODE
 from tui.widgets.figures import KeyFigures
 
 
-class Clumsy(KeyFigures):
+class FailingWidget(KeyFigures):
     """Trips over every click, and over every line that it paints while it is `blind`."""
 
     blind = False
@@ -35,12 +35,12 @@ class Clumsy(KeyFigures):
         return super().render_line(y)
 
 
-class ClumsyApp(DashboardApp):
+class FailingWidgetApp(DashboardApp):
     """The dashboard with one widget that makes mistakes."""
 
     def __init__(self, clock: Clock, *, error_log: ErrorLog | None) -> None:
         super().__init__([acme()], now=clock, error_log=error_log)
-        self.clumsy = Clumsy(glyphs=UNICODE)
+        self.clumsy = FailingWidget(glyphs=UNICODE)
         self.board_screen.figures = self.clumsy
 
 
@@ -58,7 +58,7 @@ def clock() -> Clock:
 async def test_a_handler_that_fails_is_told_with_a_reference_and_the_screen_goes_on(
     clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    app = ClumsyApp(clock, error_log=ErrorLog())
+    app = FailingWidgetApp(clock, error_log=ErrorLog())
     async with app.run_test(size=(160, 50)) as pilot:
         app.post_message(app.Ticked(tick_of(account())))
         await pilot.pause()
@@ -72,7 +72,7 @@ async def test_a_handler_that_fails_is_told_with_a_reference_and_the_screen_goes
         logged = [record for record in caplog.records if reference in record.getMessage()]
         assert len(logged) == 2, "the trace once, and a line at the tenth"
         assert logged[0].exc_info
-        clock.pass_by(60)
+        clock.advance(60)
         app.post_message(app.Ticked(tick_of(account(inboxes=7, now=clock()), beats=2)))
         await pilot.press("down")
         assert len(app.board_screen.panels["inboxes"].grid.shown) == 7
@@ -82,7 +82,7 @@ async def test_a_handler_that_fails_is_told_with_a_reference_and_the_screen_goes
 
 
 async def test_a_widget_that_cannot_be_painted_stays_blank_and_the_others_are_painted(clock: Clock) -> None:
-    app = ClumsyApp(clock, error_log=ErrorLog())
+    app = FailingWidgetApp(clock, error_log=ErrorLog())
     async with app.run_test(size=(160, 50)) as pilot:
         app.post_message(app.Ticked(tick_of(account())))
         app.clumsy.blind = True
@@ -96,7 +96,7 @@ async def test_a_widget_that_cannot_be_painted_stays_blank_and_the_others_are_pa
 
 
 async def test_where_nobody_keeps_faults_a_mistake_is_not_hidden(clock: Clock) -> None:
-    app = ClumsyApp(clock, error_log=None)
+    app = FailingWidgetApp(clock, error_log=None)
     with pytest.raises(LookupError):  # noqa: PT012 # the framework raises it where the block ends
         async with app.run_test(size=(160, 50)) as pilot:
             app.clumsy.post_message(a_click())

@@ -26,14 +26,14 @@ CHANGES = (
 Compare = Callable[..., bool]
 
 
-class Staged(DashboardApp):
+class FrozenDashboard(DashboardApp):
     """A dashboard that shows one tick, `late` seconds after it was read, and stands still."""
 
     def __init__(
         self, snapshot: Snapshot, *, late: float = 0, ascii_only: bool = False, wall: bool = False
     ) -> None:
         self._clock = Clock()
-        self._clock.pass_by(late)
+        self._clock.advance(late)
         super().__init__([acme()], now=self._clock, glyphs=ASCII if ascii_only else UNICODE, wall=wall)
         self._staged = snapshot
 
@@ -62,17 +62,17 @@ def busy() -> Snapshot:
 
 
 PICTURES = {
-    "night": (Staged, {"snapshot": account()}, (160, 50), ()),
-    "laptop": (Staged, {"snapshot": busy()}, (120, 35), ()),
-    "wide": (Staged, {"snapshot": busy()}, (200, 55), ()),
-    "small": (Staged, {"snapshot": account()}, (80, 24), ()),
-    "smallest": (Staged, {"snapshot": account()}, (60, 20), ()),
-    "offline": (Staged, {"snapshot": offline(), "late": 900}, (120, 36), ()),
-    "late": (Staged, {"snapshot": account(), "late": 100}, (160, 50), ()),
-    "empty": (Staged, {"snapshot": Snapshot(workspace="acme")}, (100, 30), ()),
-    "wall": (Staged, {"snapshot": account(inboxes=60), "wall": True}, (160, 50), ()),
-    "ascii": (Staged, {"snapshot": account(), "ascii_only": True}, (120, 36), ()),
-    "question": (Staged, {"snapshot": account()}, (100, 30), ("2", "p")),
+    "night": (FrozenDashboard, {"snapshot": account()}, (160, 50), ()),
+    "laptop": (FrozenDashboard, {"snapshot": busy()}, (120, 35), ()),
+    "wide": (FrozenDashboard, {"snapshot": busy()}, (200, 55), ()),
+    "small": (FrozenDashboard, {"snapshot": account()}, (80, 24), ()),
+    "smallest": (FrozenDashboard, {"snapshot": account()}, (60, 20), ()),
+    "offline": (FrozenDashboard, {"snapshot": offline(), "late": 900}, (120, 36), ()),
+    "late": (FrozenDashboard, {"snapshot": account(), "late": 100}, (160, 50), ()),
+    "empty": (FrozenDashboard, {"snapshot": Snapshot(workspace="acme")}, (100, 30), ()),
+    "wall": (FrozenDashboard, {"snapshot": account(inboxes=60), "wall": True}, (160, 50), ()),
+    "ascii": (FrozenDashboard, {"snapshot": account(), "ascii_only": True}, (120, 36), ()),
+    "question": (FrozenDashboard, {"snapshot": account()}, (100, 30), ("2", "p")),
 }
 
 
@@ -82,7 +82,7 @@ SIZES = ((80, 24), (120, 35), (160, 50), (200, 55), (250, 70))
 @pytest.mark.parametrize("size", SIZES)
 async def test_no_panel_is_more_than_a_third_empty(size: tuple[int, int]) -> None:
     """Blank lines of each panel that is shown, by its height."""
-    app = Staged(busy())
+    app = FrozenDashboard(busy())
     async with app.run_test(size=size) as pilot:
         await pilot.pause(0.2)
         board = app.board_screen
@@ -119,4 +119,4 @@ def test_without_colours_everything_is_still_said(
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     snapshot = account()
-    assert snap_compare(Staged(replace(snapshot)), terminal_size=(120, 36))
+    assert snap_compare(FrozenDashboard(replace(snapshot)), terminal_size=(120, 36))

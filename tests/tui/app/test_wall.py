@@ -22,7 +22,7 @@ def clock() -> Clock:
     return Clock()
 
 
-def wrecked() -> Snapshot:
+def with_failed_domain() -> Snapshot:
     """The account, with one domain's health gone."""
     snapshot = account()
     boxes = tuple(
@@ -33,7 +33,7 @@ def wrecked() -> Snapshot:
 
 
 def healthy() -> Snapshot:
-    snapshot = wrecked()
+    snapshot = with_failed_domain()
     boxes = tuple(replace(box, health_score=95.0) for box in snapshot.inboxes.value or ())
     return replace(snapshot, inboxes=replace(snapshot.inboxes, value=boxes))
 
@@ -50,7 +50,7 @@ async def test_the_wall_turns_by_itself_and_any_key_goes_back(clock: Clock) -> N
         assert app.wall.is_current
         assert app.wall.view == "domains"
         assert len(app.wall.panels["domains"].grid.shown) == 4
-        clock.pass_by(13)
+        clock.advance(13)
         app.wall.tick(clock())
         assert app.wall.view == "sequences"
         assert [name for name, panel in app.wall.panels.items() if panel.display] == ["sequences"]
@@ -64,9 +64,9 @@ async def test_an_alarm_holds_the_wall_still_until_somebody_has_seen_it(clock: C
     app = DashboardApp([acme()], now=clock, wall=True)
     async with app.run_test(size=(160, 50)) as pilot:
         app.post_message(ticked(tick_of(healthy())))
-        app.post_message(ticked(tick_of(wrecked())))
+        app.post_message(ticked(tick_of(with_failed_domain())))
         await pilot.pause()
-        clock.pass_by(13)
+        clock.advance(13)
         app.second_passed()
         assert app.wall.view == "domains"
         assert "ALARM  tryacme.example" in app.wall.banner.text
@@ -83,9 +83,9 @@ async def test_an_alarm_holds_the_wall_still_until_somebody_has_seen_it(clock: C
 async def test_a_wall_in_trouble_is_not_dimmed_at_night(clock: Clock) -> None:
     app = DashboardApp([acme()], now=clock, wall=True)
     async with app.run_test(size=(160, 50)) as pilot:
-        app.post_message(ticked(tick_of(wrecked())))
+        app.post_message(ticked(tick_of(with_failed_domain())))
         await pilot.pause()
-        clock.pass_by(9 * 3600)
+        clock.advance(9 * 3600)
         app.presenter.second_passed()
         assert app.theme == "night"
         assert app.wall.trouble_block.text.startswith("6 inboxes bad")
@@ -95,10 +95,10 @@ async def test_the_wall_is_dimmed_at_night(clock: Clock) -> None:
     app = DashboardApp([acme()], now=clock, wall=True)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
-        clock.pass_by(9 * 3600)
+        clock.advance(9 * 3600)
         app.second_passed()
         assert app.theme == "dimmed"
-        clock.pass_by(9 * 3600)
+        clock.advance(9 * 3600)
         app.second_passed()
         assert app.theme == "night"
 

@@ -116,7 +116,7 @@ async def test_a_second_viewer_costs_the_service_no_request(
             await viewer.close()
 
 
-async def told(socket: aiohttp.ClientWebSocketResponse, kind: str) -> str:
+async def wait_for_packet(socket: aiohttp.ClientWebSocketResponse, kind: str) -> str:
     """Wait for what a viewer's page is told besides the picture."""
     async with asyncio.timeout(30):
         while True:
@@ -136,7 +136,7 @@ async def test_a_viewer_exports_into_its_browser(tmp_path: Path, monkeypatch: py
         viewer = await browser.ws_connect(f"{address}ws?width=160&height=48")
         await see(viewer, b" at risk")
         await viewer.send_json(["stdin", "e"])
-        key = await told(viewer, "deliver_file_start")
+        key = await wait_for_packet(viewer, "deliver_file_start")
         async with browser.get(f"{address}download/{key}") as answer:
             assert "outreach-" in answer.headers["Content-Disposition"]
             archive = zipfile.ZipFile(io.BytesIO(await answer.read()))

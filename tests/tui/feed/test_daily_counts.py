@@ -49,7 +49,7 @@ async def test_each_day_is_asked_for_once_and_kept(tmp_path: Path, monkeypatch: 
         assert received[-1].days[-1] == (NOW.date() - timedelta(days=1), replace(_row(1), group="2026-03-01"))
         await reader.refresh()
         assert len(client.asked) == DAYS - 1, "nothing is asked for twice"
-        clock.pass_by(86_400)
+        clock.advance(86_400)
         await reader.refresh()
         assert client.asked[-1] == NOW.date(), "the day that has ended since"
 

@@ -219,7 +219,7 @@ async def test_a_history_that_cannot_be_used_costs_only_its_charts(tmp_path: Pat
         assert history.notice.startswith("No history")
 
 
-class Stuck(HistoryAccess):
+class StuckHistory(HistoryAccess):
     """A history whose database neither answers nor refuses."""
 
     async def keep(self, snapshot: Snapshot, *, now: datetime) -> tuple[ChangeLine, ...]:
@@ -231,7 +231,7 @@ async def test_a_history_that_never_answers_holds_up_no_board(tmp_path: Path) ->
     service = Service()
     async with (
         History(parse_url(f"sqlite:///{tmp_path}/history.db")) as store,
-        polled(service, history=Stuck(store, workspace="acme")) as (_, watcher),
+        polled(service, history=StuckHistory(store, workspace="acme")) as (_, watcher),
     ):
         await watcher.until(lambda t: bool(t.board.sequences))
         service.status = "paused"

@@ -52,7 +52,7 @@ def read_until(terminal: int, wanted: bytes, *, seconds: float = 20) -> None:
         seen += os.read(terminal, 65536)
 
 
-def ended_within(child: int, seconds: float) -> float | None:
+def seconds_until_exit(child: int, seconds: float) -> float | None:
     """After how long it ended; None when it had to be killed."""
     began = time.monotonic()
     while time.monotonic() - began < seconds:
@@ -69,7 +69,7 @@ def test_a_dashboard_whose_terminal_is_gone_ends(tmp_path: Path) -> None:
     child, terminal = spawn(tmp_path)
     read_until(terminal, b"OUTREACH")
     os.close(terminal)
-    assert ended_within(child, 10) is not None
+    assert seconds_until_exit(child, 10) is not None
 
 
 def stop_reading(terminal: int) -> None:
@@ -92,7 +92,7 @@ def test_a_terminal_that_takes_no_output_keeps_no_process(tmp_path: Path, progra
         os.kill(child, signal.SIGTERM)
     else:
         os.close(terminal)
-    assert ended_within(child, 10) is not None
+    assert seconds_until_exit(child, 10) is not None
     _, alive = psutil.wait_procs(family, timeout=5)
     assert not [one for one in alive if one.status() != psutil.STATUS_ZOMBIE]
 
@@ -111,7 +111,7 @@ def test_q_leaves_and_nothing_is_written_to_the_screen_by_a_log(tmp_path: Path) 
         if not part:
             break
         seen += part
-    assert ended_within(child, 10) is not None
+    assert seconds_until_exit(child, 10) is not None
     assert b"Traceback" not in seen
     assert b"WARNING" not in seen
     assert (tmp_path / "dashboard.log").stat().st_mode & 0o077 == 0

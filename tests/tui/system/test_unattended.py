@@ -84,7 +84,7 @@ async def test_a_command_that_is_not_there_costs_a_line_in_the_log(caplog: pytes
     assert "too many alarms" in caplog.text
 
 
-def wrecked(snapshot: Snapshot) -> Snapshot:
+def with_failed_domain(snapshot: Snapshot) -> Snapshot:
     boxes = tuple(replace(box, health_score=8.0, status="active") for box in snapshot.inboxes.value or ())
     return replace(snapshot, inboxes=replace(snapshot.inboxes, value=boxes))
 
@@ -93,7 +93,7 @@ async def test_an_alarm_goes_off_at_the_edge_and_not_for_what_was_already_so(clo
     called = list[str]()
     app = DashboardApp([acme()], now=clock, on_alarm=called.extend)
     async with app.run_test(size=(120, 40)) as pilot:
-        for snapshot in (wrecked(account()), wrecked(account())):
+        for snapshot in (with_failed_domain(account()), with_failed_domain(account())):
             app.post_message(app.Ticked(tick_of(snapshot)))
         await pilot.pause()
         assert called == [], "it was so when the dashboard began"
@@ -155,7 +155,7 @@ async def test_a_wall_makes_way_at_its_hour_and_the_next_one_begins_as_it_ended(
         app.second_passed()
         assert "(and 1 more)" in app.wall.banner.text, "beside what has begun since"
         assert app.restart_state is None
-        clock.pass_by(3700)
+        clock.advance(3700)
         app.second_passed()
         await pilot.pause()
     assert app.return_code == self_restart.CODE

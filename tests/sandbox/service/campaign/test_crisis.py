@@ -30,7 +30,7 @@ class Inbox:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sight:
+class Observation:
     """What a watcher sees at a moment: the state of each domain, and the inboxes."""
 
     domains: dict[str, str]
@@ -52,12 +52,12 @@ class Watcher:
         self._api = api
         self._control = control
 
-    async def after(self, seconds: float) -> Sight:
+    async def after(self, seconds: float) -> Observation:
         response = await self._control.post("/time", json={"advance": seconds})
         assert response.status_code == 200, response.text
         return await self.look()
 
-    async def look(self) -> Sight:
+    async def look(self) -> Observation:
         state = (await self._control.get("/state")).json()
         inboxes = (await self._api.get("/inboxes")).json()["data"]
         query = {"group_by": "inbox", "from": "2020-01-01", "to": "2100-01-01"}
@@ -65,7 +65,7 @@ class Watcher:
         for row in (await self._api.get("/stats", params=query)).json()["data"]:
             domain = row["group"].partition("@")[2]
             sends[domain] = sends.get(domain, 0) + row["sends"]
-        return Sight(
+        return Observation(
             domains={one["name"]: one["state"] for one in state["domains"] if "acme" in one["name"]},
             inboxes=[_inbox(one) for one in inboxes],
             sends=sends,

@@ -28,13 +28,13 @@ dials = schemathesis.pytest.from_fixture("control_schema")
 
 
 @pytest.fixture(scope="module")
-def running(founded: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def running(seeded_database: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """The service in a thread of its own: schemathesis asks synchronously."""
     import shutil
     import threading
 
     path = tmp_path_factory.mktemp("schemathesis") / "sandbox.db"
-    shutil.copy(founded, path)
+    shutil.copy(seeded_database, path)
     service, ready, stop = (
         Service(database=f"sqlite:///{path}", speed=0),
         threading.Event(),

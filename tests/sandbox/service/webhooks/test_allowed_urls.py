@@ -64,7 +64,7 @@ async def test_a_refused_address_is_400_and_names_the_url(api: httpx.AsyncClient
         assert (response.status_code, response.json()["error"]["field"]) == (400, "url")
 
 
-class Names(AbstractResolver):
+class FakeResolver(AbstractResolver):
     """Looks every name up in a small book."""
 
     def __init__(self, **book: str) -> None:
@@ -88,7 +88,7 @@ async def test_a_public_name_that_leads_to_a_private_address_is_refused() -> Non
         "evil.example": "127.0.0.1 169.254.169.254",
         "localhost": "127.0.0.1",
     }
-    resolver = PublicResolver(Names(**book))
+    resolver = PublicResolver(FakeResolver(**book))
     assert [one["host"] for one in await resolver.resolve("good.example")] == ["8.8.8.8"]
     assert [one["host"] for one in await resolver.resolve("localhost")] == ["127.0.0.1"]
     with pytest.raises(OSError, match="private address"):

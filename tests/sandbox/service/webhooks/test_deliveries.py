@@ -226,7 +226,7 @@ async def test_why_there_was_no_answer_is_said_in_words(
     api: httpx.AsyncClient, control: httpx.AsyncClient
 ) -> None:
     rude = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
-    mute = await asyncio.start_server(_mutter, "127.0.0.1", 0)
+    mute = await asyncio.start_server(_answer_partly, "127.0.0.1", 0)
     async with rude, mute:
         ports = [server.sockets[0].getsockname()[1] for server in (rude, mute)]
         for port in (*ports, 1):
@@ -243,6 +243,6 @@ async def test_why_there_was_no_answer_is_said_in_words(
     assert any(one.startswith("no HTTP answer") for one in errors)
 
 
-def _mutter(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+def _answer_partly(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     writer.write(b"hello?\r\n\r\n")
     writer.close()

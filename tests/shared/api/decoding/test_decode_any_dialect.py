@@ -50,7 +50,7 @@ ROWS = st.fixed_dictionaries(
 )
 
 
-def said(
+def encoded(
     data: st.DataObject, meanings: Sequence[Meaning], vocabulary: Mapping[str, Sequence[str]], own: str
 ) -> Any:
     """All of them in one dialect and envelope, as it comes over the wire."""
@@ -68,25 +68,25 @@ def meaning_of(model: Any, names: Mapping[str, Any]) -> Meaning:
 
 @given(st.data(), st.lists(LEADS, max_size=4))
 def test_leads_survive_any_dialect(data: st.DataObject, meanings: list[Meaning]) -> None:
-    page = decode.leads(said(data, meanings, dialects.LEAD, "leads"))
+    page = decode.leads(encoded(data, meanings, dialects.LEAD, "leads"))
     assert [meaning_of(lead, dialects.LEAD) for lead in page.items] == meanings
 
 
 @given(st.data(), st.lists(SEQUENCES, max_size=4))
 def test_sequences_survive_any_dialect(data: st.DataObject, meanings: list[Meaning]) -> None:
-    models = decode.sequences(said(data, meanings, dialects.SEQUENCE, "sequences"))
+    models = decode.sequences(encoded(data, meanings, dialects.SEQUENCE, "sequences"))
     assert [meaning_of(model, dialects.SEQUENCE) for model in models] == meanings
 
 
 @given(st.data(), st.lists(INBOXES, max_size=4))
 def test_inboxes_survive_any_dialect(data: st.DataObject, meanings: list[Meaning]) -> None:
-    models = decode.inboxes(said(data, meanings, dialects.INBOX, "inboxes"))
+    models = decode.inboxes(encoded(data, meanings, dialects.INBOX, "inboxes"))
     assert [meaning_of(model, dialects.INBOX) for model in models] == meanings
 
 
 @given(st.data(), st.lists(ROWS, max_size=4))
 def test_stats_survive_any_dialect(data: st.DataObject, meanings: list[Meaning]) -> None:
-    rows = decode.stats(said(data, meanings, dialects.STATS, "stats"), group_by="sequence")
+    rows = decode.stats(encoded(data, meanings, dialects.STATS, "stats"), group_by="sequence")
     assert [meaning_of(row, dialects.STATS) for row in rows] == meanings
 
 

@@ -17,14 +17,14 @@ from shared.api import (
     Unreachable,
     Unreadable,
 )
-from tests.shared.api.conftest import KEY, Unhurried
+from tests.shared.api.conftest import KEY, RecordingPacer
 from tests.shared.api.endpoint_calls import CHANGES, EVERY_CALL, LEADS
-from tests.shared.api.scripted_server import Answer, Asked, ScriptedServer
+from tests.shared.api.scripted_server import Answer, RecordedRequest, ScriptedServer
 
 
 @pytest.mark.parametrize("endpoint", EVERY_CALL)
 async def test_a_429_is_waited_out_and_everybody_is_told(
-    client: OutreachClient, server: ScriptedServer, pacer: Unhurried, endpoint: str
+    client: OutreachClient, server: ScriptedServer, pacer: RecordingPacer, endpoint: str
 ) -> None:
     server.play = lambda _: Answer(body={"data": [], "id": "wh_1", "secret": "s"})
     server.script = [
@@ -113,7 +113,7 @@ async def test_a_404_at_once_is_an_error(client: OutreachClient, server: Scripte
 async def test_a_change_that_never_gets_an_answer_is_uncertain(server: ScriptedServer, endpoint: str) -> None:
     server.play = lambda _: Answer(cut=True)
     async with OutreachClient(
-        base_url=server.base_url, api_key=KEY, pacer=Unhurried(), total_timeout=0.3, jitter=lambda: 0.05
+        base_url=server.base_url, api_key=KEY, pacer=RecordingPacer(), total_timeout=0.3, jitter=lambda: 0.05
     ) as client:
         with pytest.raises(Uncertain) as caught:
             await EVERY_CALL[endpoint](client)
@@ -130,7 +130,7 @@ async def test_an_attempt_that_may_have_worked_is_not_forgotten_when_the_next_ca
 
 
 async def test_a_connection_that_opens_slowly_moves_those_behind_it(
-    server: ScriptedServer, pacer: Unhurried
+    server: ScriptedServer, pacer: RecordingPacer
 ) -> None:
     server.play = lambda _: Answer(body=[])
     for wait, late, turns in ((0.03, 1, 1), (0.2, 0, 2)):
@@ -144,7 +144,7 @@ async def test_a_connection_that_opens_slowly_moves_those_behind_it(
 
 
 async def test_a_change_that_was_never_sent_is_unreachable_and_not_uncertain(
-    server: ScriptedServer, pacer: Unhurried
+    server: ScriptedServer, pacer: RecordingPacer
 ) -> None:
     async with OutreachClient(
         base_url=server.base_url, api_key=KEY, pacer=pacer, transport=SlowToConnect(5.0), total_timeout=0.2
@@ -173,7 +173,7 @@ class SlowToConnect(httpx.AsyncHTTPTransport):
         return await super().handle_async_request(request)
 
 
-async def test_nobody_there_is_unreachable_for_every_request(pacer: Unhurried) -> None:
+async def test_nobody_there_is_unreachable_for_every_request(pacer: RecordingPacer) -> None:
     async with OutreachClient(
         base_url="http://127.0.0.1:9/v1", api_key=KEY, pacer=pacer, total_timeout=0.1, jitter=lambda: 0.05
     ) as client:
@@ -184,9 +184,9 @@ async def test_nobody_there_is_unreachable_for_every_request(pacer: Unhurried) -
 
 
 async def test_a_silent_service_is_left_after_the_total_time(
-    server: ScriptedServer, pacer: Unhurried
+    server: ScriptedServer, pacer: RecordingPacer
 ) -> None:
-    async def drip(asked: Asked) -> Answer:
+    async def drip(asked: RecordedRequest) -> Answer:
         await asyncio.sleep(30)
         return Answer()
 
@@ -205,7 +205,7 @@ async def test_a_cancelled_request_leaves_nothing_open(
 ) -> None:
     started = asyncio.Event()
 
-    async def never(asked: Asked) -> Answer:
+    async def never(asked: RecordedRequest) -> Answer:
         started.set()
         await asyncio.sleep(30)
         return Answer()

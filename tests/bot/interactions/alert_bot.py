@@ -19,7 +19,7 @@ PAGE = "https://crm.example/contacts?q={email}"
 
 
 @asynccontextmanager
-async def open_floor(
+async def open_bot(
     folder: Path, transport: str, *, config: str = f'[links]\nlead = "{PAGE}"\n', **environ: str
 ) -> AsyncIterator[BotHarness]:
     """A running bot, with a page for each lead."""

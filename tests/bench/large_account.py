@@ -16,7 +16,7 @@ MANY = 10_000
 CHANGED = MANY // 100
 
 
-def crowd() -> Snapshot:
+def large_snapshot() -> Snapshot:
     boxes = tuple(
         Inbox(
             email=f"person{n:05}@domain{n % 400}.example",
@@ -29,7 +29,7 @@ def crowd() -> Snapshot:
     return replace(account(), inboxes=Reading(value=boxes, read_at=datetime.now(UTC)))
 
 
-def stirred(snapshot: Snapshot, dice: random.Random) -> Snapshot:
+def with_random_changes(snapshot: Snapshot, dice: random.Random) -> Snapshot:
     """Every inbox as a new object, as a poll brings them, and one in a hundred different."""
     boxes = [replace(box) for box in snapshot.inboxes.value or ()]
     for _ in range(CHANGED):

@@ -21,7 +21,7 @@ CHANNEL = "C1"
 MINUTE, HOUR = 60.0, 3600.0
 
 
-class Hands:
+class ManualClock:
     """A clock that moves when it is told to; it begins at nine in the morning, UTC."""
 
     def __init__(self) -> None:
@@ -44,25 +44,25 @@ async def arrive(store: Store, *bodies: bytes, by: Routes | None = None) -> None
     await store.deliveries.route((by or routes()).decide)
 
 
-async def post_all(store: Store, hands: Hands) -> list[Post]:
+async def post_all(store: Store, clock: ManualClock) -> list[Post]:
     """Have everything posted that is due, and return it."""
     posted: list[Post] = []
     for _ in range(200):
         claimed = await store.leases.claim(limit=16)
         for turn in claimed.turns:
-            await store.outcomes.settle(turn, Sent(ts=f"{hands.now}{len(posted)}"))
+            await store.outcomes.settle(turn, Sent(ts=f"{clock.now}{len(posted)}"))
             posted += turn.posts
         if not claimed.turns and claimed.next_in is None:
             return posted
-        hands.now += claimed.next_in or 0.0
+        clock.now += claimed.next_in or 0.0
     raise AssertionError("it never ends")
 
 
-async def swept(store: Store, hands: Hands, *, rules: AlertPolicy | None = None) -> list[Post]:
+async def sweep(store: Store, clock: ManualClock, *, rules: AlertPolicy | None = None) -> list[Post]:
     """What a look at what waits has posted."""
     reminders = Reminders(store, rules or AlertPolicy(), Routing(mention="S0SALES"), planned=lambda: None)
     await reminders.sweep()
-    return await post_all(store, hands)
+    return await post_all(store, clock)
 
 
 async def shown(store: Store) -> Card:
