@@ -14,6 +14,7 @@ from sandbox.service import Service
 from shared.storage.database import parse_url
 from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
 from tests.bot.manual_clock import ManualClock, arrive, post_all
+from tests.bot.migrated import migrated_file, migrated_postgresql
 from tests.waiting import until
 
 # Its own colourful traceback takes a second of the event loop that the bot under test runs in.
@@ -70,7 +71,15 @@ def account(seeded_database: Path, tmp_path: Path) -> str:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> sa.URL:
-    """An empty database of either engine."""
+    """A database of either engine that has the schema and no data."""
+    if request.param == "postgresql":
+        return parse_url(migrated_postgresql(request.getfixturevalue("postgresql")))
+    return parse_url(migrated_file(tmp_path / "bot.db"))
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def empty(request: pytest.FixtureRequest, tmp_path: Path) -> sa.URL:
+    """A database of either engine without a schema."""
     if request.param == "postgresql":
         return parse_url(request.getfixturevalue("fresh_postgresql"))
     return parse_url(f"sqlite:///{tmp_path}/bot.db")
@@ -83,7 +92,7 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 async def store(tmp_path: Path, clock: ManualClock) -> AsyncIterator[Store]:
-    async with open_store(parse_url(f"sqlite:///{tmp_path}/bot.db"), clock=clock) as opened:
+    async with open_store(parse_url(migrated_file(tmp_path / "bot.db")), clock=clock) as opened:
         yield opened
 
 

@@ -27,6 +27,7 @@ from bot.store.db.schema import channel_leases
 from sandbox.slack.server import SlackStandIn
 from sandbox.slack.state import seed
 from shared import settings as shared_settings
+from tests.bot.migrated import migrated_file
 from tests.waiting import BOUND, until
 
 SECRET = "whsec-of-the-tests"
@@ -179,7 +180,7 @@ async def open_harness(folder: Path, *, database: str = "", **environ: str) -> A
                 "OUTREACH_API_KEY": "key-of-the-tests",
                 "OUTREACH_WEBHOOK_SECRET": SECRET,
                 "OUTREACH_ALERT_CHANNEL": CHANNEL,
-                "OUTREACH_DATABASE_URL": database or f"sqlite:///{folder}/bot.db",
+                "OUTREACH_DATABASE_URL": database or migrated_file(folder / "bot.db"),
                 "OUTREACH_PORT": str(port),
                 "OUTREACH_LOG_LEVEL": "WARNING",
                 "SLACK_BOT_TOKEN": connection["slack_bot_token"],

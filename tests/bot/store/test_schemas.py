@@ -39,10 +39,10 @@ def differences(tx: Transaction) -> list[object]:
 
 @pytest.mark.parametrize("revision", RELEASED)
 async def test_a_database_of_a_released_schema_is_upgraded_with_its_data(
-    url: sa.URL, clock: ManualClock, revision: str
+    empty: sa.URL, clock: ManualClock, revision: str
 ) -> None:
-    load(url, revision)
-    async with open_store(url, clock=clock) as store:
+    load(empty, revision)
+    async with open_store(empty, clock=clock) as store:
         assert await store.database.read(differences) == []
         state = await store.database.read(lambda tx: migrate.read_state(tx.connection))
         assert (state.revision, state.made_by) == (migrate.HEAD, migrate.program_version())
@@ -65,9 +65,9 @@ async def everything_is_there(store: Store) -> None:
 
 
 async def test_a_database_that_a_newer_version_upgraded_is_refused_by_name(
-    url: sa.URL, clock: ManualClock
+    empty: sa.URL, clock: ManualClock
 ) -> None:
-    async with open_store(url, clock=clock) as running:
+    async with open_store(empty, clock=clock) as running:
         later = sa.insert(installation_schema.releases).values(revision="9999", version="7.3.1", at=0.0)
         await running.database.write(lambda tx: tx.execute(later))
         newer = sa.text("UPDATE alembic_version SET version_num = '9999'")
@@ -75,5 +75,5 @@ async def test_a_database_that_a_newer_version_upgraded_is_refused_by_name(
         with pytest.raises(NewerSchema, match=r"made by version 7\.3\.1"):
             await running.arrivals.check()  # what readiness asks
     with pytest.raises(NewerSchema, match=r"made by version 7\.3\.1, this is version \d"):
-        async with open_store(url):
+        async with open_store(empty):
             pass

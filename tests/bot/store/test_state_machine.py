@@ -10,6 +10,8 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 import sqlalchemy as sa
@@ -37,6 +39,7 @@ from bot.store.queue.leases import ChannelLease
 from bot.store.queue.outcomes import Absent, ChannelRefused, NotSent, Outcome, Sent, Unknown, Unpostable
 from shared.storage.database import parse_url
 from tests.bot.harness import interested
+from tests.bot.migrated import migrated_file
 
 PACE = LeaseTimings(storm_at=3)
 ROUTES = Routes(alert_channels={"default": "C1"})
@@ -66,7 +69,9 @@ class Pipeline(RuleBasedStateMachine):
         self.shown: Counter[str] = Counter()
         self.started: dict[int, float] = {}
         self.runner, self.opened = asyncio.Runner(), AsyncExitStack()
-        opening = open_store(parse_url("sqlite:///:memory:"), clock=lambda: self.now, timings=PACE)
+        folder = self.opened.enter_context(TemporaryDirectory())
+        address = parse_url(migrated_file(Path(folder, "bot.db")))
+        opening = open_store(address, clock=lambda: self.now, timings=PACE)
         self.store = self.runner.run(self.opened.enter_async_context(opening))
 
     @property

@@ -80,9 +80,9 @@ def test_the_newest_migration_is_the_one_that_the_start_looks_for() -> None:
     assert ScriptDirectory.from_config(config).get_heads() == [migrate.HEAD]
 
 
-async def test_several_openings_at_once_migrate_once(url: sa.URL) -> None:
+async def test_several_openings_at_once_migrate_once(empty: sa.URL) -> None:
     async with AsyncExitStack() as stack:
-        opened = await asyncio.gather(*(stack.enter_async_context(open_store(url)) for _ in range(3)))
+        opened = await asyncio.gather(*(stack.enter_async_context(open_store(empty)) for _ in range(3)))
         for one in opened:
             await one.arrivals.check()
 
