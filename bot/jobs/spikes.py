@@ -1,38 +1,75 @@
 """Quiet by default: bounces and opt-outs are counted, until so many come, and so large a share, that a card is due.
 
-One card per domain or sequence: it counts on while the spike lasts, and says in the end that it is over.
+One card per domain or sequence, whatever spikes there: it counts on while the spike lasts, and says in the end that it
+is over.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import structlog
 
-from bot.alerts import kinds, rendering
-from bot.alerts.wording import facts_of, show_counts, when
+from bot.alerts import rendering
+from bot.alerts.spike import NOUNS, Figure, merged_card, over_card, spike_card
 from bot.commands.context import CommandContexts
 from bot.store import Store
-from bot.store.alerts.spikes import Origin, Spike, Tally
+from bot.store.alerts.spikes import Origin, Spike, Subject, Tallies
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.posts import INCIDENT
 from shared.api.errors import OutreachError
 from shared.api.models import StatsRow
 from shared.domain.alert_settings import Routing, SpikeRule
-from shared.domain.card import Button, Card, Fact, Tone
+from shared.domain.card import Card
 from shared.domain.reports import rate
 from shared.domain.snapshot import service_day
-from shared.text.formats import show_exact_span, show_number, show_rate
-from shared.text.tokenize import join
 
 EVERY = 10.0
 """Seconds between two looks."""
-NOUNS = {"lead.bounced": "bounce", "lead.unsubscribed": "opt-out"}
-
 
 log = structlog.get_logger("spikes")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What is known of a workspace's bounces and opt-outs at one moment."""
+
+    tallies: Tallies
+    origins: Sequence[Origin]
+    sent: Mapping[tuple[str, str], int]
+    """The sends of yesterday and today by scope and casefolded name."""
+
+    def figures(self, subject: Subject, open_: Collection[str], rule: SpikeRule) -> Sequence[Figure]:
+        """What came of each kind; `open_` are the kinds that the subject's card names already."""
+        sent = self.sent.get((subject.scope, subject.name.casefold()))
+        found = []
+        for kind in NOUNS:
+            count = self.tallies.recent.get((kind, subject), 0)
+            share = rate(max(self.tallies.today.get((kind, subject), 0), count), sent)
+            spikes = kind in open_ or is_spike(count, share=share, rule=rule)
+            if count or spikes:
+                found.append(Figure(kind=kind, count=count, share=share, spikes=spikes))
+        return found
+
+    def incident_of(self, sequence: str, shown: Collection[str]) -> str:
+        """The domain that most of a sequence's events came from, if its card shows them; empty: none does."""
+        by_domain: dict[str, int] = {}
+        for one in self.origins:
+            if one.sequence == sequence:
+                by_domain[one.domain] = by_domain.get(one.domain, 0) + one.count
+        most = max(by_domain, key=lambda name: by_domain[name], default="")
+        return most if most in shown and by_domain[most] * 2 >= sum(by_domain.values()) else ""
+
+    def sequences(self, subject: Subject) -> Sequence[tuple[str, int]]:
+        """Those that the events of a domain befell, the most first."""
+        counts: dict[str, int] = {}
+        for one in self.origins:
+            if subject == Subject(scope="domain", name=one.domain) and one.sequence:
+                counts[one.sequence] = counts.get(one.sequence, 0) + one.count
+        return sorted(counts.items(), key=lambda item: -item[1])
 
 
 class SpikeWatch:
@@ -68,90 +105,80 @@ class SpikeWatch:
 
     async def _check(self, workspace: str, channel: str) -> None:
         now = self._store.database.clock()
-        window = self._rule.window.total_seconds()
-        recent, today, known = await self._store.spikes.tallies(workspace, since=now - window)
-        open_ = {spike.key: spike for spike in known}
-        many = [tally for tally in recent if tally.count >= self._rule.count or _key(tally) in open_]
-        sent = await self._sent(workspace) if many else {}
-        paused = await self._store.spikes.paused_domains(workspace) if many else frozenset()
-        origins = await self._store.spikes.origins(workspace, since=now - window) if many else ()
-        shown = {(kind, domain) for kind in NOUNS for domain in paused}
+        since = now - self._rule.window.total_seconds()
+        tallies = await self._store.spikes.tallies(workspace, since=since)
+        current = {subject for _, subject in tallies.recent}
+        due = {subject for (_, subject), count in tallies.recent.items() if count >= self._rule.count}
+        due |= {spike.subject for spike in tallies.open} & current
         news = False
-        for tally in sorted(many, key=lambda one: one.scope):  # a domain before its sequences
-            share = rate(today.get(_key(tally), tally.count), sent.get((tally.scope, tally.name.casefold())))
-            spike = open_.pop(_key(tally), None)
-            if domain := incident_of(tally, origins, shown):
-                news |= spike is not None and await self._merge(workspace, spike, domain)
-                continue
-            if spike is None and not is_spike(tally, share=share, rule=self._rule):
-                continue
-            if tally.scope == "domain":
-                shown.add((tally.kind, tally.name))
-            card = self._card(workspace, tally, spike, share=share, origins=origins, now=now)
-            news |= await self._report(workspace, channel, tally, spike, card=card, now=now)
-        for spike in open_.values():
-            news |= await self._store.spikes.end(
-                workspace, spike, rendering.write_note(over_card(spike, now=now))
+        for spike in tallies.open:
+            if spike.subject not in current:
+                card = over_card(spike.subject, tallies.kinds(spike.dedupe), since=spike.since, now=now)
+                news |= await self._store.spikes.end(workspace, spike.dedupe, rendering.write_note(card))
+        if due:
+            reading = Reading(
+                tallies=tallies,
+                origins=await self._store.spikes.origins(workspace, since=since),
+                sent=await self._sent(workspace),
             )
+            news |= await self._tell(workspace, channel, due, reading, now=now)
         if news:
             self._planned()
 
-    async def _report(
-        self,
-        workspace: str,
-        channel: str,
-        tally: Tally,
-        spike: Spike | None,
-        *,
-        card: Card,
-        now: float,
+    async def _tell(
+        self, workspace: str, channel: str, due: Collection[Subject], reading: Reading, *, now: float
     ) -> bool:
-        began = spike or Spike(
-            kind=tally.kind,
-            scope=tally.scope,
-            name=tally.name,
-            since=now,
-            dedupe=f"spike:{workspace}:{tally.kind}:{tally.scope}:{tally.name}:{now:.0f}",
-        )
-        planned = PlannedPost(
-            dedupe=began.dedupe,
-            channel=channel,
-            kind="spike",
-            urgency=INCIDENT,
-            note=rendering.write_note(card),
-            held_until=self._routing.channel_policy(channel).quiet_until(now),
-        )
-        return await self._store.spikes.show(workspace, began, planned)
+        """Show each incident on one card: that of a paused domain, of a domain, or of a sequence, in this order."""
+        paused = await self._store.spikes.paused_domains(workspace)
+        shown = set(paused)
+        news = False
+        for subject in sorted(due, key=lambda one: (one.scope, one.name)):
+            begun = [spike for spike in reading.tallies.open if spike.subject == subject]
+            if subject.scope == "domain":
+                onto = "its pause" if subject.name in paused else ""
+            else:
+                onto = reading.incident_of(subject.name, shown)
+            figures = reading.figures(subject, {one.kind for one in begun}, self._rule)
+            if onto or not any(one.spikes for one in figures):
+                news |= await self._merge(workspace, begun, reading, onto=onto)
+                continue
+            if subject.scope == "domain":
+                shown.add(subject.name)
+            first = begun[0] if begun else None
+            others = [one for one in begun if first and one.dedupe != first.dedupe]
+            news |= await self._merge(workspace, others, reading, onto=subject.label)
+            card = spike_card(
+                subject,
+                figures,
+                rule=self._rule,
+                since=first.since if first else now,
+                workspace=workspace if len(self._contexts.clients) > 1 else "",
+                sequences=reading.sequences(subject),
+            )
+            planned = PlannedPost(
+                dedupe=first.dedupe
+                if first
+                else f"spike:{workspace}:{subject.scope}:{subject.name}:{now:.0f}",
+                channel=channel,
+                kind="spike",
+                urgency=INCIDENT,
+                note=rendering.write_note(card),
+                held_until=self._routing.channel_policy(channel).quiet_until(now),
+            )
+            kinds = [one.kind for one in figures if one.spikes]
+            news |= await self._store.spikes.show(workspace, subject, kinds, planned)
+        return news
 
-    def _card(
-        self,
-        workspace: str,
-        tally: Tally,
-        spike: Spike | None,
-        *,
-        share: float | None,
-        origins: Sequence[Origin],
-        now: float,
-    ) -> Card:
-        return spike_card(
-            tally,
-            share=share,
-            rule=self._rule,
-            since=spike.since if spike else now,
-            name=workspace if len(self._contexts.clients) > 1 else "",
-            sequences=[
-                (one.sequence, one.count)
-                for one in origins
-                if (one.kind, one.domain) == (tally.kind, tally.name) and one.sequence
-            ]
-            if tally.scope == "domain"
-            else (),
-        )
-
-    async def _merge(self, workspace: str, spike: Spike, domain: str) -> bool:
-        """Another card counts the same events: this one only points to it."""
-        note = rendering.write_note(merged_card(spike, domain))
-        return await self._store.spikes.end(workspace, spike, note, condensed=True)
+    async def _merge(self, workspace: str, spikes: Sequence[Spike], reading: Reading, *, onto: str) -> bool:
+        """Another card counts the same events: these only point to it."""
+        news = False
+        for dedupe in sorted({spike.dedupe for spike in spikes}):
+            subject = next(spike.subject for spike in spikes if spike.dedupe == dedupe)
+            card: Card = merged_card(subject, reading.tallies.kinds(dedupe), onto=onto)
+            news |= await self._store.spikes.end(
+                workspace, dedupe, rendering.write_note(card), condensed=True
+            )
+        return news
 
     async def _sent(self, workspace: str) -> Mapping[tuple[str, str], int]:
         """The sends of yesterday and today by domain and by sequence, under its id and its name."""
@@ -179,92 +206,5 @@ def _summed(scope: str, rows: Sequence[tuple[str, StatsRow]]) -> dict[tuple[str,
     return found
 
 
-def _key(tally: Tally) -> tuple[str, str, str]:
-    return tally.kind, tally.scope, tally.name
-
-
-def incident_of(tally: Tally, origins: Sequence[Origin], shown: Collection[tuple[str, str]]) -> str:
-    """The domain whose card shows the same events already; empty: they need a card of their own.
-
-    A sequence's events belong to the domain that most of them came from.
-    """
-    if tally.scope == "domain":
-        return tally.name if (tally.kind, tally.name) in shown else ""
-    mine = [one for one in origins if (one.kind, one.sequence) == (tally.kind, tally.name)]
-    most = max(mine, key=lambda one: one.count, default=None)
-    if most is None or most.count * 2 < tally.count or (most.kind, most.domain) not in shown:
-        return ""
-    return most.domain
-
-
-def is_spike(tally: Tally, *, share: float | None, rule: SpikeRule) -> bool:
-    return tally.count >= rule.count and (share is None or share >= rule.share)
-
-
-def spike_card(
-    tally: Tally,
-    *,
-    share: float | None,
-    rule: SpikeRule,
-    since: float,
-    name: str = "",
-    sequences: Sequence[tuple[str, int]] = (),
-) -> Card:
-    """The card of a spike under way."""
-    subject = tally.name if tally.scope == "domain" else f"“{tally.name}”"
-    noun = NOUNS[tally.kind]
-    window = _span(rule.window)
-    share_text = show_rate(share) if share is not None else "unknown: its sends are not known"
-    return Card(
-        title=f"Many {noun}s from {subject}",
-        tone=Tone.WARN,
-        text=(_why(tally.kind),),
-        facts=(
-            Fact(label=f"In the last {window}", value=show_number(tally.count, noun)),
-            Fact(label="Share of sends since yesterday", value=share_text),
-            *facts_of(("Sequences", show_counts(sequences))),
-            when("Since", rendering.moment(since)),
-        ),
-        buttons=_buttons(tally),
-        footer=" · ".join(filter(None, (name, "This card updates while it lasts"))),
-    )
-
-
-def _buttons(tally: Tally) -> tuple[Button, ...]:
-    if tally.scope == "domain":
-        return (
-            Button(label="Pause all …", command=join("pause", f"domain:{tally.name}"), tone=Tone.BAD),
-            Button(label="Show inboxes", command=join("inboxes", tally.name)),
-            Button(label="Stats by inbox", command="stats by inbox 1d"),
-        )
-    paused = Button(label="Pause sequence", command=join("pause", tally.name))
-    return paused, Button(label="Stats by step", command="stats by step 1d")
-
-
-def _why(kind: str) -> str:
-    if kind == "lead.bounced":
-        return "Bounces hurt the reputation of the domain: verify the addresses before you send more."
-    return "Many people are opting out: review the emails and who receives them."
-
-
-def _span(window: timedelta) -> str:
-    text = show_exact_span(window)
-    return "hour" if text == "1 h" else text
-
-
-def merged_card(spike: Spike, domain: str) -> Card:
-    """What is left of a spike's card when the card of its domain shows the same events."""
-    same = spike.scope == "domain"
-    what = f"{kinds.title(spike.kind).capitalize()} of {domain if same else f'“{spike.name}”'}"
-    return Card(title=f"{what} are counted on the card of {'its pause' if same else domain}")
-
-
-def over_card(spike: Spike, *, now: float) -> Card:
-    """The card of a spike that has passed."""
-    subject = spike.name if spike.scope == "domain" else f"“{spike.name}”"
-    took = show_exact_span(timedelta(seconds=now - spike.since))
-    return Card(
-        title=f"Over: many {NOUNS[spike.kind]}s from {subject}",
-        text=(f"It lasted {took}.",),
-        facts=(when("Since", rendering.moment(spike.since)),),
-    )
+def is_spike(count: int, *, share: float | None, rule: SpikeRule) -> bool:
+    return count >= rule.count and (share is None or share >= rule.share)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 
 import sqlalchemy as sa
 
@@ -18,13 +18,15 @@ SCOPES = {"domain": sightings.c.domain, "sequence": sightings.c.sequence}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
-    """How many of a kind befell one domain or sequence."""
+class Subject:
+    """The domain or the sequence that events befell."""
 
-    kind: str
     scope: str
     name: str
-    count: int
+
+    @property
+    def label(self) -> str:
+        return self.name if self.scope == "domain" else f"“{self.name}”"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,20 +41,29 @@ class Origin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spike:
-    """A spike that has a card."""
+    """One kind's part of a card; kinds that spike together share the card, by its `dedupe`."""
 
     kind: str
-    scope: str
-    name: str
+    subject: Subject
     since: float
     dedupe: str
 
-    @property
-    def key(self) -> tuple[str, str, str]:
-        return self.kind, self.scope, self.name
+
+Counts = Mapping[tuple[str, Subject], int]
+"""By kind and subject."""
 
 
-_SPIKE = [spikes.c[field.name] for field in fields(Spike)]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tallies:
+    """What came lately, what came since yesterday (UTC), and the spikes that are not over, the oldest first."""
+
+    recent: Counts
+    today: Counts
+    open: Sequence[Spike]
+
+    def kinds(self, dedupe: str) -> Sequence[str]:
+        """The kinds that a card names."""
+        return [spike.kind for spike in self.open if spike.dedupe == dedupe]
 
 
 class Spikes(Repository):
@@ -70,17 +81,23 @@ class Spikes(Repository):
         return tx.scalars(sa.union(many, sa.select(spikes.c.workspace))).all()
 
     @reads
-    def tallies(
-        self, tx: Transaction, workspace: str, *, since: float
-    ) -> tuple[Sequence[Tally], Mapping[tuple[str, str, str], int], Sequence[Spike]]:
-        """What came since then, how much came since yesterday (UTC), and the spikes that are not over."""
-        lately = _count(tx, workspace, since=tx.now - tx.now % 86_400 - 86_400)
-        counts = {(one.kind, one.scope, one.name): one.count for one in lately}
-        under_way = [
-            Spike(**row._asdict())
-            for row in tx.execute(sa.select(*_SPIKE).where(spikes.c.workspace == workspace))
-        ]
-        return _count(tx, workspace, since=since), counts, under_way
+    def tallies(self, tx: Transaction, workspace: str, *, since: float) -> Tallies:
+        """What came since then and since yesterday, and the cards that are not over."""
+        c = spikes.c
+        query = sa.select(c.kind, c.scope, c.name, c.since, c.dedupe).where(c.workspace == workspace)
+        return Tallies(
+            recent=_count(tx, workspace, since=since),
+            today=_count(tx, workspace, since=tx.now - tx.now % 86_400 - 86_400),
+            open=[
+                Spike(
+                    kind=row.kind,
+                    subject=Subject(scope=row.scope, name=row.name),
+                    since=row.since,
+                    dedupe=row.dedupe,
+                )
+                for row in tx.execute(query.order_by(c.since, c.dedupe))
+            ],
+        )
 
     @reads
     def paused_domains(self, tx: Transaction, workspace: str) -> frozenset[str]:
@@ -102,24 +119,41 @@ class Spikes(Repository):
         return [Origin(**row._asdict()) for row in tx.execute(query)]
 
     @writes
-    def show(self, tx: Transaction, workspace: str, spike: Spike, planned: PlannedPost) -> bool:
-        """Begin a spike's card, or redraw it when it changed; returns whether there is news."""
-        new = tx.insert(spikes).values(workspace=workspace, last_at=tx.now, **asdict(spike))
-        began = tx.execute(new.on_conflict_do_nothing()).rowcount == 1
-        if began:
+    def show(
+        self, tx: Transaction, workspace: str, subject: Subject, kinds: Sequence[str], planned: PlannedPost
+    ) -> bool:
+        """Begin a card, or redraw it when it changed; returns whether there is news."""
+        c = spikes.c
+        here = (c.workspace == workspace) & (c.scope == subject.scope) & (c.name == subject.name)
+        known = {row.kind: row.dedupe for row in tx.execute(sa.select(c.kind, c.dedupe).where(here))}
+        if known and planned.dedupe not in known.values():
+            return False  # another process began a card meanwhile; the next look finds it
+        began = False
+        for kind in kinds:
+            if kind not in known:
+                new = tx.insert(spikes).values(
+                    workspace=workspace,
+                    kind=kind,
+                    scope=subject.scope,
+                    name=subject.name,
+                    since=tx.now,
+                    last_at=tx.now,
+                    dedupe=planned.dedupe,
+                )
+                began |= tx.execute(new.on_conflict_do_nothing()).rowcount == 1
+        if began and not known:
             outbox.plan(tx, planned, workspace=workspace)
-        return began or _repaint(tx, spike.dedupe, planned.note)
+        return (began and not known) or _repaint(tx, planned.dedupe, planned.note)
 
     @writes
     def end(
-        self, tx: Transaction, workspace: str, spike: Spike, note: str, *, condensed: bool = False
+        self, tx: Transaction, workspace: str, dedupe: str, note: str, *, condensed: bool = False
     ) -> bool:
         """It is over, or another card shows it: its card says so for the last time."""
         c = spikes.c
-        which = (c.workspace == workspace) & (c.dedupe == spike.dedupe)
-        if tx.execute(sa.delete(spikes).where(which)).rowcount != 1:
+        if not tx.execute(sa.delete(spikes).where(c.workspace == workspace, c.dedupe == dedupe)).rowcount:
             return False
-        return _repaint(tx, spike.dedupe, note, condensed=condensed)
+        return _repaint(tx, dedupe, note, condensed=condensed)
 
 
 def _repaint(tx: Transaction, dedupe: str, note: str, **values: bool) -> bool:
@@ -129,9 +163,8 @@ def _repaint(tx: Transaction, dedupe: str, note: str, **values: bool) -> bool:
     return tx.execute(again).rowcount == 1
 
 
-def _count(tx: Transaction, workspace: str, *, since: float) -> Sequence[Tally]:
-    """What came since then."""
-    found: list[Tally] = []
+def _count(tx: Transaction, workspace: str, *, since: float) -> Counts:
+    found: dict[tuple[str, Subject], int] = {}
     for scope, column in SCOPES.items():
         query = (
             sa.select(sightings.c.kind, column, sa.func.count())
@@ -139,6 +172,6 @@ def _count(tx: Transaction, workspace: str, *, since: float) -> Sequence[Tally]:
             .where(sightings.c.kind.in_(KINDS), column != "")
             .group_by(sightings.c.kind, column)
         )
-        rows = tx.execute(query)
-        found += [Tally(kind=kind, scope=scope, name=name, count=count) for kind, name, count in rows]
+        for kind, name, count in tx.execute(query):
+            found[kind, Subject(scope=scope, name=name)] = count
     return found

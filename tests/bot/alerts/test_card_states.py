@@ -16,16 +16,17 @@ from syrupy.assertion import SnapshotAssertion
 
 from bot.alerts import kinds, recovery, rendering
 from bot.alerts.model import Alert, Mark
+from bot.alerts.spike import Figure, merged_card, over_card, spike_card
 from bot.blockkit import card_blocks, card_list
 from bot.blockkit.card_blocks import Message
 from bot.commands import alert_actions, canned_replies
-from bot.jobs import reminders, spikes
+from bot.jobs import reminders
 from bot.jobs.auto_resume import Tally as Resumed
 from bot.jobs.auto_resume import resumed_card
 from bot.slack import permissions
 from bot.slack.permissions import Person
 from bot.store.alerts.reminders import Due
-from bot.store.alerts.spikes import Spike, Tally
+from bot.store.alerts.spikes import Subject
 from bot.store.alerts.timers import DueTimer
 from bot.store.queue.posts import Post
 from bot.store.queue.repaints import StormTally
@@ -100,7 +101,9 @@ def reminder(what: str, **changes: Any) -> Message:
     return rendering.message([post], several=False)
 
 
-SPIKE = Tally(kind="lead.bounced", scope="domain", name="mail.example", count=14)
+MAIL = Subject(scope="domain", name="mail.example")
+BOUNCES = Figure(kind="lead.bounced", count=14, share=0.093)
+OPT_OUTS = Figure(kind="lead.unsubscribed", count=18, share=0.12)
 TIMER = Timer(
     kind="resume", key="sq_1", due_at=NOON, payload={"name": "Q3 founders", "by": "ben", "reason": "a storm"}
 )
@@ -129,10 +132,19 @@ WHOLE: Mapping[str, Callable[[], Card]] = {
     "out of office": lambda: other("reply.ooo", return_date="2026-12-01", reply="I am away."),
     "bounce": lambda: other("lead.bounced", bounce_type="hard", reason="550 5.1.1"),
     "unknown kind": lambda: other("brand.new"),
-    "spike": lambda: spikes.spike_card(SPIKE, share=0.093, rule=SpikeRule(), since=NOON.timestamp()),
-    "spike over": lambda: spikes.over_card(
-        Spike(kind="lead.bounced", scope="domain", name="mail.example", since=NOON.timestamp(), dedupe=""),
-        now=SIX,
+    "spike": lambda: spike_card(MAIL, [BOUNCES], rule=SpikeRule(), since=NOON.timestamp()),
+    "spike of both kinds": lambda: spike_card(
+        MAIL,
+        [BOUNCES, OPT_OUTS],
+        rule=SpikeRule(),
+        since=NOON.timestamp(),
+        sequences=(("Q3 founders", 26), ("Q4 CTOs", 6)),
+    ),
+    "spike over": lambda: over_card(
+        MAIL, ["lead.bounced", "lead.unsubscribed"], since=NOON.timestamp(), now=SIX
+    ),
+    "spike merged": lambda: merged_card(
+        Subject(scope="sequence", name="Q3"), ["lead.bounced"], onto=MAIL.name
     ),
     "storm": lambda: rendering.storm(
         StormTally(posted=(("reply.interested", 40),), waiting=(("lead.bounced", 300),), over=False)

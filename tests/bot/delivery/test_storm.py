@@ -124,6 +124,24 @@ async def test_a_pause_its_spike_and_its_sequences_spikes_are_one_card_with_the_
     assert "Pause all 2 …" in shown(card)
 
 
+async def test_bounces_and_opt_outs_of_a_domain_are_one_card_with_both_numbers(bot: BotHarness) -> None:
+    for number in range(12):
+        assert await bot.deliver(bounce(number)) == 200
+    for number in range(15):
+        opt_out = bounce(number).replace(b"lead.bounced", b"lead.unsubscribed")
+        assert await bot.deliver(opt_out) == 200
+
+    async def counted() -> dict[str, Any] | None:
+        found = [m for m in in_channel(await bot.messages()) if "12 bounces, 15 opt-outs" in shown(m)]
+        return found[0] if found else None
+
+    card = await until(counted)
+    assert "Many bounces and opt-outs from mail.example" in card["text"]
+    assert "Q3 founders 27" in shown(card)
+    spikes_of = [m["text"] for m in in_channel(await bot.messages()) if "mail.example" in shown(m)]
+    assert len(spikes_of) == 1, "neither the second kind nor the sequence has a card of its own"
+
+
 async def test_who_acknowledges_a_paused_domain_is_on_its_card_and_the_second_is_told_who(
     bot: BotHarness,
 ) -> None:

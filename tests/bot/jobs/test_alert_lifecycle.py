@@ -12,13 +12,13 @@ import pytest
 from bot.alerts import rendering
 from bot.alerts.recovery import RECOVERED, note
 from bot.alerts.routing import Routes
+from bot.alerts.spike import NOUNS, Figure, over_card, spike_card
 from bot.commands import alert_actions
 from bot.jobs import digests, spikes
 from bot.jobs.card_refresh import sequence_state
 from bot.jobs.reminders import Reminders
 from bot.store import Store, open_store
-from bot.store.alerts import spikes as counted
-from bot.store.alerts.spikes import Tally
+from bot.store.alerts.spikes import Subject
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.posts import Post
 from shared.api.models import Sequence
@@ -218,30 +218,41 @@ async def test_a_card_says_that_its_sequence_was_paused_elsewhere_and_offers_to_
 
 def test_a_spike_needs_the_number_and_the_share() -> None:
     rule = SpikeRule(count=10, share=0.05)
-    one = Tally(kind="lead.bounced", scope="domain", name="mail.example", count=10)
-    assert spikes.is_spike(one, share=0.05, rule=rule)
-    assert spikes.is_spike(one, share=None, rule=rule)
-    assert not spikes.is_spike(one, share=0.04, rule=rule)
-    assert not spikes.is_spike(replace(one, count=9), share=0.9, rule=rule)
+    assert spikes.is_spike(10, share=0.05, rule=rule)
+    assert spikes.is_spike(10, share=None, rule=rule)
+    assert not spikes.is_spike(10, share=0.04, rule=rule)
+    assert not spikes.is_spike(9, share=0.9, rule=rule)
 
 
 async def test_a_spike_has_one_card_that_counts_on_and_says_when_it_is_over(
     store: Store, clock: ManualClock
 ) -> None:
-    spike = counted.Spike(
-        kind="lead.bounced", scope="domain", name="mail.example", since=clock.now, dedupe="s:1"
-    )
-    one = Tally(kind=spike.kind, scope=spike.scope, name=spike.name, count=10)
+    domain = Subject(scope="domain", name="mail.example")
     for count in (10, 14, 14):
-        card = spikes.spike_card(replace(one, count=count), share=0.1, rule=SpikeRule(), since=clock.now)
+        figures = [Figure(kind=kind, count=count, share=0.1) for kind in NOUNS][: 1 if count == 10 else 2]
+        card = spike_card(domain, figures, rule=SpikeRule(), since=clock.now)
         planned = PlannedPost(dedupe="s:1", channel=CHANNEL, kind="spike", note=rendering.write_note(card))
-        await store.spikes.show("default", spike, planned)
+        await store.spikes.show("default", domain, [one.kind for one in figures], planned)
     assert len(await post_all(store, clock)) == 1
-    assert await store.spikes.end(
-        "default", spike, rendering.write_note(spikes.over_card(spike, now=clock.now + HOUR))
-    )
+    open_ = await store.spikes.tallies("default", since=clock.now - HOUR)
+    assert open_.kinds("s:1") == list(NOUNS), "opt-outs joined the card of the bounces"
+    over = over_card(domain, open_.kinds("s:1"), since=clock.now, now=clock.now + HOUR)
+    assert await store.spikes.end("default", "s:1", rendering.write_note(over))
     ((message,),) = await store.repaints.claim(limit=5)
-    assert rendering.card_of(message, several=False).title == "Over: many bounces from mail.example"
+    assert (
+        rendering.card_of(message, several=False).title == "Over: many bounces and opt-outs from mail.example"
+    )
+
+
+async def test_a_spike_that_another_process_shows_already_gets_no_second_card(
+    store: Store, clock: ManualClock
+) -> None:
+    domain = Subject(scope="domain", name="mail.example")
+    for kind, dedupe in (("lead.bounced", "s:1"), ("lead.unsubscribed", "s:2")):
+        card = spike_card(domain, [Figure(kind=kind, count=10, share=0.1)], rule=SpikeRule(), since=clock.now)
+        planned = PlannedPost(dedupe=dedupe, channel=CHANNEL, kind="spike", note=rendering.write_note(card))
+        await store.spikes.show("default", domain, [kind], planned)
+    assert len(await post_all(store, clock)) == 1
 
 
 async def test_deliveries_are_counted_by_domain_and_by_sequence_without_anybodys_words(
@@ -260,8 +271,8 @@ async def test_deliveries_are_counted_by_domain_and_by_sequence_without_anybodys
         for n in range(3)
     ]
     await arrive(store, *bounces)
-    recent, _, _ = await store.spikes.tallies("default", since=clock.now - HOUR)
-    assert {(one.scope, one.name, one.count) for one in recent} == {
+    found = await store.spikes.tallies("default", since=clock.now - HOUR)
+    assert {(one.scope, one.name, count) for (_, one), count in found.recent.items()} == {
         ("domain", "mail.example", 3),
         ("sequence", "Q3", 3),
     }

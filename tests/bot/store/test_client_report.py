@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import sqlalchemy as sa
 
 from bot.store import Store
-from bot.store.alerts.spikes import Spike
+from bot.store.alerts.spikes import Subject
 from bot.store.db.schema import alerts
 from bot.store.queue.outbox import PlannedPost
 from shared.domain.records import Actor, AuditEntry
@@ -30,11 +30,10 @@ async def test_replies_incidents_and_changes_of_a_time_are_read(store: Store, cl
     (first,) = await store.database.read(lambda tx: tx.scalars(sa.select(alerts.c.id)).all())
     await store.alerts.claim(first, ANN)
     await arrive(store, interested(2), PAUSED)
-    spike = Spike(kind="lead.bounced", scope="domain", name="mail.example", since=clock.now, dedupe="spike:1")
+    domain = Subject(scope="domain", name="mail.example")
     note = json.dumps({"title": "12 bounces on mail.example"})
-    await store.spikes.show(
-        "default", spike, PlannedPost(dedupe="spike:1", channel="C1", kind="spike", note=note)
-    )
+    planned = PlannedPost(dedupe="spike:1", channel="C1", kind="spike", note=note)
+    await store.spikes.show("default", domain, ["lead.bounced"], planned)
     for command, result in (
         ("pause sq_1", "Spring (sq_1) paused"),
         ("pause sq_2", "failed: the service does not answer"),

@@ -1,0 +1,103 @@
+"""The card of a spike: many bounces or opt-outs of one domain or sequence. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from bot.alerts.wording import facts_of, show_counts, when
+from bot.store.alerts.spikes import Subject
+from shared.domain.alert_settings import SpikeRule
+from shared.domain.card import Button, Card, Fact, Tone
+from shared.text.formats import show_exact_span, show_number, show_rate
+from shared.text.tokenize import join
+
+NOUNS = {"lead.bounced": "bounce", "lead.unsubscribed": "opt-out"}
+"""The kinds that can spike, in the order in which a card names them."""
+_WHY = {
+    "lead.bounced": "Bounces hurt the reputation of the domain: verify the addresses before you send more.",
+    "lead.unsubscribed": "Many people are opting out: review the emails and who receives them.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """How many events of a kind came lately, and their share of the sends since yesterday."""
+
+    kind: str
+    count: int
+    share: float | None
+    spikes: bool = True
+    """Whether there are too many; else they are shown because the others are."""
+
+    @property
+    def counted(self) -> str:
+        return show_number(self.count, NOUNS[self.kind])
+
+
+def spike_card(
+    subject: Subject,
+    figures: Sequence[Figure],
+    *,
+    rule: SpikeRule,
+    since: float,
+    workspace: str = "",
+    sequences: Sequence[tuple[str, int]] = (),
+) -> Card:
+    """The card of a spike under way; `sequences` are those of a domain, with the events of each."""
+    many = [one.kind for one in figures if one.spikes]
+    window = show_exact_span(rule.window)
+    return Card(
+        title=f"Many {_nouns(many)} from {subject.label}",
+        tone=Tone.WARN,
+        text=tuple(_WHY[kind] for kind in many),
+        facts=(
+            Fact(
+                label=f"In the last {'hour' if window == '1 h' else window}",
+                value=", ".join(one.counted for one in figures),
+            ),
+            Fact(label="Share of sends since yesterday", value=_shares(figures)),
+            *facts_of(("Sequences", show_counts(sequences))),
+            when("Since", datetime.fromtimestamp(since, UTC)),
+        ),
+        buttons=_buttons(subject),
+        footer=" · ".join(filter(None, (workspace, "This card updates while it lasts"))),
+    )
+
+
+def merged_card(subject: Subject, kinds: Sequence[str], *, onto: str) -> Card:
+    """What is left of a card when another one shows the same events."""
+    return Card(title=f"{_nouns(kinds).capitalize()} of {subject.label} are counted on the card of {onto}")
+
+
+def over_card(subject: Subject, kinds: Sequence[str], *, since: float, now: float) -> Card:
+    """The card of a spike that has passed."""
+    return Card(
+        title=f"Over: many {_nouns(kinds)} from {subject.label}",
+        text=(f"It lasted {show_exact_span(timedelta(seconds=now - since))}.",),
+        facts=(when("Since", datetime.fromtimestamp(since, UTC)),),
+    )
+
+
+def _nouns(kinds: Sequence[str]) -> str:
+    return " and ".join(f"{noun}s" for kind, noun in NOUNS.items() if kind in kinds)
+
+
+def _shares(figures: Sequence[Figure]) -> str:
+    if all(one.share is None for one in figures):
+        return "unknown: its sends are not known"
+    if len(figures) == 1:
+        return show_rate(figures[0].share)
+    return ", ".join(f"{show_rate(one.share)} {NOUNS[one.kind]}s" for one in figures)
+
+
+def _buttons(subject: Subject) -> tuple[Button, ...]:
+    if subject.scope == "domain":
+        return (
+            Button(label="Pause all …", command=join("pause", f"domain:{subject.name}"), tone=Tone.BAD),
+            Button(label="Show inboxes", command=join("inboxes", subject.name)),
+            Button(label="Stats by inbox", command="stats by inbox 1d"),
+        )
+    paused = Button(label="Pause sequence", command=join("pause", subject.name))
+    return paused, Button(label="Stats by step", command="stats by step 1d")
