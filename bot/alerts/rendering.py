@@ -180,12 +180,10 @@ def write_note(card: Card) -> str:
         "columns": [[column.title, column.numeric, column.bar] for column in card.table.columns],
         "rows": [[row.tone, *row.cells] for row in card.table.rows],
     }
-    chart = card.chart and {
-        "title": card.chart.title,
-        "labels": card.chart.labels,
-        "series": card.chart.series,
-        "bars": card.chart.bars,
-    }
+    charts = [
+        {"title": one.title, "labels": one.labels, "series": one.series, "bars": one.bars}
+        for one in card.charts
+    ]
     facts = [
         [fact.label, fact.value, fact.tone, fact.at and fact.at.timestamp(), fact.url] for fact in card.facts
     ]
@@ -197,7 +195,7 @@ def write_note(card: Card) -> str:
         "quote": card.quote,
         "footer": card.footer,
     }
-    return json.dumps({**words, "facts": facts, "buttons": buttons, "table": table, "chart": chart})
+    return json.dumps({**words, "facts": facts, "buttons": buttons, "table": table, "charts": charts})
 
 
 def read_note(note: str) -> Card:
@@ -213,7 +211,7 @@ def read_note(note: str) -> Card:
         ),
         quote=given.get("quote", ""),
         table=_table(given.get("table")),
-        chart=_chart(given.get("chart")),
+        charts=tuple(_chart(one) for one in given.get("charts", ())),
         buttons=tuple(
             Button(label=label, command=command, tone=Tone(tone), url="".join(url))
             for label, command, tone, *url in given.get("buttons", ())
@@ -231,9 +229,7 @@ def _table(given: dict[str, Any] | None) -> Table | None:
     )
 
 
-def _chart(given: dict[str, Any] | None) -> Chart | None:
-    if not given:
-        return None
+def _chart(given: dict[str, Any]) -> Chart:
     return Chart(
         title=given["title"],
         labels=tuple(given["labels"]),

@@ -32,7 +32,7 @@ TOTAL = 13_000
 HEADER, SECTION, QUOTE, CONTEXT, FALLBACK, EXCERPT = 150, 2_800, 1_500, 1_000, 2_000, 140
 CELL, CAPTION, PAGE = 80, 150, 15
 CHARTLESS = 5
-"""Rows below which a card that is too long has no chart."""
+"""Rows below which a card that is too long has no charts."""
 ROW_OF_BUTTONS, TABLE_ROWS, FACTS, PARAGRAPHS = 10, 60, 20, 10
 MOST_BLOCKS = 50
 
@@ -73,7 +73,7 @@ def _trimmed(card: Card, *, rows: int, letters: int) -> Card:
         facts=tuple(replace(fact, value=cut(fact.value, letters)) for fact in card.facts[:rows]),
         quote=cut(card.quote, letters),
         table=card.table and _fewer(card.table, rows),
-        chart=card.chart if rows > CHARTLESS else None,
+        charts=card.charts if rows > CHARTLESS else (),
         buttons=card.buttons[:rows],
         footer=cut(card.footer, letters),
     )
@@ -106,7 +106,7 @@ def _draw(card: Card) -> list[Block]:
         _quote(card.quote),
         _table(card),
         context(_rest(card.table)),
-        *charts.draw(card.chart),
+        *charts.draw(card.charts),
         actions(card.buttons),
         context(card.footer),
     ]

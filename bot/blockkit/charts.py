@@ -21,15 +21,16 @@ FLATTENED = 5
 Series = tuple[str, tuple[float | None, ...]]
 
 
-def draw(chart: Chart | None) -> list[Block]:
-    """One chart, or two where one scale would flatten a series."""
-    if chart is None:
-        return []
-    groups = [chart.series] if chart.bars else _by_scale(chart.series)
-    drawn = [
-        _block(chart, group, title=_title(chart, group) if len(groups) > 1 else chart.title)
-        for group in groups
-    ]
+def draw(charts: Sequence[Chart]) -> list[Block]:
+    """As many as a message may have; one alone becomes two where one scale would flatten a series."""
+    drawn: list[Block | None] = []
+    for chart in charts[:MOST]:
+        split = len(charts) == 1 and not chart.bars
+        groups = _by_scale(chart.series) if split else [chart.series]
+        drawn += [
+            _block(chart, group, title=_title(chart, group) if len(groups) > 1 else chart.title)
+            for group in groups
+        ]
     return [block for block in drawn if block]
 
 

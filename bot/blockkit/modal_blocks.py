@@ -20,15 +20,15 @@ QUOTE, QUOTES = 2_800, 12
 
 def render(card: Card, *, items: Sequence[Card] = ()) -> list[Block]:
     """The blocks of a view; everything that a message would show."""
-    bare = replace(card, table=None, chart=None, quote="")
+    bare = replace(card, table=None, charts=(), quote="")
     message = card_list.render_with(bare, items) if items else card_blocks.render(bare)
     for rows in ROWS if card.table and card.table.rows else ():
         with_rows = card_blocks.with_block(message, _rows(card.table, rows=rows))
         if with_rows is not message:
             message = with_rows
             break
-    repeated = card.table is not None and card.chart is not None and card.chart.bars
-    for chart in () if repeated else plainer.older_blocks(charts.draw(card.chart)):
+    shown = [chart for chart in card.charts if not (card.table and chart.bars)]
+    for chart in plainer.older_blocks(charts.draw(shown)):
         message = card_blocks.with_block(message, chart)
     return _with_quote(message.blocks, card.quote)
 

@@ -150,9 +150,9 @@ def answers(now: datetime) -> dict[str, Card]:
         Fact(label=f"Fact {n}", value=SHORT, tone=Tone.WARN, at=now if n % 2 else None) for n in range(25)
     )
     return {
-        "stats": Card(title="Stats", table=_table(6), chart=rates),
-        "digest": Card(title="Digest", facts=facts, table=_table(12), chart=course, buttons=buttons),
-        "longest table": Card(title=LONG, table=_table(MANY), chart=course, footer=LONG),
+        "stats": Card(title="Stats", table=_table(6), charts=(rates,)),
+        "digest": Card(title="Digest", facts=facts, table=_table(12), charts=(course, rates), buttons=buttons),
+        "longest table": Card(title=LONG, table=_table(MANY), charts=(course,), footer=LONG),
         "longest text": Card(title=LONG, text=(LONG,) * 12, facts=facts, quote=LONG, buttons=buttons, footer=LONG),
         "question": Card(title="Pause 12 sequences?", text=("They stop sending.",), buttons=buttons),
         "error": error_card(Unauthorized("The API key is revoked"), "ref-00000000"),

@@ -70,7 +70,7 @@ def _card(title: str) -> Card:
     )
     chart = Chart(title="Two points", labels=("a", "b"), series=(("Values", (1, 2)),))
     text = ("Posted by outreach doctor; it will be deleted right away.",)
-    return Card(title=title, tone=Tone.GOOD, text=text, table=table, chart=chart)
+    return Card(title=title, tone=Tone.GOOD, text=text, table=table, charts=(chart,))
 
 
 async def _find(sender: MessageSender, channel: str, key: str, *, since: float) -> Outcome:

@@ -119,7 +119,8 @@ class Card:
     quote: str = ""
     """What somebody else wrote, quoted line by line."""
     table: Table | None = None
-    chart: Chart | None = None
+    charts: tuple[Chart, ...] = ()
+    """For faces that draw; Slack shows two at most."""
     buttons: tuple[Button, ...] = ()
     footer: str = ""
     data: tuple[dict[str, object], ...] | None = None

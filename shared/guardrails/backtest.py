@@ -97,13 +97,13 @@ def _length(rule: Rule) -> float:
     return rule.duration.total_seconds() if rule.duration else OPEN_END
 
 
-def chart(rule: Rule, evidence: Evidence, result: Backtest) -> Chart | None:
-    """The measured events of each day, for the subjects that the rule would have fired on most; None: nothing to draw."""
+def charts(rule: Rule, evidence: Evidence, result: Backtest) -> tuple[Chart, ...]:
+    """The measured events of each day, for the subjects that the rule would have fired on most."""
     kind = EVENT_OF.get(rule.condition.metric, EVENT_OF[Metric.BOUNCES])
     most = Counter(one.subject for one in result.firings).most_common(CHART_SUBJECTS)
     subjects = [name for name, _ in most] or _busiest(evidence, rule.scope, kind, result)
     if not subjects:
-        return None
+        return ()
     days = range(int(result.start // DAY), int(result.end // DAY) + 1)
     values: defaultdict[str, list[float | None]] = defaultdict(list)
     for day in days:
@@ -111,11 +111,9 @@ def chart(rule: Rule, evidence: Evidence, result: Backtest) -> Chart | None:
         for subject in subjects:
             values[subject].append(float(counts.get(subject, 0)))
     word = next((metric for metric, event in EVENT_OF.items() if event == kind), Metric.BOUNCES)
-    return Chart(
-        title=f"{word.capitalize()} a day",
-        labels=tuple(f"{datetime.fromtimestamp(day * DAY, UTC):%-d %b}" for day in days),
-        series=tuple((evidence.label(rule.scope, name), tuple(values[name])) for name in subjects),
-    )
+    labels = tuple(f"{datetime.fromtimestamp(day * DAY, UTC):%-d %b}" for day in days)
+    series = tuple((evidence.label(rule.scope, name), tuple(values[name])) for name in subjects)
+    return (Chart(title=f"{word.capitalize()} a day", labels=labels, series=series),)
 
 
 def _busiest(evidence: Evidence, scope: Scope, kind: str, result: Backtest) -> list[str]:

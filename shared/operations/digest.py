@@ -89,7 +89,7 @@ async def digest_card(context: CommandContext, *, every: str = "day", so_far: bo
             _domains(inboxes, verdict),
         ),
         table=people.speed_table(speeds.value or ()),
-        chart=_chart(days, last=period.last),
+        charts=(*_charts(days, last=period.last), *people.speed_charts(speeds.value or ())),
         buttons=_BUTTONS,
     )
 
@@ -165,7 +165,6 @@ def _times(part: Part[Sequence[ClaimTime]], period: Period) -> tuple[Fact, ...]:
     everybody = f"median {_median(claims)} over {show_number(len(claims), 'claim')}{before}"
     return (
         Fact(label="Time to claim", value=everybody),
-        Fact(label="By person", value=_medians((f"@{one.name}", one) for one in claims)),
         Fact(label="By sequence", value=_medians((one.sequence or "no sequence", one) for one in claims)),
     )
 
@@ -189,19 +188,16 @@ def _median(claims: Sequence[ClaimTime]) -> str:
     return show_span(timedelta(seconds=median(one.waited.total_seconds() for one in claims)))
 
 
-def _chart(part: Part[tuple[StatsRow, ...]], *, last: date) -> Chart | None:
+def _charts(part: Part[tuple[StatsRow, ...]], *, last: date) -> tuple[Chart, ...]:
     if part.value is None or not any(row.sends for row in part.value):
-        return None
+        return ()
     days = [last - timedelta(days=back) for back in range(len(part.value) - 1, -1, -1)]
-    return Chart(
-        title=f"{len(days)} days, to {last:%-d %B}",
-        labels=tuple(f"{day:%-d %b}" for day in days),
-        series=(
-            ("Sends", tuple(row.sends for row in part.value)),
-            ("Replies", tuple(row.replies for row in part.value)),
-            ("Positive", tuple(row.positive_replies for row in part.value)),
-        ),
+    series = (
+        ("Replies", tuple(row.replies for row in part.value)),
+        ("Positive", tuple(row.positive_replies for row in part.value)),
     )
+    labels = tuple(f"{day:%-d %b}" for day in days)
+    return (Chart(title=f"Replies of {len(days)} days, to {last:%-d %B}", labels=labels, series=series),)
 
 
 def _came(part: Part[tuple[Mapping[str, int], Mapping[str, int]]], *, so_far: bool) -> Fact:

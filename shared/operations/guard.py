@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from shared.commands import COMMANDS, CONFIRMED, Invocation, join
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone, columns
 from shared.domain.guard_records import ALL, GuardRecords, StoredRule, Switch
-from shared.guardrails.backtest import Backtest, backtest, chart
+from shared.guardrails.backtest import Backtest, backtest, charts
 from shared.guardrails.catalog import NamedRule, catalog, free_name
 from shared.guardrails.evaluate import Finding, Standing, is_on, standing
 from shared.guardrails.evidence import HORIZON, Evidence
@@ -198,7 +198,7 @@ async def _tested(name: str, rule: Rule, context: CommandContext, *, is_new: boo
         text=(f"Understood: {rule}.", *_summary(rule, result)),
         facts=_facts(rule, result),
         table=_firings(rule, result, context) if firings else None,
-        chart=await asyncio.to_thread(chart, rule, evidence, result),
+        charts=await asyncio.to_thread(charts, rule, evidence, result),
         buttons=(Button(label="Add this rule", command=on),) if is_new else (),
         footer=_reach(evidence, start=start, context=context),
     )

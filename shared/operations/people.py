@@ -67,7 +67,7 @@ async def stats_by_person(invocation: Invocation, context: CommandContext) -> Ca
         text=() if speeds else ("No interested replies were claimed or marked done in this period.",),
         facts=(summary(speeds),) if speeds else (),
         table=speed_table(speeds),
-        chart=_chart(speeds),
+        charts=speed_charts(speeds),
         buttons=(
             *(() if asked.name == "last 7 days" else week),
             Button(label="by sequence", command="stats by sequence"),
@@ -129,20 +129,17 @@ def _show(seconds: float | None) -> str:
     return "–" if seconds is None else show_span(timedelta(seconds=seconds))
 
 
-def _chart(speeds: Sequence[Speed]) -> Chart | None:
+def speed_charts(speeds: Sequence[Speed]) -> tuple[Chart, ...]:
     """The median and the slow end by person, in minutes."""
     shown = [one for one in speeds if one.claims][:MOST_CHARTED]
     if not shown:
-        return None
-    return Chart(
-        title="Minutes to claim, by person",
-        labels=tuple(one.name for one in shown),
-        series=(
-            ("Median", tuple(_minutes(one.median) for one in shown)),
-            ("P90", tuple(_minutes(one.p90) for one in shown)),
-        ),
-        bars=True,
+        return ()
+    series = (
+        ("Median", tuple(_minutes(one.median) for one in shown)),
+        ("P90", tuple(_minutes(one.p90) for one in shown)),
     )
+    labels = tuple(one.name for one in shown)
+    return (Chart(title="Minutes to claim, by person", labels=labels, series=series, bars=True),)
 
 
 def _minutes(seconds: float | None) -> float | None:

@@ -59,7 +59,7 @@ async def stats(invocation: Invocation, context: CommandContext) -> Card:
         title=f"Stats by {by}, {asked.name}",
         facts=total_facts(total, past=past) if rows else (),
         table=_table(rows, total, names, by=by) if rows else None,
-        chart=_chart(rows, names, by=by),
+        charts=_charts(rows, names, by=by),
         text=(*_verdict(rows, names, by=by), *_compared(asked, past)) if rows else (NOTHING_COUNTED,),
         buttons=_buttons(by, asked),
         data=tuple(map(_data, rows)),
@@ -185,21 +185,18 @@ def _table(rows: tuple[StatsRow, ...], total: StatsRow, names: Mapping[str, str]
     return Table(columns=COLUMNS, rows=tuple(lines))
 
 
-def _chart(rows: tuple[StatsRow, ...], names: Mapping[str, str], *, by: str) -> Chart | None:
+def _charts(rows: tuple[StatsRow, ...], names: Mapping[str, str], *, by: str) -> tuple[Chart, ...]:
     """The reply and positive rates by group, of the groups with most sends, in the order of the table."""
     sent = sorted((row for row in rows if row.sends), key=lambda row: -(row.sends or 0))[:MOST_CHARTED]
     shown = [row for row in rows if row in sent]
     if not shown:
-        return None
-    return Chart(
-        title=f"Rates by {by}, in per cent",
-        labels=tuple(names.get(row.group) or _label(row.group, by) for row in shown),
-        series=(
-            ("Replies", tuple(_percent(row.replies, row.sends) for row in shown)),
-            ("Positive", tuple(_percent(row.positive_replies, row.sends) for row in shown)),
-        ),
-        bars=True,
+        return ()
+    labels = tuple(names.get(row.group) or _label(row.group, by) for row in shown)
+    series = (
+        ("Replies", tuple(_percent(row.replies, row.sends) for row in shown)),
+        ("Positive", tuple(_percent(row.positive_replies, row.sends) for row in shown)),
     )
+    return (Chart(title=f"Rates by {by}, in per cent", labels=labels, series=series, bars=True),)
 
 
 def _percent(part: int | None, whole: int | None) -> float | None:

@@ -25,7 +25,7 @@ def test_a_note_is_read_back_as_the_card_it_was() -> None:
         text=("a", "b"),
         facts=(Fact(label="L", value="v", tone=Tone.BAD, at=NOON),),
         table=Table(columns=(Column(title="C", numeric=True),), rows=(Row(cells=(1.5,), tone=Tone.GOOD),)),
-        chart=Chart(title="14 days", labels=("a", "b"), series=(("Sends", (1, None)),), bars=True),
+        charts=(Chart(title="14 days", labels=("a", "b"), series=(("Sends", (1, None)),), bars=True),),
         buttons=(Button(label="open", command="open"),),
         footer="f",
     )

@@ -62,7 +62,7 @@ cards = st.builds(
     facts=st.lists(st.builds(Fact, label=text, value=text, tone=tones), max_size=25).map(tuple),
     quote=text,
     table=st.none() | tables,
-    chart=st.none() | any_chart(),
+    charts=st.lists(any_chart(), max_size=3).map(tuple),
     buttons=st.lists(buttons, max_size=14).map(tuple),
     footer=text,
 )

@@ -23,7 +23,7 @@ def test_a_tables_rows_are_lines_that_say_what_each_figure_is() -> None:
     columns = (Column(title="Group"), Column(title="Sends", numeric=True), Column(title="", bar=True))
     table = Table(columns=columns, rows=(Row(cells=("Spring", 1200, 0.5), tone=Tone.BAD),), total=3)
     chart = Chart(title="Rates", labels=("1 Nov", "2 Nov"), series=(("Replies", (7, 9)),))
-    card = Card(title="Stats", table=table, chart=chart, buttons=(Button(label="More", command="stats"),))
+    card = Card(title="Stats", table=table, charts=(chart,), buttons=(Button(label="More", command="stats"),))
     kinds = [block["type"] for block in modal_blocks.render(card)]
     assert kinds == ["header", "rich_text", "rich_text", "actions"]
     words = [

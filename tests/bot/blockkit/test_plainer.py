@@ -26,7 +26,7 @@ CARD = Card(
         columns=(Column(title="Group"), Column(title="Sends", numeric=True)),
         rows=(Row(cells=("Spring", 1200)),),
     ),
-    chart=Chart(title="Rates", labels=("Spring",), series=(("Replies", (7.1,)),), bars=True),
+    charts=(Chart(title="Rates", labels=("Spring",), series=(("Replies", (7.1,)),), bars=True),),
     buttons=(
         Button(label="Claim", command="claim al_1"),
         Button(label="Open", command="", url="https://x.example/1"),
@@ -69,7 +69,7 @@ def test_a_chart_without_a_table_beside_it_becomes_lines() -> None:
     course = Chart(title="2 days", labels=("a", "b"), series=(("Sends", (900, 1200)),))
     bars = replace(CARD, table=None)
     assert "Spring  Replies 7.1" in plainer.text_of(card_blocks.render(bars).blocks)
-    shown = plainer.text_of(card_blocks.render(replace(bars, chart=course)).blocks)
+    shown = plainer.text_of(card_blocks.render(replace(bars, charts=(course,))).blocks)
     assert "Sends, 2 days  ▁█  900–1,200" in shown
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shared.domain.guard_records import CountSample, Happening
-from shared.guardrails.backtest import backtest, chart
+from shared.guardrails.backtest import backtest, charts
 from shared.guardrails.evidence import DAY, Evidence
 from shared.guardrails.sentence import parse
 
@@ -50,8 +50,7 @@ def test_a_day_s_limit_holds_back() -> None:
 
 def test_the_chart_shows_the_days_of_what_would_have_fired() -> None:
     rule, known = parse("pause sequence when bounces > 5% of at least 50 sends in 24h"), crisis()
-    drawn = chart(rule, known, backtest(rule, known, start=START, end=START + 6 * DAY))
-    assert drawn is not None
+    (drawn,) = charts(rule, known, backtest(rule, known, start=START, end=START + 6 * DAY))
     assert dict(drawn.series)["Q3"][:4] == (0.0, 0.0, 60.0, 0.0)
     assert len(drawn.labels) == len(drawn.series[0][1])
 
@@ -59,4 +58,4 @@ def test_the_chart_shows_the_days_of_what_would_have_fired() -> None:
 def test_nothing_known_is_no_firing_and_no_chart() -> None:
     rule = parse("pause sequence when bounces > 5% of at least 50 sends in 24h")
     result = backtest(rule, Evidence(), start=START, end=START + DAY)
-    assert (result.firings, chart(rule, Evidence(), result)) == ((), None)
+    assert (result.firings, charts(rule, Evidence(), result)) == ((), ())
