@@ -56,7 +56,7 @@ async def list_rules(context: CommandContext) -> Card:
         text=text,
         facts=tuple(_rule_fact(one) for one in stands),
         table=Table(columns=RULE_COLUMNS, rows=tuple(_row(one, context) for one in stands)),
-        buttons=(toggle,),
+        buttons=(toggle,) if _sees_all(context) else (),
         footer="guard test NAME shows what a rule would have done in the last 30 days.",
         data=tuple(_data(one, rules[one.name]) for one in stands),
     )
@@ -281,6 +281,8 @@ async def _off(invocation: Invocation, context: CommandContext) -> Outcome:
     name = invocation.values["name"]
     if name and name not in (known := await _rules(context)):
         return _unknown(name, known)
+    if not (name or _sees_all(context)):
+        return _not_for_all()
     switch = Switch(rule=name, by=context.actor.name, at=context.now().timestamp())
     await need_records(context).guardrails.switch_off(context.workspace.name, switch)
     what = f"Guardrail {name} is" if name else "All guardrails of all workspaces are"
@@ -300,12 +302,29 @@ async def _on(invocation: Invocation, context: CommandContext) -> Outcome:
     name, records = invocation.values["name"], need_records(context).guardrails
     if name and name not in (known := await _rules(context)):
         return _unknown(name, known)
+    if not (name or _sees_all(context)):
+        return _not_for_all()
     changed = await records.switch_on(context.workspace.name, name)
     what = f"Guardrail {name} is" if name else "The guardrails are"
     left = [one for one in await records.switches(context.workspace.name) if one.rule == ALL]
     text = (_off_text(left[0], context),) if name and left else ()
     title = f"{what} on" if changed else f"{what} on already"
     return Outcome(card=Card(title=title, tone=Tone.GOOD, text=text), result=title.lower() if changed else "")
+
+
+def _sees_all(context: CommandContext) -> bool:
+    """Whether every workspace may be seen here; a Slack workspace that installed the bot may see only some."""
+    settings = context.settings
+    return settings is None or settings.declared_workspaces == frozenset(settings.workspaces)
+
+
+def _not_for_all() -> Outcome:
+    return refused(
+        "You can't switch the guardrails of all workspaces here",
+        "This Slack workspace doesn't have access to all of them.",
+        "guard off NAME turns off one rule of this workspace.",
+        why="not all workspaces",
+    )
 
 
 def _off_text(switch: Switch, context: CommandContext) -> str:

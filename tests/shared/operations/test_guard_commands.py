@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from shared.commands import Role, UsageError, parse, render
 from shared.domain.guard_records import CountSample, Happening, Incident
 from shared.guardrails.evidence import DAY
-from tests.shared.doubles import NOW, CommandHarness, MemoryRecords, facts, open_harness, text
+from shared.operations import run
+from shared.settings import Settings
+from tests.shared.doubles import BASE, KEY, NOW, MemoryRecords, facts, text
 
 ACTS = "pause sequence for 4h when bounces > 5% of at least 50 sends in 24h"
 WHOLE = f"{ACTS}, at most 3 a day, at most 2 sequences at once"
@@ -107,6 +111,23 @@ async def test_off_and_on_switch_all_rules_or_one(harness: CommandHarness) -> No
     assert [fact.label for fact in card.facts if fact.value.endswith("(off: by @ann)")] == ["bounces-5"]
     assert (await harness.say("guard on health-25")).unchanged
     assert [one.result for one in records(harness).entries][-1] == "guardrail bounces-5 is off"
+
+
+async def test_all_rules_are_not_switched_where_only_some_workspaces_may_be_seen(
+    harness: CommandHarness,
+) -> None:
+    keys = {"base_url": BASE, "api_key": KEY}
+    both = Settings.model_validate({"workspaces": {"default": keys, "globex": keys}})
+    limited = replace(harness.context, settings=both.only({"default"}))
+    for line in ("guard off", "guard on"):
+        card = await run(parse(line), limited)
+        assert card.refused
+        assert card.title == "You can't switch the guardrails of all workspaces here"
+    assert not (await run(parse("guard list"), limited)).buttons
+    assert (await run(parse("guard off bounces-5"), limited)).title == "Guardrail bounces-5 is off"
+    assert [one.rule for one in await records(harness).guardrails.switches("default")] == ["bounces-5"]
+    whole = replace(harness.context, settings=both)
+    assert (await run(parse("guard off"), whole)).title == "All guardrails of all workspaces are off"
 
 
 async def test_the_list_shows_each_rule_as_a_whole_sentence_with_its_state(harness: CommandHarness) -> None:
