@@ -140,18 +140,18 @@ async def test_the_digest_tells_the_day_against_the_same_weekday(harness: Comman
     by_label = facts(card)
     assert card.title == "Digest, Monday 9 March"
     assert card.text == ("Changes are against Monday 2 March, the same weekday.",)
-    assert told["Sends"] == "4,000, no clear change"
-    assert told["Came in"] == "20 lead.bounced (▼ 50 %), 9 lead.replied"
-    assert told["Time to claim"] == "median 4 min over 3 claims, 20 min before"
-    assert "By person" not in told, "a table and a chart show it"
+    assert by_label["Sends"] == "4,000, no clear change"
+    assert by_label["Came in"] == "20 lead.bounced (▼ 50 %), 9 lead.replied"
+    assert by_label["Time to claim"] == "median 4 min over 3 claims, 20 min before"
+    assert "By person" not in by_label, "a table and a chart show it"
     assert card.table
     assert [row.cells[0] for row in card.table.rows] == ["@ann", "@ben", "All"]
     replies, people = card.charts
     assert [name for name, _ in replies.series] == ["Replies", "Positive"]
     assert people.labels == ("ann", "ben")
-    assert told["By sequence"] == "Spring 2 min, Q3 32 min"
-    assert told["Unclaimed replies"] == "1, the oldest for 40 min"
-    assert told["Domains"].startswith("1 of 4 inboxes bad · 1 of unknown health; poor.com (1 bad, lowest 41)")
+    assert by_label["By sequence"] == "Spring 2 min, Q3 32 min"
+    assert by_label["Unclaimed replies"] == "1, the oldest for 40 min"
+    assert by_label["Domains"].startswith("1 of 4 inboxes bad · 1 of unknown health; poor.com (1 bad, lowest 41)")
 
 
 async def test_the_weeks_digest_is_about_seven_days_and_the_seven_before(harness: CommandHarness) -> None:
