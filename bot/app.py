@@ -184,7 +184,7 @@ async def open_bot(
             contexts,
             histories=histories,
             signals=signals,
-            permitted=PauseRights(UserDirectory(slack, groups=settings.roles.groups), settings.roles),
+            permitted=PauseRights(slack, settings.roles),
         )
         scheduler.every(BEAT_SECONDS, beat, name="heartbeat")
         scheduler.every(FORGET_SECONDS, secrets.refresh, name="webhook_secrets")

@@ -58,6 +58,8 @@ class Person:
     is_outsider: bool = False
     is_admin: bool = False
     is_bot: bool = False
+    is_deleted: bool = False
+    """Their account is deactivated."""
     is_known: bool = True
     """False when Slack could not be asked."""
     groups: frozenset[str] = frozenset()
@@ -87,12 +89,13 @@ class Person:
             is_outsider=bool(user.get("is_stranger")) or not (same_team or same_enterprise),
             is_admin=(same_team and _is_admin(user)) or (same_enterprise and _is_admin(member)),
             is_bot=bare(str(user.get("id") or "")) == _SLACKBOT or any(user.get(flag) for flag in _BOTS),
+            is_deleted=bool(user.get("deleted")),
             zone=str(user.get("tz") or ""),
         )
 
     @property
     def is_member(self) -> bool:
-        return self.is_known and not (self.is_guest or self.is_outsider or self.is_bot)
+        return self.is_known and not (self.is_guest or self.is_outsider or self.is_bot or self.is_deleted)
 
 
 def _is_admin(user: Mapping[str, Any]) -> bool:

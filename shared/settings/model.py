@@ -35,6 +35,7 @@ from shared.domain.records import Subscription
 from shared.domain.recurrence import parse_time
 from shared.settings import value_types as of
 from shared.storage.database import parse_url, sibling_url
+from shared.text.slack_ids import bare
 
 APPLICATION = "outreach-ops"
 DEFAULT = "default"
@@ -307,7 +308,7 @@ class Roles(Section):
     @property
     def groups(self) -> frozenset[str]:
         named = (self.admin or frozenset()) | self.operator | frozenset().union(*self.commands.values())
-        return frozenset(one for one in named if re.fullmatch(r"S[A-Z0-9]{2,20}", one))
+        return frozenset(one for one in named if re.fullmatch(r"S[A-Z0-9]{2,20}", bare(one)))
 
 
 class GuardrailSection(Section):
