@@ -19,6 +19,7 @@ import platformdirs
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from shared.commands.table import Role
 from shared.settings.declarations import FIELDS, VARIABLES, SettingPath, keys_of, table_model
 from shared.settings.model import (
     APPLICATION,
@@ -133,19 +134,34 @@ def load(
 
 
 def _without_team(settings: Settings) -> list[SettingProblem]:
-    """Channels of which nobody can say in which of several Slack workspaces they are."""
-    routes, alerts = settings.routes, settings.alert_policy
-    named: dict[str, str | None] = {
-        f"alert_channel of @{name}": one.alert_channel for name, one in settings.workspaces.items()
-    }
-    named |= {"[routes] fallback": routes.fallback, "[alerts] escalate_to": alerts.escalate_to}
-    named |= {rule.place: rule.subscription.channel for rule in routes.rules}
+    """Ids that don't name one of several Slack workspaces: a limit set for such an id would apply nowhere."""
+    routes, alerts, roles = settings.routes, settings.alert_policy, settings.roles
+    named: list[tuple[str, str | None]] = [
+        *((f"alert_channel of @{name}", one.alert_channel) for name, one in settings.workspaces.items()),
+        ("[routes] fallback", routes.fallback),
+        ("[routes] mention", routes.mention),
+        ("[alerts] escalate_to", alerts.escalate_to),
+        ("[alerts] escalate_mention", alerts.escalate_mention),
+        *((rule.place, one) for rule in routes.rules for one in (rule.subscription.channel, rule.mention)),
+        *((f"[routes.channels.{name}]", name) for name in routes.channels),
+        *((f"[routes.channels.{name}] mention", one.mention) for name, one in routes.channels.items()),
+        *(("[roles] admin", one) for one in roles.admin or ()),
+        *(("[roles] operator", one) for one in roles.operator),
+        *(("[roles] outsiders", one) for one in roles.outsiders),
+        *((f"[roles.commands] {name}", one) for name, who in roles.commands.items() for one in who),
+        *((f"[roles.channels] {name}", name) for name in roles.channels),
+    ]
     fix = "Write the id of its Slack workspace before it: T0123456789/C0123456789."
+    places = dict.fromkeys(
+        place for place, one in named if one and one not in _NO_ID and not split_id(one)[0]
+    )
     return [
         SettingProblem(name=place, problem="does not say in which Slack workspace it is.", fix=fix)
-        for place, channel in named.items()
-        if channel and not split_id(channel)[0]
+        for place in places
     ]
+
+
+_NO_ID = {"here", MEMBERS, *Role}
 
 
 def _find_file(config: Path | None, *, environ: Mapping[str, str]) -> tuple[Path | None, str]:

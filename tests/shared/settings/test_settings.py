@@ -116,6 +116,26 @@ def test_with_a_client_id_every_channel_names_its_slack_workspace(tmp_path: Path
     assert settings.roles.admin == frozenset({"T012/U012", "members"})
 
 
+def test_with_a_client_id_roles_and_mentions_name_their_slack_workspace(tmp_path: Path) -> None:
+    """An id without one fits nobody: a channel that is limited would be open."""
+    file = tmp_path / "outreach.toml"
+    file.write_text(
+        '[routes]\nmention = "S012"\n[routes.channels.C2]\nmention = "U012"\n[alerts]\nescalate_mention = "here"\n'
+        '[roles]\nadmin = ["U012", "members"]\noutsiders = ["C3"]\n'
+        '[roles.commands]\npause = ["U012", "admin"]\n[roles.channels]\nC4 = ["claim"]\n"T012/C5" = "reader"\n'
+    )
+    environ = GOOD | OAUTH | {"OUTREACH_ALERT_CHANNEL": "T1/C1"}
+    assert [fault.name for fault in refusal(environ, config=file).problems] == [
+        "[routes] mention",
+        "[routes.channels.C2]",
+        "[routes.channels.C2] mention",
+        "[roles] admin",
+        "[roles] outsiders",
+        "[roles.commands] pause",
+        "[roles.channels] C4",
+    ]
+
+
 def test_settings_of_some_workspaces_know_no_other(tmp_path: Path) -> None:
     file = tmp_path / "outreach.toml"
     file.write_text(
