@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from bot.commands.confirmation_cards import CONFIRM_SECONDS, who_can_confirm
 from bot.slack.permissions import Person
 from bot.store import Store
 from bot.store.alerts.undo import Question
@@ -17,7 +18,7 @@ from shared.operations.outcome import need_records
 
 __all__ = ["UNDO_SECONDS", "BulkPause", "scope"]
 
-CONFIRM_SECONDS, UNDO_SECONDS = 600.0, 7 * 86_400.0
+UNDO_SECONDS = 7 * 86_400.0
 _BACK = {"pause": "resume", "resume": "pause"}
 
 
@@ -51,7 +52,7 @@ class BulkPause:
         return replace(
             bulk.question(invocation, touched),
             buttons=(*buttons, Button(label="Cancel", command="no")),
-            footer=f"Only @{person.name} can confirm this, within {CONFIRM_SECONDS / 60:.0f} minutes.",
+            footer=who_can_confirm(person),
             refused=True,
         )
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from bot.commands.answer import Answer
-from bot.commands.dispatch import FORMS
 from bot.slack.permissions import Person
 from shared.commands import COMMANDS, Command, Face
 from shared.domain.card import Button, Card, Tone
@@ -16,6 +17,10 @@ _GROUPS = (
     ("Account", ("whoami", "audit", "doctor", "help")),
 )
 _RUNNABLE = ("status", "open", "sequences", "inboxes", "stats")
+
+
+FORMS = ("pause", "subscribe", "add", "guard")
+"""The commands that can be filled in instead of typed."""
 
 
 async def overview(context: CommandContext, person: Person) -> Answer:
@@ -57,3 +62,13 @@ def _line(command: Command) -> str:
 def _footer(refused: list[str]) -> str:
     more = "In a thread, mention me instead of typing /outreach. `help pause` shows details."
     return f"You don't have permission here for: {', '.join(refused)}. {more}" if refused else more
+
+
+def with_form(card: Card, line: str) -> Card:
+    """A command that was given without its arguments can be filled in."""
+    verb, _, named = line.strip().lower().removesuffix(" add").partition(" @")
+    if verb not in FORMS or " " in named:
+        return card
+    asked = f"form {verb} @{named}" if named else f"form {verb}"
+    form = Button(label="Open form", command=asked, tone=Tone.GOOD)
+    return replace(card, buttons=(form, *card.buttons))

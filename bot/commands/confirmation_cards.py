@@ -6,11 +6,18 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
 from bot.commands.answer import Answer
+from bot.slack.permissions import Person
 from bot.store.alerts.confirmations import Answered, Verdict
 from shared.commands.arguments import clip
 from shared.domain.card import Card, Tone
 from shared.domain.records import AuditEntry
 from shared.text.formats import show_time
+
+CONFIRM_SECONDS = 600.0
+
+
+def who_can_confirm(person: Person) -> str:
+    return f"Only @{person.name} can confirm this, within {CONFIRM_SECONDS / 60:.0f} minutes."
 
 
 def not_confirmed(answered: Answered) -> Answer:

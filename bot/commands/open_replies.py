@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bot.commands.answer import Answer
-from bot.commands.dispatch import THEN
+from bot.commands.answer import THEN, Answer
 from bot.slack.permissions import Person
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.records import OpenReply

@@ -22,6 +22,7 @@ from bot.commands import dispatch
 from bot.commands.alert_actions import LOOKS
 from bot.commands.answer import Answer
 from bot.commands.canned_replies import GREETING, NO_ALERT, NOBODY, ON_ITS_WAY, WHICH_ALERT
+from bot.commands.command_help import FORMS
 from bot.commands.dispatch import CommandDispatcher
 from bot.interactions import forms, thread_lines
 from bot.interactions.answer_queue import QueuedThread
@@ -168,7 +169,7 @@ class Listeners:
     async def _open_form(self, line: str, body: Mapping[str, Any], *, channel: str) -> None:
         asked = line.removeprefix(f"{forms.FORM} ")
         verb = asked.partition(" ")[0]
-        if verb not in dispatch.FORMS:
+        if verb not in FORMS:
             return
         if refusal := await self._form_refusal(verb, body["user"]["id"], channel=channel):
             await self._modals.refuse(refusal, body["trigger_id"], channel=channel)

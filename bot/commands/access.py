@@ -1,0 +1,137 @@
+"""Who may run what where, and the context that a command runs in."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+
+from bot.commands.answer import Answer
+from bot.commands.context import CommandContexts
+from bot.slack import permissions
+from bot.slack.directory import UserDirectory
+from bot.slack.permissions import Person, Reach
+from shared.commands import Command, Invocation, Role, UsageError
+from shared.domain.card import Card, Tone
+from shared.domain.records import Actor, AuditEntry
+from shared.domain.recurrence import find_zone
+from shared.operations import subscription_sources
+from shared.operations.context import CommandContext
+from shared.settings import UnknownWorkspace
+from shared.text.slack_ids import in_team, split_id
+
+
+class Access:
+    """The rules of the settings, applied to the people of one Slack workspace."""
+
+    def __init__(self, contexts: CommandContexts, directory: UserDirectory) -> None:
+        self._contexts, self._directory = contexts, directory
+        self._rules = contexts.settings.roles
+
+    def with_role(self, person: Person, *, channel: str) -> Person:
+        return permissions.with_role(person, rules=self._rules, channel=channel)
+
+    def may(self, person: Person, command: Command, *, channel: str) -> bool:
+        return permissions.allowed(person, command, rules=self._rules, channel=channel)
+
+    def may_use(self, name: str, person: Person, *, channel: str) -> bool:
+        """The same for what is no command of the table."""
+        return permissions.may(person, name, needed=Role.OPERATOR, rules=self._rules, channel=channel)
+
+    def context(self, workspace: str | None, person: Person, *, channel: str) -> CommandContext:
+        context = self._contexts.at(
+            self._contexts.workspace(workspace, channel=channel),
+            actor_of(person, channel),
+            role=permissions.role_of(person),
+        )
+        return replace(
+            context,
+            permits=partial(self.may, person, channel=channel),
+            display_name=self._directory.display_name,
+            find_place=self._directory.find_place,
+            zone=find_zone(person.zone) or find_zone(self._contexts.settings.routes.zone) or UTC,
+            permalink=self._permalink,
+        )
+
+    async def _permalink(self, alert: str) -> str:
+        place = (await self._contexts.store.alerts.messages([alert])).get(alert)
+        return await self._directory.permalink(*place) if place else ""
+
+    def in_own_team(self, invocation: Invocation) -> Invocation:
+        """The line with the channel that it names in the team where it was said; raises `UsageError` for another's."""
+        named, own = invocation.values.get("channel"), self._directory.team
+        if not named or not own:
+            return invocation
+        team, name = split_id(named)
+        if team not in {"", own} or name.startswith("#"):
+            raise UsageError(_ELSEWHERE)
+        return replace(invocation, values={**invocation.values, "channel": in_team(own, name)})
+
+    async def is_shown(self, alert: str) -> bool:
+        """Whether an alert belongs to a workspace that this team may see."""
+        if not self._directory.team:
+            return True
+        return await self._contexts.store.alerts.workspace_of(alert) in self._contexts.settings.workspaces
+
+    async def readable(self, invocation: Invocation, person: Person, *, channel: str) -> Invocation | None:
+        """The line in the workspace that this person may read here; None: it may not be answered."""
+        command = invocation.command
+        if not self.may(person, command, channel=channel):
+            return None
+        if permissions.reach_of(person) is not Reach.CHANNEL or permissions.is_named(
+            person, command.name, self._rules
+        ):
+            return invocation
+        shown = await self._readable_workspace(invocation, person, channel=channel)
+        return replace(invocation, workspace=shown) if shown else None
+
+    async def _readable_workspace(self, invocation: Invocation, person: Person, *, channel: str) -> str:
+        """The workspace that an outsider may read here, the named one if one is named; empty: none."""
+        if invocation.values.get("channel") not in {None, "", channel}:
+            return ""  # another channel's subscriptions
+        known = self._contexts.settings.workspaces
+        names = [one.name for one in known.values() if one.alert_channel == channel]
+        if invocation.command.name in permissions.SHOWN:
+            context = self.context(None, person, channel=channel)
+            names += [line.workspace for line in await subscription_sources.list_sources(context, channel)]
+        wanted = invocation.workspace
+        fitting = (name for name in names if wanted is None or wanted.casefold() == name.casefold())
+        return next(fitting, "")
+
+    async def refuse(self, invocation: Invocation, person: Person, *, channel: str) -> Answer:
+        """Record that a line was refused, and say why."""
+        try:
+            workspace = self._contexts.workspace(invocation.workspace, channel=channel)
+        except UnknownWorkspace:  # which there are is not for everybody
+            workspace = self._contexts.workspace(None, channel=channel)
+        entry = AuditEntry(
+            at=datetime.now(UTC),
+            actor=actor_of(person, channel),
+            workspace=workspace.name,
+            command=invocation.line,
+            result="refused: role",
+        )
+        await self._contexts.store.records.record(entry)
+        command = invocation.command
+        card = await self.refusal(command.name, command.name, command.role, person, channel=channel)
+        return Answer(card=card)
+
+    async def refusal(self, name: str, text: str, needed: Role, person: Person, *, channel: str) -> Card:
+        can = await self._directory.display_names(permissions.who_can(name, needed=needed, rules=self._rules))
+        everywhere = permissions.reach_of(person) is Reach.EVERYTHING
+        here = everywhere and permissions.may(person, name, needed=needed, rules=self._rules)
+        return permissions.refusal(
+            person, f"“{text}”", needed=needed, can=f"Who can: {can}." if can else "", here=here
+        )
+
+
+def actor_of(person: Person, channel: str) -> Actor:
+    return Actor(name=person.name, id=person.id, face="slack", channel=channel)
+
+
+_ELSEWHERE = Card(
+    title="This channel isn't in this Slack workspace",
+    tone=Tone.WARN,
+    text=("Name a channel of this workspace that the bot can see, like #sales, or use here.",),
+    refused=True,
+)

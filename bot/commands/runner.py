@@ -1,0 +1,145 @@
+"""Runs a command that is allowed; asks first where it must, and takes back what was done. Each answer counts once."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from bot.commands import bulk_pause, sharing
+from bot.commands.access import Access
+from bot.commands.answer import Answer
+from bot.commands.bulk_pause import UNDO_SECONDS, BulkPause
+from bot.commands.command_help import with_form
+from bot.commands.confirmation_cards import CONFIRM_SECONDS, changed_since, not_confirmed, who_can_confirm
+from bot.slack.permissions import Person
+from bot.store import Store
+from bot.store.alerts.confirmations import Answered, Verdict
+from bot.store.alerts.undo import Question
+from shared import commands, operations
+from shared.commands import COMMANDS, CONFIRMED, Invocation
+from shared.domain.card import Button, Card, Tone
+from shared.domain.records import RecordsUnavailable
+from shared.operations.context import CommandContext
+from shared.operations.sequences import UNDO
+from shared.text.formats import show_time
+
+
+class CommandRunner:
+    """`run` a command; `confirm` a question or an Undo that was clicked."""
+
+    def __init__(self, store: Store, access: Access, *, account_changed: Callable[[], None]) -> None:
+        self._store, self._access, self._account_changed = store, access, account_changed
+        self._bulk = BulkPause(store)
+
+    async def run(self, invocation: Invocation, person: Person, *, context: CommandContext) -> Answer:
+        if bulk_pause.scope(invocation) and (
+            question := await self._bulk.ask(invocation, person, context=context)
+        ):
+            return Answer(card=question)
+        if invocation.confirmed:  # typed, and it counts for nothing here
+            invocation = replace(invocation, values={**invocation.values, "yes": False})
+        return await self._run(invocation, person, context=context)
+
+    async def _run(self, invocation: Invocation, person: Person, *, context: CommandContext) -> Answer:
+        card = await operations.run(invocation, context)
+        if line := operations.confirming_command(card):
+            return Answer(card=await self._ask_confirmation(card, line, person, context=context))
+        if invocation.values.get("act") == "list":
+            card = with_form(card, invocation.command.name)
+        if (about := invocation.values.get("command")) and context.allows(COMMANDS[about]):
+            card = with_form(card, about)
+        done = invocation.command.changes and not (card.refused or card.unchanged)
+        card = await self._with_undo(card, context) if done else card
+        card = sharing.with_button(card, invocation, person, channel=context.actor.channel)
+        return self._changed_answer(card, person, context=context) if done else Answer(card=card)
+
+    async def _with_undo(self, card: Card, context: CommandContext) -> Card:
+        """The card, its Undo bound to what was just done: a later change is left as it is."""
+        try:
+            return replace(
+                card, buttons=tuple([await self._undo(button, context) for button in card.buttons])
+            )
+        except RecordsUnavailable:  # it is done all the same
+            return replace(card, buttons=tuple(button for button in card.buttons if button.label != UNDO))
+
+    async def _undo(self, button: Button, context: CommandContext) -> Button:
+        if button.label != UNDO or button.command.startswith("undo "):
+            return button
+        back = commands.parse(button.command)
+        nonce = await self._store.confirmations.ask_undo(
+            button.command, back.values["target"],
+            workspace=context.workspace.name, person=context.actor.id, seconds=UNDO_SECONDS,
+        )  # fmt: skip
+        return replace(button, command=f"undo {nonce}")
+
+    def _changed_answer(self, card: Card, person: Person, *, context: CommandContext) -> Answer:
+        self._account_changed()  # cards show what was changed
+        return Answer(card=_signed(card, person), public=True, settles=True, workspace=context.workspace.name)
+
+    async def _ask_confirmation(
+        self, card: Card, line: str, person: Person, *, context: CommandContext
+    ) -> Card:
+        """A question whose yes is bound to who was asked, and ends."""
+        question = Question(line=line, person=person.id, workspace=context.workspace.name)
+        nonce = await self._store.confirmations.ask(question, seconds=CONFIRM_SECONDS)
+        buttons = tuple(
+            replace(b, command=f"yes {nonce}", tone=Tone.BAD) if CONFIRMED in b.command.split() else b
+            for b in card.buttons
+        )
+        footer = " ".join(filter(None, (card.footer, who_can_confirm(person))))
+        return replace(card, buttons=(*buttons, Button(label="Cancel", command="no")), footer=footer)
+
+    async def confirm(self, nonce: str, person: Person, *, channel: str) -> Answer:
+        """A yes or an undo: the person's role is checked anew, before the answer is used up; it counts once."""
+        on_card = await self._store.confirmations.look(nonce, person.id)
+        if on_card.question is None or on_card.verdict is not Verdict.OPEN:
+            return not_confirmed(on_card)
+        invocation = commands.parse(on_card.question.line)
+        if not self._access.may(person, invocation.command, channel=channel):
+            asked = replace(invocation, workspace=on_card.question.workspace, line=on_card.question.line)
+            return await self._access.refuse(asked, person, channel=channel)
+        context = self._access.context(on_card.question.workspace, person, channel=channel)
+        counted = await self._store.confirmations.answer(nonce, person.id)
+        if counted.question is None or counted.verdict is not Verdict.TAKEN:
+            return not_confirmed(counted)
+        try:
+            answer = await self._carry_out(counted, invocation, person, context=context)
+        except Exception:
+            if counted.question.since:
+                await self._store.confirmations.give_back(nonce)  # an Undo that failed can be tried again
+            raise
+        with contextlib.suppress(RecordsUnavailable):
+            await self._store.confirmations.carried_out(nonce, person.name)
+        return await self._with_snooze(answer, nonce, person) if counted.question.since else answer
+
+    async def _with_snooze(self, answer: Answer, nonce: str, person: Person) -> Answer:
+        """The answer to an Undo; that of a guardrail's pause snoozes the rule, too."""
+        switch = await self._store.incidents.undone(nonce, person.name)
+        if switch is None or switch.until is None:
+            return answer
+        until = show_time(datetime.fromtimestamp(switch.until, UTC), now=datetime.now(UTC))
+        text = (*answer.card.text, f"Guardrail {switch.rule} is snoozed until {until}.")
+        return replace(answer, card=replace(answer.card, text=text))
+
+    async def _carry_out(
+        self, counted: Answered, invocation: Invocation, person: Person, *, context: CommandContext
+    ) -> Answer:
+        question = counted.question
+        assert question is not None
+        if not bulk_pause.scope(invocation):
+            return await self._run(invocation, person, context=context)
+        left = tuple(name for name in question.names if name not in counted.moved)
+        card = await self._bulk.carry_out(replace(question, names=left), invocation, context=context)
+        kept = (changed_since(len(counted.moved), counted.moved.values()),) if counted.moved else ()
+        card = replace(card, text=(*card.text, *kept))
+        return (
+            Answer(card=card, settles=True)
+            if card.unchanged
+            else self._changed_answer(card, person, context=context)
+        )
+
+
+def _signed(card: Card, person: Person) -> Card:
+    return replace(card, footer=" · ".join(filter(None, (card.footer, f"by @{person.name}"))))
