@@ -11,7 +11,7 @@ from shared.domain.guard_records import CountSample, Happening, Incident
 from shared.guardrails.evidence import DAY
 from shared.operations import run
 from shared.settings import Settings
-from tests.shared.doubles import BASE, KEY, NOW, MemoryRecords, facts, text
+from tests.shared.doubles import BASE, KEY, NOW, CommandHarness, MemoryRecords, facts, open_harness, text
 
 ACTS = "pause sequence for 4h when bounces > 5% of at least 50 sends in 24h"
 WHOLE = f"{ACTS}, at most 3 a day, at most 2 sequences at once"

@@ -151,7 +151,9 @@ async def test_the_digest_tells_the_day_against_the_same_weekday(harness: Comman
     assert people.labels == ("ann", "ben")
     assert by_label["By sequence"] == "Spring 2 min, Q3 32 min"
     assert by_label["Unclaimed replies"] == "1, the oldest for 40 min"
-    assert by_label["Domains"].startswith("1 of 4 inboxes bad · 1 of unknown health; poor.com (1 bad, lowest 41)")
+    assert by_label["Domains"].startswith(
+        "1 of 4 inboxes bad · 1 of unknown health; poor.com (1 bad, lowest 41)"
+    )
 
 
 async def test_the_weeks_digest_is_about_seven_days_and_the_seven_before(harness: CommandHarness) -> None:
