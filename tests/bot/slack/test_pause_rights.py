@@ -47,7 +47,7 @@ async def slack_with(users: Mapping[str, Mapping[str, Any]]) -> AsyncIterator[st
 )
 @pytest.mark.parametrize("team", ["", "T002/"])
 async def test_who_became_a_guest_or_left_may_no_longer_pause(
-    user: Mapping[str, Any], expected: bool, team: str
+    *, user: Mapping[str, Any], expected: bool, team: str
 ) -> None:
     async with slack_with({"U001": user}) as url:
         several = {"token_of": token_of} if team else {}
