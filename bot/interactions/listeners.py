@@ -9,39 +9,30 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
 
 from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncRespond
 
-from bot.blockkit.channel_names import channels_in, with_channel_names
 from bot.blockkit.elements import PICK, RUN
 from bot.commands import dispatch
 from bot.commands.alert_actions import LOOKS
 from bot.commands.answer import Answer
-from bot.commands.canned_replies import GREETING, NO_ALERT, NOBODY, ON_ITS_WAY, WHICH_ALERT
+from bot.commands.canned_replies import NO_ALERT, ON_ITS_WAY
 from bot.commands.command_help import FORMS
 from bot.commands.dispatch import CommandDispatcher
-from bot.interactions import forms, thread_lines
-from bot.interactions.answer_queue import QueuedThread
+from bot.interactions import forms
+from bot.interactions.event_listeners import EventListeners
 from bot.interactions.fallbacks import Fallbacks
 from bot.interactions.form_input import read_form
 from bot.interactions.modals import UPDATE_DELAY, ModalResponder, Modals, SilentResponder
-from bot.interactions.responders import Address, Responder, Thread, run_and_reply, thread_of
+from bot.interactions.performer import Performer
+from bot.interactions.responders import Address, Responder, run_and_reply, thread_of
 from bot.slack.directory import UserDirectory
 from bot.slack.manifest import SHORTCUTS
-from bot.slack.permissions import Person
 from bot.slack.web_api import SlackError, WebApi
-from shared.domain.card import Card
 from shared.text.tokenize import from_slack
-
-KNOWN_WITHIN = 1.5
-"""Seconds for Slack to say who somebody is before a form is opened: its trigger lives for three."""
-MOST_NAMED = 20
-"""Channels of one answer that Slack is asked about."""
-_CALLED = re.compile(r"^\s*<@[^>]+>\s*")
 
 
 class Listeners:
@@ -56,74 +47,35 @@ class Listeners:
         *,
         reopen: Callable[[str], Awaitable[None]],
     ) -> None:
-        self._dispatcher, self._directory, self._modals, self._slack = dispatcher, directory, modals, slack
-        self._queue = modals.queue
-        self._reopen = reopen
+        self._modals, self._slack, self._queue = modals, slack, modals.queue
+        self._performer = Performer(dispatcher, directory)
+        self.drain = self._performer.drain
+        self._events = EventListeners(self._performer, directory, modals, slack, reopen=reopen)
         self._fallbacks = Fallbacks(modals, slack)
-        self._busy: set[asyncio.Task[Any]] = set()
-
-    async def drain(self, seconds: float) -> None:
-        if self._busy:
-            await asyncio.wait(self._busy, timeout=seconds)
-
-    @contextlib.contextmanager
-    def _track(self) -> Iterator[None]:
-        task = asyncio.current_task()
-        assert task is not None
-        self._busy.add(task)
-        try:
-            yield
-        finally:
-            self._busy.discard(task)
 
     def register(self, app: AsyncApp) -> None:
         """Commands and runnable buttons first, then whatever else may come."""
         app.command("/outreach")(self.command)
         app.action(re.compile(rf"{RUN}_.*", re.DOTALL))(self.click)
         app.action(forms.WORKSPACE)(self.workspace_chosen)
-        app.event("app_mention")(self.mention)
-        app.event("message")(self.message)
-        app.event("member_joined_channel")(self.joined)
-        app.event("app_home_opened")(self.home)
+        self._events.register(app)
         app.shortcut(re.compile("|".join(SHORTCUTS)))(self.shortcut)
         app.view(re.compile(rf"{forms.FORM}:.*", re.DOTALL))(self.submitted)
         app.options(forms.SEQUENCE)(self.choices)
         self._fallbacks.register(app)
 
-    async def _perform(
-        self,
-        line: str,
-        user: str,
-        *,
-        name: str,
-        channel: str,
-        responder: str = "",
-        progress: Callable[[int], None] | None = None,
-    ) -> Answer:
-        person = await self._directory.find(user, name=name)
-        line = await self._directory.with_channels(line)
-        answer = await self._dispatcher.perform(line, person, channel=channel, progress=progress)
-        return await self._with_channel_names(answer, {channel: responder})
-
-    async def _with_channel_names(self, answer: Answer, names: Mapping[str, str]) -> Answer:
-        """The answer with its channels by name; `names` are those that Slack has just told."""
-        unknown = [channel for channel in channels_in(answer.card) if not names.get(channel)][:MOST_NAMED]
-        found = await asyncio.gather(*(self._directory.channel_name(channel) for channel in unknown))
-        names = {**names, **dict(zip(unknown, found, strict=True))}
-        return replace(answer, card=with_channel_names(answer.card, names))
-
     async def command(self, ack: AsyncAck, respond: AsyncRespond, body: Mapping[str, Any]) -> None:
         """`/outreach …`."""
         await ack()
-        with self._track():
+        with self._performer.track():
             user, channel = body["user_id"], body.get("channel_id", "")
             line = from_slack(body.get("text", ""))
-            answering = self._perform(
+            answering = self._performer.perform(
                 line,
                 user,
                 name=body.get("user_name", ""),
                 channel=channel,
-                responder=body.get("channel_name", ""),
+                channel_name=body.get("channel_name", ""),
             )
             public = partial(self._queue.post_where_known, channel=channel)
             responder = Address(respond, self._slack, person=user, channel=channel, public=public)
@@ -135,7 +87,7 @@ class Listeners:
     async def click(self, ack: AsyncAck, respond: AsyncRespond, body: Mapping[str, Any]) -> None:
         """A button or a menu's entry: its value is the line."""
         await ack()
-        with self._track():
+        with self._performer.track():
             if "url" in body["actions"][0]:
                 return None  # the click has led where it was to lead
             line, user = line_of(body["actions"][0]), body["user"]
@@ -146,13 +98,12 @@ class Listeners:
             at_home = view.get("type") == "home"
             responder = await self._responder(body, respond, channel=channel, line=line)
             if responder is not None:
-                name = (body.get("channel") or {}).get("name", "")
-                answering = self._perform(
+                answering = self._performer.perform(
                     line,
                     user["id"],
                     name=user.get("username", ""),
                     channel=channel,
-                    responder=name,
+                    channel_name=(body.get("channel") or {}).get("name", ""),
                     progress=_progress_of(responder),
                 )
                 answer = await run_and_reply(answering, responder)
@@ -171,23 +122,15 @@ class Listeners:
         verb = asked.partition(" ")[0]
         if verb not in FORMS:
             return
-        if refusal := await self._form_refusal(verb, body["user"]["id"], channel=channel):
+        if refusal := await self._performer.form_refusal(verb, body["user"]["id"], channel=channel):
             await self._modals.refuse(refusal, body["trigger_id"], channel=channel)
         else:
             await self._modals.open_form(asked, body["trigger_id"], channel=channel)
 
-    async def _form_refusal(self, verb: str, user: str, *, channel: str) -> Card | None:
-        """Why somebody may not fill in a form: it names workspaces and sequences."""
-        try:
-            person = await asyncio.wait_for(self._directory.find(user), KNOWN_WITHIN)
-        except TimeoutError:
-            person = Person(id=user, name=user, is_known=False)
-        return await self._dispatcher.may_fill_in(verb, person, channel=channel)
-
     async def workspace_chosen(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
         """Another workspace is chosen in a form."""
         await ack()
-        with self._track():
+        with self._performer.track():
             chosen = body["actions"][0]["selected_option"]["value"]
             await self._modals.change_workspace(body["view"], chosen)
 
@@ -221,73 +164,10 @@ class Listeners:
             clicked=self._modals.clicked(shown, channel=channel, name=name) if shown and not ephemeral else None,
         )  # fmt: skip
 
-    async def mention(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
-        """`@outreach …`, which works in threads, where slash commands do not."""
-        await ack()
-        line = from_slack(_CALLED.sub("", event.get("text", "")))
-        await self._answer_message(line, event, thread=event.get("thread_ts") or event["ts"])
-
-    async def message(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
-        """What somebody writes to the bot directly; anything else that is said is none of its business."""
-        await ack()
-        if event.get("channel_type") != "im" or event.get("bot_id") or event.get("subtype"):
-            return
-        line = from_slack(_CALLED.sub("", event.get("text", "")))
-        await self._answer_message(line, event, thread=event.get("thread_ts") or "")
-
-    async def _answer_message(self, line: str, event: Mapping[str, Any], *, thread: str) -> None:
-        with self._track():
-            answering = self._answer_to(line, event)
-            responder = QueuedThread(
-                self._queue, channel=event["channel"], thread_ts=thread, about=str(event["ts"])
-            )
-            answer = await run_and_reply(answering, responder)
-            await self._modals.announce(answer, event["channel"])
-
-    async def _answer_to(self, line: str, event: Mapping[str, Any]) -> Answer:
-        """A bot's message has `bot_id`, in whosever name it was posted; a workflow's may have no `user`.
-
-        https://docs.slack.dev/reference/events/message/bot_message
-        """
-        channel, user = event["channel"], str(event.get("user") or "")
-        if not user:
-            return Answer(card=NOBODY)
-        person = await self._directory.find(user)
-        if event.get("bot_id"):
-            person = replace(person, is_bot=True)
-        alert = await self._modals.alert_of_thread(channel, str(event.get("thread_ts") or ""))
-        if alert is None and thread_lines.needs_alert(line):
-            return Answer(card=WHICH_ALERT)
-        line = thread_lines.line_about(line, alert, several=self._modals.several)
-        line = await self._directory.with_channels(line)
-        return await self._with_channel_names(
-            await self._dispatcher.perform(line, person, channel=channel), {}
-        )
-
-    async def joined(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
-        """The bot came into a channel: what waited for it is posted, and who invited it is told what it does.
-
-        Where it came by itself, to a channel that was subscribed, there is no `inviter`
-        (https://docs.slack.dev/reference/events/member_joined_channel).
-        """
-        await ack()
-        with self._track():
-            if event.get("user") == await self._directory.own_id():
-                await self._reopen(event["channel"])
-                if event.get("inviter"):
-                    await Thread(self._slack, channel=event["channel"]).reply(Answer(card=GREETING))
-
-    async def home(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
-        """Somebody looks at the Home tab."""
-        await ack()
-        with self._track():
-            if event.get("tab", "home") == "home":
-                await self._modals.home.show(event["user"], view=event.get("view"))
-
     async def shortcut(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
         """A global shortcut, or one of a message's menu: answered in a modal."""
         await ack()
-        with self._track():
+        with self._performer.track():
             user, trigger = body["user"]["id"], body["trigger_id"]
             wanted, channel = body["callback_id"], (body.get("channel") or {}).get("id", "")
             if wanted == "pause_form":
@@ -310,7 +190,7 @@ class Listeners:
         if not text:
             return Answer(card=NO_ALERT)
         user = body["user"]
-        return await self._perform(
+        return await self._performer.perform(
             text, user["id"], name=user.get("username", ""), channel=channel, progress=progress
         )
 
@@ -322,9 +202,9 @@ class Listeners:
         if form_input.errors:
             return await _refuse(ack, form_input.errors)
         await ack(response_action="update", view=forms.answer_view(ON_ITS_WAY, channel=form_input.channel))
-        with self._track():
+        with self._performer.track():
             user = body["user"]
-            answering = self._perform(
+            answering = self._performer.perform(
                 form_input.line, user["id"], name=user.get("username", ""), channel=form_input.channel
             )
             modal = self._modals.modal(
@@ -339,7 +219,7 @@ class Listeners:
         line, view = str(body.get("value") or ""), body.get("view") or {}
         found, refusal = await asyncio.gather(
             self._modals.choices(line, view),
-            self._form_refusal(
+            self._performer.form_refusal(
                 forms.verb_of(view) or "pause", body["user"]["id"], channel=forms.channel_of(view)
             ),
         )

@@ -1,0 +1,105 @@
+"""Slack's events: mentions, direct messages, joined channels, visits to Home."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from slack_bolt.async_app import AsyncAck, AsyncApp
+
+from bot.commands.answer import Answer
+from bot.commands.canned_replies import GREETING, NOBODY, WHICH_ALERT
+from bot.interactions import thread_lines
+from bot.interactions.answer_queue import QueuedThread
+from bot.interactions.modals import Modals
+from bot.interactions.performer import Performer
+from bot.interactions.responders import Thread, run_and_reply
+from bot.slack.directory import UserDirectory
+from bot.slack.web_api import WebApi
+from shared.text.tokenize import from_slack
+
+_CALLED = re.compile(r"^\s*<@[^>]+>\s*")
+
+
+class EventListeners:
+    """The callbacks of events; `register` hangs them into Bolt."""
+
+    def __init__(
+        self,
+        performer: Performer,
+        directory: UserDirectory,
+        modals: Modals,
+        slack: WebApi,
+        *,
+        reopen: Callable[[str], Awaitable[None]],
+    ) -> None:
+        self._performer, self._directory, self._modals, self._slack = performer, directory, modals, slack
+        self._reopen = reopen
+
+    def register(self, app: AsyncApp) -> None:
+        app.event("app_mention")(self.mention)
+        app.event("message")(self.message)
+        app.event("member_joined_channel")(self.joined)
+        app.event("app_home_opened")(self.home)
+
+    async def mention(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
+        """`@outreach …`, which works in threads, where slash commands do not."""
+        await ack()
+        line = from_slack(_CALLED.sub("", event.get("text", "")))
+        await self._answer_message(line, event, thread=event.get("thread_ts") or event["ts"])
+
+    async def message(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
+        """What somebody writes to the bot directly; anything else that is said is none of its business."""
+        await ack()
+        if event.get("channel_type") != "im" or event.get("bot_id") or event.get("subtype"):
+            return
+        line = from_slack(_CALLED.sub("", event.get("text", "")))
+        await self._answer_message(line, event, thread=event.get("thread_ts") or "")
+
+    async def _answer_message(self, line: str, event: Mapping[str, Any], *, thread: str) -> None:
+        with self._performer.track():
+            answering = self._answer_to(line, event)
+            responder = QueuedThread(
+                self._modals.queue, channel=event["channel"], thread_ts=thread, about=str(event["ts"])
+            )
+            answer = await run_and_reply(answering, responder)
+            await self._modals.announce(answer, event["channel"])
+
+    async def _answer_to(self, line: str, event: Mapping[str, Any]) -> Answer:
+        """A bot's message has `bot_id`, in whosever name it was posted; a workflow's may have no `user`.
+
+        https://docs.slack.dev/reference/events/message/bot_message
+        """
+        channel, user = event["channel"], str(event.get("user") or "")
+        if not user:
+            return Answer(card=NOBODY)
+        person = await self._directory.find(user)
+        if event.get("bot_id"):
+            person = replace(person, is_bot=True)
+        alert = await self._modals.alert_of_thread(channel, str(event.get("thread_ts") or ""))
+        if alert is None and thread_lines.needs_alert(line):
+            return Answer(card=WHICH_ALERT)
+        line = thread_lines.line_about(line, alert, several=self._modals.several)
+        return await self._performer.perform_for(person, line, channel=channel)
+
+    async def joined(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
+        """The bot came into a channel: what waited for it is posted, and who invited it is told what it does.
+
+        Where it came by itself, to a channel that was subscribed, there is no `inviter`
+        (https://docs.slack.dev/reference/events/member_joined_channel).
+        """
+        await ack()
+        with self._performer.track():
+            if event.get("user") == await self._directory.own_id():
+                await self._reopen(event["channel"])
+                if event.get("inviter"):
+                    await Thread(self._slack, channel=event["channel"]).reply(Answer(card=GREETING))
+
+    async def home(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
+        """Somebody looks at the Home tab."""
+        await ack()
+        with self._performer.track():
+            if event.get("tab", "home") == "home":
+                await self._modals.home.show(event["user"], view=event.get("view"))
