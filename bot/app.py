@@ -11,24 +11,19 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from secrets import token_hex
-from typing import Any, cast
+from typing import cast
 
 import structlog
 from slack_bolt.adapter.asgi.async_handler import AsyncSlackRequestHandler
 from slack_bolt.async_app import AsyncApp
-from slack_bolt.authorization import AuthorizeResult
 
 from bot.alerts.routing import Routes
-from bot.commands import command_help
-from bot.commands.context import CommandContexts, open_contexts
-from bot.commands.dispatch import CommandDispatcher
-from bot.commands.open_replies import OpenReplies
-from bot.commands.self_test import SelfTest
+from bot.commands.context import open_contexts
 from bot.delivery.channel_health import ChannelHealth
 from bot.delivery.repainter import Repainter, everybody_sees
 from bot.delivery.repainter import draw as draw_posts
@@ -41,8 +36,8 @@ from bot.http.webhook import BodyReader, DeliveryIntake, WebhookReceiver
 from bot.http.webhook_secrets import FORGET_SECONDS, WebhookSecrets
 from bot.interactions.lifecycle import CHECK_SECONDS, Lifecycle
 from bot.interactions.listeners import Listeners
-from bot.interactions.modals import Modals
-from bot.interactions.team_apps import TeamApp, TeamApps
+from bot.interactions.slack_apps import SlackApps
+from bot.interactions.team_apps import TeamApps
 from bot.jobs import register
 from bot.jobs.card_refresh import CardRefresher
 from bot.jobs.scheduler import JobScheduler
@@ -57,9 +52,8 @@ from bot.slack.web_api import SlackError, WebApi, open_web_api
 from bot.store import LeaseTimings, Store, open_store
 from bot.store.db.lock import sole_owner
 from bot.store.instance import BEAT_SECONDS
-from bot.store.slack_teams import SlackTeam, SlackTeams
+from bot.store.slack_teams import SlackTeams
 from bot.store.webhooks import SecretCipher, WebhookSubscriptions
-from bot.telemetry import logs
 from shared.api.errors import OutreachError
 from shared.domain.records import RecordsUnavailable
 from shared.settings import Settings
@@ -67,8 +61,6 @@ from shared.settings import Settings
 GRACE = 3.0
 """Seconds that each stage of the shutdown may take."""
 PROBE_SECONDS = 60.0
-IDENTIFIED_WITHIN = 1.0
-"""Seconds that the first request may wait for Slack to say who the bot is; acknowledgements have three."""
 
 log = structlog.get_logger("bot")
 
@@ -134,23 +126,28 @@ async def open_bot(
             soon=account_changed,
             planned=signals.changed,
         )
-        lifecycle_of = partial(
-            Lifecycle,
-            store,
-            set_channels=set_channels(settings),
-            report=report,
-            changed=signals.changed,
-            lost_token=worker.note_lost_token,
-        )
-        lifecycle = lifecycle_of(directory=directory)
-        listen = partial(
-            _listen,
+
+        def lifecycle_of(directory: UserDirectory) -> Lifecycle:
+            return Lifecycle(
+                store,
+                directory=directory,
+                set_channels=set_channels(settings),
+                report=report,
+                changed=signals.changed,
+                lost_token=worker.note_lost_token,
+            )
+
+        lifecycle = lifecycle_of(directory)
+        apps = SlackApps(
+            settings=settings,
+            contexts=contexts,
+            slack=slack,
             lifecycle_of=lifecycle_of,
             alert_changed=signals.changed,
             account_changed=account_changed.set,
+            timeouts=timeouts,
         )
-        side = partial(_several_teams, teams=teams) if teams else partial(_one_team, directory=directory)
-        bolt, listeners, socket_mode = side(settings, contexts, slack, listen, timeouts=timeouts)
+        bolt, listeners, socket_mode = apps.several(teams) if teams else apps.one(directory)
         secrets = WebhookSecrets(
             settings,
             WebhookSubscriptions(store.database, cipher),
@@ -247,143 +244,9 @@ def _open_slack(settings: Settings, teams: Teams | None) -> AbstractAsyncContext
     return open_web_api(token.get_secret_value() if token else "", base_url=base)
 
 
-_Listen = Callable[[AsyncApp, CommandContexts, UserDirectory, WebApi, SocketMode | None], Listeners]
-
-
-def _listen(
-    app: AsyncApp,
-    contexts: CommandContexts,
-    directory: UserDirectory,
-    slack: WebApi,
-    socket_mode: SocketMode | None,
-    *,
-    lifecycle_of: Callable[..., Lifecycle],
-    alert_changed: Callable[[], None],
-    account_changed: Callable[[], None],
-) -> Listeners:
-    """What hears all that one Slack workspace says."""
-    lifecycle = lifecycle_of(directory=directory)
-    lifecycle.register(app)
-    listeners = _listeners(
-        contexts,
-        directory,
-        slack,
-        socket_mode,
-        lifecycle=lifecycle,
-        alert_changed=alert_changed,
-        account_changed=account_changed,
-    )
-    listeners.register(app)
-    return listeners
-
-
-_SlackSide = tuple[AsyncApp | TeamApps, Listeners | TeamApps, SocketMode | None]
-"""What takes Slack's requests, what ends with the answers under way, and the connection they come by."""
-
-
-def _one_team(
-    settings: Settings,
-    contexts: CommandContexts,
-    slack: WebApi,
-    listen: _Listen,
-    *,
-    directory: UserDirectory,
-    timeouts: SocketTimeouts | None,
-) -> _SlackSide:
-    bolt = bolt_app(settings, slack)
-    socket_mode = _socket_mode(settings, bolt, slack, timeouts=timeouts)
-    return bolt, listen(bolt, contexts, directory, slack, socket_mode), socket_mode
-
-
-def _several_teams(
-    settings: Settings,
-    contexts: CommandContexts,
-    slack: WebApi,
-    listen: _Listen,
-    *,
-    teams: Teams,
-    timeouts: SocketTimeouts | None,
-) -> _SlackSide:
-    """An app for each Slack workspace, made when its first request comes."""
-
-    def build(team: SlackTeam) -> TeamApp:
-        own = slack.of_team(team.id)
-        app = bolt_app(settings, own, team=team)
-        directory = UserDirectory(own, groups=settings.roles.groups)
-        listeners = listen(app, contexts.only(team.workspaces), directory, own, socket_mode)
-        return TeamApp(team=team, app=app, listeners=listeners)
-
-    apps = TeamApps(teams, workspaces=settings.workspaces, build=build)
-    socket_mode = _socket_mode(settings, apps, slack, timeouts=timeouts)
-    return apps, apps, socket_mode
-
-
-def _listeners(
-    contexts: CommandContexts,
-    directory: UserDirectory,
-    slack: WebApi,
-    socket_mode: SocketMode | None,
-    *,
-    lifecycle: Lifecycle,
-    alert_changed: Callable[[], None],
-    account_changed: Callable[[], None],
-) -> Listeners:
-    modals = Modals(contexts, directory, slack, changed=alert_changed)
-    dispatcher = CommandDispatcher(
-        contexts,
-        directory,
-        bot_commands={
-            "help": command_help.overview,
-            "open": OpenReplies(links=modals.links),
-            "doctor": SelfTest(slack=slack, socket_mode=socket_mode),
-        },
-        alert_changed=alert_changed,
-        account_changed=account_changed,
-    )
-    return Listeners(dispatcher, directory, modals, slack, reopen=lifecycle.reopen)
-
-
-def bolt_app(settings: Settings, slack: WebApi, *, team: SlackTeam | None = None) -> AsyncApp:
-    """Bolt without a call to Slack before a listener runs, once the bot knows itself.
-
-    An acknowledgement must not wait for the network.
-    """
-
-    async def authorize(enterprise_id: str | None, team_id: str | None) -> AuthorizeResult:
-        own: Mapping[str, Any] = {"bot_id": team.bot_id, "user_id": team.bot_user_id} if team else {}
-        if not team and not slack.identity:  # readiness asks at once and then every minute
-            with contextlib.suppress(SlackError):
-                await slack.call("auth.test", seconds=IDENTIFIED_WITHIN)
-        own = own or slack.identity
-        return AuthorizeResult(
-            enterprise_id=enterprise_id,
-            team_id=team_id,
-            bot_token=team.token if team else slack.client.token,
-            # By these Bolt knows the bot's own events and leaves them out.
-            bot_id=own.get("bot_id"),
-            bot_user_id=own.get("user_id"),
-        )
-
-    secret = settings.slack.signing_secret
-    return AsyncApp(
-        signing_secret=secret.get_secret_value() if secret and settings.slack.app_token is None else "",
-        client=slack.client,
-        authorize=authorize,
-        logger=logs.BOLT,
-    )
-
-
 def _slack_guard(settings: Settings, bolt: AsyncApp | TeamApps, bodies: BodyReader) -> SlackGuard | None:
     secret = settings.slack.signing_secret
     if secret is None or settings.slack.app_token is not None:
         return None
     handler = AsyncSlackRequestHandler(cast("AsyncApp", bolt), path=SLACK)
     return SlackGuard(handler, signing_secret=secret.get_secret_value(), bodies=bodies)
-
-
-def _socket_mode(
-    settings: Settings, bolt: AsyncApp | TeamApps, slack: WebApi, *, timeouts: SocketTimeouts | None
-) -> SocketMode | None:
-    token = settings.slack.app_token
-    app = cast("AsyncApp", bolt)
-    return SocketMode(app, token.get_secret_value(), slack, timeouts=timeouts) if token else None

@@ -1,0 +1,130 @@
+"""Bolt's apps with all their listeners: one, or one for each Slack workspace that installed the bot."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from slack_bolt.async_app import AsyncApp
+from slack_bolt.authorization import AuthorizeResult
+
+from bot.commands import command_help
+from bot.commands.context import CommandContexts
+from bot.commands.dispatch import CommandDispatcher
+from bot.commands.open_replies import OpenReplies
+from bot.commands.self_test import SelfTest
+from bot.interactions.lifecycle import Lifecycle
+from bot.interactions.listeners import Listeners
+from bot.interactions.modals import Modals
+from bot.interactions.team_apps import TeamApp, TeamApps
+from bot.slack.directory import UserDirectory
+from bot.slack.socket_mode import SocketMode, SocketTimeouts
+from bot.slack.teams import Teams
+from bot.slack.web_api import SlackError, WebApi
+from bot.store.slack_teams import SlackTeam
+from bot.telemetry import logs
+from shared.settings import Settings
+
+IDENTIFIED_WITHIN = 1.0
+"""Seconds that the first request may wait for Slack to say who the bot is; acknowledgements have three."""
+
+SlackSide = tuple[AsyncApp | TeamApps, Listeners | TeamApps, SocketMode | None]
+"""What takes Slack's requests, what ends with the answers under way, and the connection they come by."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlackApps:
+    """Builds `one` app, or the apps of `several` teams."""
+
+    settings: Settings
+    contexts: CommandContexts
+    slack: WebApi
+    lifecycle_of: Callable[[UserDirectory], Lifecycle]
+    alert_changed: Callable[[], None]
+    account_changed: Callable[[], None]
+    timeouts: SocketTimeouts | None
+
+    def one(self, directory: UserDirectory) -> SlackSide:
+        app = bolt_app(self.settings, self.slack)
+        socket_mode = self._socket_mode(app)
+        return app, self._listen(app, self.contexts, directory, self.slack, socket_mode), socket_mode
+
+    def several(self, teams: Teams) -> SlackSide:
+        """An app for each Slack workspace, made when its first request comes."""
+
+        def build(team: SlackTeam) -> TeamApp:
+            own = self.slack.of_team(team.id)
+            app = bolt_app(self.settings, own, team=team)
+            directory = UserDirectory(own, groups=self.settings.roles.groups)
+            listeners = self._listen(app, self.contexts.only(team.workspaces), directory, own, socket_mode)
+            return TeamApp(team=team, app=app, listeners=listeners)
+
+        apps = TeamApps(teams, workspaces=self.settings.workspaces, build=build)
+        socket_mode = self._socket_mode(apps)
+        return apps, apps, socket_mode
+
+    def _socket_mode(self, app: AsyncApp | TeamApps) -> SocketMode | None:
+        token = self.settings.slack.app_token
+        bolt = cast("AsyncApp", app)
+        return (
+            SocketMode(bolt, token.get_secret_value(), self.slack, timeouts=self.timeouts) if token else None
+        )
+
+    def _listen(
+        self,
+        app: AsyncApp,
+        contexts: CommandContexts,
+        directory: UserDirectory,
+        slack: WebApi,
+        socket_mode: SocketMode | None,
+    ) -> Listeners:
+        """What hears all that one Slack workspace says."""
+        lifecycle = self.lifecycle_of(directory)
+        lifecycle.register(app)
+        modals = Modals(contexts, directory, slack, changed=self.alert_changed)
+        dispatcher = CommandDispatcher(
+            contexts,
+            directory,
+            bot_commands={
+                "help": command_help.overview,
+                "open": OpenReplies(links=modals.links),
+                "doctor": SelfTest(slack=slack, socket_mode=socket_mode),
+            },
+            alert_changed=self.alert_changed,
+            account_changed=self.account_changed,
+        )
+        listeners = Listeners(dispatcher, directory, modals, slack, reopen=lifecycle.reopen)
+        listeners.register(app)
+        return listeners
+
+
+def bolt_app(settings: Settings, slack: WebApi, *, team: SlackTeam | None = None) -> AsyncApp:
+    """Bolt without a call to Slack before a listener runs, once the bot knows itself.
+
+    An acknowledgement must not wait for the network.
+    """
+
+    async def authorize(enterprise_id: str | None, team_id: str | None) -> AuthorizeResult:
+        own: Mapping[str, Any] = {"bot_id": team.bot_id, "user_id": team.bot_user_id} if team else {}
+        if not team and not slack.identity:  # readiness asks at once and then every minute
+            with contextlib.suppress(SlackError):
+                await slack.call("auth.test", seconds=IDENTIFIED_WITHIN)
+        own = own or slack.identity
+        return AuthorizeResult(
+            enterprise_id=enterprise_id,
+            team_id=team_id,
+            bot_token=team.token if team else slack.client.token,
+            # By these Bolt knows the bot's own events and leaves them out.
+            bot_id=own.get("bot_id"),
+            bot_user_id=own.get("user_id"),
+        )
+
+    secret = settings.slack.signing_secret
+    return AsyncApp(
+        signing_secret=secret.get_secret_value() if secret and settings.slack.app_token is None else "",
+        client=slack.client,
+        authorize=authorize,
+        logger=logs.BOLT,
+    )
