@@ -16,9 +16,10 @@ from bot.blockkit import card_blocks, card_list
 from bot.blockkit.elements import Block
 from bot.commands import canned_replies
 from bot.commands.answer import Answer
-from bot.interactions import forms, home_view
+from bot.interactions import forms
 from bot.interactions.forms import FormRequest
-from bot.interactions.home_state import HomeState, Paused, Waiting
+from bot.interactions.home_tab import home_view
+from bot.interactions.home_tab.home_state import HomeState, Paused, Waiting
 from bot.interactions.responders import render_answer
 from bot.store.queue.repaints import StormTally
 from shared.api.errors import Unauthorized

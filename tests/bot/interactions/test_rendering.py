@@ -10,10 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.blockkit import card_blocks, elements
-from bot.interactions import forms, home_view
+from bot.interactions import forms
 from bot.interactions.form_input import read_form
 from bot.interactions.forms import FormRequest
-from bot.interactions.home_state import HomeState, Paused, Waiting, chosen_workspace, viewed_workspace
+from bot.interactions.home_tab import home_view
+from bot.interactions.home_tab.home_state import (
+    HomeState,
+    Paused,
+    Waiting,
+    chosen_workspace,
+    viewed_workspace,
+)
 from bot.slack.permissions import Person, allowed, refusal, role_of, who_can, with_role
 from shared.api.models import Inbox, Sequence
 from shared.commands import COMMANDS, Role, parse

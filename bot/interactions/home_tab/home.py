@@ -15,8 +15,14 @@ import structlog
 from bot.commands.canned_replies import OUTSIDE, UNKNOWN_PERSON
 from bot.commands.context import CommandContexts
 from bot.commands.workspace_cache import WorkspaceCache
-from bot.interactions import home_view
-from bot.interactions.home_state import HomeState, Paused, Waiting, chosen_workspace, viewed_workspace
+from bot.interactions.home_tab import home_view
+from bot.interactions.home_tab.home_state import (
+    HomeState,
+    Paused,
+    Waiting,
+    chosen_workspace,
+    viewed_workspace,
+)
 from bot.slack import permissions
 from bot.slack.directory import UserDirectory
 from bot.slack.permissions import Person, Reach

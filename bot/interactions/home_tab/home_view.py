@@ -14,7 +14,7 @@ from typing import Any
 from bot.alerts.interested import crm_button
 from bot.blockkit import card_blocks, elements
 from bot.blockkit.elements import LABEL, RUN, Block, cut, draw_button, plain
-from bot.interactions.home_state import ALL, HomeState, Paused, Waiting
+from bot.interactions.home_tab.home_state import ALL, HomeState, Paused, Waiting
 from shared.api.models import Sequence as Campaign
 from shared.domain.card import Button, Card, Tone
 from shared.domain.health import WORST_FIRST, worst
