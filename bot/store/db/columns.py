@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import sqlalchemy as sa
 
 metadata = sa.MetaData(naming_convention={"ix": "ix_%(table_name)s_%(column_0_N_name)s"})
@@ -27,3 +29,13 @@ def flag(name: str) -> sa.Column[bool]:
 
 def moment(name: str, *, nullable: bool = True) -> sa.Column[float]:
     return sa.Column(name, sa.Double, nullable=nullable)
+
+
+def partial_index(
+    name: str,
+    *columns: sa.ColumnElement[Any],
+    where: sa.ColumnElement[bool] | sa.TextClause,
+    unique: bool = False,
+) -> None:
+    """Add an index of the rows for which `where` holds, on either engine."""
+    sa.Index(name, *columns, unique=unique, sqlite_where=where, postgresql_where=where)

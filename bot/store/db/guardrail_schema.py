@@ -4,70 +4,69 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from bot.store.db.columns import Serial, metadata
+from bot.store.db.columns import count, metadata, moment, partial_index, serial, text
 
 rules = sa.Table(  # those that were added by a command
     "guardrails",
     metadata,
-    sa.Column("workspace", sa.Text, primary_key=True, server_default=""),
-    sa.Column("name", sa.Text, primary_key=True, server_default=""),
-    sa.Column("sentence", sa.Text, nullable=False, server_default=""),
-    sa.Column("added_by", sa.Text, nullable=False, server_default=""),
-    sa.Column("added_name", sa.Text, nullable=False, server_default=""),
-    sa.Column("added_at", sa.Double, nullable=False),
+    text("workspace", primary_key=True),
+    text("name", primary_key=True),
+    text("sentence"),
+    text("added_by"),
+    text("added_name"),
+    moment("added_at", nullable=False),
 )
 
 switches = sa.Table(  # rules that are off or snoozed; workspace and rule are empty for all rules
     "guardrail_switches",
     metadata,
-    sa.Column("workspace", sa.Text, primary_key=True, server_default=""),
-    sa.Column("rule", sa.Text, primary_key=True, server_default=""),
-    sa.Column("by", sa.Text, nullable=False, server_default=""),
-    sa.Column("at", sa.Double, nullable=False),
-    sa.Column("until", sa.Double),  # NULL: until somebody turns it on
+    text("workspace", primary_key=True),
+    text("rule", primary_key=True),
+    text("by"),
+    moment("at", nullable=False),
+    moment("until"),  # NULL: until somebody turns it on
 )
 
 turns = sa.Table(  # one row per rule, locked while an incident begins, so that limits hold over processes
     "guardrail_turns",
     metadata,
-    sa.Column("workspace", sa.Text, primary_key=True, server_default=""),
-    sa.Column("rule", sa.Text, primary_key=True, server_default=""),
-    sa.Column("at", sa.Double, nullable=False),
+    text("workspace", primary_key=True),
+    text("rule", primary_key=True),
+    moment("at", nullable=False),
 )
 
 incidents = (
     sa.Table(  # one row per incident: claimed before the act, done with the message in one transaction
         "guardrail_incidents",
         metadata,
-        sa.Column("id", Serial, primary_key=True, autoincrement=True),
-        sa.Column("workspace", sa.Text, nullable=False, server_default=""),
-        sa.Column("rule", sa.Text, nullable=False, server_default=""),
-        sa.Column("sentence", sa.Text, nullable=False, server_default=""),
-        sa.Column("action", sa.Text, nullable=False, server_default=""),
-        sa.Column("subject", sa.Text, nullable=False, server_default=""),
-        sa.Column("label", sa.Text, nullable=False, server_default=""),
-        sa.Column("note", sa.Text, nullable=False, server_default=""),
+        serial(),
+        text("workspace"),
+        text("rule"),
+        text("sentence"),
+        text("action"),
+        text("subject"),
+        text("label"),
+        text("note"),
         sa.Column("sequences", sa.Text, nullable=False, server_default="[]"),  # ids, as JSON
-        sa.Column("state", sa.Text, nullable=False, server_default=""),
-        sa.Column("began_at", sa.Double, nullable=False),
-        sa.Column("held_at", sa.Double, nullable=False),  # when its condition held last
-        sa.Column("ended_at", sa.Double),
-        sa.Column("resumes_at", sa.Double),
-        sa.Column("lease_until", sa.Double),
-        sa.Column("token", sa.BigInteger, nullable=False, server_default="0"),
-        sa.Column("attempts", sa.BigInteger, nullable=False, server_default="0"),
-        sa.Column("undo", sa.Text, nullable=False, server_default=""),  # the nonce of its Undo
+        text("state"),
+        moment("began_at", nullable=False),
+        moment("held_at", nullable=False),  # when its condition held last
+        moment("ended_at"),
+        moment("resumes_at"),
+        moment("lease_until"),
+        count("token"),
+        count("attempts"),
+        text("undo"),  # the nonce of its Undo
     )
 )
 _OPEN = incidents.c.ended_at.is_(None)
-sa.Index(
+partial_index(
     "ix_guardrail_incidents_open",
     incidents.c.workspace,
     incidents.c.rule,
     incidents.c.subject,
     unique=True,
-    sqlite_where=_OPEN,
-    postgresql_where=_OPEN,
+    where=_OPEN,
 )
 sa.Index("ix_guardrail_incidents_began_at", incidents.c.workspace, incidents.c.began_at)
 sa.Index("ix_guardrail_incidents_undo", incidents.c.undo)
@@ -75,15 +74,15 @@ sa.Index("ix_guardrail_incidents_undo", incidents.c.undo)
 samples = sa.Table(  # how far the counts of a service day stood, at most one row in each slot of a day
     "guardrail_samples",
     metadata,
-    sa.Column("workspace", sa.Text, primary_key=True, server_default=""),
+    text("workspace", primary_key=True),
     sa.Column("day", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("slot", sa.BigInteger, primary_key=True, autoincrement=False),
-    sa.Column("scope", sa.Text, primary_key=True, server_default=""),
-    sa.Column("key", sa.Text, primary_key=True, server_default=""),
-    sa.Column("at", sa.Double, nullable=False),
-    sa.Column("sends", sa.BigInteger, nullable=False, server_default="0"),
-    sa.Column("replies", sa.BigInteger, nullable=False, server_default="0"),
-    sa.Column("positive", sa.BigInteger, nullable=False, server_default="0"),
-    sa.Column("health", sa.Double),
+    text("scope", primary_key=True),
+    text("key", primary_key=True),
+    moment("at", nullable=False),
+    count("sends"),
+    count("replies"),
+    count("positive"),
+    moment("health"),
 )
 sa.Index("ix_guardrail_samples_at", samples.c.at)

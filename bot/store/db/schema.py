@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from bot.store.db.columns import Serial, count, flag, metadata, moment, serial, text
+from bot.store.db.columns import Serial, count, flag, metadata, moment, partial_index, serial, text
 
 deliveries = sa.Table(
     "deliveries",
@@ -35,27 +35,12 @@ sa.Index(
     sqlite_where=sa.text("pending = 1"),  # in the very words of a query, else SQLite leaves it unused
     postgresql_where=deliveries.c.pending,
 )
-sa.Index(
-    "ix_deliveries_dkey",
-    deliveries.c.dkey,
-    unique=True,
-    sqlite_where=sa.not_(deliveries.c.pending),
-    postgresql_where=sa.not_(deliveries.c.pending),
-)
-sa.Index(
-    "ix_deliveries_received_at",
-    deliveries.c.received_at,
-    sqlite_where=sa.not_(deliveries.c.pending),
-    postgresql_where=sa.not_(deliveries.c.pending),
-)
+partial_index("ix_deliveries_dkey", deliveries.c.dkey, unique=True, where=sa.not_(deliveries.c.pending))
+partial_index("ix_deliveries_received_at", deliveries.c.received_at, where=sa.not_(deliveries.c.pending))
 _HAS_BODY = sa.not_(deliveries.c.pending) & deliveries.c.body.is_not(None)
-sa.Index("ix_deliveries_body", deliveries.c.received_at, sqlite_where=_HAS_BODY, postgresql_where=_HAS_BODY)
-sa.Index(
-    "ix_deliveries_last_at",
-    deliveries.c.workspace,
-    deliveries.c.last_at,
-    sqlite_where=sa.not_(deliveries.c.pending),
-    postgresql_where=sa.not_(deliveries.c.pending),
+partial_index("ix_deliveries_body", deliveries.c.received_at, where=_HAS_BODY)
+partial_index(
+    "ix_deliveries_last_at", deliveries.c.workspace, deliveries.c.last_at, where=sa.not_(deliveries.c.pending)
 )
 
 arrivals = sa.Table(  # those after the first, which has the delivery's own row
@@ -106,57 +91,20 @@ alerts = sa.Table(
     moment("ack_due_at"),  # when to remind of it next; NULL: it need not be
     count("ack_reminders"),
 )
-sa.Index(
-    "ix_alerts_ack_due_at",
-    alerts.c.ack_due_at,
-    sqlite_where=alerts.c.ack_due_at.is_not(None),
-    postgresql_where=alerts.c.ack_due_at.is_not(None),
+partial_index("ix_alerts_ack_due_at", alerts.c.ack_due_at, where=alerts.c.ack_due_at.is_not(None))
+partial_index(
+    "ix_alerts_nudges", alerts.c.nudges, alerts.c.waiting_since, where=alerts.c.waiting_since.is_not(None)
 )
-sa.Index(
-    "ix_alerts_nudges",
-    alerts.c.nudges,
-    alerts.c.waiting_since,
-    sqlite_where=alerts.c.waiting_since.is_not(None),
-    postgresql_where=alerts.c.waiting_since.is_not(None),
-)
-sa.Index(
-    "ix_alerts_snoozed_until",
-    alerts.c.snoozed_until,
-    sqlite_where=alerts.c.snoozed_until.is_not(None),
-    postgresql_where=alerts.c.snoozed_until.is_not(None),
-)
+partial_index("ix_alerts_snoozed_until", alerts.c.snoozed_until, where=alerts.c.snoozed_until.is_not(None))
 sa.Index("ix_alerts_email", alerts.c.email)
 _CLAIMED = (alerts.c.claimed_by != "") & alerts.c.handled_at.is_(None)
-sa.Index(
-    "ix_alerts_claimed_by",
-    alerts.c.claimed_by,
-    alerts.c.claimed_at,
-    sqlite_where=_CLAIMED,
-    postgresql_where=_CLAIMED,
-)
+partial_index("ix_alerts_claimed_by", alerts.c.claimed_by, alerts.c.claimed_at, where=_CLAIMED)
 _UNFINISHED = _CLAIMED & (alerts.c.claim_nudges == 0)
-sa.Index(
-    "ix_alerts_unfinished",
-    alerts.c.claimed_at,
-    sqlite_where=_UNFINISHED,
-    postgresql_where=_UNFINISHED,
-)
+partial_index("ix_alerts_unfinished", alerts.c.claimed_at, where=_UNFINISHED)
 _OPEN = (alerts.c.kind == "reply.interested") & alerts.c.handled_at.is_(None)
-sa.Index(
-    "ix_alerts_unhandled",
-    alerts.c.received_at,
-    alerts.c.workspace,
-    sqlite_where=_OPEN,
-    postgresql_where=_OPEN,
-)
+partial_index("ix_alerts_unhandled", alerts.c.received_at, alerts.c.workspace, where=_OPEN)
 _PAUSED = (alerts.c.kind == "domain.paused") & alerts.c.recovered_at.is_(None)
-sa.Index(
-    "ix_alerts_not_recovered",
-    alerts.c.received_at,
-    alerts.c.workspace,
-    sqlite_where=_PAUSED,
-    postgresql_where=_PAUSED,
-)
+partial_index("ix_alerts_not_recovered", alerts.c.received_at, alerts.c.workspace, where=_PAUSED)
 sa.Index("ix_alerts_open", alerts.c.workspace, alerts.c.kind, alerts.c.claimed_by)
 
 posts = sa.Table(
@@ -191,47 +139,20 @@ posts = sa.Table(
     moment("created_at", nullable=False),
     moment("sent_at"),
 )
-sa.Index(
-    "ix_posts_waiting",
-    posts.c.channel,
-    posts.c.id,
-    sqlite_where=posts.c.state != "sent",
-    postgresql_where=posts.c.state != "sent",
+partial_index("ix_posts_waiting", posts.c.channel, posts.c.id, where=posts.c.state != "sent")
+partial_index(  # what is posted before everything else: the urgency is `posts.INCIDENT`
+    "ix_posts_incidents", posts.c.channel, posts.c.id, where=sa.text("urgency >= 3 AND state != 'sent'")
 )
-sa.Index(  # what is posted before everything else: the urgency is `posts.INCIDENT`
-    "ix_posts_incidents",
-    posts.c.channel,
-    posts.c.id,
-    sqlite_where=sa.text("urgency >= 3 AND state != 'sent'"),
-    postgresql_where=sa.text("urgency >= 3 AND state != 'sent'"),
-)
-sa.Index(
-    "ix_posts_repaint_at",
-    posts.c.repaint_at,
-    sqlite_where=posts.c.repaint_at.is_not(None),
-    postgresql_where=posts.c.repaint_at.is_not(None),
-)
-sa.Index(
-    "ix_posts_held_until",
-    posts.c.held_until,
-    sqlite_where=posts.c.held_until.is_not(None),
-    postgresql_where=posts.c.held_until.is_not(None),
-)
-sa.Index(
-    "ix_posts_dead",
-    posts.c.channel,
-    sqlite_where=posts.c.state == "dead",
-    postgresql_where=posts.c.state == "dead",
-)
+partial_index("ix_posts_repaint_at", posts.c.repaint_at, where=posts.c.repaint_at.is_not(None))
+partial_index("ix_posts_held_until", posts.c.held_until, where=posts.c.held_until.is_not(None))
+partial_index("ix_posts_dead", posts.c.channel, where=posts.c.state == "dead")
 sa.Index("ix_posts_alert_id", posts.c.alert_id)
 sa.Index("ix_posts_ts", posts.c.channel, posts.c.ts)
 _WITH_UNDO = posts.c.undo != ""
-sa.Index("ix_posts_undo", posts.c.undo, sqlite_where=_WITH_UNDO, postgresql_where=_WITH_UNDO)
+partial_index("ix_posts_undo", posts.c.undo, where=_WITH_UNDO)
 _ANSWERS = posts.c.kind == "answer"
-sa.Index("ix_posts_answers", posts.c.created_at, sqlite_where=_ANSWERS, postgresql_where=_ANSWERS)
-sa.Index(
-    "ix_posts_storm", posts.c.storm, sqlite_where=posts.c.storm != 0, postgresql_where=posts.c.storm != 0
-)
+partial_index("ix_posts_answers", posts.c.created_at, where=_ANSWERS)
+partial_index("ix_posts_storm", posts.c.storm, where=posts.c.storm != 0)
 
 channel_leases = sa.Table(  # one per channel: who posts there, how fast it may go, what is wrong with it
     "channel_leases",
@@ -245,18 +166,8 @@ channel_leases = sa.Table(  # one per channel: who posts there, how fast it may 
     moment("trouble_since"),
     count("storm"),  # the post that heads the storm, 0: calm
 )
-sa.Index(
-    "ix_channel_leases_due_at",
-    channel_leases.c.due_at,
-    sqlite_where=channel_leases.c.due_at.is_not(None),
-    postgresql_where=channel_leases.c.due_at.is_not(None),
-)
-sa.Index(
-    "ix_channel_leases_trouble",
-    channel_leases.c.channel,
-    sqlite_where=channel_leases.c.trouble != "",
-    postgresql_where=channel_leases.c.trouble != "",
-)
+partial_index("ix_channel_leases_due_at", channel_leases.c.due_at, where=channel_leases.c.due_at.is_not(None))
+partial_index("ix_channel_leases_trouble", channel_leases.c.channel, where=channel_leases.c.trouble != "")
 
 subscriptions = sa.Table(
     "subscriptions",
