@@ -1,0 +1,240 @@
+"""The options of each word that only a shell has, and how their values are read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # both are imported when the options of a word are read, not to name the words
+    from argparse import ArgumentParser
+    from pathlib import Path
+
+SCENARIOS = ("calm-week", "deliverability-crisis", "reply-storm", "empty", "huge", "hostile-replies")
+
+
+def demo(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--headless", action="store_true", help="no dashboard: print a log, and a summary at the end"
+    )
+    parser.add_argument(
+        "--for", dest="seconds", type=_seconds, metavar="SECONDS", help="stop after this many seconds"
+    )
+
+
+def bot(_parser: ArgumentParser) -> None:
+    """It takes all it needs from the settings."""
+
+
+def dashboard(parser: ArgumentParser) -> None:
+    from argparse import SUPPRESS
+
+    parser.add_argument("--wall", action="store_true", help="wall screen: rotates through pages, no keys")
+    parser.add_argument("--once", action="store_true", help="print one snapshot as text and exit")
+    parser.add_argument("--json", action="store_true", help="with --once: the snapshot as JSON")
+    parser.add_argument("--svg", type=_path, metavar="FILE", help="with --once: a picture of the dashboard")
+    parser.add_argument(
+        "--web", action="store_true", help="serve browsers on this machine; all share one poller"
+    )
+    parser.add_argument(
+        "--port", type=_port, default=8014, metavar="N", help="with --web; 0 picks a free one"
+    )
+    # What --web starts for each browser tab: a dashboard that reads from the socket of the one poller.
+    parser.add_argument("--follow", type=_path, help=SUPPRESS)
+
+
+def sandbox(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--port", type=_port, default=0, metavar="N", help="of the service; 0 picks a free one"
+    )
+    parser.add_argument("--slack-port", type=_port, default=0, metavar="N", help="of the Slack stand-in")
+    parser.add_argument("--database", metavar="URL", help="database for the account (default: in memory)")
+    parser.add_argument("--seed", type=int, default=7, metavar="N", help="seed of the generated account")
+    parser.add_argument("--speed", type=float, default=1.0, metavar="X", help="1 is real time")
+    parser.add_argument(
+        "--start",
+        type=_moment,
+        metavar="WHEN",
+        help="start time of the account, like 2026-03-02T09:00 (default: now)",
+    )
+    parser.add_argument(
+        "--scenario",
+        default=SCENARIOS[0],
+        metavar="NAME|FILE",
+        help=f"kind of account: {', '.join(SCENARIOS)}, or a .toml file",
+    )
+
+
+def slack_standin(parser: ArgumentParser) -> None:
+    parser.add_argument("--port", type=_port, default=0, metavar="N", help="0 picks a free one")
+    parser.add_argument(
+        "--manifest", type=_path, metavar="FILE", help="the app's manifest: its commands, events and scopes"
+    )
+    parser.add_argument(
+        "--world", type=_path, metavar="FILE", help="people and channels of your own, in YAML or JSON"
+    )
+    parser.add_argument(
+        "--request-url",
+        metavar="URL",
+        help="URL where the bot receives Slack's requests (default: Socket Mode only)",
+    )
+
+
+def _path(text: str) -> Path:
+    from pathlib import Path
+
+    return Path(text).expanduser()
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) <= 65535):
+        from argparse import ArgumentTypeError
+
+        raise ArgumentTypeError(f"{text!r} isn't a port (0 to 65535)")
+    return int(text)
+
+
+def _moment(text: str) -> float:
+    """A date or a time as ISO 8601, UTC unless it names an offset, in seconds of the Unix epoch."""
+    from argparse import ArgumentTypeError
+    from datetime import UTC, datetime
+
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is not a date or time like 2026-03-02T09:00") from None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    if not 2000 <= moment.year <= 2100:
+        raise ArgumentTypeError("choose a year from 2000 to 2100")
+    return moment.timestamp()
+
+
+def _seconds(text: str) -> float:
+    from argparse import ArgumentTypeError
+
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise ArgumentTypeError(f"{text!r} isn't a number of seconds above 0")
+    return seconds
+
+
+def doctor(parser: ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="the findings as JSON")
+    parser.add_argument(
+        "--post", metavar="CHANNEL", help="post, update, read back and delete a message in a Slack channel"
+    )
+    parser.add_argument(
+        "--shapes", action="store_true", help="format of the service's responses: paths and types"
+    )
+
+
+def database(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "action",
+        choices=("status", "backup", "restore", "upgrade"),
+        help="show, back up, restore or upgrade it",
+    )
+    parser.add_argument("file", nargs="?", type=_path, metavar="FILE", help="of backup and restore")
+    parser.add_argument("--yes", action="store_true", help="with backup: overwrite an existing file")
+    parser.add_argument("--json", action="store_true", help="with status: the answer as JSON")
+
+
+def webhooks(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "action", choices=("create", "list", "forget"), help="subscribe, list, or remove a secret"
+    )
+    parser.add_argument(
+        "events", nargs="*", metavar="EVENT|ID", help="event kinds (none: all); ids of forget"
+    )
+    parser.add_argument("--url", metavar="URL", help="the bot's public https address, …/webhooks/outreach")
+    parser.add_argument("--show-secret", action="store_true", help="print the secret too")
+    parser.add_argument(
+        "--yes",
+        action="store_true",
+        help="subscribe a second time, or an address the bot doesn't serve; don't ask before forgetting",
+    )
+    parser.add_argument("--json", action="store_true", help="the answer as JSON")
+
+
+def slack_teams(parser: ArgumentParser) -> None:
+    parser.add_argument("action", choices=("list", "allow", "remove"), help="list them, or change access")
+    parser.add_argument(
+        "team", nargs="?", metavar="TEAM", help="the id of a Slack workspace, like T0123456789"
+    )
+    parser.add_argument("--json", action="store_true", help="with list: the answer as JSON")
+
+
+def import_(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "file", type=_path, metavar="FILE", help="CSV of any delimiter and encoding; - for stdin"
+    )
+    parser.add_argument(
+        "--to", required=True, metavar="SEQUENCE", help="id, name, or the start of a unique name"
+    )
+    parser.add_argument(
+        "--map",
+        action="append",
+        default=[],
+        dest="pairs",
+        metavar="COLUMN=FIELD",
+        help="a column's header or number and the field it fills; FIELD - leaves it out; may be repeated",
+    )
+    parser.add_argument(
+        "--encoding", metavar="NAME", help="encoding, if detection is wrong: shift_jis, cp1250 …"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="read and check the file, send nothing")
+    parser.add_argument("--report", type=_path, metavar="FILE", help="file for the outcome of each row")
+    parser.add_argument(
+        "--undo",
+        action="store_true",
+        help="remove the leads that an import added; FILE is the import's report",
+    )
+    parser.add_argument("--yes", action="store_true", help="skip the confirmation")
+    parser.add_argument("--json", action="store_true", help="the totals as JSON")
+
+
+def export(parser: ArgumentParser) -> None:
+    from shared.api.models import LEAD_STATUSES
+
+    parser.add_argument("file", type=_path, metavar="FILE", help="ends in .csv or .jsonl; - for stdout")
+    parser.add_argument("--force", action="store_true", help="overwrite an existing file")
+    parser.add_argument("--sequence", metavar="SEQUENCE", help="id, name, or the start of a unique name")
+    parser.add_argument("--status", choices=LEAD_STATUSES, help="only leads of this status")
+    parser.add_argument(
+        "--format", choices=("csv", "jsonl"), help="format, if the file's ending doesn't show it"
+    )
+
+
+def report(parser: ArgumentParser) -> None:
+    parser.add_argument("words", nargs="*", metavar="RANGE", help="last-week, last-month, 30d, or FROM..TO")
+    parser.add_argument("--html", type=_path, metavar="FILE", help="write the page there; - for stdout")
+    parser.add_argument("--json", action="store_true", help="the data as JSON")
+    parser.add_argument(
+        "--with-leads",
+        action="store_true",
+        help="name the leads, with company and address; without it, nobody",
+    )
+
+
+def init(parser: ArgumentParser) -> None:
+    parser.add_argument("file", nargs="?", type=_path, default="outreach.toml", metavar="FILE")
+    parser.add_argument(
+        "--interactive",
+        action="store_true",
+        help="ask for each value, and check it with the service and Slack",
+    )
+    parser.add_argument("--yes", action="store_true", help="overwrite an existing file")
+
+
+def manifest(parser: ArgumentParser) -> None:
+    parser.add_argument("--url", metavar="URL", help="the bot's public https address")
+    parser.add_argument("--socket-mode", action="store_true", help="for Socket Mode, which needs no address")
+
+
+def version(parser: ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="the answer as JSON")
+
+
+def completion(parser: ArgumentParser) -> None:
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"))
