@@ -21,16 +21,8 @@ from pydantic_core import ErrorDetails
 
 from shared.commands.table import Role
 from shared.settings.declarations import FIELDS, VARIABLES, SettingPath, keys_of, table_model
-from shared.settings.model import (
-    APPLICATION,
-    DEFAULT,
-    Roles,
-    Settings,
-    SlackSettings,
-    UnknownWorkspace,
-    Workspace,
-    WorkspaceSection,
-)
+from shared.settings.model import APPLICATION, DEFAULT, Settings, UnknownWorkspace
+from shared.settings.sections import Roles, SlackSettings, Workspace, WorkspaceSection
 from shared.settings.value_types import CLAIM, MEMBERS
 from shared.text.slack_ids import split_id
 

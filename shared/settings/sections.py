@@ -1,0 +1,302 @@
+"""The tables of the settings file, each key declared once: its type, default, meaning, variable and example.
+
+The loader, its messages, `outreach init` and docs/settings.md are made from these models.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Annotated, Any, Self
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    StrictBool,
+    model_validator,
+)
+from pydantic.config import JsonDict
+
+from shared.commands.table import Role
+from shared.domain.alert_settings import ChannelPolicy, QuietHours, Rule
+from shared.domain.health import DEFAULT as DEFAULT_THRESHOLDS
+from shared.domain.health import Thresholds
+from shared.domain.records import Subscription
+from shared.domain.recurrence import parse_time
+from shared.settings import value_types as of
+from shared.text.slack_ids import bare
+
+
+def setting(default: Any, meaning: str = "", *, example: Any = None, variable: str = "", **rest: Any) -> Any:
+    """A field with what the documentation says of it; for a table of tables the example is a name."""
+    extra: JsonDict = {"variable": variable}
+    return Field(default, description=meaning, examples=[example], json_schema_extra=extra, **rest)
+
+
+class Section(BaseModel):
+    """A table of the file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+class WorkspaceSection(Section):
+    """`[workspaces.NAME]`, or what stands outside of any table."""
+
+    base_url: of.BaseUrl = setting(
+        "",
+        "The service's address; it ends in /v1.",
+        variable="OUTREACH_BASE_URL",
+        example="https://api.example.com/v1",
+    )
+    api_key: of.Secret = setting(
+        SecretStr(""),
+        "The API key of one workspace, from the account settings.",
+        variable="OUTREACH_API_KEY",
+        example="your-key",
+    )
+    webhook_secrets: of.Secrets = setting(
+        (),
+        "The signing secret of deliveries; several, separated by commas, during a change of secret. "
+        "Not needed when `outreach webhooks create` made the subscription: it stores the secret.",
+        alias="webhook_secret",
+        variable="OUTREACH_WEBHOOK_SECRET",
+        example="your-secret",
+    )
+    alert_channel: of.Channel | None = setting(
+        None,
+        "The id of the Slack channel for alerts (the channel's details show it at the end).",
+        variable="OUTREACH_ALERT_CHANNEL",
+        example="C0123456789",
+    )
+    rate: of.Rate = setting(
+        9.5,
+        "Requests per second for the key, shared by every process that uses it. The service allows 10 in any "
+        "second; more than 9.5 is not used, because network jitter could push it above 10.",
+        variable="OUTREACH_RATE",
+        example=9.5,
+    )
+    fields: Mapping[of.Resource, Mapping[str, str]] = setting(
+        {},
+        "Where a response has a value, if its format isn't known (a dotted path).",
+        example={
+            "sequence": {"steps": "cadence.step_count"},
+            "inbox": {"health_score": "metrics.health.value"},
+        },
+    )
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The keys of a workspace that were set."""
+        named = self.model_fields_set & WorkspaceSection.model_fields.keys()
+        return {name: value for name in named if (value := getattr(self, name))}
+
+
+class Workspace(WorkspaceSection):
+    """One workspace of the service: where it is, its key, its secrets as far as the settings have them."""
+
+    model_config = ConfigDict(validate_by_name=True)
+
+    name: str
+    thresholds: Thresholds = DEFAULT_THRESHOLDS
+
+
+class SlackSettings(Section):
+    """`[slack]`: HTTP with a signing secret, or Socket Mode when there is an app token."""
+
+    bot_token: of.Secret | None = setting(
+        None,
+        "The bot's token, from OAuth & Permissions.",
+        variable="SLACK_BOT_TOKEN",
+        example="xoxb-your-token",
+    )
+    signing_secret: of.Secret | None = setting(
+        None,
+        "The app's signing secret, from Basic Information.",
+        variable="SLACK_SIGNING_SECRET",
+        example="your-secret",
+    )
+    app_token: of.Secret | None = setting(
+        None,
+        "When set, Slack is reached by Socket Mode; deliveries still come over HTTP.",
+        variable="SLACK_APP_TOKEN",
+        example="xapp-your-token",
+    )
+    config_token: of.Secret | None = setting(
+        None,
+        "An app configuration token, with which `outreach doctor` has Slack check the manifest. Lives 12 hours.",
+        variable="SLACK_CONFIG_TOKEN",
+        example="xoxe.xoxp-your-token",
+    )
+    client_id: Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]+$")] | None = setting(
+        None,
+        "When set, Slack workspaces install the bot by OAuth at /slack/install, and SLACK_BOT_TOKEN is not used. "
+        "From Basic Information. Needs OUTREACH_SECRET_KEY, which encrypts the tokens.",
+        variable="SLACK_CLIENT_ID",
+        example="1234567890.1234567890",
+    )
+    client_secret: of.Secret | None = setting(
+        None,
+        "The app's client secret, from Basic Information.",
+        variable="SLACK_CLIENT_SECRET",
+        example="your-secret",
+    )
+    api_url: of.WebAddress | None = setting(
+        None,
+        "The Web API's base. Default: Slack's.",
+        variable="SLACK_API_URL",
+        example="https://slack.com/api/",
+    )
+
+
+class ThresholdsSection(Section):
+    """`[thresholds]`."""
+
+    healthy: of.Percent = setting(DEFAULT_THRESHOLDS.healthy, example=80)
+    bad: of.Percent = setting(DEFAULT_THRESHOLDS.bad, example=60)
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.bad > self.healthy:
+            raise of.wrong("has bad above healthy.", "Let bad be the lower of the two.")
+        return self
+
+
+class DashboardSection(Section):
+    """`[dashboard]`. The dashboard reads it leniently while it starts; what is wrong is reported a moment later."""
+
+    theme: of.Theme = setting(of.THEMES[0], example="night")
+    read_only: StrictBool = setting(default=False, example=False)
+    ascii: StrictBool = setting(default=False, example=False)
+    jitter: Annotated[float, Field(ge=0, le=0.5)] = setting(0.1, example=0.1)
+    refresh_at: of.TimeOfDay = setting("", example="04:00")
+    alarm_command: str = setting("", example="notify-send")
+    intervals: Mapping[of.Source, of.Seconds] = setting({}, example={"sequences": 30, "inboxes": 120})
+    keys: Mapping[str, str] = setting({}, example={"faults": "x", "page.hours": "z"})
+
+
+class RuleSection(Section):
+    """`[[routes.rules]]`."""
+
+    channel: of.Channel = setting(..., example="C0123456789")
+    events: Annotated[tuple[of.EventName, ...], Field(min_length=1)] = setting(
+        ..., example=["reply.interested"]
+    )
+    sequence: str = setting("", example="Q3 founders")
+    inbox: str = setting("", example="mail.example.com")
+    condensed: bool = setting(default=False, example=False)
+    mention: of.Mention = setting("", example="U0123456789")
+    workspace: str = ""
+
+    def rules(self, number: int) -> list[Rule]:
+        """One rule per event; `number` is its place in the file, from 1."""
+        about = self.model_dump(include={"channel", "sequence", "inbox", "condensed"})
+        return [
+            Rule(
+                subscription=Subscription(event=event, **about),
+                mention=self.mention,
+                workspace=self.workspace,
+                place=f"[[routes.rules]] no. {number}",
+            )
+            for event in self.events
+        ]
+
+
+class ChannelSection(Section):
+    """`[routes.channels.ID]`; what is not set is as in `[routes]`."""
+
+    mention: of.Mention | None = setting(None, example="S0123456789")
+    quiet: of.Hours | None = setting(None, example="18:00-09:00")
+    timezone: of.Zone | None = setting(None, example="America/New_York")
+
+
+class RoutesSection(Section):
+    """`[routes]`."""
+
+    fallback: of.Channel | None = setting(None, example="C0123456789")
+    mention: of.Mention = setting("", example="S0123456789")
+    quiet: of.Hours | None = setting(None, example="20:00-08:00")
+    timezone: of.Zone = setting("UTC", example="Europe/Berlin")
+    rules: tuple[RuleSection, ...] = ()
+    channels: dict[of.Channel, ChannelSection] = setting(
+        {},
+        "Overrides for one channel: whom alerts mention, the quiet hours (or off) and their time zone.",
+        example="C0123456789",
+    )
+
+    def channel_policy(self, own: ChannelSection) -> ChannelPolicy:
+        mention = self.mention if own.mention is None else own.mention
+        hours = self.quiet if own.quiet is None else own.quiet
+        return ChannelPolicy(mention=mention, quiet=quiet_hours(hours, zone=own.timezone or self.timezone))
+
+
+def quiet_hours(hours: str | None, *, zone: str) -> QuietHours | None:
+    start, _, end = (parse_time(part.strip()) for part in (hours or "").partition("-"))
+    return None if start is None or end is None else QuietHours(start=start, end=end, zone=zone)
+
+
+class AlertsSection(Section):
+    """`[alerts]`."""
+
+    remind_after: of.Duration = setting(timedelta(minutes=5), example="5m")
+    escalate_after: of.Duration = setting(timedelta(minutes=15), example="15m")
+    escalate_to: of.Channel | None = setting(None, example="C0123456789")
+    escalate_mention: of.Mention = setting("", example="here")
+    unfinished_after: of.Duration = setting(timedelta(hours=4), example="4h")
+    spike_count: Annotated[int, Field(ge=2, le=100_000)] = setting(10, example=10)
+    spike_window: of.Duration = setting(timedelta(hours=1), example="1h")
+    spike_percent: of.Percent = setting(5, example=5)
+
+
+class LinksSection(Section):
+    """`[links]`."""
+
+    lead: of.LeadPage = setting("", example="https://crm.example.com/contacts?q={email}")
+
+
+class ReportSection(Section):
+    """`[report]`."""
+
+    name: str = setting("", example="Example Agency")
+    colour: of.Colour = setting("", example="#2563eb")
+    logo: of.File | None = setting(None, example="/etc/outreach/logo.svg")
+    folder: of.Folder | None = setting(None, example="/var/www/reports")
+    url: of.WebAddress | None = setting(None, example="https://reports.example.com/")
+
+
+class Roles(Section):
+    """`[roles]`: ids of users (U…, W…) and user groups (S…), or `members`."""
+
+    admin: frozenset[of.Who] | None = setting(None, example=["U0123456789"])
+    """None: the admins of the Slack workspace."""
+    operator: frozenset[of.Who] = setting(frozenset({of.MEMBERS}), example=["members"])
+    outsiders: frozenset[of.Channel] = setting(
+        frozenset(),
+        "Channels where people from other organizations can view the channel's own workspace. Default: none.",
+        example=["C0123456789"],
+    )
+    commands: dict[of.CommandName, frozenset[of.RoleOrWho]] = setting(
+        {}, "Who can run a command, instead of everyone with its role.", example={"pause": ["S0123456789"]}
+    )
+    channels: dict[of.Channel, Role | frozenset[of.CommandName]] = setting(
+        {},
+        "The most that can be changed in a channel: what a role can do, or exactly these commands.",
+        example={"C0123456789": "operator", "C0987654321": ["claim", "pause"]},
+    )
+
+    @property
+    def groups(self) -> frozenset[str]:
+        named = (self.admin or frozenset()) | self.operator | frozenset().union(*self.commands.values())
+        return frozenset(one for one in named if re.fullmatch(r"S[A-Z0-9]{2,20}", bare(one)))
+
+
+class GuardrailSection(Section):
+    """`[[guardrails]]`."""
+
+    name: of.GuardrailName = setting(..., example="bounces-5")
+    rule: of.GuardrailRule = setting(
+        ..., example="pause sequence for 4h when bounces > 5% of at least 50 sends in 24h"
+    )
+    workspace: str = setting("", example="acme")
