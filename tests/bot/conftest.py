@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import asyncio
-import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -10,7 +8,6 @@ import sqlalchemy as sa
 import structlog
 
 from bot.store import Store, open_store
-from sandbox.service import Service
 from shared.storage.database import parse_url
 from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
 from tests.bot.manual_clock import ManualClock, arrive, post_all
@@ -48,25 +45,6 @@ async def connected_bot(request: pytest.FixtureRequest, tmp_path: Path) -> Async
 
 async def _is_connected(bot: BotHarness) -> bool:
     return bool(bot.slack.sockets.ready)
-
-
-@pytest.fixture(scope="session")
-def seeded_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The database of an account with nine weeks of history, made once; whoever wants it takes a copy."""
-    file = tmp_path_factory.mktemp("seeded") / "service.db"
-
-    async def found() -> None:
-        async with Service(speed=0, database=f"sqlite:///{file}"):
-            pass
-
-    asyncio.run(found())
-    return file
-
-
-@pytest.fixture
-def account(seeded_database: Path, tmp_path: Path) -> str:
-    """The address of such a database, for one test alone."""
-    return f"sqlite:///{shutil.copy(seeded_database, tmp_path / 'service.db')}"
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -63,11 +64,16 @@ class Shell:
 
 
 @pytest.fixture(scope="session")
-def sandbox() -> Iterator[dict[str, Any]]:
+def sandbox(seeded_database: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     """The announcement of a sandbox that lives as long as the tests; its account changes by what they do alone."""
     environ = {k: v for k, v in os.environ.items() if not k.startswith(("OUTREACH_", "SLACK_"))}
+    account = shutil.copy(seeded_database, tmp_path_factory.mktemp("sandbox") / "sandbox.db")
     process = subprocess.Popen(
-        [*PROGRAM, "sandbox", "--speed", "0"], cwd=ROOT, env=environ, stdout=subprocess.PIPE, text=True
+        [*PROGRAM, "sandbox", "--speed", "0", "--database", f"sqlite:///{account}"],
+        cwd=ROOT,
+        env=environ,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert process.stdout
     try:

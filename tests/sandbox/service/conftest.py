@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import asyncio
 import shutil
-import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -13,21 +11,11 @@ import pytest
 from sandbox.service import Service
 from tests.sandbox.service.subscriber import Receiver
 
-SEEDED_AT = time.time()
-"""When the account was founded. A service that stands there has nothing to catch up with, however long the tests take."""
 
-
-async def _found(path: Path) -> None:
-    async with Service(database=f"sqlite:///{path}", speed=0, now=SEEDED_AT):
-        pass
-
-
-@pytest.fixture(scope="session")
-def seeded_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A calm week on its first day, founded once; every test takes a copy."""
-    path = tmp_path_factory.mktemp("seeded") / "calm-week.db"
-    asyncio.run(_found(path))
-    return path
+@pytest.fixture
+def seeded_at(seeded_database: Path) -> float:
+    """When the account was founded. A service that stands there has nothing to catch up with, however long the tests take."""
+    return seeded_database.stat().st_mtime
 
 
 @pytest.fixture
@@ -47,9 +35,9 @@ def patience() -> float:
 
 
 @pytest.fixture
-async def service(copy: Callable[[], str], patience: float) -> AsyncIterator[Service]:
+async def service(copy: Callable[[], str], seeded_at: float, patience: float) -> AsyncIterator[Service]:
     """The service on a believable account, its time state still, its limiter off."""
-    async with Service(database=copy(), speed=0, timeout=patience, now=SEEDED_AT) as running:
+    async with Service(database=copy(), speed=0, timeout=patience, now=seeded_at) as running:
         async with httpx.AsyncClient() as client:
             await client.put(f"{running.control_url}/limiter", json={"form": "off"})
         yield running

@@ -30,7 +30,7 @@ from sandbox.service.campaign.deliverability import (
 from sandbox.service.campaign.people_names import person
 from sandbox.service.campaign.reply_texts import reply_text
 from sandbox.service.campaign.rules import Conditions, Window
-from tests.sandbox.service.conftest import SEEDED_AT, client_of
+from tests.sandbox.service.conftest import client_of
 
 OFFICE = Window(opens=9, closes=17, weekdays=0b0011111)
 MONDAY = 20_003 * DAY  # day 20,000 was a Friday, as 1970-01-01 was a Thursday
@@ -233,11 +233,13 @@ async def test_no_inbox_passes_its_daily_limit(
     ] == []
 
 
-async def test_the_same_seed_lives_the_same_life_however_often_it_is_asked(copy: Callable[[], str]) -> None:
+async def test_the_same_seed_lives_the_same_life_however_often_it_is_asked(
+    copy: Callable[[], str], seeded_at: float
+) -> None:
     lives = []
     for jumps in (1, 24):
         async with (
-            Service(database=copy(), speed=0, now=SEEDED_AT) as service,
+            Service(database=copy(), speed=0, now=seeded_at) as service,
             client_of(service, "acme") as api,
         ):
             async with httpx.AsyncClient(timeout=30) as control:

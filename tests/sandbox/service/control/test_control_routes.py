@@ -14,7 +14,7 @@ from sandbox.service import Service
 from sandbox.service import service as service_module
 from sandbox.service.base.clock import DAY
 from sandbox.service.v1.rate_limits import FORMS, RATE, Spent, bucket, retry_after, sliding
-from tests.sandbox.service.conftest import SEEDED_AT, client_of, everyone
+from tests.sandbox.service.conftest import client_of, everyone
 from tests.sandbox.service.subscriber import Receiver, happen, subscribe
 
 ALWAYS = {"data", "next_cursor", "id", "email", "status", "first_name", "last_name", "company"}
@@ -262,9 +262,9 @@ async def test_a_jump_does_not_wait_for_a_subscriber_who_never_answers(
     assert (await control.post("/time", json={"advance": 30})).json()["deliveries_due"] == 1
 
 
-async def test_reset_everything_brings_the_first_day_back() -> None:
+async def test_reset_everything_brings_the_first_day_back(seeded_at: float) -> None:
     async with (
-        Service(speed=0, now=SEEDED_AT) as service,
+        Service(speed=0, now=seeded_at) as service,
         client_of(service, "acme") as api,
         httpx.AsyncClient(base_url=service.control_url, timeout=60) as control,
     ):
