@@ -6,7 +6,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3.14 python3 p
 BIN := .venv/bin
 RUN := .venv/.run.stamp
 DEV := .venv/.dev.stamp
-TESTS := -n 4 --dist worksteal --ignore=tests/e2e
+TESTS := -n 4 --dist worksteal --ignore=tests/e2e -p no:schemathesis
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-input
 
 # Where it is set (many containers do), every process of the tests would compile the whole program anew.

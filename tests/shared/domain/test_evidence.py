@@ -7,7 +7,6 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import integrate, stats
 
 from shared.domain import evidence
 from shared.domain.evidence import Rate
@@ -19,6 +18,8 @@ counts = st.integers(1, 100_000).flatmap(
 
 @given(counts)
 def test_the_interval_is_wilsons(rate: Rate) -> None:
+    from scipy import stats
+
     known = stats.binomtest(rate.part, rate.sends).proportion_ci(method="wilson")
     assert rate.bounds == pytest.approx((known.low, known.high), abs=1e-9)
     assert 0 <= rate.bounds[0] <= rate.share + 1e-12
@@ -27,6 +28,8 @@ def test_the_interval_is_wilsons(rate: Rate) -> None:
 
 @given(counts, counts)
 def test_the_chance_to_be_higher_is_that_of_two_beta_distributions(one: Rate, other: Rate) -> None:
+    from scipy import integrate, stats
+
     a, b = (stats.beta(1 + rate.part, 1 + rate.sends - rate.part) for rate in (one, other))
     narrow, wide = (a, b) if a.var() <= b.var() else (b, a)
     middle, spread = narrow.mean(), narrow.std()
@@ -45,6 +48,8 @@ def test_the_chances_of_both_directions_add_up_to_one(one: Rate, other: Rate) ->
 
 @given(st.floats(0.001, 0.999), st.floats(0.5, 5000), st.floats(0.5, 5000))
 def test_the_incomplete_beta_function_is_the_known_one(x: float, a: float, b: float) -> None:
+    from scipy import stats
+
     assert evidence._beta_below(x, a, b) == pytest.approx(float(stats.beta.cdf(x, a, b)), abs=1e-8)
 
 

@@ -1,0 +1,187 @@
+"""The OpenAPI document is exact: schemathesis finds nothing on the whole API, and a generated client works."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, settings
+from schemathesis.generation import GenerationMode
+
+from sandbox.service import Service
+
+pytestmark = pytest.mark.e2e
+LONG = ("advance", "count", "speed", "delay")
+"""Dials that take minutes when they are turned far."""
+
+schema = schemathesis.pytest.from_fixture("api_schema")
+dials = schemathesis.pytest.from_fixture("control_schema")
+
+
+@pytest.fixture(scope="module")
+def running(seeded_database: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """The service in a thread of its own: schemathesis asks synchronously."""
+    import shutil
+    import threading
+
+    path = tmp_path_factory.mktemp("schemathesis") / "sandbox.db"
+    shutil.copy(seeded_database, path)
+    service, ready, stop = (
+        Service(database=f"sqlite:///{path}", speed=0),
+        threading.Event(),
+        list[Callable[[], Any]](),
+    )
+
+    async def serve() -> None:
+        async with service:
+            service.state.limiter.change("off")
+            done = asyncio.Event()
+            loop = asyncio.get_running_loop()
+            stop.append(lambda: loop.call_soon_threadsafe(done.set))
+            ready.set()
+            await done.wait()
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()), name="service-for-schemathesis")
+    thread.start()
+    assert ready.wait(30)
+    yield service
+    stop[0]()
+    thread.join(30)
+
+
+@pytest.fixture(scope="module")
+def api_schema(running: Service) -> Any:
+    loaded = schemathesis.openapi.from_url(f"{running.origin}/openapi.json")
+    loaded.config.update(base_url=running.base_url)
+    modes = [GenerationMode.POSITIVE, GenerationMode.NEGATIVE]
+    # The key is ours; what becomes of a wrong one is asked elsewhere.
+    loaded.config.generation.update(modes=modes, with_security_parameters=False)
+    return loaded
+
+
+@pytest.fixture(scope="module")
+def control_schema(running: Service) -> Any:
+    loaded = schemathesis.openapi.from_url(f"{running.origin}/control/openapi.json")
+    loaded.config.update(base_url=running.origin)
+    return loaded
+
+
+USE_GENERATED = """
+import datetime as dt, sys
+from service_client import AuthenticatedClient
+from service_client.api.inboxes import list_inboxes
+from service_client.api.leads import add_leads, list_leads, remove_lead
+from service_client.api.sequences import change_sequence, list_sequences
+from service_client.api.stats import read_stats
+from service_client.api.webhooks import subscribe
+from service_client.models import (
+    Error, EventKind, Grouping, LeadStatus, NewLead, NewLeads, NewSubscription, SequenceChange, SequenceStatus,
+)
+
+with AuthenticatedClient(base_url=sys.argv[1], token=sys.argv[2]) as client:
+    sequence = list_sequences.sync(client=client).data[0]
+    change = SequenceChange(status=SequenceStatus.PAUSED)
+    assert change_sequence.sync(sequence.id, client=client, body=change).status is SequenceStatus.PAUSED
+    lead = NewLead(email="ada@engines.example", first_name="Ada")
+    lead["plan"] = "pro"
+    added = add_leads.sync(client=client, body=NewLeads(sequence_id=sequence.id, leads=[lead, lead]))
+    assert (added.added, added.skipped[0].reason.value) == (1, "duplicate")
+    page = list_leads.sync(client=client, sequence_id=sequence.id, status=LeadStatus.ACTIVE, limit=1)
+    assert page.data[0].email == "ada@engines.example"
+    assert page.data[0].custom_fields["plan"] == "pro"
+    assert list_leads.sync(client=client, cursor=page.next_cursor).data[0].id != page.data[0].id
+    assert remove_lead.sync(page.data[0].id, client=client).removed is True
+    missing = remove_lead.sync(page.data[0].id, client=client)
+    assert isinstance(missing, Error) and missing.error.code.value == "not_found"
+    assert 0 <= list_inboxes.sync(client=client).data[0].health_score <= 100
+    days = {"from_": dt.date(2020, 1, 1), "to": dt.date(2100, 1, 1)}
+    assert sum(row.sends for row in read_stats.sync(client=client, group_by=Grouping.INBOX, **days).data) > 0
+    new = NewSubscription(url="https://bot.example/hook", events=[EventKind.REPLY_INTERESTED])
+    assert subscribe.sync(client=client, body=new).secret
+"""
+
+
+def test_a_generated_client_works_unchanged(running: Service, tmp_path: Path) -> None:
+    generator = Path(sys.executable).with_name("openapi-python-client")
+    (tmp_path / "config.yml").write_text("post_hooks: []\n")
+    words = [str(generator), "generate", "--url", f"{running.origin}/openapi.json", "--meta", "none"]
+    words += ["--output-path", "service_client", "--config", "config.yml", "--fail-on-warning"]
+    made = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stdout + made.stderr
+    words = [sys.executable, "-c", USE_GENERATED, running.base_url, running.api_keys["acme"]]
+    used = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert used.returncode == 0, used.stderr
+
+
+def run_schemathesis(running: Service, folder: Path, *, examples: int) -> str:
+    """What the command line says after every phase with every check."""
+    words = ["run", f"{running.origin}/openapi.json", "--phases", "examples,coverage,fuzzing,stateful"]
+    words += ["--checks", "all", "--max-examples", str(examples), "--seed", "1", "--no-color"]
+    words += ["--header", f"Authorization: Bearer {running.api_keys['acme']}"]
+    program = Path(sys.executable).with_name("schemathesis")
+    done = subprocess.run([program, *words], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def test_schemathesis_finds_nothing_in_any_phase(running: Service, tmp_path: Path) -> None:
+    report = run_schemathesis(running, tmp_path, examples=5)
+    assert "No issues found" in report
+    for phase in ("Examples", "Coverage", "Fuzzing", "Stateful"):
+        assert f"✅  {phase}" in report
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(900)
+def test_schemathesis_finds_nothing_in_a_long_run(running: Service, tmp_path: Path) -> None:
+    assert "No issues found" in run_schemathesis(running, tmp_path, examples=300)
+
+
+def thorough(examples: int) -> settings:
+    """So many requests of each kind for each endpoint."""
+    return settings(
+        max_examples=examples,
+        deadline=None,
+        phases=[Phase.explicit, Phase.generate],
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
+        database=None,
+    )
+
+
+@schema.parametrize()
+@thorough(4)
+def test_no_request_is_answered_otherwise_than_documented(case: Any, running: Service) -> None:
+    assert answer(case, running).status_code in documented(case)
+
+
+@pytest.mark.soak
+@schema.parametrize()
+@thorough(400)
+def test_nor_is_any_of_three_thousand(case: Any, running: Service) -> None:
+    assert answer(case, running).status_code in documented(case)
+
+
+def answer(case: Any, running: Service) -> Any:
+    """The answer to a request, which every check of schemathesis has looked at."""
+    return case.call_and_validate(headers={"Authorization": f"Bearer {running.api_keys['acme']}"})
+
+
+def documented(case: Any) -> set[int]:
+    if case.method.upper() != case.operation.method.upper():
+        return {405}
+    return {int(status) for status in case.operation.definition.raw["responses"]}
+
+
+@dials.parametrize()
+@thorough(3)
+def test_no_dial_can_be_turned_so_that_it_breaks(case: Any, running: Service) -> None:
+    if isinstance(case.body, dict):
+        case.body |= {name: 1 for name in LONG if isinstance(case.body.get(name), int | float)}
+    assert case.call(timeout=30).status_code < 500
