@@ -48,6 +48,7 @@ async def burst(bot: BotHarness, numbers: Iterable[int]) -> set[int]:
     return accepted
 
 
+@pytest.mark.e2e
 async def test_a_bot_killed_in_the_middle_of_a_burst_posts_every_accepted_delivery_once(
     home: BotHarness,
 ) -> None:
@@ -96,6 +97,7 @@ async def test_a_bot_that_is_told_to_stop_ends_by_itself_with_everything_kept(ho
     assert set(posted.values()) == {1}
 
 
+@pytest.mark.e2e
 async def test_two_bots_on_one_postgresql_share_the_work_and_one_that_dies_delays_nothing_for_long(
     fresh_postgresql: str, tmp_path: Path
 ) -> None:
@@ -139,6 +141,7 @@ time.time = lambda: wall() - (3600.0 if back.exists() else 0.0)
 """
 
 
+@pytest.mark.e2e
 async def test_a_clock_that_is_set_back_in_the_middle_of_a_burst_delays_and_doubles_nothing(
     tmp_path: Path,
 ) -> None:
@@ -165,6 +168,7 @@ time.time = lambda: wall() + (3600.0 if ahead.exists() else 0.0)
 """
 
 
+@pytest.mark.e2e
 async def test_a_clock_that_was_ahead_for_a_while_doubles_no_message_whose_answer_is_lost(
     tmp_path: Path,
 ) -> None:

@@ -131,6 +131,7 @@ async def test_a_slack_that_is_down_is_said_and_everything_comes_once_when_it_is
     assert set((await bot.until_posted(8)).values()) == {1}
 
 
+@pytest.mark.e2e
 async def test_a_file_that_cannot_grow_is_503_and_unready_and_everything_comes_afterwards(
     home: BotHarness,
 ) -> None:
@@ -149,6 +150,7 @@ async def test_a_file_that_cannot_grow_is_503_and_unready_and_everything_comes_a
         assert (await readiness(home))[0] == 200
 
 
+@pytest.mark.e2e
 async def test_a_bot_that_is_told_to_stop_lets_the_message_under_way_arrive(
     home: BotHarness, tmp_path: Path
 ) -> None:

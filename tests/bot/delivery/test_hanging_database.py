@@ -19,6 +19,8 @@ from sqlalchemy import make_url
 from tests.bot.harness import HASTE, BotHarness, bot_process, interested, open_harness
 from tests.waiting import until
 
+pytestmark = pytest.mark.e2e
+
 
 class Server:
     """A PostgreSQL of its own, which a test may freeze."""

@@ -34,7 +34,6 @@ from tests.bot.harness import (
     SECRET,
     BotHarness,
     bot_inside,
-    bot_process,
     interested,
     open_harness,
 )
@@ -130,7 +129,7 @@ async def test_an_address_of_6000_random_characters_stops_nothing_on_postgresql(
     tmp_path: Path, fresh_postgresql: str
 ) -> None:
     hostile = interested(1, lead={"email": f"{random_text(6_000)}@acme.example"})
-    async with open_harness(tmp_path, database=fresh_postgresql) as bot, bot_process(bot):
+    async with open_harness(tmp_path, database=fresh_postgresql) as bot, bot_inside(bot):
         assert await bot.deliver(hostile) == 200
         assert await bot.deliver(interested(2)) == 200
         posted = await bot.until_posted(2)
@@ -203,7 +202,7 @@ async def test_a_lead_of_the_api_with_an_endless_address_stops_no_other(
 async def test_readiness_is_red_while_an_old_delivery_waits_to_be_routed(
     tmp_path: Path, fresh_postgresql: str
 ) -> None:
-    async with open_harness(tmp_path, database=fresh_postgresql) as bot, bot_process(bot):
+    async with open_harness(tmp_path, database=fresh_postgresql) as bot, bot_inside(bot):
 
         async def readiness() -> tuple[int, float]:
             status, text = await bot.get("/readyz")

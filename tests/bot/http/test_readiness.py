@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from shared import settings as shared_settings
 from shared.storage.webhook_file import FILE_NAME
-from tests.bot.harness import BotHarness, bot_inside, bot_process, interested, open_harness, signature
+from tests.bot.harness import BotHarness, bot_inside, interested, open_harness, signature
 
 STORED = "whsec-stored-by-the-command"
 
@@ -41,7 +41,7 @@ async def test_a_configured_secret_counts_while_the_stored_ones_are_damaged(tmp_
     async with open_harness(tmp_path) as bot:
         store_secret(bot)
         secrets_file(bot).write_text('{"default": [')
-        async with bot_process(bot):
+        async with bot_inside(bot):
             assert await bot.deliver(interested(1)) == 200
             await bot.until_posted(1)
             assert await deliver(bot, 2, secret=STORED) == 503, "it may be signed by a secret that is damaged"
@@ -61,7 +61,7 @@ async def test_a_bot_that_can_read_no_secret_is_not_ready(tmp_path: Path) -> Non
         store_secret(bot)
         intact = secrets_file(bot).read_bytes()
         secrets_file(bot).write_bytes(b"\xff")
-        async with bot_process(bot):
+        async with bot_inside(bot):
             assert (await ready(bot))[0] == 503
             assert await deliver(bot, 1, secret=STORED) == 503
             secrets_file(bot).write_bytes(intact)

@@ -49,6 +49,7 @@ def unsigned(path: str, *headers: str) -> bytes:
     return "\r\n".join(lines).encode() + b"x" * (MEBIBYTE - 1)
 
 
+@pytest.mark.e2e
 async def test_a_delivery_is_taken_while_a_thousand_heads_stay_unfinished(tmp_path: Path) -> None:
     async with (
         open_harness(tmp_path) as bot,
@@ -60,6 +61,7 @@ async def test_a_delivery_is_taken_while_a_thousand_heads_stay_unfinished(tmp_pa
         assert await replace(bot, http=http).deliver(interested(1)) == 200
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize(
     ("path", "header"),
     [

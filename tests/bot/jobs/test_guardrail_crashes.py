@@ -18,6 +18,8 @@ from tests.bot.fake_service import Remote, open_remote
 from tests.bot.harness import BotHarness, bot_process, free_port, open_harness
 from tests.waiting import until
 
+pytestmark = pytest.mark.e2e
+
 RULE = "pause sequence for 4h when bounces > 5% of at least 50 sends in 24h"
 HASTE = """
 from bot.jobs import guardrail_samples, guardrails

@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from bot.runtime.supervisor import FAILING, Supervisor
 from tests.bot.fake_service import open_remote
 from tests.bot.harness import BotHarness, bot_process, interested, open_harness
@@ -25,6 +27,7 @@ async def ready(bot: BotHarness) -> tuple[int, dict[str, Any]]:
     return status, json.loads(body)
 
 
+@pytest.mark.e2e
 async def test_a_task_that_keeps_failing_is_restarted_and_shown_while_alerts_are_posted(
     tmp_path: Path,
 ) -> None:

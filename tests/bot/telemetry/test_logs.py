@@ -9,7 +9,11 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
+
 from tests.bot.harness import bot_process, interested, open_harness
+
+pytestmark = pytest.mark.e2e
 
 SHORT_QUEUE = """
 from bot.telemetry import logs
