@@ -226,8 +226,9 @@ class Modals:
         return len(self._contexts.settings.workspaces) > 1
 
     async def alert_of_thread(self, channel: str, thread_ts: str) -> ClaimState | None:
-        """The alert whose card a thread belongs to; None outside of such a thread."""
-        return await self._store.alerts.in_message(channel, thread_ts) if thread_ts else None
+        """The alert whose card a thread belongs to; None outside of such a thread, or where it may not be seen any more."""
+        found = await self._store.alerts.in_message(channel, thread_ts) if thread_ts else None
+        return found if found and found.workspace in self._contexts.settings.workspaces else None
 
     async def links(self, alerts: Sequence[str]) -> dict[str, str]:
         places = await self._store.alerts.messages(alerts)

@@ -206,6 +206,23 @@ async def test_a_disallowed_workspace_hears_and_sees_no_more(agency: Installed) 
     assert "“acme”" in text_of(await agency.say("status @acme"))
 
 
+@pytest.mark.parametrize("agency", ["http"], indirect=True)
+async def test_a_thread_of_a_disallowed_workspace_means_no_sequence_of_another(agency: Installed) -> None:
+    """With one workspace left, a line needs no @NAME: the old card's sequence would be looked for there."""
+    await agency.teams.allow(SECOND, "acme")
+    await agency.teams.allow(SECOND, "globex")
+    await agency.say("subscribe reply.interested here @acme")
+    event = {"event": "reply.interested", "lead": {"email": "ada@acme.example"}, "sequence": "Q3 founders"}
+    await agency.bot.deliver(json.dumps(event).encode(), path="/acme")
+    await until(lambda: cards(agency, seed.SALES))
+    (card,) = cards(agency, seed.SALES)
+    await agency.teams.disallow(SECOND, "acme")
+    said: Json = {"type": "app_mention", "user": seed.BEN.id, "text": f"<@{seed.BOT.id}> pause"}
+    await agency.control("event", event={**said, "channel": seed.SALES, "ts": card.ts, "thread_ts": card.ts})
+    answer = await until(lambda: next((t for t in agency.texts(seed.SALES) if "equence" in t[:40]), ""))
+    assert "Which sequence?" in answer
+
+
 async def test_an_alert_channel_of_a_team_that_may_not_see_the_workspace_gets_nothing(
     agency: Installed,
 ) -> None:
