@@ -24,6 +24,7 @@ from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.records import Actor, AuditEntry
 from shared.domain.recurrence import find_zone
 from shared.text.links import lead_link
+from shared.text.slack_ids import is_user
 from shared.text.tokenize import join, parse_duration
 
 VERBS = frozenset({"claim", "takeover", "release", "snooze", "wake", "done", "handled", "dismiss", "reopen"})
@@ -131,7 +132,7 @@ def taken_over(before: ClaimState, *, actor: Actor) -> Trace:
 
 
 def _mention(claim: ClaimState) -> str:
-    return claim.by if claim.by[:1] in {"U", "W"} else ""
+    return claim.by if is_user(claim.by) else ""
 
 
 def lead_of(claim: ClaimState) -> str:

@@ -23,6 +23,7 @@ from shared.domain.alert_settings import AlertPolicy, Routing
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.text.formats import show_exact_span, show_number
 from shared.text.links import lead_link
+from shared.text.slack_ids import is_user
 from shared.text.tokenize import join
 
 TOGETHER = 5
@@ -89,7 +90,7 @@ class Reminders:
     def _many(self, group: Sequence[Due], now: float) -> PlannedPost:
         first = group[0]
         return PlannedPost(
-            dedupe=f"{first.what}:{first.channel}:{now // STORM_SECONDS:.0f}",
+            dedupe=f"{first.what}:{first.workspace}:{first.channel}:{now // STORM_SECONDS:.0f}",
             channel=first.channel,
             kind="note",
             urgency=2,
@@ -123,7 +124,7 @@ class Reminders:
     def _mention(self, due: Due, now: float, *, channel: str) -> str:
         """Whom to call: a claimer, who is called after the quiet hours; else nobody in the channel's quiet hours."""
         if due.what == "unfinished":
-            return due.claimed_by if due.claimed_by[:1] in {"U", "W"} else ""
+            return due.claimed_by if is_user(due.claimed_by) else ""
         channel_policy = self._routing.channel_policy(channel)
         if not is_interested(due):
             return ""

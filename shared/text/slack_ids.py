@@ -25,3 +25,8 @@ def split_id(name: str) -> tuple[str, str]:
 def bare(name: str) -> str:
     """The id within the team, as Slack knows it."""
     return split_id(name)[1]
+
+
+def is_user(name: str) -> bool:
+    """Whether it is the id of a person, whom a message can mention."""
+    return bare(name)[:1] in {"U", "W"}

@@ -14,17 +14,19 @@ from bot.alerts.recovery import RECOVERED, note
 from bot.alerts.routing import Routes
 from bot.alerts.spike import NOUNS, Figure, over_card, spike_card
 from bot.commands import alert_actions
+from bot.commands.alert_actions import released, taken_over
 from bot.jobs import digests, spikes
 from bot.jobs.card_refresh import sequence_state
 from bot.jobs.reminders import Reminders
 from bot.store import Store, open_store
+from bot.store.alerts.reminders import Due
 from bot.store.alerts.spikes import Subject
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.posts import Post
 from shared.api.models import Sequence
 from shared.domain.alert_settings import AlertPolicy, QuietHours, Routing, Rule, SpikeRule
 from shared.domain.card import Card, Tone
-from shared.domain.records import Subscription
+from shared.domain.records import Actor, Subscription
 from shared.domain.recurrence import Recurrence, parse_recurrence
 from shared.storage.database import parse_url
 from tests.bot.harness import interested
@@ -402,6 +404,34 @@ async def test_a_claimer_is_left_alone_in_quiet_hours_and_when_it_is_done_meanwh
     clock.now += 24 * HOUR
     await reminders.sweep()
     assert await post_all(store, clock) == []
+
+
+async def test_a_claimer_in_one_of_several_slack_workspaces_is_mentioned(
+    store: Store, clock: ManualClock, alert: str
+) -> None:
+    nia = Actor(name="nia", id="T002/U001", face="slack")
+    await store.alerts.claim(alert, nia)
+    clock.now += 5 * HOUR
+    await Reminders(store, AlertPolicy(), Routing(), planned=lambda: None).sweep()
+    (reminder,) = await post_all(store, clock)
+    assert (reminder.kind, reminder.mention) == ("unfinished", nia.id)
+    before = await store.alerts.find(alert)
+    assert before is not None
+    assert taken_over(before, actor=ANN).mention == released(before, actor=ANN).mention == nia.id
+
+
+async def test_two_workspaces_with_one_channel_have_a_summary_each(store: Store) -> None:
+    """Within a quarter of an hour, in which one workspace has only one."""
+    many = [
+        Due(
+            alert_id=f"al_{n}", workspace=("acme", "globex")[n % 2], channel=CHANNEL, mention="", what="remind",
+            waiting_since=0.0, received_at=0.0, round=0, by="", body=interested(n), bundled=False,
+        )
+        for n in range(12)
+    ]  # fmt: skip
+    planned = Reminders(store, AlertPolicy(), Routing(), planned=lambda: None).plan(many, 900.0)
+    assert {workspace for workspace, _ in planned} == {"acme", "globex"}
+    assert len({post.dedupe for _, post in planned}) == 2
 
 
 async def test_an_escalation_carries_the_reply_its_sequence_and_a_link(
