@@ -26,6 +26,7 @@ def paused(
     *,
     undo: str,
     left: Sequence[str] = (),
+    failed: Sequence[str] = (),
     footer: str = "",
 ) -> Card:
     """A rule has acted: what it paused, why, and the way back."""
@@ -37,6 +38,8 @@ def paused(
     text = [_listed(names)] if len(names) > 1 else []
     if left:
         text.append(f"Not paused, by the rule's limit: {_listed(left)}")
+    if failed:
+        text.append(f"Not paused, because the service refused: {_listed(failed)}")
     text.append("Undo resumes what it paused and snoozes the rule for 24 h.")
     if not until:
         text.insert(0, "It stays paused until someone resumes it.")

@@ -108,14 +108,29 @@ class GuardrailActs:
         for incident in await self._store.incidents.take_interrupted(self._contexts.clients):
             age = self._store.database.clock() - incident.began_at
             if is_off(incident):
-                await self._finish(incident, {}, why="Guardrails were turned off before it could.")
+                await self._give_up(incident, why="Guardrails were turned off before it could.")
             elif incident.state == "decided" and age > TOO_LATE:
                 await self._finish(incident, {}, why="The bot did not run for more than an hour.")
             else:
                 await self._carry_out(incident)
 
+    async def _give_up(self, incident: Incident, *, why: str) -> None:
+        """End an act that is not wanted any more; what it has paused already is told, with its Undo."""
+        paused: dict[str, str] = {}
+        if incident.state == "acting":
+            try:
+                known = await self._context(incident).client.list_sequences()
+            except OutreachError as error:
+                log.warning("pause not proven", rule=incident.rule, error=type(error).__name__)
+                return await self._store.incidents.postpone(incident, seconds=RETRY_SECONDS)
+            done = (one for one in known if one.id in incident.sequences and one.status == "paused")
+            paused = {one.id: one.label for one in done}
+        return await self._finish(incident, paused, why=why)
+
     async def _carry_out(self, incident: Incident, *, left: Sequence[str] = ()) -> None:
         context = self._context(incident)
+        paused: dict[str, str] = {}
+        failed: dict[str, OutreachError] = {}
         try:
             known = {one.id: one for one in await context.client.list_sequences()}
             if incident.state == "decided":
@@ -126,38 +141,50 @@ class GuardrailActs:
                 if not await self._store.incidents.acting(incident, able):
                     return
                 incident = replace(incident, state="acting", sequences=tuple(able))
-            paused = await self._pause(incident, known, context)
+            paused, failed = await self._pause(incident, known, context)
         except OutreachError as error:
-            log.warning("pause not proven", rule=incident.rule, error=type(error).__name__)
-            if incident.attempts >= ATTEMPTS:
-                await self._finish(incident, {}, why=f"The service refuses or does not answer: {error}")
-            else:
-                await self._store.incidents.postpone(incident, seconds=RETRY_SECONDS)
-            return
+            failed = {incident.label: error}
         why = "" if paused else "It was paused already, by somebody else."
-        await self._finish(incident, paused, left=left, why=why)
+        if failed:
+            first = next(iter(failed.values()))
+            log.warning("pause not proven", rule=incident.rule, error=type(first).__name__)
+            if incident.attempts < ATTEMPTS:
+                return await self._store.incidents.postpone(incident, seconds=RETRY_SECONDS)
+            doubt = " `sequences paused` shows what it may have paused." if incident.state == "acting" else ""
+            why = f"The service refuses or does not answer: {first}{doubt}"
+        return await self._finish(incident, paused, left=left, failed=tuple(failed), why=why)
 
     async def _pause(
         self, incident: Incident, known: Mapping[str, Campaign], context: CommandContext
-    ) -> dict[str, str]:
-        """Pause each that is active; the names of those that are paused now. Raises `OutreachError`."""
+    ) -> tuple[dict[str, str], dict[str, OutreachError]]:
+        """Pause each that is active; the names of those that are paused now, and why others are not."""
         paused: dict[str, str] = {}
+        failed: dict[str, OutreachError] = {}
         due = None if incident.resumes_at is None else datetime.fromtimestamp(incident.resumes_at, UTC)
         for name in incident.sequences:
             if name not in known:
                 continue
-            if known[name].status == "active":
-                try:
+            try:
+                if known[name].status == "active":
                     await pause_one(
                         known[name], due_at=due, reason=f"guardrail {incident.rule}", context=context
                     )
-                except NotFound:
-                    continue
-            paused[name] = known[name].label
-        return paused
+            except NotFound:
+                continue
+            except OutreachError as error:  # the others are paused all the same
+                failed[known[name].label] = error
+            else:
+                paused[name] = known[name].label
+        return paused, failed
 
     async def _finish(
-        self, incident: Incident, paused: Mapping[str, str], *, left: Sequence[str] = (), why: str = ""
+        self,
+        incident: Incident,
+        paused: Mapping[str, str],
+        *,
+        left: Sequence[str] = (),
+        failed: Sequence[str] = (),
+        why: str = "",
     ) -> None:
         """Audit, Undo and message at once, by whoever is first."""
         footer = footer_of(self._contexts, incident.workspace)
@@ -165,7 +192,7 @@ class GuardrailActs:
 
         def draw(undo: str) -> PlannedPost:
             if paused:
-                card = cards.paused(incident, names, undo=undo, left=left, footer=footer)
+                card = cards.paused(incident, names, undo=undo, left=left, failed=failed, footer=footer)
             else:
                 card = cards.not_paused(incident, why, footer=footer)
             return self._post(incident, card)

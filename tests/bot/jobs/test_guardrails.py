@@ -13,6 +13,7 @@ import pytest
 from bot.alerts import rendering
 from bot.commands.bulk_pause import BulkPause
 from bot.commands.context import CommandContexts
+from bot.jobs import guardrail_acts
 from bot.jobs.guardrail_samples import GuardrailSampler
 from bot.jobs.guardrails import GuardrailWatch
 from bot.jobs.register import open_histories
@@ -223,7 +224,45 @@ async def test_a_decision_that_was_not_carried_out_before_guard_off_is_void(
     assert guarded.remote.patched == []
 
 
-async def test_a_rule_that_is_off_or_snoozed_does_nothing(guarded: GuardedWorkspace) -> None:
+BOTH = "pause domain when bounces > 5 in 24h"
+
+
+async def both_bounce(guarded: Guarded) -> str:
+    """A rule that pauses two sequences of a domain, of which the service refuses the first; returns the other."""
+    other = guarded.remote.add("Spring")
+    await guarded.rule(BOTH)
+    guarded.sent(100)
+    await guarded.bounce(4)
+    await guarded.bounce(3, name="Spring", first=100)
+    guarded.remote.fails[guarded.sequence] = 500
+    assert await guarded.go_on() == []
+    return other
+
+
+async def test_a_sequence_that_cannot_be_paused_holds_up_no_other_and_hides_none(
+    guarded: Guarded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guardrail_acts, "ATTEMPTS", 2)
+    other = await both_bounce(guarded)
+    assert guarded.remote.patched == [(other, "paused")]
+    (card,) = await guarded.go_on(10 * MINUTE)
+    assert card.title == "Guardrail rule paused Spring"
+    assert "Not paused, because the service refused: Q3 founders" in card.text
+    assert guarded.remote.patched == [(other, "paused")]
+    (entry,) = await guarded.audit()
+    assert entry.result == f"Spring ({other}) paused"
+
+
+async def test_what_was_paused_before_guard_off_is_told_with_its_undo(guarded: Guarded) -> None:
+    other = await both_bounce(guarded)
+    await guarded.store.guardrails.switch_off("default", Switch(rule="", by="ann", at=guarded.clock.now))
+    (card,) = await guarded.go_on(10 * MINUTE)
+    assert card.title == "Guardrail rule paused Spring"
+    assert card.buttons[0].label == "Undo"
+    assert guarded.remote.patched == [(other, "paused")]
+
+
+async def test_a_rule_that_is_off_or_snoozed_does_nothing(guarded: Guarded) -> None:
     await guarded.rule(ACTS)
     off = Switch(rule="rule", by="ann", at=0.0, until=guarded.clock.now + HOUR)
     await guarded.store.guardrails.switch_off("default", off)
