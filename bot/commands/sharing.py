@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bot.slack import permissions
-from bot.slack.permissions import Person, Reach
-from shared.commands import Invocation, render
+from bot.slack.permissions import Person
+from shared.commands import Invocation, Role, render
 from shared.domain.card import Button, Card, Tone
 from shared.text.slack_ids import bare
 
@@ -28,7 +28,7 @@ def can_be_shared(invocation: Invocation) -> bool:
 
 def may_share(person: Person) -> bool:
     """Everybody in the channel will read it: a guest or somebody from outside may not decide that."""
-    return permissions.reach_of(person) is Reach.EVERYTHING
+    return person.is_member or permissions.role_of(person) is not Role.READER
 
 
 def with_button(card: Card, invocation: Invocation, person: Person, *, channel: str) -> Card:

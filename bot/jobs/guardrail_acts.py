@@ -139,7 +139,7 @@ class GuardrailActs:
                     name for name in incident.sequences if name in known and known[name].status == "active"
                 ]
                 if not await self._store.incidents.acting(incident, able):
-                    return
+                    return None
                 incident = replace(incident, state="acting", sequences=tuple(able))
             paused, failed = await self._pause(incident, known, context)
         except OutreachError as error:

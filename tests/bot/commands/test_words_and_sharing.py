@@ -71,6 +71,15 @@ async def test_what_changes_something_cannot_be_shared(bot: BotHarness, remote: 
     assert remote.patched == []
 
 
+async def test_a_guest_sees_an_answer_and_cannot_share_it_with_the_channel(bot: BotHarness) -> None:
+    (answer,) = await bot.say("status", user=seed.GUS.id)
+    assert "Status of default" in answer["text"]
+    assert "Share to channel" not in shown(answer)
+    (refused,) = await bot.say("share status", user=seed.GUS.id)
+    assert "can't be shared" in refused["text"]
+    assert refused["seen_by"] == seed.GUS.id
+
+
 async def test_open_is_paged_and_shows_the_page_anew_after_a_claim(bot: BotHarness) -> None:
     for number in range(32):
         assert await bot.deliver(interested(number)) == 200
