@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from shared.domain.card import Card
 
 THEN = " > "
-"""Between what a button does to an alert and what is shown after it: `claim al_1 > open 2`."""
+"""Between what a button does to an alert and the list that is shown after it: `claim al_1 > open 2`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -107,7 +107,7 @@ class CommandDispatcher:
         """An act on an alert, and the line that goes with it, if any."""
         alert, _, then = rest.partition(THEN)
         done = await self._act_on_alert(verb, alert, person, channel=channel)
-        if not then:
+        if then.partition(" ")[0] != "open":  # what changes something is announced, and stands alone
             return done
         return followed(done, await self._perform(then, person, channel=channel, progress=progress))
 

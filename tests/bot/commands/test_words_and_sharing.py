@@ -80,6 +80,20 @@ async def test_a_guest_sees_an_answer_and_cannot_share_it_with_the_channel(bot: 
     assert refused["seen_by"] == seed.GUS.id
 
 
+async def test_a_change_behind_another_line_is_not_made_unannounced(bot: BotHarness, remote: Remote) -> None:
+    assert await bot.deliver(interested(1)) == 200
+    assert bot.running is not None
+    waiting = bot.running.store.records.open_replies
+    (reply,) = await until(lambda: waiting("default"))
+    await bot.control(
+        "command", text=f"/outreach claim {reply.alert_id} > pause sq_0001", user=seed.BEN.id, wait=10
+    )
+    state = await bot.running.store.alerts.find(reply.alert_id)
+    assert state is not None
+    assert state.name == "ben"
+    assert remote.patched == []
+
+
 async def test_open_is_paged_and_shows_the_page_anew_after_a_claim(bot: BotHarness) -> None:
     for number in range(32):
         assert await bot.deliver(interested(number)) == 200

@@ -227,7 +227,7 @@ async def test_a_decision_that_was_not_carried_out_before_guard_off_is_void(
 BOTH = "pause domain when bounces > 5 in 24h"
 
 
-async def both_bounce(guarded: Guarded) -> str:
+async def both_bounce(guarded: GuardedWorkspace) -> str:
     """A rule that pauses two sequences of a domain, of which the service refuses the first; returns the other."""
     other = guarded.remote.add("Spring")
     await guarded.rule(BOTH)
@@ -240,7 +240,7 @@ async def both_bounce(guarded: Guarded) -> str:
 
 
 async def test_a_sequence_that_cannot_be_paused_holds_up_no_other_and_hides_none(
-    guarded: Guarded, monkeypatch: pytest.MonkeyPatch
+    guarded: GuardedWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(guardrail_acts, "ATTEMPTS", 2)
     other = await both_bounce(guarded)
@@ -253,7 +253,7 @@ async def test_a_sequence_that_cannot_be_paused_holds_up_no_other_and_hides_none
     assert entry.result == f"Spring ({other}) paused"
 
 
-async def test_what_was_paused_before_guard_off_is_told_with_its_undo(guarded: Guarded) -> None:
+async def test_what_was_paused_before_guard_off_is_told_with_its_undo(guarded: GuardedWorkspace) -> None:
     other = await both_bounce(guarded)
     await guarded.store.guardrails.switch_off("default", Switch(rule="", by="ann", at=guarded.clock.now))
     (card,) = await guarded.go_on(10 * MINUTE)
@@ -262,7 +262,7 @@ async def test_what_was_paused_before_guard_off_is_told_with_its_undo(guarded: G
     assert guarded.remote.patched == [(other, "paused")]
 
 
-async def test_a_rule_that_is_off_or_snoozed_does_nothing(guarded: Guarded) -> None:
+async def test_a_rule_that_is_off_or_snoozed_does_nothing(guarded: GuardedWorkspace) -> None:
     await guarded.rule(ACTS)
     off = Switch(rule="rule", by="ann", at=0.0, until=guarded.clock.now + HOUR)
     await guarded.store.guardrails.switch_off("default", off)
