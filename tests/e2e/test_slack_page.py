@@ -330,6 +330,33 @@ async def test_home_is_asked_for_and_shown(page: Page) -> None:
     await expect(page.get_by_test_id("home")).to_contain_text("Good day")
 
 
+async def test_home_survives_a_state_that_was_read_before_it(page: Page, slack: SlackStandIn) -> None:
+    """Its first opening begins the conversation with the bot, so the page reads its state anew."""
+    before = await page.request.get(f"{slack.origin}/page/state?user=ann")
+    shown = page.get_by_test_id("home")
+    asked, go_on = asyncio.Event(), asyncio.Event()
+
+    async def late(route: Route) -> None:
+        asked.set()
+        await go_on.wait()
+        await route.fulfill(response=before)
+
+    async def after_the_state(route: Route) -> None:
+        answer = await route.fetch()
+        await asked.wait()
+        await expect(shown).to_contain_text("Good day")
+        async with page.expect_response("**/page/state*"):
+            go_on.set()
+        await route.fulfill(response=answer)
+
+    await page.route("**/page/state*", late)
+    await page.route("**/control/home/open", after_the_state)
+    async with page.expect_response("**/control/home/open"):
+        await page.get_by_test_id("home-item").click()
+    await page.evaluate("() => new Promise(requestAnimationFrame)")
+    await expect(shown).to_contain_text("Good day")
+
+
 async def test_the_inspector_shows_what_a_command_took(page: Page) -> None:
     await page.get_by_test_id("inspector-toggle").click()
     await page.get_by_test_id("composer").fill("/outreach status")

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,18 +21,22 @@ from shared.settings import load
 from tests.bot.harness import BotHarness, bot_inside, interested, open_harness
 from tests.waiting import until
 
-HASTE = SocketTimeouts(ping=0.5, connect=1.0, first_wait=0.05, longest_wait=0.2, close=0.5)
+HASTE = SocketTimeouts(connect=10.0, first_wait=0.05, longest_wait=0.2, close=0.5)
+"""With the pings of production: aiohttp gives a connection up that answers none within half of their interval, and a
+busy machine takes longer than half a second now and then."""
 
 
 @asynccontextmanager
-async def socket_harness(folder: Path, *, disabled: bool = False) -> AsyncIterator[BotHarness]:
-    """A bot that Slack reaches by Socket Mode alone."""
+async def socket_harness(
+    folder: Path, *, disabled: bool = False, ping: float = HASTE.ping
+) -> AsyncIterator[BotHarness]:
+    """A bot that Slack reaches by Socket Mode alone; a cut is noticed by the next ping."""
     async with open_harness(folder) as bot:
         bot.use_socket_mode()
         await bot.control("settings", tier_factor=0)  # these connect more often than Slack lets a bot
         if disabled:
             await bot.control("sockets", act="disable")
-        async with bot_inside(bot, timeouts=HASTE):
+        async with bot_inside(bot, timeouts=replace(HASTE, ping=ping)):
             if not disabled:
                 await connected(bot, times=1)
             yield bot
@@ -76,21 +81,26 @@ async def test_commands_come_by_the_socket_and_deliveries_by_http(tmp_path: Path
         await bot.until_posted(1)
         message = await until(lambda: while_connected(bot))
         assert message["connected_since"] > 0
-        assert message["last_message_age"] < 5
+        assert message["last_message_age"] < 30
         assert (await diagnosed(bot)).found.startswith("last message")
         assert (await bot.http.post(f"{bot.url}/slack/events")).status == 404
 
 
 async def test_a_connection_that_is_cut_is_built_anew(tmp_path: Path) -> None:
-    async with socket_harness(tmp_path) as bot:
+    async with socket_harness(tmp_path, ping=1.0) as bot:
         await bot.control("sockets", act="cut")
-        assert (await connected(bot, times=2))["last_loss"] == "cut"
+
+        async def rebuilt() -> bool:
+            status = await state(bot)
+            return bool(status["connected"] and status["last_loss"] == "cut")
+
+        await until(rebuilt)
         assert await answers(bot)
-        assert "reconnected 1×, last because: cut" in (await diagnosed(bot)).found
+        assert "×, last because: cut" in (await diagnosed(bot)).found
         await bot.say("doctor")
 
         async def shown() -> bool:
-            return "reconnected 1×, last because: cut" in json.dumps(await bot.messages(), ensure_ascii=False)
+            return "×, last because: cut" in json.dumps(await bot.messages(), ensure_ascii=False)
 
         await until(shown)  # the service that it asks, too, is not there
 
@@ -122,7 +132,7 @@ async def test_socket_mode_switched_off_while_the_bot_runs_is_said_until_it_is_o
 
 
 async def test_a_silent_connection_is_given_up(tmp_path: Path) -> None:
-    async with socket_harness(tmp_path) as bot:
+    async with socket_harness(tmp_path, ping=1.0) as bot:
         await bot.control("sockets", act="silence")
 
         async def rebuilt() -> bool:

@@ -19,6 +19,7 @@ class App {
     this.panel = null;
     this.thread = null;
     this.stream = new Stream((event) => this.heard(event), (status) => this.turned(status));
+    this.heardAt = new Map(); // the number of the last event of each kind
     this.modal = new Modal(this);
     this.inspector = new Inspector(this);
   }
@@ -57,10 +58,14 @@ class App {
 
   async load(user) {
     const found = await read("/page/state", { user });
-    Object.assign(this, { me: found.me, team: found.team, number: found.number, channels: found.channels, commands: found.commands, shortcuts: found.shortcuts, home: found.home, sockets: found.sockets, boot: found.boot });
+    if (found.boot !== this.boot || found.me !== this.me) this.heardAt.clear();
+    Object.assign(this, { me: found.me, team: found.team, number: found.number, channels: found.channels, commands: found.commands, shortcuts: found.shortcuts, sockets: found.sockets, boot: found.boot });
+    // The stream may have brought a newer view while this was on its way.
+    const newest = (kind) => found.number >= (this.heardAt.get(kind) ?? 0);
+    if (newest("home")) this.home = found.home;
     this.users = new Map(found.users.map((one) => [one.id, one]));
     this.groups = new Map(found.groups.map((one) => [one.id, one]));
-    this.modal.show(found.view, found.depth);
+    if (newest("view")) this.modal.show(found.view, found.depth);
   }
 
   async become(user) {
@@ -202,7 +207,8 @@ class App {
     composer.focus();
   }
 
-  heard({ kind, data }) {
+  heard({ kind, data, number }) {
+    this.heardAt.set(kind, number);
     const handler = this[`on_${kind}`];
     if (handler) handler.call(this, data);
   }

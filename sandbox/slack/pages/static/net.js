@@ -33,7 +33,7 @@ export async function upload(file) {
   return (await act("file", { name: file.name, content: btoa(text) })).file;
 }
 
-// One stream at a time; `heard` gets {kind, data}, `status` gets connecting | live | lost.
+// One stream at a time; `heard` gets {kind, data, number}, `status` gets connecting | live | lost.
 export class Stream {
   constructor(heard, status) {
     this.heard = heard;
@@ -53,7 +53,7 @@ export class Stream {
       // EventSource gives up after an answer that is no stream; a stand-in that restarts gives such answers.
       if (source.readyState === EventSource.CLOSED) setTimeout(() => this.source === source && this.open(user, after), 1500);
     };
-    source.onmessage = (event) => this.heard(JSON.parse(event.data));
+    source.onmessage = (event) => this.heard({ ...JSON.parse(event.data), number: Number(event.lastEventId) });
     source.addEventListener("gap", () => this.heard({ kind: "gap", data: {} }));
   }
 }
