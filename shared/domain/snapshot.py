@@ -64,6 +64,14 @@ class DailyCounts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InterestedCount:
+    """How many leads are interested in all, and those after the first page whose reply the bot has recorded."""
+
+    total: int
+    recorded: tuple[Lead, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
     """How a workspace stood; `stats` by grouping over the last 30 days, `previous` the total of the 30 before."""
 
@@ -82,6 +90,8 @@ class Snapshot:
     daily: DailyCounts = DailyCounts()
     firings: tuple[Incident, ...] = ()
     """Guardrails that have fired, and whose condition still holds; from the bot's records too."""
+    interested_count: InterestedCount | None = None
+    """None until every page was counted, and where the first page is all there is."""
 
     def reading(self, source: Source) -> Reading[Any]:
         found = self.stats[source.grouping] if source.grouping else getattr(self, source.name)

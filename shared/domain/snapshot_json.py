@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from shared.api.http.rate_limit import BudgetState
 from shared.api.models import Inbox, Lead, Sequence, StatsRow
-from shared.domain.snapshot import SOURCES, Reading, Snapshot
+from shared.domain.guard_records import Incident
+from shared.domain.records import InterestedReply
+from shared.domain.snapshot import SOURCES, DailyCounts, InterestedCount, Reading, Snapshot
 
 MODELS: Mapping[str, type] = {"sequences": Sequence, "inboxes": Inbox, "interested": Lead}
 """Every other source keeps rows of counts."""
@@ -29,15 +31,55 @@ def to_json(snapshot: Snapshot, *, since: Snapshot | None = None) -> dict[str, A
     readings = {name: snapshot.reading(source) for name, source in SOURCES.items()}
     if since:
         readings = {name: one for name, one in readings.items() if one is not since.reading(SOURCES[name])}
-    return {**_head(snapshot), "readings": {name: _reading(reading) for name, reading in readings.items()}}
-
-
-def _head(snapshot: Snapshot) -> dict[str, Any]:
-    budget = snapshot.budget
     return {
+        **_head(snapshot, since=since),
+        "readings": {name: _reading(reading) for name, reading in readings.items()},
+    }
+
+
+def _head(snapshot: Snapshot, *, since: Snapshot | None = None) -> dict[str, Any]:
+    """What is in no reading; with `since`, only what is another object than then."""
+    budget = snapshot.budget
+    head: dict[str, Any] = {
         "workspace": snapshot.workspace,
         "budget": budget and {f.name: getattr(budget, f.name) for f in fields(budget)},
     }
+    then = since or Snapshot(workspace=snapshot.workspace)
+    if snapshot.daily is not then.daily:
+        head["daily"] = _daily(snapshot.daily)
+    if snapshot.firings is not then.firings:
+        head["firings"] = [_fields(one) for one in snapshot.firings]
+    if snapshot.interested_count is not then.interested_count:
+        count = snapshot.interested_count
+        head["interested_count"] = count and {"total": count.total, "recorded": _plain(count.recorded)}
+    parts = ("replies", "interested", "interested_count")
+    if any(getattr(snapshot, part) is not getattr(then, part) for part in parts):
+        head["replies"] = [_fields(one) for one in _of_listed_leads(snapshot)]
+    return head
+
+
+def _fields(of: Any) -> dict[str, Any]:
+    """The fields of one of the bot's records."""
+    values = {f.name: getattr(of, f.name) for f in fields(of)}
+    return {
+        name: value.isoformat() if isinstance(value, datetime) else value for name, value in values.items()
+    }
+
+
+def _daily(daily: DailyCounts) -> dict[str, Any]:
+    return {
+        "days": [[day.isoformat(), _plain(row)] for day, row in daily.days],
+        "compared_at": daily.compared_at and daily.compared_at.isoformat(),
+        "compared": _plain(daily.compared),
+    }
+
+
+def _of_listed_leads(snapshot: Snapshot) -> Iterator[InterestedReply]:
+    """The replies of leads that are listed: the bot remembers thousands of others."""
+    beyond = snapshot.interested_count.recorded if snapshot.interested_count else ()
+    leads = (*(snapshot.interested.value or ()), *beyond)
+    listed = {lead.email.lower() for lead in leads if lead.email}
+    return (reply for reply in snapshot.replies if reply.email.lower() in listed)
 
 
 def to_text(snapshot: Snapshot) -> Iterator[str]:
@@ -66,7 +108,7 @@ def _rows_text(rows: tuple[Any, ...]) -> Iterator[str]:
 
 def delta_text(before: Snapshot, after: Snapshot) -> Iterator[str]:
     """What is different after, piece by piece; `with_delta` puts it onto what was before. Rows that are the same object are as before."""
-    yield f'{_dumped(_head(after))[:-1]},"readings":{{'
+    yield f'{_dumped(_head(after, since=before))[:-1]},"readings":{{'
     comma = ""
     for name, source in SOURCES.items():
         old, new = before.reading(source), after.reading(source)
@@ -112,12 +154,48 @@ def from_json(document: Mapping[str, Any], *, onto: Snapshot | None = None) -> S
     `onto` is the snapshot since which it was written.
     """
     before = onto or Snapshot(workspace=document["workspace"])
-    snapshot = replace(before, budget=_budget(document.get("budget")))
+    snapshot = replace(before, budget=_budget(document.get("budget")), **_beside(document))
     for name, source in SOURCES.items():
         kept = document["readings"].get(name)
         if kept is not None:
             snapshot = snapshot.with_reading(source, _read(kept, model=MODELS.get(name, StatsRow)))
     return snapshot
+
+
+def _beside(document: Mapping[str, Any]) -> dict[str, Any]:
+    """What the head tells besides the budget."""
+    found: dict[str, Any] = {}
+    if "daily" in document:
+        kept = document["daily"]
+        found["daily"] = DailyCounts(
+            days=tuple((date.fromisoformat(day), _model(row, StatsRow)) for day, row in kept["days"]),
+            compared_at=_time(kept["compared_at"]),
+            compared=kept["compared"] and _model(kept["compared"], StatsRow),
+        )
+    if "firings" in document:
+        found["firings"] = tuple(_record(one, Incident) for one in document["firings"])
+    if "replies" in document:
+        found["replies"] = tuple(
+            _record({**one, "received_at": _time(one["received_at"])}, InterestedReply)
+            for one in document["replies"]
+        )
+    if "interested_count" in document:
+        kept = document["interested_count"]
+        found["interested_count"] = kept and InterestedCount(
+            total=kept["total"], recorded=tuple(_model(one, Lead) for one in kept["recorded"])
+        )
+    return found
+
+
+def _record(kept: Mapping[str, Any], kind: type) -> Any:
+    names = {f.name for f in fields(kind)}
+    return kind(
+        **{
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in kept.items()
+            if name in names
+        }
+    )
 
 
 def from_text(text: bytes) -> Snapshot:

@@ -176,11 +176,11 @@ def _when(falls: forecast.Crossing) -> str:
 
 
 def as_recalled(snapshot: Snapshot) -> Snapshot:
-    """The values with their age; what failed then is no news now."""
+    """The values with their age; what failed or had fired then is no news now, and claims are read anew."""
     for source in SOURCES.values():
         past = replace(snapshot.reading(source), error=None, failed_since=None)
         snapshot = snapshot.with_reading(source, past)
-    return replace(snapshot, budget=None)
+    return replace(snapshot, budget=None, replies=(), firings=())
 
 
 def change_line(transition: Transition) -> ChangeLine:

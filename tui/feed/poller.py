@@ -23,7 +23,15 @@ from shared.domain.failures import cause_of_attempts
 from shared.domain.guard_records import Incident
 from shared.domain.health import DEFAULT, Thresholds
 from shared.domain.records import InterestedReply
-from shared.domain.snapshot import SOURCES, DailyCounts, Reading, Snapshot, Source, read_source
+from shared.domain.snapshot import (
+    SOURCES,
+    DailyCounts,
+    InterestedCount,
+    Reading,
+    Snapshot,
+    Source,
+    read_source,
+)
 from tui.feed.history_access import HistoryAccess, RecalledState
 from tui.model import changes
 from tui.model.board import Board, compose
@@ -203,20 +211,23 @@ class Poller:
 
     def note_replies(self, replies: tuple[InterestedReply, ...]) -> None:
         """Show what the bot has recorded of interested replies."""
-        if replies != self.snapshot.replies:
-            self.snapshot = replace(self.snapshot, replies=replies)
-            self._changed.set()
+        self._note(replace(self.snapshot, replies=replies), replies != self.snapshot.replies)
 
     def note_daily(self, daily: DailyCounts) -> None:
         """Show the counts of past days."""
-        if daily != self.snapshot.daily:
-            self.snapshot = replace(self.snapshot, daily=daily)
-            self._changed.set()
+        self._note(replace(self.snapshot, daily=daily), daily != self.snapshot.daily)
 
     def note_firings(self, firings: tuple[Incident, ...]) -> None:
         """Raise alarms for the guardrails that have fired."""
-        if firings != self.snapshot.firings:
-            self.snapshot = replace(self.snapshot, firings=firings)
+        self._note(replace(self.snapshot, firings=firings), firings != self.snapshot.firings)
+
+    def note_interested(self, count: InterestedCount | None) -> None:
+        """Show how many leads are interested in all."""
+        self._note(replace(self.snapshot, interested_count=count), count != self.snapshot.interested_count)
+
+    def _note(self, snapshot: Snapshot, is_news: bool) -> None:  # noqa: FBT001 # one caller a kind of news
+        if is_news:
+            self.snapshot = snapshot
             self._changed.set()
 
     def read_now(self, *names: str) -> None:

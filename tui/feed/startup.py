@@ -21,6 +21,7 @@ from shared.domain.records import Actor, Records, RecordsUnavailable
 from shared.domain.snapshot import Snapshot, service_day
 from tui.feed.daily_counts import DailyCountsReader
 from tui.feed.history_access import HistoryAccess, as_recalled
+from tui.feed.interested_counter import InterestedCounter
 from tui.feed.pending_changes import run_line
 from tui.feed.poller import Poller, PollIntervals, Tick
 from tui.model.board import compose
@@ -163,19 +164,27 @@ class ServiceFeed:
                 history=self.history,
             )
             self._poller.start(deliver, past=await self.history.recall(now=self._now(), last=last))
+            poller = self._poller
             daily = DailyCountsReader(
                 client=self._client,
                 history=store,
                 workspace=place.name,
                 now=self._now,
-                tell=self._poller.note_daily,
+                tell=poller.note_daily,
             )
-            reading = asyncio.create_task(daily.run(), name="dashboard-daily-counts")
+            counter = InterestedCounter(
+                self._client, snapshot=lambda: poller.snapshot, tell=poller.note_interested
+            )
+            background = (
+                asyncio.create_task(daily.run(), name="dashboard-daily-counts"),
+                asyncio.create_task(counter.run(), name="dashboard-interested"),
+            )
             try:
                 await self._serve(settings, self._client)
             finally:
-                reading.cancel()
-                await self._poller.aclose()
+                for task in background:
+                    task.cancel()
+                await poller.aclose()
 
     async def _serve(self, settings: Settings, client: OutreachClient) -> None:
         """Make the context for the first command; what opens the records takes ten megabytes.

@@ -65,7 +65,8 @@ def _figures(board: Board) -> Iterator[list[Piece]]:
 
 
 def _title(title: str, number: int, stamp: Stamp | None, now: datetime) -> list[Piece]:
-    pieces: list[Piece] = [(title.upper(), Ink.STRONG), (f" {number:,}", Ink.MUTED)]
+    counted = stamp.counted(number) if stamp else f"{number:,}"
+    pieces: list[Piece] = [(title.upper(), Ink.STRONG), (f" {counted}", Ink.MUTED)]
     if stamp and (stamp.error or stamp.freshness(now) is not Freshness.FRESH):
         pieces.append((f"   {stamp.words(now)} {visible(stamp.error)}", Ink.WARN))
     return pieces

@@ -156,9 +156,9 @@ class Panel(ErrorBoundary, Vertical):
         shown = self.grid.shown
         if freshness is Freshness.NEVER and not shown:
             return ""
-        more = "+" if self._stamp and self._stamp.more else ""
-        of = f" of {self.grid.total:,}" if len(shown) != self.grid.total else ""
-        return f" {len(shown):,}{of}{more}"
+        total = self.grid.total
+        counted = self._stamp.counted(total) if self._stamp else f"{total:,}"
+        return f" {counted}" if len(shown) == total else f" {len(shown):,} of {counted}"
 
     def _age(self, now: datetime, freshness: Freshness) -> list[Piece]:
         if self._stamp is None:
