@@ -132,6 +132,7 @@ async def _web(options: Namespace) -> None:
             announce=lambda address: print(f"The dashboard is at {address} (Ctrl+C ends it)", flush=True),
             workspace=options.workspace,
             wall=options.wall,
+            open_records=_records,
         )
 
 

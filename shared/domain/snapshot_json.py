@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from datetime import date, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from shared.api.http.rate_limit import BudgetState
 from shared.api.models import Inbox, Lead, Sequence, StatsRow
@@ -14,6 +14,7 @@ from shared.domain.guard_records import Incident
 from shared.domain.records import InterestedReply
 from shared.domain.snapshot import SOURCES, DailyCounts, InterestedCount, Reading, Snapshot
 
+T = TypeVar("T")
 MODELS: Mapping[str, type] = {"sequences": Sequence, "inboxes": Inbox, "interested": Lead}
 """Every other source keeps rows of counts."""
 KEYS: Mapping[type, tuple[str, ...]] = {
@@ -48,17 +49,17 @@ def _head(snapshot: Snapshot, *, since: Snapshot | None = None) -> dict[str, Any
     if snapshot.daily is not then.daily:
         head["daily"] = _daily(snapshot.daily)
     if snapshot.firings is not then.firings:
-        head["firings"] = [_fields(one) for one in snapshot.firings]
+        head["firings"] = [record_to_json(one) for one in snapshot.firings]
     if snapshot.interested_count is not then.interested_count:
         count = snapshot.interested_count
         head["interested_count"] = count and {"total": count.total, "recorded": _plain(count.recorded)}
     parts = ("replies", "interested", "interested_count")
     if any(getattr(snapshot, part) is not getattr(then, part) for part in parts):
-        head["replies"] = [_fields(one) for one in _of_listed_leads(snapshot)]
+        head["replies"] = [record_to_json(one) for one in _of_listed_leads(snapshot)]
     return head
 
 
-def _fields(of: Any) -> dict[str, Any]:
+def record_to_json(of: Any) -> dict[str, Any]:
     """The fields of one of the bot's records."""
     values = {f.name: getattr(of, f.name) for f in fields(of)}
     return {
@@ -173,12 +174,9 @@ def _beside(document: Mapping[str, Any]) -> dict[str, Any]:
             compared=kept["compared"] and _model(kept["compared"], StatsRow),
         )
     if "firings" in document:
-        found["firings"] = tuple(_record(one, Incident) for one in document["firings"])
+        found["firings"] = tuple(record_from_json(one, Incident) for one in document["firings"])
     if "replies" in document:
-        found["replies"] = tuple(
-            _record({**one, "received_at": _time(one["received_at"])}, InterestedReply)
-            for one in document["replies"]
-        )
+        found["replies"] = tuple(record_from_json(one, InterestedReply) for one in document["replies"])
     if "interested_count" in document:
         kept = document["interested_count"]
         found["interested_count"] = kept and InterestedCount(
@@ -187,15 +185,16 @@ def _beside(document: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _record(kept: Mapping[str, Any], kind: type) -> Any:
-    names = {f.name for f in fields(kind)}
-    return kind(
-        **{
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in kept.items()
-            if name in names
-        }
-    )
+def record_from_json(kept: Mapping[str, Any], kind: type[T]) -> T:
+    names = {f.name for f in fields(kind)}  # type: ignore[arg-type] # a dataclass
+    found: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in kept.items()
+        if name in names
+    }
+    if "received_at" in found:
+        found["received_at"] = _time(found["received_at"])
+    return kind(**found)
 
 
 def from_text(text: bytes) -> Snapshot:

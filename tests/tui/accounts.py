@@ -10,6 +10,7 @@ from typing import Any
 from shared.api.http.rate_limit import BudgetState
 from shared.api.models import Inbox, Lead, Sequence, StatsRow
 from shared.domain.health import Thresholds
+from shared.domain.records import LeadReply
 from shared.domain.snapshot import Reading, Snapshot
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Tick, intervals
@@ -48,6 +49,7 @@ class FakeFeed:
         self.deliver: Callable[[Tick], object] = lambda _: None
         self.requested: list[tuple[str, ...]] = []
         self.closed = False
+        self.replies: dict[str, LeadReply] = {}
         self._sent = sent or {}
 
     def start(self, deliver: Callable[[Tick], object], fail: Callable[[Exception], object]) -> None:
@@ -58,6 +60,9 @@ class FakeFeed:
 
     async def sent_today(self) -> Mapping[str, int | None]:
         return self._sent
+
+    async def last_reply(self, email: str) -> LeadReply | None:
+        return self.replies.get(email)
 
     async def aclose(self) -> None:
         self.closed = True

@@ -28,7 +28,8 @@ from tui.feed.poller import Tick
 from tui.feed.workspace_state import Workspaces, WorkspaceState
 from tui.model.alarms import from_plain, to_plain
 from tui.model.keys import PAGE, foot_of, keys_by_group, page_help, panel_help, unknown_key_warnings
-from tui.model.page_content import PageRef, card_of, page, page_ref_of
+from tui.model.lines import PageRef
+from tui.model.page_content import card_of, page, page_ref_of
 from tui.screens import text_report
 from tui.screens.alarms import AlarmsScreen, alarm_card
 from tui.screens.all_workspaces import AllWorkspacesScreen

@@ -9,7 +9,8 @@ from functools import partial
 from tui.app.presenter import Presenter, Ui
 from tui.app.replay_control import ReplayControl
 from tui.feed.workspace_state import Feed, WorkspaceState
-from tui.model.page_content import PageRef, limit_facts
+from tui.model.lines import LeadLine, PageRef
+from tui.model.page_content import limit_facts, reply_parts
 from tui.screens.detail_page import DetailScreen
 
 
@@ -39,6 +40,9 @@ class Navigation:
         feed = self.ui.workspaces.current.feed
         if ref.kind == "inbox" and feed and not self.replay.at:
             self.ui.run_worker(partial(self._read_today, screen, ref, feed), group="today")
+        lead = screen.page.lead if screen.page else None
+        if lead and feed and feed.shares_replies:
+            self.ui.run_worker(partial(self._read_reply, screen, ref, lead, feed), group="today")
 
     async def _read_plot(self, screen: DetailScreen, ref: PageRef) -> None:
         metric, shown, current = screen.metric, screen.page, self.ui.workspaces.current
@@ -63,7 +67,12 @@ class Navigation:
             now = self.ui.now()
             since = now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
             limit = screen.page.inbox.inbox.daily_limit
-            screen.show_today(ref, limit_facts(sent, limit, since=since, now=now))
+            screen.show_more(ref, limit_facts(sent, limit, since=since, now=now))
+
+    async def _read_reply(self, screen: DetailScreen, ref: PageRef, lead: LeadLine, feed: Feed) -> None:
+        reply = await feed.last_reply(lead.lead.email or "")
+        text, facts = reply_parts(reply)
+        screen.show_more(ref, facts, text=text)
 
     def go_to(self, state: WorkspaceState, ref: PageRef | None = None) -> None:
         """Show another workspace's board, and one of its pages; filters and the past stay behind."""

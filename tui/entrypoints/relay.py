@@ -1,7 +1,7 @@
 """One poller, many viewers: snapshots over a local socket, and on each connection only what is new to it.
 
 A frame is four bytes of length and JSON. The first one greets with what a viewer must know; then come snapshots.
-The only thing a viewer may ask is what was sent today, which the one poller asks once a minute at most.
+A viewer may ask what was sent today, which the one poller asks once a minute at most, and for the reply of a lead.
 A slow viewer holds up nobody: it gets the latest state when it is ready for it, not every one between.
 """
 
@@ -10,12 +10,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
+from shared.domain.records import LeadReply
 from shared.domain.snapshot import Snapshot
-from shared.domain.snapshot_json import to_json
+from shared.domain.snapshot_json import record_to_json, to_json
 from tui.feed.poller import Tick
 
 MOST_BYTES = 64 * 1024 * 1024
@@ -41,6 +42,20 @@ async def read_frame(reader: asyncio.StreamReader) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
+class Answers(Protocol):
+    """What viewers may ask of a workspace's poller."""
+
+    async def sent_today(self) -> Mapping[str, int | None]: ...
+    async def last_reply(self, email: str) -> LeadReply | None: ...
+
+
+async def _asked(feed: Answers, frame: Mapping[str, Any]) -> Any:
+    if "reply_of" not in frame:
+        return dict(await feed.sent_today())
+    reply = await feed.last_reply(str(frame["reply_of"]))
+    return reply and record_to_json(reply)
+
+
 class Relay:
     """Holds the latest snapshot of each workspace, and hands it to whoever is connected."""
 
@@ -48,7 +63,7 @@ class Relay:
         self._greeting = greeting
         self._latest: dict[str, tuple[Snapshot, int]] = {}
         self._viewers: set[asyncio.Event] = set()
-        self.sent_today: dict[str, Callable[[], Awaitable[Mapping[str, int | None]]]] = {}
+        self.feeds: dict[str, Answers] = {}
         """By workspace: who can be asked."""
 
     def put(self, workspace: str, tick: Tick) -> None:
@@ -89,10 +104,10 @@ class Relay:
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Until nothing more can be asked, because the viewer is gone."""
         while (frame := await read_frame(reader)) is not None:
-            name = frame.get("sent_today")
-            if name in self.sent_today:
-                rows = await self.sent_today[name]()
-                await write_frame(writer, {"name": name, "sent_today": dict(rows)})
+            name = frame.get("name")
+            if name in self.feeds:
+                answer = await _asked(self.feeds[name], frame)
+                await write_frame(writer, {"name": name, "question": frame.get("question"), "answer": answer})
 
     async def _feed(self, writer: asyncio.StreamWriter) -> None:
         sent: dict[str, Snapshot] = {}

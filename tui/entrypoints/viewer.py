@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from functools import partial
@@ -12,8 +13,9 @@ from typing import Any
 
 from shared.domain.card import Card, Tone
 from shared.domain.health import Thresholds
+from shared.domain.records import LeadReply
 from shared.domain.snapshot import Snapshot
-from shared.domain.snapshot_json import from_json
+from shared.domain.snapshot_json import from_json, record_from_json
 from shared.history import History
 from shared.storage.database import parse_url
 from tui.app.dashboard import DashboardApp, utc_now
@@ -39,6 +41,7 @@ class RelayFeed:
         intervals: Mapping[str, float],
         history: HistoryAccess,
         thresholds: Thresholds,
+        shares_replies: bool = False,
         ask: Callable[[Mapping[str, Any]], Awaitable[None]],
     ) -> None:
         self._snapshot = Snapshot(workspace=workspace)
@@ -46,10 +49,10 @@ class RelayFeed:
         self._intervals = intervals
         self.history = history
         self.thresholds = thresholds
-        self.shares_replies = False
+        self.shares_replies = shares_replies
         self._ask = ask
-        self._sent: Mapping[str, int | None] = {}
-        self._answered = asyncio.Event()
+        self._questions = itertools.count()
+        self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -66,18 +69,29 @@ class RelayFeed:
 
     async def sent_today(self) -> Mapping[str, int | None]:
         """Asked of the one poller, for which it is one request a minute at most, whoever looks."""
-        self._answered.clear()
+        return await self._answer() or {}
+
+    async def last_reply(self, email: str) -> LeadReply | None:
+        found = await self._answer(reply_of=email)
+        return record_from_json(found, LeadReply) if found else None
+
+    async def _answer(self, **about: str) -> Any:
+        """What the one poller says; None where it says nothing in time."""
+        question = next(self._questions)
+        answered = self._waiting[question] = asyncio.get_running_loop().create_future()
         try:
             async with asyncio.timeout(TIMEOUT):
-                await self._ask({"sent_today": self._snapshot.workspace})
-                await self._answered.wait()
+                await self._ask({"name": self._snapshot.workspace, "question": question, **about})
+                return await answered
         except (TimeoutError, OSError):
-            return {}
-        return self._sent
+            return None
+        finally:
+            del self._waiting[question]
 
-    def learn(self, sent: Mapping[str, int | None]) -> None:
-        self._sent = sent
-        self._answered.set()
+    def learn(self, question: int, answer: Any) -> None:
+        waiting = self._waiting.get(question)
+        if waiting and not waiting.done():
+            waiting.set_result(answer)
 
     async def aclose(self) -> None:
         if self._task:
@@ -117,6 +131,7 @@ async def view(socket: Path) -> int:
                 intervals=greeting["intervals"],
                 history=HistoryAccess(await stack.enter_async_context(history), workspace=place["name"]),
                 thresholds=thresholds,
+                shares_replies=place["shares_replies"],
                 ask=partial(write_frame, writer),
             )
         pending_changes = PendingChanges(_only_shown, now=utc_now, read_only=True)
@@ -147,8 +162,8 @@ async def _follow(reader: asyncio.StreamReader, feeds: Mapping[str, RelayFeed], 
     """Hand out what comes; when nothing more can come, the viewer ends, instead of showing the past as the present."""
     while (frame := await read_frame(reader)) is not None:
         feed = feeds[frame["name"]]
-        if "sent_today" in frame:
-            feed.learn(frame["sent_today"])
+        if "question" in frame:
+            feed.learn(frame["question"], frame["answer"])
         else:
             feed.take(frame["snapshot"], beats=frame["beats"])
     app.exit(return_code=0)

@@ -30,7 +30,7 @@ from tui.app.run import DashboardOptions, start_settings_of
 from tui.entrypoints.relay import Relay
 from tui.entrypoints.web_access import kept_token, with_token
 from tui.feed.poller import PollIntervals
-from tui.feed.startup import ServiceFeed
+from tui.feed.startup import OpenRecords, ServiceFeed
 
 if TYPE_CHECKING:
     from shared.settings import Settings
@@ -62,13 +62,18 @@ async def serve(
     announce: Callable[[str], object],
     workspace: str | None = None,
     wall: bool = False,
+    open_records: OpenRecords | None = None,
 ) -> None:
     """Serve until `stop`; port 0 takes a free one, and `announce` is told the address. Raises OSError."""
     listening = socket.create_server((HOST, port))
     with tempfile.TemporaryDirectory(prefix="outreach-web-") as folder:
         path = Path(folder) / "feed"
-        relay = Relay(_greeting(settings, workspace=workspace, wall=wall))
-        async with relay.serving(path), _polling(settings, relay, workspace=workspace, stop=stop):
+        greeting = _greeting(
+            settings, workspace=workspace, wall=wall, shares_replies=open_records is not None
+        )
+        relay = Relay(greeting)
+        polling = _polling(settings, relay, workspace=workspace, open_records=open_records, stop=stop)
+        async with relay.serving(path), polling:
             viewer = (sys.executable, "-P", "-m", "outreach_ops", "dashboard", "--follow", str(path))
             token = await asyncio.to_thread(kept_token, settings.state_dir)
             pages = _Pages(command=f"exec {shlex.join(viewer)}", token=token)
@@ -83,14 +88,21 @@ async def serve(
                 await runner.cleanup()
 
 
-def _greeting(settings: Settings, *, workspace: str | None, wall: bool) -> Mapping[str, Any]:
+def _greeting(
+    settings: Settings, *, workspace: str | None, wall: bool, shares_replies: bool
+) -> Mapping[str, Any]:
     """What a viewer must know; it goes over a socket that only the owner can reach, and holds no key."""
     wishes = DashboardOptions.of(settings.dashboard)
-    places = [settings.workspace(one.workspace) for one in start_settings_of(settings, workspace)]
+    starts = start_settings_of(settings, workspace)
     return {
         "workspaces": [
-            {"name": place.name, "healthy": place.thresholds.healthy, "bad": place.thresholds.bad}
-            for place in places
+            {
+                "name": start.workspace,
+                "healthy": settings.workspace(start.workspace).thresholds.healthy,
+                "bad": settings.workspace(start.workspace).thresholds.bad,
+                "shares_replies": shares_replies and start.has_bot,
+            }
+            for start in starts
         ],
         "history": settings.history_database.render_as_string(hide_password=False),
         "intervals": dict(PollIntervals.of(settings.poll_seconds, settings.dashboard).seconds),
@@ -103,13 +115,20 @@ def _greeting(settings: Settings, *, workspace: str | None, wall: bool) -> Mappi
 
 @contextlib.asynccontextmanager
 async def _polling(
-    settings: Settings, relay: Relay, *, workspace: str | None, stop: asyncio.Event
+    settings: Settings,
+    relay: Relay,
+    *,
+    workspace: str | None,
+    open_records: OpenRecords | None,
+    stop: asyncio.Event,
 ) -> AsyncIterator[None]:
     """The only ones who ask the service: one poller for each workspace, each with its own budget."""
     feeds: list[ServiceFeed] = []
     for start_settings in start_settings_of(settings, workspace):
-        feed = ServiceFeed(lambda: settings, start_settings=start_settings, open_records=None, now=utc_now)
-        relay.sent_today[start_settings.workspace] = feed.sent_today
+        feed = ServiceFeed(
+            lambda: settings, start_settings=start_settings, open_records=open_records, now=utc_now
+        )
+        relay.feeds[start_settings.workspace] = feed
         feed.start(partial(relay.put, start_settings.workspace), lambda _: stop.set())
         feeds.append(feed)
     try:

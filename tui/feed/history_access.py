@@ -17,7 +17,7 @@ from shared.domain.health import Thresholds
 from shared.domain.snapshot import SOURCES, Snapshot
 from shared.text.formats import show_number
 from tui.model.changes import together, tone_of_change
-from tui.model.lines import ChangeLine
+from tui.model.lines import ChangeLine, PageRef
 from tui.model.page_content import Metric
 from tui.theme.plotting import Plot, Range, axis, share_of, spread_out
 
@@ -69,10 +69,11 @@ class HistoryAccess:
             self._fail(error)
             return RecalledState()
         self.notice = self._history.notice
+        inboxes = (snapshot.inboxes.value if snapshot else None) or ()
         return RecalledState(
             snapshot=snapshot and as_recalled(snapshot),
             trends=trends,
-            changes=together(map(change_line, transitions)),
+            changes=together(map(change_line, transitions), inboxes=inboxes),
         )
 
     async def keep(self, snapshot: Snapshot, *, now: datetime) -> tuple[ChangeLine, ...]:
@@ -187,5 +188,9 @@ def change_line(transition: Transition) -> ChangeLine:
     tone = tone_of_change(transition.before, transition.after)
     before = f"{transition.before} → " if transition.before else "is "
     return ChangeLine(
-        transition.at, transition.label or transition.key, f"{before}{transition.after or 'gone'}", tone
+        transition.at,
+        transition.label or transition.key,
+        f"{before}{transition.after or 'gone'}",
+        tone,
+        PageRef(kind=transition.kind, key=transition.key),
     )

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shared.domain.card import Card
-from shared.domain.records import Actor, Records, RecordsUnavailable
+from shared.domain.records import Actor, LeadReply, Records, RecordsUnavailable
 from shared.domain.snapshot import Snapshot, service_day
 from tui.feed.daily_counts import DailyCountsReader
 from tui.feed.history_access import HistoryAccess, as_recalled
@@ -66,6 +66,7 @@ class ServiceFeed:
         self._poller: Poller | None = None
         self._client: OutreachClient | None = None
         self._context: CommandContext | None = None
+        self._records: Records | None = None
         self._acting = asyncio.Event()
         self._equipped = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -100,6 +101,16 @@ class ServiceFeed:
             if self._client and (self._sent_at is None or now - self._sent_at > KEPT_TODAY):
                 self._sent, self._sent_at = await self._read_today(self._client, now=now), now
             return self._sent
+
+    async def last_reply(self, email: str) -> LeadReply | None:
+        """The newest reply of a lead; None where the bot has none, or its database doesn't answer."""
+        if self._records is None or not email:
+            return None
+        try:
+            return await self._records.last_reply(self.start_settings.workspace, email)
+        except RecordsUnavailable as error:
+            logger.info("the reply of a lead: %s", error)
+            return None
 
     async def _read_today(self, client: OutreachClient, *, now: datetime) -> Mapping[str, int | None]:
         from shared.api.errors import OutreachError
@@ -200,6 +211,7 @@ class ServiceFeed:
         if self._open_records:
             opened = self._open_records(settings)
         async with opened as records:
+            self._records = records
             self._context = CommandContext(
                 workspace=settings.workspace(self.start_settings.workspace),
                 client=client,

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Protocol
 
 from shared.domain.health import DEFAULT, Thresholds
+from shared.domain.records import LeadReply
 from tui.feed.history_access import HistoryAccess
 from tui.feed.pending_changes import PendingChanges
 from tui.feed.poller import Tick
@@ -41,6 +42,9 @@ class Feed(Protocol):
 
     async def sent_today(self) -> Mapping[str, int | None]:
         """What each inbox has sent today, as far as it can be told."""
+
+    async def last_reply(self, email: str) -> LeadReply | None:
+        """The newest reply of a lead, as far as the bot has it."""
 
     async def aclose(self) -> None:
         """End."""

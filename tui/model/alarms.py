@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from shared.domain.card import Tone
 from shared.domain.conditions import DOMAIN_KINDS, GUARDRAIL, Condition
 from shared.text.sanitize import visible
+from tui.model.changes import stops_sending
 from tui.model.lines import ChangeLine
 from tui.theme import formatting
 
@@ -58,9 +59,11 @@ class Alarm:
         return Tone.BAD if self.is_on else Tone.INFO
 
     @property
-    def rank(self) -> tuple[bool, bool, bool, float]:
-        """What nobody has seen first, then what is on, then the service, then the newest."""
-        return not self.is_new, not self.is_on, not is_of_service(self.kind), -self.since.timestamp()
+    def rank(self) -> tuple[bool, bool, bool, int, float]:
+        """What nobody has seen first, then what is on, then the service, the worst of the domains, the newest."""
+        bad = DOMAIN_KINDS.index(self.kind) if self.kind in DOMAIN_KINDS else 0
+        is_own = is_of_service(self.kind)
+        return not self.is_new, not self.is_on, not is_own, -bad, -self.since.timestamp()
 
     @property
     def words(self) -> str:
@@ -193,7 +196,7 @@ def _begun(
     """With the time at which it began, where that is known."""
     if not first_look or condition.since:
         return alarm
-    rested = [line.at for line in changes if line.text.endswith("→ resting") and _is_at(line, alarm.where)]
+    rested = [line.at for line in changes if stops_sending(line) and _is_at(line, alarm.where)]
     known = max((at for at in rested if at <= now), default=None)
     if known and alarm.kind != "bad":
         return replace(alarm, since=known)

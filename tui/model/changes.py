@@ -11,7 +11,7 @@ from shared.api.models import Inbox
 from shared.domain.card import Tone
 from shared.domain.snapshot import Reading, Snapshot
 from shared.text.formats import show_number
-from tui.model.lines import ChangeLine, LeadLine
+from tui.model.lines import ChangeLine, LeadLine, PageRef
 from tui.theme import formatting
 
 T = TypeVar("T")
@@ -24,29 +24,52 @@ MOST = 50
 def between(before: Snapshot, after: Snapshot, *, at: datetime) -> tuple[ChangeLine, ...]:
     """The changes, at most `MOST`; nothing where there was nothing to compare with."""
     found = (*_sequences(before, after, at), *_inboxes(before, after, at), *_interested(before, after, at))
-    return together(found)[:MOST]
+    return together(found, inboxes=after.inboxes.value or ())[:MOST]
 
 
-RESTS = "→ resting"
+RESTS, RECOVERS = "→ resting", "resting → warming"
 
 
-def together(lines: Iterable[ChangeLine]) -> tuple[ChangeLine, ...]:
-    """The same lines, but one for all inboxes of a domain that went to rest at the same time."""
+def together(lines: Iterable[ChangeLine], *, inboxes: Iterable[Inbox] = ()) -> tuple[ChangeLine, ...]:
+    """The same lines, but one for all inboxes of a domain whose status changed alike at the same time.
+
+    Where these are all that it has of `inboxes`, the domain itself was paused, or recovers.
+    """
     known = tuple(lines)
-    resting = Counter((line.at, _domain(line)) for line in known if line.text.endswith(RESTS))
-    found: dict[tuple[datetime, str], ChangeLine] = {}
+    alike = Counter(_place(line) for line in known)
+    found: dict[tuple[datetime, str, str], ChangeLine] = {}
+    sizes: Counter[str] | None = None
     for line in known:
-        place = (line.at, _domain(line))
-        if line.text.endswith(RESTS) and resting[place] > 1:
-            text = f"{resting[place]} inboxes {RESTS}"
-            found.setdefault(place, ChangeLine(line.at, place[1], text, line.tone))
-        else:
-            found[line.at, line.key] = line
+        place = _place(line)
+        at, domain, becomes = place
+        if not becomes or alike[place] < 2:
+            found[at, line.key, ""] = line
+        elif place not in found:
+            sizes = Counter(inbox.domain for inbox in inboxes) if sizes is None else sizes
+            text = _of_domain(alike[place], becomes, is_all=alike[place] >= sizes[domain] > 0)
+            ref = PageRef(kind="domain", key=domain)
+            found[place] = ChangeLine(at, domain, text, line.tone, ref)
     return tuple(found.values())
 
 
-def _domain(line: ChangeLine) -> str:
-    return line.subject.rpartition("@")[2]
+def _place(line: ChangeLine) -> tuple[datetime, str, str]:
+    """When, in which domain and how an inbox began or ended to rest; the last is empty for all else."""
+    becomes = RECOVERS if line.text == RECOVERS else RESTS if line.text.endswith(RESTS) else ""
+    return line.at, line.subject.lower().rpartition("@")[2], becomes if "@" in line.subject else ""
+
+
+def _of_domain(number: int, becomes: str, *, is_all: bool) -> str:
+    if not is_all:
+        return f"{number} inboxes {becomes}"
+    return f"{PAUSED if becomes == RESTS else 'recovers'} ({number} inboxes)"
+
+
+PAUSED = "paused"
+
+
+def stops_sending(line: ChangeLine) -> bool:
+    """Whether an inbox, or all of a domain, went to rest."""
+    return line.text.endswith(RESTS) or line.text.startswith(f"{PAUSED} (")
 
 
 def news(lines: Iterable[ChangeLine], *, since: datetime | None, now: datetime) -> str:
@@ -85,13 +108,14 @@ def _pairs(
 
 def _sequences(before: Snapshot, after: Snapshot, at: datetime) -> Iterator[ChangeLine]:
     for was, now in _pairs(before.sequences, after.sequences, lambda sequence: sequence.id):
+        ref = PageRef(kind="sequence", key=now.id) if now else None
         if now is None:
             yield ChangeLine(at, was.label if was else "", "is gone", Tone.WARN)
         elif was is None:
-            yield ChangeLine(at, now.label, "is new", Tone.INFO)
+            yield ChangeLine(at, now.label, "is new", Tone.INFO, ref)
         elif was.status != now.status:
             tone = Tone.GOOD if now.status == "active" else Tone.WARN
-            yield ChangeLine(at, now.label, f"is {now.status or 'of unknown status'}", tone)
+            yield ChangeLine(at, now.label, f"is {now.status or 'of unknown status'}", tone, ref)
 
 
 def _inboxes(before: Snapshot, after: Snapshot, at: datetime) -> Iterator[ChangeLine]:
@@ -99,7 +123,7 @@ def _inboxes(before: Snapshot, after: Snapshot, at: datetime) -> Iterator[Change
         if now is None:
             yield ChangeLine(at, was.email if was else "", "is no longer connected", Tone.WARN)
         elif was is None:
-            yield ChangeLine(at, now.email, "is connected", Tone.INFO)
+            yield ChangeLine(at, now.email, "is connected", Tone.INFO, _ref(now))
         elif was != now:
             yield from _inbox(was, now, at)
 
@@ -108,16 +132,22 @@ def _inbox(was: Inbox, now: Inbox, at: datetime) -> Iterator[ChangeLine]:
     if was.status != now.status:
         tone = tone_of_change(was.status or "", now.status or "")
         change = f"{was.status or 'unknown'} → {now.status or 'unknown'}"
-        yield ChangeLine(at, now.email, change, tone)
+        yield ChangeLine(at, now.email, change, tone, _ref(now))
     if was.health_score is None or now.health_score is None:
         return
     if abs(moved := now.health_score - was.health_score) >= NOTABLE:
         tone = Tone.GOOD if moved > 0 else Tone.WARN
-        yield ChangeLine(at, now.email, f"health {was.health_score:.0f} → {now.health_score:.0f}", tone)
+        text = f"health {was.health_score:.0f} → {now.health_score:.0f}"
+        yield ChangeLine(at, now.email, text, tone, _ref(now))
+
+
+def _ref(inbox: Inbox) -> PageRef:
+    return PageRef(kind="inbox", key=inbox.email)
 
 
 def _interested(before: Snapshot, after: Snapshot, at: datetime) -> Iterator[ChangeLine]:
     for was, now in _pairs(before.interested, after.interested, lambda lead: lead.id):
         if now and was is None:
             company = f" of {now.company}" if now.company else ""
-            yield ChangeLine(at, LeadLine(now).name + company, "is interested", Tone.GOOD)
+            ref = PageRef(kind="lead", key=now.id)
+            yield ChangeLine(at, LeadLine(now).name + company, "is interested", Tone.GOOD, ref)

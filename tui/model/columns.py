@@ -210,11 +210,11 @@ def _sequence_name(line: SequenceLine, _: int, __: Glyphs) -> Sequence[Piece]:
 SEQUENCES = (
     Column("Status", 10, _sequence_status, sort=lambda x: x.sequence.status or ""),
     Column("Sequence", 20, _sequence_name, sort=lambda x: x.sequence.label.casefold(), grow=1),
-    _number("Steps", lambda x: x.sequence.steps),
+    _number("Steps", lambda x: x.sequence.steps, rank=4),
     _count("Sent", "sends", rank=1),
     _rate("Replies", "replies", rank=2),
     _rate("Positive", "positive_replies", width=8, rank=3),
-    _count("Meet.", "meetings", width=5, rank=4),
+    _count("Meet.", "meetings", width=5, rank=5),
 )
 
 
@@ -312,7 +312,7 @@ def _inboxes(title: str, name: str, ink: Ink, *, width: int = 7, rank: int = 0) 
 DOMAINS = (
     Column("", 1, _sign),
     Column("Domain", 18, _text(lambda x: x.domain.domain, Ink.STRONG), least=14, grow=2),
-    Column("Lowest", 10, _lowest, least=8, right=True, grow=1),
+    Column("Lowest", 8, _lowest, least=8, right=True, grow=1),
     _inboxes("Healthy", "healthy", Ink.GOOD, rank=2),
     _inboxes("At risk", "at_risk", Ink.WARN, rank=1),
     _inboxes("Bad", "bad", Ink.BAD, width=4),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 PANELS = ("inboxes", "sequences", "stats", "interested", "changes", "domains")
 """In the order of their numbers."""
@@ -40,10 +40,27 @@ def columns(width: int) -> tuple[tuple[str, ...], ...]:
     return (LEFT, MIDDLE, LAST) if width >= WIDE else (LEFT, (*MIDDLE, *LAST))
 
 
+def trend_places(width: int, room: int, *, active: str, lines: Mapping[str, int] | None) -> frozenset[str]:
+    """Which plots have a place: where the lists leave room, and on a wide screen always one; None: not read yet."""
+    found = {TRENDS[0]} if width >= WIDE and room >= 3 * (LEAST_PLOT + GAP) else set()
+    if lines is not None:
+        shown = heights(width, room, active=active, lines=lines)
+        for names in columns(width):
+            wanted = [max(HEAD + lines.get(name, 0), LEAST) + GAP for name in names if name in shown]
+            if names[-1] in TRENDS and sum(wanted) + LEAST_PLOT <= room:
+                found.add(names[-1])
+    return frozenset(found)
+
+
 def heights(
-    width: int, room: int, *, active: str, lines: Mapping[str, int], trends: bool = True
+    width: int,
+    room: int,
+    *,
+    active: str,
+    lines: Mapping[str, int],
+    trends: Collection[str] = (),
 ) -> dict[str, int]:
-    """The panels to show and their heights in `room` lines; the active one always is shown.
+    """The panels to show and their heights in `room` lines; the active one always is shown, and each of the `trends`.
 
     A short list takes no more than it needs, so that the others show more; what no list needs is the trends', or shared by all.
     """
@@ -51,8 +68,13 @@ def heights(
     for names in columns(width):
         lists = [name for name in names if name not in TRENDS]
         wanted = {name: max(HEAD + lines.get(name, 0), LEAST) for name in lists}
-        kept = _kept(lists, wanted=wanted, room=room, active=active, whole=width < NORMAL)
-        shown |= _shared(kept, wanted=wanted, room=room, trends=names[-1] if trends else "")
+        plots = names[-1] if names[-1] in trends else ""
+        left = room - (LEAST_PLOT + GAP if plots else 0)
+        kept = _kept(lists, wanted=wanted, room=left, active=active, whole=width < NORMAL)
+        shares = _shared(kept, wanted=wanted, room=left, spread=not plots)
+        shown |= shares
+        if plots:
+            shown[plots] = room - sum(shares.values()) - GAP * len(shares)
     return shown
 
 
@@ -70,14 +92,13 @@ def _kept(
     return [name for name in names if name in kept]
 
 
-def _shared(kept: Sequence[str], *, wanted: Mapping[str, int], room: int, trends: str) -> dict[str, int]:
+def _shared(kept: Sequence[str], *, wanted: Mapping[str, int], room: int, spread: bool) -> dict[str, int]:
+    """`spread`: what no list needs is shared by all, too."""
     left = room - GAP * (len(kept) - 1)
     shown: dict[str, int] = {}
     for number, name in enumerate(sorted(kept, key=lambda name: wanted[name])):
         shown[name] = max(1, min(wanted[name], left // (len(kept) - number)))
         left -= shown[name]
-    if trends in TRENDS and left >= LEAST_PLOT + GAP:
-        return {**shown, trends: left - GAP}
-    for number in range(max(0, left)):
+    for number in range(max(0, left) if spread else 0):
         shown[kept[number % len(kept)]] += 1
     return shown

@@ -5,7 +5,7 @@ Each row has a `key` that stays the same from poll to poll, a `tone`, and the wo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum
 from typing import Any, Protocol
@@ -17,6 +17,14 @@ from shared.domain.records import InterestedReply
 from shared.domain.reports import rate
 from shared.domain.snapshot import Reading
 from tui.theme import formatting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageRef:
+    """What a page is about: its kind, and the key of the line."""
+
+    kind: str
+    key: str = ""
 
 
 class Line(Protocol):
@@ -152,6 +160,8 @@ class ChangeLine:
     subject: str
     text: str
     tone: Tone = Tone.INFO
+    ref: PageRef | None = field(default=None, compare=False)
+    """The page of what has changed."""
 
     @property
     def key(self) -> str:
@@ -203,6 +213,10 @@ class Stamp:
             cause=reading.cause,
             more=reading.more,
         )
+
+    @property
+    def was_tried(self) -> bool:
+        return self.read_at is not None or self.failed_since is not None
 
     def age(self, now: datetime) -> float | None:
         """Seconds since the last good read; never negative, though clocks step back."""

@@ -11,22 +11,23 @@ from datetime import datetime
 
 from shared.api.models import StatsRow
 from shared.domain import evidence, forecast, health, reports
-from shared.domain.card import Button, Card, Fact, Tone
+from shared.domain.card import Card, Fact, Tone
+from shared.domain.records import InterestedReply, LeadReply
 from shared.text.formats import show_count
-from shared.text.tokenize import join
 from tui.model.board import Board
-from tui.model.columns import DOMAINS, INBOXES, STATS, Column
-from tui.model.lines import ChangeLine, DomainLine, InboxLine, LeadLine, Line, SequenceLine, StatsLine
+from tui.model.columns import DOMAINS, INBOXES, INTERESTED, RECORDED, STATS, Column
+from tui.model.lines import (
+    ChangeLine,
+    DomainLine,
+    InboxLine,
+    LeadLine,
+    Line,
+    PageRef,
+    SequenceLine,
+    StatsLine,
+)
 
 ALONE = "The service counts by one thing at a time: steps and variants are those of the whole workspace."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageRef:
-    """What a page is about: its kind, and the key of the line."""
-
-    kind: str
-    key: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +74,7 @@ class Page:
     """Under which of these the history may have it: an id, or a name."""
     lists: tuple[Listing, ...] = ()
     inbox: InboxLine | None = None
+    lead: LeadLine | None = None
 
 
 HEALTH = {
@@ -89,9 +91,11 @@ SEQUENCE = (
 
 def page_ref_of(line: Line, *, grouping: str = "") -> PageRef | None:
     """Where a line leads; None where a card says all there is. `grouping` is what counts are by."""
+    if isinstance(line, ChangeLine):
+        return line.ref
     if isinstance(line, StatsLine):
         return PageRef(kind=grouping, key=line.key) if grouping in {"sequence", "step", "inbox"} else None
-    kinds = {InboxLine: "inbox", SequenceLine: "sequence", DomainLine: "domain"}
+    kinds = {InboxLine: "inbox", SequenceLine: "sequence", DomainLine: "domain", LeadLine: "lead"}
     kind = kinds.get(type(line))
     return PageRef(kind=kind, key=line.key) if kind else None
 
@@ -104,6 +108,15 @@ def above(ref: PageRef, *, board: Board) -> PageRef | None:
     return PageRef(kind="domains") if ref.kind == "domain" else None
 
 
+def way(trail: Sequence[PageRef], ref: PageRef, *, board: Board) -> list[PageRef]:
+    """The path to another page: back to where it is named already, beside one of its kind, else one deeper."""
+    if ref in trail:
+        return list(trail[: trail.index(ref) + 1])
+    last = trail[-1] if trail else None
+    is_beside = last is not None and (last.kind == ref.kind or above(last, board=board) == ref)
+    return [*(trail[:-1] if is_beside else trail), ref]
+
+
 def page(ref: PageRef, *, board: Board, changes: Sequence[ChangeLine]) -> Page | None:
     if ref.kind == "domains":
         return _domains(board)
@@ -111,6 +124,8 @@ def page(ref: PageRef, *, board: Board, changes: Sequence[ChangeLine]) -> Page |
         return _domain(ref.key, board)
     if ref.kind == "inbox":
         return _inbox(ref.key, board, changes)
+    if ref.kind == "lead":
+        return _lead(ref.key, board)
     return _sequence(ref.key, board, changes) if ref.kind == "sequence" else _step(ref.key, board)
 
 
@@ -120,6 +135,9 @@ def name_of(ref: PageRef, *, board: Board | None) -> str:
         return "Domains"
     if ref.kind == "step":
         return f"Step {ref.key}"
+    if ref.kind == "lead":
+        leads = board.interested if board else ()
+        return next((line.name for line in leads if line.key == ref.key), ref.key)
     lines = board.sequences if board and ref.kind == "sequence" else ()
     return next((line.sequence.label for line in lines if line.key == ref.key), ref.key)
 
@@ -218,17 +236,52 @@ def card_of(line: Line) -> Card:
     """What is known of a line that has no page."""
     if isinstance(line, StatsLine):
         return Card(title=line.name, tone=line.tone, facts=_counts(line.stats))
-    if isinstance(line, LeadLine):
-        lead = line.lead
-        status = Fact(label="Status", value=lead.status or "unknown", tone=Tone.GOOD)
-        known = (("Address", lead.email), ("Company", lead.company), ("Id", lead.id))
-        facts = (status, *(Fact(label=label, value=value) for label, value in known if value))
-        more = Button(label="All of this lead", command=join("lead", lead.id))
-        return Card(title=line.name, tone=line.tone, facts=facts, buttons=(more,))
     if isinstance(line, ChangeLine):
         text = (line.text, f"Seen at {line.at.astimezone():%d %b %H:%M:%S}.")
         return Card(title=line.subject, tone=line.tone, text=text)
     return Card(title=line.key, tone=line.tone, text=(line.words,))
+
+
+def _lead(key: str, board: Board) -> Page | None:
+    """The reply itself is read when the page is opened."""
+    line = next((line for line in board.interested if line.key == key), None)
+    if line is None:
+        return None
+    lead, reply = line.lead, line.reply
+    known = (("Address", lead.email), ("Company", lead.company), ("Id", lead.id))
+    facts = (
+        Fact(label="Status", value=lead.status or "unknown", tone=Tone.GOOD),
+        *(Fact(label=label, value=value) for label, value in known if value),
+        *(_reply_facts(reply) if reply else ()),
+    )
+    others = tuple(one for one in board.interested if one is not line)
+    columns = RECORDED if any(one.reply for one in board.interested) else INTERESTED
+    same = tuple(one for one in others if reply and one.reply and one.reply.sequence == reply.sequence)
+    listing = Listing(
+        title="Others of this sequence" if same else "Other interested leads",
+        columns=columns,
+        lines=same or others,
+        source="" if same else "interested",
+    )
+    return Page(card=Card(title=line.name, tone=line.tone, facts=facts), lists=(listing,), lead=line)
+
+
+def _reply_facts(reply: InterestedReply) -> tuple[Fact, ...]:
+    claimed = reply.claimed_by
+    return (
+        Fact(label="Replied", value=f"{reply.received_at.astimezone():%d %b %H:%M}"),
+        Fact(label="Sequence", value=reply.sequence or "unknown"),
+        Fact(label="Claimed by", value=claimed or "nobody yet", tone=Tone.INFO if claimed else Tone.WARN),
+    )
+
+
+def reply_parts(reply: LeadReply | None) -> tuple[tuple[str, ...], tuple[Fact, ...]]:
+    """What the lead wrote, and at which step, as far as the bot has it."""
+    if reply is None:
+        return ("The bot has no reply of this lead on record.",), ()
+    step = (Fact(label="Step", value=str(reply.step)),) if reply.step is not None else ()
+    status = (Fact(label="Reply", value=reply.status),) if reply.status else ()
+    return (reply.text or "The reply is empty.",), (*step, *status)
 
 
 def _score(health: float | None) -> str:

@@ -20,7 +20,7 @@ from shared.text.sanitize import visible
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.alarms import Alarm
 from tui.model.columns import Column
-from tui.model.page_content import PageRef
+from tui.model.lines import PageRef
 from tui.theme import formatting
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import TONE_INK, Glyphs, Ink, Piece

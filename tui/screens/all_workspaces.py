@@ -27,8 +27,7 @@ from tui.model.all_workspaces import (
     workspace_line,
     worst,
 )
-from tui.model.lines import Stamp
-from tui.model.page_content import PageRef
+from tui.model.lines import PageRef, Stamp
 from tui.screens.wall import burn_in_shift
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import Glyphs, Ink, Piece

@@ -40,6 +40,9 @@ TITLES = {
     "changes": ("Changes", "Nothing has changed lately."),
     "domains": ("Domains", "No inboxes are connected."),
 }
+LISTED = ("inboxes", "sequences", "interested", "step")
+"""What must have been read to know how long the lists are."""
+NOT_READ, NOT_RECORDED = "days not read yet", "days not recorded at this moment"
 STATS = tuple(name for name in GROUPINGS if name != "sequence")
 """What the panel of stats can group by; the sequences' own counts are beside their names."""
 
@@ -87,6 +90,7 @@ class BoardScreen(ErrorBoundary, Screen[None]):
         self.running = ""
         """The command line that is being carried out."""
         self._heights: dict[str, int] = {}
+        self._places: tuple[tuple[object, ...], frozenset[str]] = ((), frozenset())
         self.since: datetime | None = None
         """When somebody looked last, before they came back."""
         self.beats = 0
@@ -256,13 +260,8 @@ class BoardScreen(ErrorBoundary, Screen[None]):
             return
         lines = {name: len(panel.grid.shown) for name, panel in self.panels.items()}
         figures = self.board.figures if self.board else ()
-        heights = layout.heights(
-            self.size.width,
-            room,
-            active=self.active,
-            lines=lines,
-            trends=any(len(figure.days) > 1 for figure in figures),
-        )
+        places = self._trend_places(room, lines)
+        heights = layout.heights(self.size.width, room, active=self.active, lines=lines, trends=places)
         self._show_trends([self.trends[name] for name in layout.TRENDS if name in heights], figures)
         shown = set(heights)
         self.tabs.display = not shown.issuperset(layout.PANELS)
@@ -285,11 +284,26 @@ class BoardScreen(ErrorBoundary, Screen[None]):
         self.set_class(bool(shown & set(layout.MIDDLE)), "-with-middle")
         self.set_class(bool(shown & set(layout.LEFT)), "-with-left")
 
+    def _trend_places(self, room: int, lines: Mapping[str, int]) -> frozenset[str]:
+        """Decided once for a size: what the lists hold later makes no plot come or go."""
+        key = (self.size.width, self.size.height, self.active, self._workspace)
+        if self._places[0] == key:
+            return self._places[1]
+        stamps = self.board.stamps if self.board else {}
+        is_read = all(name in stamps and stamps[name].was_tried for name in LISTED)
+        places = layout.trend_places(
+            self.size.width, room, active=self.active, lines=lines if is_read else None
+        )
+        if is_read:
+            self._places = (key, places)
+        return places
+
     def _show_trends(self, panels: Sequence[TrendsPanel], figures: Sequence[Figure]) -> None:
         """All plots in the one place that has room for them, or half of them in each."""
         each = -(-len(figures) // max(1, len(panels)))
         for number, panel in enumerate(panels):
-            panel.show(figures[number * each : (number + 1) * each], now=self._now())
+            shown = figures[number * each : (number + 1) * each]
+            panel.show(shown, now=self._now(), empty=NOT_RECORDED if self._mode else NOT_READ)
 
     # -- keys on the lists -----------------------------------------------------------------------------
 

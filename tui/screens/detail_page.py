@@ -1,4 +1,4 @@
-"""A page: one domain, inbox, sequence or step, with its course over time and what it is made of.
+"""A page: one domain, inbox, sequence, step or lead, with its course over time and what it is made of.
 
 Mounted once; going deeper or back shows another spot in the same widgets.
 """
@@ -24,8 +24,8 @@ from tui.model import layout, rich_card
 from tui.model.board import Board
 from tui.model.columns import INBOXES
 from tui.model.keys import PAGE, bindings
-from tui.model.lines import ChangeLine
-from tui.model.page_content import Metric, Page, PageRef, above, name_of, page, page_ref_of
+from tui.model.lines import ChangeLine, PageRef
+from tui.model.page_content import Metric, Page, above, name_of, page, page_ref_of, way
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import PALETTES, Glyphs, Ink, Piece
 from tui.theme.plotting import RANGES, Plot, Range
@@ -83,6 +83,7 @@ class DetailScreen(ErrorBoundary, Screen[None]):
         self.page: Page | None = None
         self.summary_card: Card | None = None
         self._facts: tuple[Fact, ...] = ()
+        self._text: tuple[str, ...] = ()
         self._ahead: tuple[Fact, ...] = ()
         self._metric = 0
         self.range: Range = RANGES[1]
@@ -163,17 +164,18 @@ class DetailScreen(ErrorBoundary, Screen[None]):
         self.plot_head.set_text([(f" {metric.title.upper() if metric else ''}", Ink.STRONG)], right)
         self._show_summary()
 
-    def show_today(self, ref: PageRef, facts: tuple[Fact, ...]) -> None:
+    def show_more(self, ref: PageRef, facts: tuple[Fact, ...], *, text: tuple[str, ...] = ()) -> None:
+        """What was read for this page alone."""
         if ref == self.ref:
-            self._facts = facts
+            self._facts, self._text = facts, text
             self._show_summary()
 
     def _go(self, ref: PageRef) -> None:
-        self._trail.append(ref)
+        self._trail = way(self._trail, ref, board=self._board) if self._board else [ref]
         self._arrive()
 
     def _arrive(self) -> None:
-        self._facts, self._ahead, self._metric = (), (), 0
+        self._facts, self._text, self._ahead, self._metric = (), (), (), 0
         self._rearrange()
         self.panels[0].grid.focus()
         self._look()
@@ -198,7 +200,8 @@ class DetailScreen(ErrorBoundary, Screen[None]):
 
     def _show_summary(self) -> None:
         card = self.page.card if self.page else GONE
-        summary = replace(card, facts=(*card.facts, *self._facts, *self._ahead))
+        facts = (*card.facts, *self._facts, *self._ahead)
+        summary = replace(card, text=(*card.text, *self._text), facts=facts)
         if summary != self.summary_card:
             self.summary_card = summary
             self.facts_text.update(

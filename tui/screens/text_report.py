@@ -33,7 +33,7 @@ def lines(board: Board, *, width: int, now: datetime, glyphs: Glyphs) -> Iterato
     yield drawing.fit([(f"{glyphs.of(head.tone)} ", ink), (head.text, Ink.STRONG)], width, more=glyphs.more)
     if head.detail:
         yield drawing.fit([(f"  {visible(head.detail)}", Ink.MUTED)], width, more=glyphs.more)
-    yield spread(board.counts, glyphs=glyphs, width=min(36, width // 3))
+    yield spread(board.counts, glyphs=glyphs, room=width)
     for condition in board.conditions:
         pieces: list[Piece] = [(f"  {glyphs.bad} ", Ink.BAD), (visible(condition.summary), Ink.TEXT)]
         yield drawing.fit(pieces, width, more=glyphs.more)

@@ -115,8 +115,7 @@ class Verdict(ErrorBoundary, Vertical):
         if verdict.detail and (named := names_that_fit(visible(verdict.detail), room)):
             left.append((f"   {named}", Ink.MUTED))
         self.words.set_text(left, right)
-        width = 36 if self.size.width >= 100 else max(10, self.size.width - 52)
-        self.spread.set_text(spread(board.counts, glyphs=self._glyphs, width=width, stale=stale))
+        self.spread.set_text(spread(board.counts, glyphs=self._glyphs, room=self.size.width, stale=stale))
 
 
 def names_that_fit(names: str, room: int) -> str:
@@ -127,8 +126,12 @@ def names_that_fit(names: str, room: int) -> str:
     return ", ".join(parts)
 
 
-def spread(of: InboxCounts, *, glyphs: Glyphs, width: int = 36, stale: bool = False) -> list[Piece]:
-    """A bar of the inboxes by how they stand, each part with a pattern of its own, and the numbers."""
+BAR = 36
+LEAST_BAR = 10
+
+
+def spread(of: InboxCounts, *, glyphs: Glyphs, room: int, stale: bool = False) -> list[Piece]:
+    """A bar of the inboxes by how they stand, each part with a pattern of its own, and the numbers; the bar gives way."""
     parts = (
         (of.resting, "resting", "z" if glyphs.ascii else "░", Ink.BAD),
         (of.bad, "bad", "X" if glyphs.ascii else "▚", Ink.BAD),
@@ -138,14 +141,17 @@ def spread(of: InboxCounts, *, glyphs: Glyphs, width: int = 36, stale: bool = Fa
     )
     if not of.all:
         return []
-    pieces: list[Piece] = [("  ", Ink.TEXT)]
-    for cells, (_, _, sign, ink) in _cells(parts, of.all, width):
-        pieces.append((sign * cells, Ink.MUTED if stale else ink))
+    numbers: list[Piece] = []
     for number, word, sign, ink in parts:
         if number:
-            pieces += [("   ", Ink.FAINT), (sign, Ink.MUTED if stale else ink)]
-            pieces += [(f" {number:,} ", Ink.TEXT), (word, Ink.MUTED)]
-    return pieces
+            numbers += [("   ", Ink.FAINT), (sign, Ink.MUTED if stale else ink)]
+            numbers += [(f" {number:,} ", Ink.TEXT), (word, Ink.MUTED)]
+    width = min(BAR, room - 5 - sum(cell_len(text) for text, _ in numbers))
+    bar: list[Piece] = []
+    if width >= LEAST_BAR:
+        cells = _cells(parts, of.all, width)
+        bar = [(sign * cell, Ink.MUTED if stale else ink) for cell, (_, _, sign, ink) in cells]
+    return [("  ", Ink.TEXT), *bar, *numbers]
 
 
 _Part = tuple[int, str, str, Ink]

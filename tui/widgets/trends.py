@@ -14,6 +14,7 @@ from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import PALETTES, Glyphs, Ink, Piece
 from tui.theme.plotting import Plot
 
+DAYS = 14
 EACH = 6
 """Lines for a plot, its title included."""
 
@@ -27,16 +28,14 @@ class TrendsPanel(ErrorBoundary, Widget):
         super().__init__(id=name)
         self._glyphs = glyphs
         self._plots: tuple[Plot, ...] = ()
+        self._empty = ""
         self._drawn: list[list[Piece]] = []
 
-    @property
-    def is_known(self) -> bool:
-        return bool(self._plots)
-
-    def show(self, figures: Sequence[Figure], *, now: datetime) -> None:
-        plots = tuple(plot for figure in figures if (plot := _plot(figure, now=now)))
-        if [one.values for one in plots] != [one.values for one in self._plots]:
-            self._plots = plots
+    def show(self, figures: Sequence[Figure], *, now: datetime, empty: str) -> None:
+        """Draw what is known; `empty` is said where nothing is."""
+        plots = tuple(_plot(figure, now=now) for figure in figures)
+        if [one.values for one in plots] != [one.values for one in self._plots] or empty != self._empty:
+            self._plots, self._empty = plots, empty
             self._draw()
 
     def on_resize(self) -> None:
@@ -47,8 +46,10 @@ class TrendsPanel(ErrorBoundary, Widget):
         number = max(1, min(len(self._plots), height // EACH))
         self._drawn = []
         for plot in self._plots[:number]:
+            is_known = any(value is not None for value in plot.values)
+            about = "by day, 14 days" if is_known else self._empty
             lines = plotting.draw(plot, width=width - 2, height=height // number - 1, glyphs=self._glyphs)
-            self._drawn += [[(plot.title.upper(), Ink.STRONG), ("  by day, 14 days", Ink.MUTED)], *lines]
+            self._drawn += [[(plot.title.upper(), Ink.STRONG), (f"  {about}", Ink.MUTED)], *lines]
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
@@ -57,15 +58,14 @@ class TrendsPanel(ErrorBoundary, Widget):
         return drawing.line(pieces, palette=palette, ground=palette.panel, width=self.size.width)
 
 
-def _plot(figure: Figure, *, now: datetime) -> Plot | None:
-    known = [float(value) for value in figure.days if value is not None]
-    if len(known) < 2:
-        return None
-    low, high = plotting.axis(known)
+def _plot(figure: Figure, *, now: datetime) -> Plot:
+    """With the days that are not known yet left open, so that the plot has its place and its axis of times."""
+    days = figure.days if len(figure.days) > 1 else (None,) * DAYS
+    low, high = plotting.axis([float(value) for value in days if value is not None])
     return Plot(
         title=figure.label,
-        values=figure.days,
-        start=now - timedelta(days=len(figure.days)),
+        values=days,
+        start=now - timedelta(days=len(days)),
         end=now,
         times="%d %b",
         low=low,

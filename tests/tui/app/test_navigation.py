@@ -13,6 +13,7 @@ from textual.pilot import Pilot
 
 from shared.api.models import Inbox
 from shared.domain.card import Card, Tone
+from shared.domain.records import InterestedReply, LeadReply
 from shared.domain.snapshot import Reading, Snapshot
 from shared.history import History
 from shared.storage.database import parse_url
@@ -21,8 +22,9 @@ from tui.app.dashboard import DashboardApp
 from tui.feed.history_access import HistoryAccess
 from tui.feed.pending_changes import PendingChanges
 from tui.feed.workspace_state import WorkspaceState
-from tui.model.lines import ChangeLine
-from tui.model.page_content import PageRef, page
+from tui.model.changes import between
+from tui.model.lines import ChangeLine, PageRef
+from tui.model.page_content import page, way
 from tui.screens.all_workspaces import AllWorkspacesScreen, WorkspaceTile
 from tui.screens.detail_page import DetailScreen
 from tui.screens.dialogs import CardDialog
@@ -107,6 +109,54 @@ async def test_one_goes_down_from_domains_to_an_inbox_and_back(clock: Clock) -> 
         assert "person" not in names(app)
         await press(pilot, "escape", "escape")
         assert app.board_screen.is_current
+
+
+async def test_a_lead_has_a_page_with_its_reply_and_who_has_claimed_it(clock: Clock) -> None:
+    acme = state("acme", clock=clock)
+    assert isinstance(acme.feed, FakeFeed)
+    acme.feed.shares_replies = True
+    acme.feed.replies["maya@harbor.example"] = LeadReply(
+        alert_id="al_1",
+        received_at=NOW,
+        sequence=NAMES[0],
+        step=2,
+        text="Yes, call me on Monday.",
+        status="new",
+    )
+    reply = InterestedReply(email="maya@harbor.example", received_at=NOW, sequence=NAMES[0], claimed_by="ann")
+    async with open_app([acme], clock=clock) as (app, pilot):
+        await see(app, pilot, 0, account(replies=(reply,)))
+        await press(pilot, "4", "enter")
+        assert names(app).startswith("acme › Maya Sharma")
+        assert isinstance(app.screen, DetailScreen)
+        card = app.screen.summary_card
+        assert card
+        facts = {fact.label: fact.value for fact in card.facts}
+        assert (facts["Sequence"], facts["Claimed by"], facts["Step"]) == (NAMES[0], "ann", "2")
+        assert facts["Replied"] == "02 Mar 14:32"
+        assert card.text == ("Yes, call me on Monday.",)
+
+
+async def test_a_change_leads_to_what_has_changed(clock: Clock) -> None:
+    before = account()
+    asleep = tuple(replace(box, status="resting") for box in before.inboxes.value or ())
+    after = replace(before, inboxes=replace(before.inboxes, value=asleep))
+    found = between(before, after, at=NOW)
+    async with open_app([state("acme", clock=clock)], clock=clock) as (app, pilot):
+        app.post_message(app.Ticked(tick_of(after, changes=found)))
+        await pilot.pause()
+        await press(pilot, "5", "enter")
+        assert names(app).startswith(f"acme › {app.board_screen.changes[0].subject}")
+
+
+def test_a_path_never_goes_round_in_a_circle() -> None:
+    board = board_of(account())
+    boxes = [PageRef(kind="inbox", key=line.key) for line in board.inboxes if line.inbox.domain == DOMAIN]
+    domain, domains = PageRef(kind="domain", key=DOMAIN), PageRef(kind="domains")
+    assert way([domains, domain], boxes[0], board=board) == [domains, domain, boxes[0]]
+    assert way([domains, domain, boxes[0]], boxes[1], board=board) == [domains, domain, boxes[1]]
+    assert way([domains, domain, boxes[0]], domain, board=board) == [domains, domain]
+    assert way([boxes[0]], domain, board=board) == [domain]
 
 
 async def test_a_click_on_the_path_goes_back_up(clock: Clock) -> None:

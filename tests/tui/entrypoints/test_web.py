@@ -6,8 +6,9 @@ import asyncio
 import io
 import re
 import zipfile
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -16,9 +17,11 @@ import pytest
 
 from sandbox.service import Service
 from shared.domain.health import Thresholds
+from shared.domain.records import LeadReply
 from shared.history import History
 from shared.settings import Settings, load
 from shared.storage.database import parse_url
+from tests.tui.accounts import FakeFeed
 from tui.entrypoints import web
 from tui.entrypoints.relay import Relay, read_frame, write_frame
 from tui.entrypoints.viewer import RelayFeed
@@ -146,15 +149,16 @@ async def test_a_viewer_exports_into_its_browser(tmp_path: Path, monkeypatch: py
         await viewer.close()
 
 
-async def test_what_inboxes_sent_today_comes_from_the_one_poller(tmp_path: Path) -> None:
-    relay, asked = Relay({"workspaces": []}), 0
+REPLY = LeadReply(
+    alert_id="al_1", received_at=datetime(2026, 3, 2, tzinfo=UTC), sequence="Q3", step=2, text="Yes."
+)
 
-    async def today() -> Mapping[str, int | None]:
-        nonlocal asked
-        asked += 1
-        return {"ann@useacme.example": 26}
 
-    relay.sent_today["acme"] = today
+async def test_what_a_viewer_asks_is_answered_by_the_one_poller(tmp_path: Path) -> None:
+    relay = Relay({"workspaces": []})
+    poller = FakeFeed(sent={"ann@useacme.example": 26})
+    poller.replies["maya@harbor.example"] = REPLY
+    relay.feeds["acme"] = poller
     async with relay.serving(tmp_path / "feed"), History(parse_url("sqlite:///:memory:")) as store:
         reader, writer = await asyncio.open_unix_connection(tmp_path / "feed")
         assert await read_frame(reader) == {"workspaces": []}
@@ -165,13 +169,19 @@ async def test_what_inboxes_sent_today_comes_from_the_one_poller(tmp_path: Path)
             thresholds=Thresholds(),
             ask=partial(write_frame, writer),
         )
-        await write_frame(writer, {"sent_today": "a workspace that is not there"})
-        wanted = asyncio.create_task(feed.sent_today(), name="viewer-today")
-        frame = await read_frame(reader)
-        assert frame == {"name": "acme", "sent_today": {"ann@useacme.example": 26}}
-        feed.learn(frame["sent_today"])
-        assert await wanted == {"ann@useacme.example": 26}
-        assert asked == 1
+        await write_frame(writer, {"name": "a workspace that is not there", "question": 0})
+
+        async def follow() -> None:
+            while frame := await read_frame(reader):
+                assert frame["name"] == "acme"
+                feed.learn(frame["question"], frame["answer"])
+
+        following = asyncio.create_task(follow(), name="viewer-following")
+        async with asyncio.timeout(5):
+            assert await feed.sent_today() == {"ann@useacme.example": 26}
+            assert await feed.last_reply("maya@harbor.example") == REPLY
+            assert await feed.last_reply("nobody@harbor.example") is None
+        following.cancel()
         writer.close()
 
 

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from shared.domain.snapshot import Snapshot
 from tests.tui.accounts import NOW, account
 from tui.model.changes import between
+
+
+def recovering(before: Snapshot) -> Snapshot:
+    boxes = tuple(
+        replace(box, status="warming") if box.status == "resting" else box
+        for box in before.inboxes.value or ()
+    )
+    return replace(before, inboxes=replace(before.inboxes, value=boxes))
 
 
 def test_inboxes_of_a_domain_that_rest_together_are_one_change() -> None:
@@ -18,7 +27,12 @@ def test_inboxes_of_a_domain_that_rest_together_are_one_change() -> None:
     one = tuple(replace(box, status="resting") if box is awake[1] else box for box in awake)
     after = replace(before, inboxes=replace(before.inboxes, value=resting))
     assert [(line.subject, line.text) for line in between(before, after, at=NOW)] == [
-        ("useacme.example", "6 inboxes → resting")
+        ("useacme.example", "paused (6 inboxes)")
     ]
+    assert [line.text for line in between(after, recovering(after), at=NOW)] == ["recovers (6 inboxes)"]
+    some = tuple(replace(box, status="resting") if n in {0, 4} else box for n, box in enumerate(awake))
+    after = replace(before, inboxes=replace(before.inboxes, value=some))
+    texts = {line.subject: line.text for line in between(before, after, at=NOW)}
+    assert texts["useacme.example"] == "2 inboxes → resting"
     after = replace(before, inboxes=replace(before.inboxes, value=one))
     assert [line.subject for line in between(before, after, at=NOW)] == [awake[1].email]
