@@ -11,7 +11,7 @@ from typing import Any
 
 from shared.api.models import COUNTS, StatsRow
 from shared.domain.card import Tone
-from shared.domain.evidence import rate_data
+from shared.domain.evidence import rates_data
 from shared.domain.records import Incident, PositiveReply
 from shared.domain.reports import totals
 
@@ -150,8 +150,7 @@ def counts_data(row: StatsRow) -> dict[str, object]:
     """The counts with their rates and the bounds of each."""
     return {
         **{name: getattr(row, name) for name in COUNTS},
-        **rate_data("reply_rate", row.replies, row.sends),
-        **rate_data("positive_rate", row.positive_replies, row.sends),
+        **rates_data(sends=row.sends, replies=row.replies, positive=row.positive_replies),
     }
 
 

@@ -76,11 +76,14 @@ def show(part: int | None, sends: int | None) -> str:
     return UNKNOWN if found is None and not (part is not None and sends) else str(found or TOO_FEW)
 
 
-def rate_data(name: str, part: int | None, sends: int | None) -> dict[str, float | None]:
-    """A rate and its bounds as fields of JSON: `reply_rate`, `reply_rate_low`, `reply_rate_high`."""
-    found = rate_of(part, sends)
-    low, high = found.bounds if found else (None, None)
-    return {name: found.share if found else None, f"{name}_low": low, f"{name}_high": high}
+def rates_data(*, sends: int | None, replies: int | None, positive: int | None) -> dict[str, float | None]:
+    """Rates and their bounds as fields of JSON: `reply_rate`, `reply_rate_low`, `reply_rate_high`, and of positive replies."""
+    data: dict[str, float | None] = {}
+    for name, part in (("reply_rate", replies), ("positive_rate", positive)):
+        found = rate_of(part, sends)
+        low, high = found.bounds if found else (None, None)
+        data |= {name: found.share if found else None, f"{name}_low": low, f"{name}_high": high}
+    return data
 
 
 def wilson(part: float, whole: float, z: float = Z) -> tuple[float, float]:

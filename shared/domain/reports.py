@@ -25,10 +25,3 @@ def totals(rows: Iterable[StatsRow], *, group: str = "total") -> StatsRow:
 def _total(values: list[int | None]) -> int | None:
     numbers = [value for value in values if value is not None]
     return sum(numbers) if len(numbers) == len(values) else None
-
-
-def change(now: float | None, before: float | None) -> float | None:
-    """The change as a fraction of what was before: 0.5 is half as much again; None when it cannot be told."""
-    if now is None or not before:
-        return None
-    return (now - before) / before

@@ -233,8 +233,7 @@ def _rate_cell(part: int | None, sends: int | None) -> str:
 def _data(row: StatsRow) -> dict[str, object]:
     return {
         **as_dict(row),
-        **evidence.rate_data("reply_rate", row.replies, row.sends),
-        **evidence.rate_data("positive_rate", row.positive_replies, row.sends),
+        **evidence.rates_data(sends=row.sends, replies=row.replies, positive=row.positive_replies),
     }
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from rich.console import Console
 
+from shared.domain import evidence
 from shared.domain.snapshot import SOURCES, Snapshot, take_snapshot
 from shared.domain.snapshot_json import to_json
 from shared.operations.context import open_client
@@ -73,13 +74,23 @@ def as_data(snapshot: Snapshot, board: Board) -> Mapping[str, Any]:
             {"kind": one.kind, "where": one.where or None, "text": one.text, "inboxes": one.extent or None}
             for one in board.conditions
         ],
-        **{name: reading["value"] for name, reading in readings.items()},
+        **{name: _with_rates(reading["value"]) for name, reading in readings.items()},
         "budget": document["budget"],
         "readings": {
             name: {key: reading[key] for key in ("read_at", "error", "cause", "failed_since", "more")}
             for name, reading in readings.items()
         },
     }
+
+
+def _with_rates(value: Any) -> Any:
+    """Rows of the stats with their rates and the bounds of each; everything else as it is."""
+    if isinstance(value, list):
+        return [_with_rates(one) for one in value]
+    if not isinstance(value, Mapping) or "sends" not in value:
+        return value
+    counts = {"sends": value["sends"], "replies": value["replies"], "positive": value["positive_replies"]}
+    return {**value, **evidence.rates_data(**counts)}
 
 
 async def _picture(snapshot: Snapshot, board: Board, place: Workspace) -> str:

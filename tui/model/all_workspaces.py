@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from shared.domain import evidence
 from shared.domain.card import Tone
 from shared.domain.snapshot import Reading
 from shared.domain.workspace_verdict import WorkspaceVerdict, judge_reading
-from shared.text.formats import show_count, show_rate
+from shared.text.formats import UNKNOWN, show_count
 from shared.text.sanitize import visible
 from tui.model.board import RANK, Board, Figure
 from tui.model.columns import INBOXES, Column, known
@@ -132,16 +133,20 @@ def headed(line: WorkspaceLine, *, glyphs: Glyphs) -> tuple[list[Piece], list[Pi
 def _figure(label: str, *, share: bool = False) -> Column:
     """One of the figures, or its share of the sends."""
 
-    def of(line: WorkspaceLine) -> float | None:
+    def of(line: WorkspaceLine) -> int | None:
         figure = line.figure(label)
-        return None if figure is None else figure.share if share else figure.value
+        return None if figure is None else figure.value
+
+    def rate(line: WorkspaceLine, _: int, __: Glyphs) -> Sequence[Piece]:
+        figure = line.figure(label)
+        text = figure.rate if figure else ""
+        return ((text or UNKNOWN, Ink.FAINT if text in {"", evidence.TOO_FEW} else Ink.MUTED),)
 
     def render(line: WorkspaceLine, _: int, __: Glyphs) -> Sequence[Piece]:
-        ink = Ink.FAINT if of(line) is None else Ink.MUTED if share else Ink.STRONG
-        return ((show_rate(of(line)) if share else show_count(of(line)), ink),)
+        return ((show_count(of(line)), Ink.FAINT if of(line) is None else Ink.STRONG),)
 
     if share:
-        return Column("rate", 6, render, right=True, rank=2)
+        return Column("rate", 11, rate, right=True, rank=2)
     return Column(label, 9, render, sort=lambda line: known(of(line)), right=True, rank=1)
 
 

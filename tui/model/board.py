@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from shared.api.http.rate_limit import BudgetState
 from shared.api.models import Inbox, StatsRow
-from shared.domain import health, reports
+from shared.domain import evidence, health, reports
 from shared.domain.card import Tone
 from shared.domain.conditions import Condition, conditions_of
 from shared.domain.failures import UNREACHABLE
@@ -22,19 +22,22 @@ from tui.model.lines import Freshness, InboxLine, LeadLine, SequenceLine, Stamp,
 from tui.theme import formatting
 
 RANK = {tone: rank for rank, tone in enumerate(health.WORST_FIRST)}
+SENDS = "Sends"
 STEP = 5
 """Health is ranked in steps of so much, so that small movements move no line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A big number: 30 days, today, a share of the sends, and the change against the 30 days before."""
+    """A big number: 30 days, today, a share of the sends, and the 30 days before."""
 
     label: str
     value: int | None
     today: int | None = None
-    share: float | None = None
-    change: float | None = None
+    sends: int | None = None
+    """What the value is a share of; None for the sends themselves."""
+    before: int | None = None
+    """The value of the 30 days before."""
     days: tuple[int | None, ...] = ()
     """The last fortnight by day, today last."""
     capacity: int | None = None
@@ -42,6 +45,20 @@ class Figure:
     compared: int | None = None
     """What it was at the same hour of the last comparable day, `compared_at`."""
     compared_at: datetime | None = None
+
+    @property
+    def rate(self) -> str:
+        """`4.1 % ± 0.6` or `too few`; empty for the sends themselves, and where it is unknown."""
+        return "" if self.share is None else evidence.show(self.value, self.sends)
+
+    @property
+    def share(self) -> float | None:
+        return None if self.label == SENDS else reports.rate(self.value, self.sends)
+
+    @property
+    def change(self) -> str:
+        """`▲ 12 %` against the 30 days before, or that chance may be the reason."""
+        return evidence.show_count_change(self.value, self.before)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,14 +238,14 @@ def _figures(snapshot: Snapshot) -> tuple[Figure, ...]:
     today = snapshot.today.value or StatsRow(group="")
     before = snapshot.previous.value or StatsRow(group="")
 
-    labels = {"Sends": "sends", "Replies": "replies", "Positive": "positive_replies", "Meetings": "meetings"}
+    labels = {SENDS: "sends", "Replies": "replies", "Positive": "positive_replies", "Meetings": "meetings"}
     return tuple(
         Figure(
             label=label,
             value=getattr(now, name),
             today=getattr(today, name),
-            share=None if name == "sends" else reports.rate(getattr(now, name), now.sends),
-            change=reports.change(getattr(now, name), getattr(before, name)),
+            sends=None if label == SENDS else now.sends,
+            before=getattr(before, name),
             days=_days(snapshot, name),
             capacity=_capacity(snapshot.inboxes.value) if name == "sends" else None,
             compared=getattr(snapshot.daily.compared, name, None),

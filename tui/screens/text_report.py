@@ -12,8 +12,9 @@ from pathlib import Path
 from rich.text import Text
 
 from shared.api.models import GROUPINGS
+from shared.domain import evidence
 from shared.text.csv_cells import guarded
-from shared.text.formats import show_change, show_count, show_rate
+from shared.text.formats import show_count
 from shared.text.sanitize import visible
 from tui.model.board import Board
 from tui.model.columns import LISTS, Column, line_pieces, place, side_by_side
@@ -58,8 +59,8 @@ def _figures(board: Board) -> Iterator[list[Piece]]:
         yield [
             (f"  {figure.label:<10}", Ink.MUTED),
             (f"{show_count(figure.value):>9}", Ink.STRONG),
-            (f"  {show_rate(figure.share):>7}" if figure.share is not None else " " * 9, Ink.TEXT),
-            (f"  {show_change(figure.change):>7}" if figure.change is not None else " " * 9, Ink.TEXT),
+            (f"  {figure.rate:>12}", Ink.FAINT if figure.rate == evidence.TOO_FEW else Ink.TEXT),
+            (f"  {figure.change:>15}", Ink.TEXT),
             (f"   today {show_count(figure.today)}", Ink.MUTED),
         ]
 

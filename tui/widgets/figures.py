@@ -10,8 +10,9 @@ from rich.cells import cell_len
 from textual.strip import Strip
 from textual.widget import Widget
 
+from shared.domain import evidence
 from shared.domain.workspace_verdict import InboxCounts
-from shared.text.formats import show_change, show_count, show_rate
+from shared.text.formats import show_count
 from tui.model.board import Figure
 from tui.model.lines import Freshness
 from tui.theme import drawing, formatting
@@ -36,14 +37,23 @@ SHORTEST = 7
 def rates(figure: Figure, *, glyphs: Glyphs, long: bool = False) -> list[Piece]:
     """The share of the sends, and the change against the 30 days before; `long` says against what."""
     pieces: list[Piece] = []
-    if figure.share is not None:
-        pieces.append((f"{show_rate(figure.share)}{' of sends' if long else ''}  ", Ink.TEXT))
-    if figure.change is not None:
-        change = show_change(figure.change).replace("▲", glyphs.up).replace("▼", glyphs.down)
-        pieces.append((change, Ink.GOOD if figure.change >= 0 else Ink.WARN))
+    if figure.rate == evidence.TOO_FEW:
+        pieces.append((f"{figure.rate}{' sends' if long else ''}  ", Ink.FAINT))
+    elif figure.rate:
+        rate = figure.rate.replace("±", "+-") if glyphs.ascii else figure.rate
+        pieces.append((f"{rate}{' of sends' if long else ''}  ", Ink.TEXT))
+    if figure.change:
+        pieces.append(_change(figure.change, glyphs=glyphs, long=long))
         if long:
             pieces.append((" vs 30 days before", Ink.MUTED))
     return pieces
+
+
+def _change(change: str, *, glyphs: Glyphs, long: bool) -> Piece:
+    if change == evidence.NO_CHANGE:
+        return change if long else "=", Ink.MUTED
+    text = change.replace("▲", glyphs.up).replace("▼", glyphs.down)
+    return text, Ink.GOOD if change.startswith("▲") else Ink.WARN
 
 
 def today(figure: Figure) -> list[Piece]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,8 +22,3 @@ def test_a_total_is_the_sum_or_unknown(values: list[int | None]) -> None:
     total = reports.totals(StatsRow(group="x", sends=value) for value in values).sends
     known = [value for value in values if value is not None]
     assert total == (sum(known) if len(known) == len(values) else None)
-
-
-def test_a_change_is_a_fraction_of_what_was_before() -> None:
-    assert reports.change(112, 100) == pytest.approx(0.12)
-    assert [reports.change(1, 0), reports.change(None, 1), reports.change(1, None)] == [None, None, None]

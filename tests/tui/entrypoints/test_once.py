@@ -80,6 +80,9 @@ async def test_once_as_json_holds_what_the_service_says(tmp_path: Path) -> None:
     verdict = found["verdict"]
     assert sum(verdict[word] for word in ("healthy", "at_risk", "bad", "resting", "unknown")) == len(inboxes)
     assert verdict["tone"] in {"good", "warn", "bad", "unknown"}
+    for row in (found["previous"], *found["stats_step"]):
+        low, rate, high = (row[name] for name in ("reply_rate_low", "reply_rate", "reply_rate_high"))
+        assert low < rate < high
     assert len(found["readings"]) == len(SOURCES)
     for reading in found["readings"].values():
         assert datetime.fromisoformat(reading["read_at"]).tzinfo

@@ -12,8 +12,11 @@ from shared.domain.records import InterestedReply
 from shared.domain.snapshot import Reading, Snapshot
 from shared.domain.workspace_verdict import InboxCounts
 from tests.tui.accounts import NOW, account, board_of, failing
+from tui.model.board import Figure
 from tui.model.changes import between, tone_of_change
 from tui.model.lines import Freshness
+from tui.theme.palette import ASCII, UNICODE, Ink
+from tui.widgets.figures import rates
 
 
 def inboxes(*boxes: Inbox) -> Snapshot:
@@ -81,13 +84,22 @@ def test_the_verdict_names_how_many_and_where() -> None:
     assert verdict.tone is Tone.BAD
 
 
-def test_figures_carry_share_and_change() -> None:
+def test_figures_carry_rate_and_change() -> None:
     sends, replies, *_ = board_of(account()).figures
     assert sends.value == 4 * 4_000 + 731 * 6
-    assert sends.share is None
+    assert (sends.share, sends.rate) == (None, "")
     assert replies.share is not None
-    assert replies.change is not None
-    assert replies.change < 0
+    assert replies.change.startswith("▼")
+
+
+def test_a_figure_of_few_sends_shows_its_margin_and_no_change_by_chance() -> None:
+    few = Figure(label="Replies", value=3, sends=40, before=9)
+    small = Figure(label="Replies", value=15, sends=210, before=18)
+    large = Figure(label="Replies", value=900, sends=21_000, before=600)
+    assert [few.rate, small.rate, large.rate] == ["too few", "7.1 % ± 4.3", "4.3 %"]
+    assert [few.change, small.change, large.change] == ["no clear change", "no clear change", "▲ 50 %"]
+    assert rates(few, glyphs=UNICODE)[0] == ("too few  ", Ink.FAINT)
+    assert [text for text, _ in rates(small, glyphs=ASCII)] == ["7.1 % +- 4.3  ", "="]
 
 
 def test_trouble_says_since_when_and_from_when_the_figures_are() -> None:
