@@ -235,7 +235,7 @@ async def both_bounce(guarded: GuardedWorkspace) -> str:
     await guarded.bounce(4)
     await guarded.bounce(3, name="Spring", first=100)
     guarded.remote.fails[guarded.sequence] = 500
-    assert await guarded.go_on() == []
+    assert await guarded.advance() == []
     return other
 
 
@@ -245,7 +245,7 @@ async def test_a_sequence_that_cannot_be_paused_holds_up_no_other_and_hides_none
     monkeypatch.setattr(guardrail_acts, "ATTEMPTS", 2)
     other = await both_bounce(guarded)
     assert guarded.remote.patched == [(other, "paused")]
-    (card,) = await guarded.go_on(10 * MINUTE)
+    (card,) = await guarded.advance(10 * MINUTE)
     assert card.title == "Guardrail rule paused Spring"
     assert "Not paused, because the service refused: Q3 founders" in card.text
     assert guarded.remote.patched == [(other, "paused")]
@@ -256,7 +256,7 @@ async def test_a_sequence_that_cannot_be_paused_holds_up_no_other_and_hides_none
 async def test_what_was_paused_before_guard_off_is_told_with_its_undo(guarded: GuardedWorkspace) -> None:
     other = await both_bounce(guarded)
     await guarded.store.guardrails.switch_off("default", Switch(rule="", by="ann", at=guarded.clock.now))
-    (card,) = await guarded.go_on(10 * MINUTE)
+    (card,) = await guarded.advance(10 * MINUTE)
     assert card.title == "Guardrail rule paused Spring"
     assert card.buttons[0].label == "Undo"
     assert guarded.remote.patched == [(other, "paused")]
