@@ -13,7 +13,7 @@ from bot.store import Store
 from shared.api.errors import OutreachError
 from shared.domain.card import Card
 from shared.operations import with_workspace
-from shared.operations.digest import digest_card
+from shared.operations.reports.digest import digest_card
 
 EVERY = 20.0
 """Seconds between two looks."""

@@ -10,10 +10,8 @@ from sqlalchemy.engine import URL
 from bot.store.alerts.acknowledgements import Acknowledgements
 from bot.store.alerts.claims import Alerts
 from bot.store.alerts.confirmations import Confirmations
-from bot.store.alerts.digests import Digests
 from bot.store.alerts.guardrails import Guardrails
 from bot.store.alerts.incidents import Incidents
-from bot.store.alerts.records import CommandRecords
 from bot.store.alerts.reminders import Reminders
 from bot.store.alerts.spikes import Spikes
 from bot.store.alerts.subjects import Subjects
@@ -29,6 +27,8 @@ from bot.store.queue.outcomes import Outcomes
 from bot.store.queue.repaints import Repaints
 from bot.store.queue.retention import Retention
 from bot.store.queue.slack_events import SlackEvents
+from bot.store.records.digests import Digests
+from bot.store.records.records import CommandRecords
 
 
 class Store:

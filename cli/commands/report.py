@@ -18,7 +18,7 @@ from shared.client_report.page import page
 from shared.commands import parse
 from shared.domain.records import Actor
 from shared.operations.context import CommandContext, local_zone, open_client
-from shared.operations.report import read_report, summary
+from shared.operations.reports.report import read_report, summary
 from shared.settings import Need, Settings, load
 
 STDOUT = "-"

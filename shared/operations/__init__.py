@@ -9,21 +9,11 @@ from shared.api.errors import OutreachError
 from shared.commands import Invocation, help_card, names_workspace
 from shared.domain.card import Card
 from shared.domain.records import RecordsUnavailable
-from shared.operations import (
-    bulk,
-    guard,
-    inboxes,
-    leads,
-    overview,
-    replies,
-    report,
-    sequences,
-    stats,
-    subscriptions,
-)
+from shared.operations import bulk, guard, inboxes, leads, replies, sequences, subscriptions
 from shared.operations.context import CommandContext
 from shared.operations.error_cards import error_card
 from shared.operations.outcome import Outcome, confirming_command, failure, record_outcome, write_audit
+from shared.operations.reports import overview, report, stats
 from shared.settings import DEFAULT, UnknownWorkspace
 
 __all__ = ["confirming_command", "error_card", "run", "with_workspace"]

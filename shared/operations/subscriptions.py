@@ -13,8 +13,8 @@ from shared.domain.card import Button, Card, Tone
 from shared.domain.records import Subscription
 from shared.operations import subscription_sources
 from shared.operations.context import CommandContext, Place
-from shared.operations.digest import digest_card
 from shared.operations.outcome import Outcome, find_sequence, need_records, refused
+from shared.operations.reports.digest import digest_card
 from shared.operations.subscription_card import card_of, policy
 
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from shared.domain.snapshot import Snapshot
 from shared.history import History
 from shared.storage.database import parse_url, sibling_url
-from tests.bench import tui_month
-from tests.bench.large_account import MANY, Lag, large_snapshot, with_random_changes
-from tests.bench.tui_terminal import dashboard
+from tests.bench.dashboard import tui_month
+from tests.bench.dashboard.large_account import MANY, Lag, large_snapshot, with_random_changes
+from tests.bench.dashboard.tui_terminal import dashboard
 from tests.tui.accounts import account
 from tui.app.dashboard import DashboardApp
 from tui.feed.poller import Tick, intervals

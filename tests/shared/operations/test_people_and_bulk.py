@@ -9,7 +9,7 @@ from shared.commands import parse
 from shared.domain.card import Card
 from shared.domain.records import ClaimTime
 from shared.operations import confirming_command, run
-from shared.operations.digest import digest_card
+from shared.operations.reports.digest import digest_card
 from tests.shared.doubles import NOW, CommandHarness, MemoryRecords, facts
 
 

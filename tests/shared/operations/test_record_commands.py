@@ -12,7 +12,7 @@ from shared.commands import Role, parse
 from shared.domain.card import Card, Tone
 from shared.domain.records import Actor, AuditEntry, ClaimTime, OpenReply, RecordsUnavailable, Subscription
 from shared.operations import run
-from shared.operations.digest import digest_card
+from shared.operations.reports.digest import digest_card
 from shared.settings import UnknownWorkspace, Workspace
 from tests.shared.doubles import BASE, NOW, CommandHarness, MemoryRecords, facts, text
 

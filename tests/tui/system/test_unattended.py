@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from shared.domain.snapshot import Snapshot
-from tests.bench import tui_month
+from tests.bench.dashboard import tui_month
 from tests.tui.accounts import NOW, Clock, account, acme, failing, tick_of
 from tests.waiting import until
 from tui.app.dashboard import DashboardApp

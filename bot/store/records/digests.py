@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
-from bot.store.alerts.records import next_digest, recurrence_of
 from bot.store.db.engine import Repository, Transaction, writes
 from bot.store.db.schema import digests
 from bot.store.queue import outbox
 from bot.store.queue.outbox import PlannedPost
+from bot.store.records.records import next_digest, recurrence_of
 
 LATEST = 6 * 3600.0
 """Seconds after its time that a digest is still given: a bot that was away overnight does not begin with old ones."""

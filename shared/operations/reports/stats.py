@@ -19,9 +19,9 @@ from shared.domain import evidence
 from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table, columns, number
 from shared.domain.reports import rate, totals
 from shared.domain.snapshot import service_day
-from shared.operations import people
 from shared.operations.context import CommandContext
-from shared.operations.day_range import Range, range_of
+from shared.operations.reports import people
+from shared.operations.reports.day_range import Range, range_of
 from shared.text.formats import show_count, show_days
 
 NUMBERS = ("Sends", "Replies", "Reply rate", "Positive", "Positive rate", "Meetings")

@@ -18,11 +18,11 @@ from shared.domain.records import ClaimTime, OpenReply
 from shared.domain.reports import totals
 from shared.domain.snapshot import service_day
 from shared.domain.workspace_verdict import WorkspaceVerdict, judge
-from shared.operations import people
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
-from shared.operations.overview import Part, read_part
-from shared.operations.stats import Past, total_facts
+from shared.operations.reports import people
+from shared.operations.reports.overview import Part, read_part
+from shared.operations.reports.stats import Past, total_facts
 from shared.settings import DEFAULT
 from shared.text.formats import show_days, show_number, show_span
 

@@ -26,8 +26,8 @@ from shared.api.http.rate_wait import LocalBudget
 from shared.domain.snapshot import Reading
 from shared.history import History
 from shared.storage.database import parse_url
-from tests.bench.large_account import Lag, large_snapshot
-from tests.bench.tui_terminal import dashboard
+from tests.bench.dashboard.large_account import Lag, large_snapshot
+from tests.bench.dashboard.tui_terminal import dashboard
 from tui.app.dashboard import DashboardApp
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Poller, PollIntervals, Tick
@@ -73,7 +73,7 @@ def measure(seconds: float = SECONDS) -> Month:
     """A month in so many seconds, in a process of its own."""
     with tempfile.TemporaryDirectory() as folder, _service() as port:
         asyncio.run(_simulate_fortnight(folder))
-        command = [sys.executable, "-m", "tests.bench.tui_month", folder, str(port), str(seconds)]
+        command = [sys.executable, "-m", "tests.bench.dashboard.tui_month", folder, str(port), str(seconds)]
         result = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
     most, slope, widgets, boards, lag, late = map(float, result)
     return Month(largest=most, slope=slope, widgets=widgets, boards=boards, lag=lag, late=late)
@@ -81,7 +81,7 @@ def measure(seconds: float = SECONDS) -> Month:
 
 @contextlib.contextmanager
 def _service() -> Iterator[int]:
-    command = [sys.executable, "-m", "tests.bench.tui_service"]
+    command = [sys.executable, "-m", "tests.bench.dashboard.tui_service"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         try:

@@ -11,15 +11,16 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from bot.store.alerts import changes, figures, replies, undo
+from bot.store.alerts import changes, undo
 from bot.store.alerts.guardrails import Guardrails
-from bot.store.alerts.periods import read_period
 from bot.store.alerts.timers import read_timer
 from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import alerts, audit, deliveries, digests, sightings, subscriptions, timers
 from bot.store.instance import last_seen
 from bot.store.queue.outbox import give_up
 from bot.store.queue.posts import State
+from bot.store.records import figures, replies
+from bot.store.records.periods import read_period
 from shared.api.events import Event, read_event
 from shared.domain.records import (
     AlertsSummary,

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from itertools import cycle
 
 from shared.api.models import Inbox
-from tests.bench.large_account import large_snapshot, with_random_changes
+from tests.bench.dashboard.large_account import large_snapshot, with_random_changes
 
 COUNTS = {"sends": 900, "replies": 31, "positive_replies": 9, "meetings": 2}
 NOBODY = b'{"data": [], "next_cursor": null}'

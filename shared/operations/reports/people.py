@@ -13,9 +13,9 @@ from shared.domain.card import Button, Card, Chart, Fact, Row, Table, columns, n
 from shared.domain.records import ClaimTime
 from shared.domain.reports import rate
 from shared.operations.context import CommandContext
-from shared.operations.day_range import range_of
 from shared.operations.outcome import need_records
 from shared.operations.replies import LATE_SECONDS
+from shared.operations.reports.day_range import range_of
 from shared.text.formats import show_number, show_rate, show_span
 
 COLUMNS = columns(

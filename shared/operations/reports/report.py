@@ -23,10 +23,10 @@ from shared.domain.reports import totals
 from shared.domain.snapshot import service_day
 from shared.history import History, HistoryUnavailable
 from shared.operations.context import CommandContext
-from shared.operations.day_range import Range, range_of
 from shared.operations.outcome import need_records
-from shared.operations.overview import Part, read_part
-from shared.operations.stats import Past, group_names, read_past, total_facts
+from shared.operations.reports.day_range import Range, range_of
+from shared.operations.reports.overview import Part, read_part
+from shared.operations.reports.stats import Past, group_names, read_past, total_facts
 from shared.text.formats import show_days, show_number, show_span
 
 MOST_DAYS = 62

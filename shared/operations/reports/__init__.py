@@ -1,0 +1,1 @@
+"""The commands that count: `status`, `stats`, `people`, digests, the client report."""
