@@ -12,21 +12,15 @@ import pytest
 from bot.alerts import rendering
 from bot.alerts.recovery import RECOVERED, note
 from bot.alerts.routing import Routes
-from bot.alerts.spike import NOUNS, Figure, over_card, spike_card
 from bot.commands import alert_actions
-from bot.commands.alert_actions import released, taken_over
-from bot.jobs import digests, spikes
+from bot.jobs import digests
 from bot.jobs.card_refresh import sequence_state
 from bot.jobs.reminders import Reminders
 from bot.store import Store, open_store
-from bot.store.alerts.reminders import Due
-from bot.store.alerts.spikes import Subject
-from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.posts import Post
 from shared.api.models import Sequence
-from shared.domain.alert_settings import AlertPolicy, QuietHours, Routing, Rule, SpikeRule
+from shared.domain.alert_settings import AlertPolicy, QuietHours, Routing, Rule
 from shared.domain.card import Card, Tone
-from shared.domain.records import Actor, Subscription
+from shared.domain.records import Subscription
 from shared.domain.recurrence import Recurrence, parse_recurrence
 from shared.storage.database import parse_url
 from tests.bot.harness import interested
@@ -218,70 +212,6 @@ async def test_a_card_says_that_its_sequence_was_paused_elsewhere_and_offers_to_
     assert running == "", "a name that two share is paused when both are"
 
 
-def test_a_spike_needs_the_number_and_the_share() -> None:
-    rule = SpikeRule(count=10, share=0.05)
-    assert spikes.is_spike(10, share=0.05, rule=rule)
-    assert spikes.is_spike(10, share=None, rule=rule)
-    assert not spikes.is_spike(10, share=0.04, rule=rule)
-    assert not spikes.is_spike(9, share=0.9, rule=rule)
-
-
-async def test_a_spike_has_one_card_that_counts_on_and_says_when_it_is_over(
-    store: Store, clock: ManualClock
-) -> None:
-    domain = Subject(scope="domain", name="mail.example")
-    for count in (10, 14, 14):
-        figures = [Figure(kind=kind, count=count, share=0.1) for kind in NOUNS][: 1 if count == 10 else 2]
-        card = spike_card(domain, figures, rule=SpikeRule(), since=clock.now)
-        planned = PlannedPost(dedupe="s:1", channel=CHANNEL, kind="spike", note=rendering.write_note(card))
-        await store.spikes.show("default", domain, [one.kind for one in figures], planned)
-    assert len(await post_all(store, clock)) == 1
-    open_ = await store.spikes.tallies("default", since=clock.now - HOUR)
-    assert open_.kinds("s:1") == list(NOUNS), "opt-outs joined the card of the bounces"
-    over = over_card(domain, open_.kinds("s:1"), since=clock.now, now=clock.now + HOUR)
-    assert await store.spikes.end("default", "s:1", rendering.write_note(over))
-    ((message,),) = await store.repaints.claim(limit=5)
-    assert (
-        rendering.card_of(message, several=False).title == "Over: many bounces and opt-outs from mail.example"
-    )
-
-
-async def test_a_spike_that_another_process_shows_already_gets_no_second_card(
-    store: Store, clock: ManualClock
-) -> None:
-    domain = Subject(scope="domain", name="mail.example")
-    for kind, dedupe in (("lead.bounced", "s:1"), ("lead.unsubscribed", "s:2")):
-        card = spike_card(domain, [Figure(kind=kind, count=10, share=0.1)], rule=SpikeRule(), since=clock.now)
-        planned = PlannedPost(dedupe=dedupe, channel=CHANNEL, kind="spike", note=rendering.write_note(card))
-        await store.spikes.show("default", domain, [kind], planned)
-    assert len(await post_all(store, clock)) == 1
-
-
-async def test_deliveries_are_counted_by_domain_and_by_sequence_without_anybodys_words(
-    store: Store, clock: ManualClock
-) -> None:
-    bounces = [
-        json.dumps(
-            {
-                "event": "lead.bounced",
-                "lead": {"email": f"x{n}@a.example"},
-                "sequence": "Q3",
-                "inbox": "s@mail.example",
-                "bounce_type": "hard",
-            }
-        ).encode()
-        for n in range(3)
-    ]
-    await arrive(store, *bounces)
-    found = await store.spikes.tallies("default", since=clock.now - HOUR)
-    assert {(one.scope, one.name, count) for (_, one), count in found.recent.items()} == {
-        ("domain", "mail.example", 3),
-        ("sequence", "Q3", 3),
-    }
-    counts, names = await store.subjects.domain_events("default", "mail.example", since=0)
-    assert (counts["hard"], list(names)) == (3, ["Q3"])
-
-
 @pytest.mark.parametrize(
     ("text", "ahead"),
     [
@@ -329,20 +259,6 @@ async def test_a_digest_is_given_once_at_its_time_and_not_for_what_is_long_past(
     assert digests.EVERY < HOUR
 
 
-async def test_what_a_storm_left_waiting_is_said_once_in_a_quarter_of_an_hour(
-    store: Store, clock: ManualClock
-) -> None:
-    posted: list[Post] = []
-    await arrive(store, *(interested(number) for number in range(100)))
-    await post_all(store, clock)
-    clock.now = (clock.now // 900 + 1) * 900
-    for _ in range(20):
-        posted += await sweep(store, clock, rules=AlertPolicy(escalate_after=None))
-        clock.now += 10
-    assert 1 <= sum(post.kind == "note" for post in posted) <= 2
-    assert all(post.kind in {"note", "reminder"} for post in posted)
-
-
 @pytest.mark.parametrize(
     ("verb", "left"),
     [("claim", "✓ Claimed by @ann."), ("handled", "✓ Done by @ann."), ("snooze", "Snoozed by @ann.")],
@@ -368,70 +284,6 @@ async def test_what_reminded_of_a_reply_says_who_has_it_and_calls_nobody_any_mor
     await store.alerts.wake(alert)
     (again,) = [m for m in await store.repaints.claim(limit=10) if m[0].kind == "reminder"]
     assert [button.label for button in rendering.card_of(again[0], several=False).buttons] == ["Claim"]
-
-
-async def test_a_claimer_who_has_not_finished_is_reminded_once_and_the_line_shows_the_end(
-    store: Store, clock: ManualClock, alert: str
-) -> None:
-    await store.alerts.claim(alert, ANN)
-    clock.now += 3 * HOUR
-    assert await sweep(store, clock) == []
-    clock.now += 2 * HOUR
-    (reminder,) = await sweep(store, clock)
-    assert (reminder.kind, reminder.mention, bool(reminder.thread_ts)) == ("unfinished", "U1", True)
-    drawn = rendering.message([reminder], several=False)
-    assert "<@U1>" in json.dumps(drawn.blocks)
-    assert "@ann claimed this 5 h ago" in json.dumps(drawn.blocks)
-    clock.now += 24 * HOUR
-    assert await sweep(store, clock) == []
-    await store.repaints.claim(limit=10)
-    await store.alerts.handle(alert, ANN)
-    (left,) = [m for m in await store.repaints.claim(limit=10) if m[0].kind == "unfinished"]
-    assert rendering.card_of(left[0], several=False).text == ("✓ Done by @ann.",)
-    assert "<@" not in json.dumps(rendering.message(left, several=False).blocks)
-
-
-async def test_a_claimer_is_left_alone_in_quiet_hours_and_when_it_is_done_meanwhile(
-    store: Store, clock: ManualClock, alert: str
-) -> None:
-    quiet = Routing(quiet=QuietHours(start=time(12), end=time(18)))
-    await store.alerts.claim(alert, ANN)
-    clock.now += 5 * HOUR
-    reminders = Reminders(store, AlertPolicy(), quiet, planned=lambda: None)
-    await reminders.sweep()
-    assert await post_all(store, clock) == []
-    await store.alerts.handle(alert, ANN)
-    clock.now += 24 * HOUR
-    await reminders.sweep()
-    assert await post_all(store, clock) == []
-
-
-async def test_a_claimer_in_one_of_several_slack_workspaces_is_mentioned(
-    store: Store, clock: ManualClock, alert: str
-) -> None:
-    nia = Actor(name="nia", id="T002/U001", face="slack")
-    await store.alerts.claim(alert, nia)
-    clock.now += 5 * HOUR
-    await Reminders(store, AlertPolicy(), Routing(), planned=lambda: None).sweep()
-    (reminder,) = await post_all(store, clock)
-    assert (reminder.kind, reminder.mention) == ("unfinished", nia.id)
-    before = await store.alerts.find(alert)
-    assert before is not None
-    assert taken_over(before, actor=ANN).mention == released(before, actor=ANN).mention == nia.id
-
-
-async def test_two_workspaces_with_one_channel_have_a_summary_each(store: Store) -> None:
-    """Within a quarter of an hour, in which one workspace has only one."""
-    many = [
-        Due(
-            alert_id=f"al_{n}", workspace=("acme", "globex")[n % 2], channel=CHANNEL, mention="", what="remind",
-            waiting_since=0.0, received_at=0.0, round=0, by="", body=interested(n), bundled=False,
-        )
-        for n in range(12)
-    ]  # fmt: skip
-    planned = Reminders(store, AlertPolicy(), Routing(), planned=lambda: None).plan(many, 900.0)
-    assert {workspace for workspace, _ in planned} == {"acme", "globex"}
-    assert len({post.dedupe for _, post in planned}) == 2
 
 
 async def test_an_escalation_carries_the_reply_its_sequence_and_a_link(

@@ -9,7 +9,6 @@ import stat
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
-from inspect import unwrap
 from pathlib import Path
 
 import pytest
@@ -19,50 +18,26 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from bot.alerts.routing import AGAIN_AFTER, Routes
+from bot.alerts.routing import AGAIN_AFTER
 from bot.store import Store, open_store
 from bot.store.db import columns, migrate, schema
 from bot.store.db.clock import SteadyClock
 from bot.store.db.engine import Transaction
-from bot.store.queue.found_leads import FoundLeads
 from bot.store.queue.insert import Arrival
 from bot.store.queue.outcomes import Absent, ChannelRefused, NotSent, Sent, Unknown
 from shared.domain.records import Actor, Subscription, Timer
 from shared.storage import database
 from shared.storage.database import parse_url
 from tests.bot.harness import interested
-from tests.waiting import until
+from tests.bot.manual_clock import ManualClock, arrive, routes
 
 ANN = Actor(name="ann", id="U1", face="slack")
-ROUTES = Routes(alert_channels={"default": "C1"})
-
-
-class ManualClock:
-    """A clock that moves when it is told to."""
-
-    def __init__(self) -> None:
-        self.now = 1_800_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
 
 
 @pytest.fixture
 async def store(url: sa.URL, clock: ManualClock) -> AsyncIterator[Store]:
     async with open_store(url, clock=clock) as opened:
         yield opened
-
-
-async def arrive(store: Store, *bodies: bytes, number: int = 1, answered: tuple[int, ...] = ()) -> None:
-    at = store.database.clock()
-    batch = [Arrival(workspace="default", body=body, at=at + n / 1e6) for n, body in enumerate(bodies)]
-    await store.arrivals.append(batch, number=number, answered=answered)
-    await store.deliveries.route(ROUTES.decide)
 
 
 async def test_the_migrations_make_exactly_the_tables_that_the_code_uses(store: Store) -> None:
@@ -125,7 +100,7 @@ async def test_processes_that_look_at_the_same_deliveries_at_once_count_every_ar
 
     async def look() -> int:
         text = 0
-        while news := await store.deliveries.route(ROUTES.decide, limit=25):
+        while news := await store.deliveries.route(routes().decide, limit=25):
             text += sum(pending.is_new for pending, _ in news)
         return text
 
@@ -178,10 +153,10 @@ async def test_an_uncertain_post_is_looked_up_twice_or_until_it_cannot_arrive_an
 
 async def test_a_channel_speaks_once_a_second_after_a_short_burst(store: Store, clock: ManualClock) -> None:
     await arrive(store, *(interested(number) for number in range(10)))
-    sent = []
+    began, sent = clock.now, []
     for _ in range(60):
         for turn in (await store.leases.claim(limit=5)).turns:
-            sent.append(clock.now - 1_800_000_000)
+            sent.append(clock.now - began)
             await store.outcomes.settle(turn, Sent(ts=str(len(sent))))
         clock.now += 0.1
     assert sent[:2] == pytest.approx([0, 0.1])
@@ -313,112 +288,6 @@ async def test_subscriptions_are_exactly_what_was_asked_for(store: Store) -> Non
     assert await store.records.unsubscribe("default", [bounced, bounced]) == 1
     assert await store.records.subscriptions("default", "C2") == [narrow]
     assert await store.records.subscriptions("other", "C2") == []
-
-
-async def test_an_interested_lead_without_a_delivery_is_announced_late_and_once(
-    store: Store, clock: ManualClock
-) -> None:
-    def body(name: str) -> bytes:
-        return json.dumps({"event": "reply.interested", "lead": {"email": name}}).encode()
-
-    old, new = {"old@x.example": body("old@x.example")}, {"new@x.example": body("new@x.example")}
-    assert await store.found_leads.compare("default", old, grace=60) == (0, 0)
-    await arrive(store, interested(1))
-    fields = {"ada1@acme.example": body("ada1@acme.example")}
-    assert await store.found_leads.compare("default", old | fields | new, grace=60) == (0, 1)
-    clock.now += 61
-    assert await store.found_leads.compare("default", old | fields | new, grace=60) == (1, 0)
-    await store.deliveries.route(ROUTES.decide)
-    assert [reply.email for reply in await store.records.open_replies("default")] == [
-        "ada1@acme.example",
-        "new@x.example",
-    ]
-    assert await store.found_leads.compare("default", old | fields | new, grace=60) == (0, 0)
-
-
-async def test_a_delivery_that_comes_after_its_lead_was_found_joins_the_alert_that_is_there(
-    store: Store, clock: ManualClock
-) -> None:
-    await store.found_leads.compare("default", {}, grace=60)
-    found = {"ada1@acme.example": b'{"event":"reply.interested","lead":{"email":"ada1@acme.example"}}'}
-    await store.found_leads.compare("default", found, grace=60)
-    clock.now += 61
-    await store.found_leads.compare("default", found, grace=60)
-    await store.deliveries.route(ROUTES.decide)
-    for number in (1, 2):
-        await arrive(store, interested(1), number=number)
-    (reply,) = await store.records.open_replies("default")
-    assert reply.sequence == "Q3 founders"
-    (turn,) = (await store.leases.claim(limit=5)).turns
-    await store.outcomes.settle(turn, Sent(ts="1"))
-    clock.now += 60
-    assert (await store.leases.claim(limit=5)).turns == ()
-
-
-def from_api(email: str, **more: str) -> dict[str, bytes]:
-    lead = {"email": email, **more}
-    return {email.lower(): json.dumps({"event": "reply.interested", "lead": lead, "found": "ld_1"}).encode()}
-
-
-@pytest.mark.parametrize("delivered", ["before the found one is routed", "in the same look"])
-async def test_a_delivery_that_comes_while_its_lead_is_being_found_makes_one_alert(
-    store: Store, clock: ManualClock, delivered: str
-) -> None:
-    found = from_api("Straße1@acme.example") | from_api("ada2@acme.example")
-    for _ in range(3):
-        await store.found_leads.compare("default", found if clock.now > 1_800_000_000 else {}, grace=60)
-        clock.now += 61
-    body = interested(1, lead={"email": " STRAßE1@acme.example "})
-    await store.arrivals.append([Arrival(workspace="default", body=body, at=clock.now)], number=1)
-    for _ in range(3 if "before" in delivered else 1):
-        await store.deliveries.route(ROUTES.decide, limit=1 if "before" in delivered else 50)
-    assert sorted(reply.email for reply in await store.records.open_replies("default")) == [
-        "ada2@acme.example",
-        "straße1@acme.example",
-    ]
-
-
-async def test_two_that_look_at_once_and_see_a_lead_in_two_forms_announce_it_once(
-    store: Store, clock: ManualClock
-) -> None:
-    await store.found_leads.compare("default", {}, grace=60)
-    await store.found_leads.compare("default", from_api("ada@acme.example"), grace=60)
-    clock.now += 61
-    first, second = (from_api("ada@acme.example", company=name) for name in ("Acme", "Acme Inc."))
-    with store.database.engine.begin() as connection:
-        first_look = Transaction(connection, lambda _: clock.now)
-        unwrap(FoundLeads.compare)(store.found_leads, first_look, "default", first, grace=60)
-        looking = asyncio.create_task(store.found_leads.compare("default", second, grace=60))
-        if not store.database.is_sqlite:  # there the second cannot even begin
-            await until(lambda: somebody_waits(store))
-    await looking
-    await store.deliveries.route(ROUTES.decide)
-    assert [reply.email for reply in await store.records.open_replies("default")] == ["ada@acme.example"]
-
-
-async def somebody_waits(store: Store) -> bool:
-    waiting = sa.text("SELECT count(*) FROM pg_locks WHERE NOT granted")
-    return bool(await store.database.read(lambda connection: connection.scalar(waiting)))
-
-
-async def test_two_processes_that_route_a_lead_and_its_delivery_make_one_alert(
-    store: Store, clock: ManualClock
-) -> None:
-    found: dict[str, bytes] = {}
-    for number in range(20):
-        found |= from_api(f"ada{number}@acme.example")
-    await store.found_leads.compare("default", {}, grace=60)
-    await store.found_leads.compare("default", found, grace=60)
-    clock.now += 61
-    for number, one in enumerate(found):
-        earlier = 1 if number % 2 else -1  # the delivery is taken first, or what was found
-        batch = [Arrival(workspace="default", body=interested(number), at=clock.now - earlier / 10)]
-        await store.arrivals.append(batch, number=number + 1)
-        await store.found_leads.compare("default", {one: found[one]}, grace=60)
-        clock.now += 1
-    await asyncio.gather(*(store.deliveries.route(ROUTES.decide, limit=1) for _ in range(50)))
-    emails = [reply.email for reply in await store.records.open_replies("default")]
-    assert sorted(emails) == sorted(found)
 
 
 async def test_bodies_are_pruned_before_hashes_and_what_is_unsent_keeps_both(

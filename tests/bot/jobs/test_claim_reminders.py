@@ -1,0 +1,103 @@
+"""Reminders of claims that nobody finished, and summaries of what waits."""
+
+from __future__ import annotations
+
+import json
+from datetime import time
+
+from bot.alerts import rendering
+from bot.commands.alert_actions import released, taken_over
+from bot.jobs.reminders import Reminders
+from bot.store import Store
+from bot.store.alerts.reminders import Due
+from bot.store.queue.posts import Post
+from shared.domain.alert_settings import AlertPolicy, QuietHours, Routing
+from shared.domain.records import Actor
+from tests.bot.harness import interested
+from tests.bot.manual_clock import (
+    ANN,
+    CHANNEL,
+    HOUR,
+    ManualClock,
+    arrive,
+    post_all,
+    sweep,
+)
+
+
+async def test_what_a_storm_left_waiting_is_said_once_in_a_quarter_of_an_hour(
+    store: Store, clock: ManualClock
+) -> None:
+    posted: list[Post] = []
+    await arrive(store, *(interested(number) for number in range(100)))
+    await post_all(store, clock)
+    clock.now = (clock.now // 900 + 1) * 900
+    for _ in range(20):
+        posted += await sweep(store, clock, rules=AlertPolicy(escalate_after=None))
+        clock.now += 10
+    assert 1 <= sum(post.kind == "note" for post in posted) <= 2
+    assert all(post.kind in {"note", "reminder"} for post in posted)
+
+
+async def test_a_claimer_who_has_not_finished_is_reminded_once_and_the_line_shows_the_end(
+    store: Store, clock: ManualClock, alert: str
+) -> None:
+    await store.alerts.claim(alert, ANN)
+    clock.now += 3 * HOUR
+    assert await sweep(store, clock) == []
+    clock.now += 2 * HOUR
+    (reminder,) = await sweep(store, clock)
+    assert (reminder.kind, reminder.mention, bool(reminder.thread_ts)) == ("unfinished", "U1", True)
+    drawn = rendering.message([reminder], several=False)
+    assert "<@U1>" in json.dumps(drawn.blocks)
+    assert "@ann claimed this 5 h ago" in json.dumps(drawn.blocks)
+    clock.now += 24 * HOUR
+    assert await sweep(store, clock) == []
+    await store.repaints.claim(limit=10)
+    await store.alerts.handle(alert, ANN)
+    (left,) = [m for m in await store.repaints.claim(limit=10) if m[0].kind == "unfinished"]
+    assert rendering.card_of(left[0], several=False).text == ("✓ Done by @ann.",)
+    assert "<@" not in json.dumps(rendering.message(left, several=False).blocks)
+
+
+async def test_a_claimer_is_left_alone_in_quiet_hours_and_when_it_is_done_meanwhile(
+    store: Store, clock: ManualClock, alert: str
+) -> None:
+    quiet = Routing(quiet=QuietHours(start=time(12), end=time(18)))
+    await store.alerts.claim(alert, ANN)
+    clock.now += 5 * HOUR
+    reminders = Reminders(store, AlertPolicy(), quiet, planned=lambda: None)
+    await reminders.sweep()
+    assert await post_all(store, clock) == []
+    await store.alerts.handle(alert, ANN)
+    clock.now += 24 * HOUR
+    await reminders.sweep()
+    assert await post_all(store, clock) == []
+
+
+async def test_a_claimer_in_one_of_several_slack_workspaces_is_mentioned(
+    store: Store, clock: ManualClock, alert: str
+) -> None:
+    nia = Actor(name="nia", id="T002/U001", face="slack")
+    await store.alerts.claim(alert, nia)
+    clock.now += 5 * HOUR
+    await Reminders(store, AlertPolicy(), Routing(), planned=lambda: None).sweep()
+    (reminder,) = await post_all(store, clock)
+    assert (reminder.kind, reminder.mention) == ("unfinished", nia.id)
+    before = await store.alerts.find(alert)
+    assert before is not None
+    assert taken_over(before, actor=ANN).mention == released(before, actor=ANN).mention == nia.id
+
+
+async def test_two_workspaces_with_one_channel_have_a_summary_each(store: Store) -> None:
+    """Within a quarter of an hour, in which one workspace has only one."""
+    many = [
+        Due(
+            alert_id=f"al_{n}", workspace=("acme", "globex")[n % 2], channel=CHANNEL, mention="", what="remind",
+            waiting_since=0.0, received_at=0.0, round=0, by="", body=interested(n), bundled=False,
+        )
+        for n in range(12)
+    ]  # fmt: skip
+    planned = Reminders(store, AlertPolicy(), Routing(), planned=lambda: None).plan(many, 900.0)
+    assert {workspace for workspace, _ in planned} == {"acme", "globex"}
+    assert len({post.dedupe for _, post in planned}) == 2

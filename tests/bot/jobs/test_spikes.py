@@ -1,0 +1,84 @@
+"""Spikes of events: when they begin, their one card, and when they are over."""
+
+from __future__ import annotations
+
+import json
+
+from bot.alerts import rendering
+from bot.alerts.spike import NOUNS, Figure, over_card, spike_card
+from bot.jobs import spikes
+from bot.store import Store
+from bot.store.alerts.spikes import Subject
+from bot.store.queue.outbox import PlannedPost
+from shared.domain.alert_settings import SpikeRule
+from tests.bot.manual_clock import (
+    CHANNEL,
+    HOUR,
+    ManualClock,
+    arrive,
+    post_all,
+)
+
+
+def test_a_spike_needs_the_number_and_the_share() -> None:
+    rule = SpikeRule(count=10, share=0.05)
+    assert spikes.is_spike(10, share=0.05, rule=rule)
+    assert spikes.is_spike(10, share=None, rule=rule)
+    assert not spikes.is_spike(10, share=0.04, rule=rule)
+    assert not spikes.is_spike(9, share=0.9, rule=rule)
+
+
+async def test_a_spike_has_one_card_that_counts_on_and_says_when_it_is_over(
+    store: Store, clock: ManualClock
+) -> None:
+    domain = Subject(scope="domain", name="mail.example")
+    for count in (10, 14, 14):
+        figures = [Figure(kind=kind, count=count, share=0.1) for kind in NOUNS][: 1 if count == 10 else 2]
+        card = spike_card(domain, figures, rule=SpikeRule(), since=clock.now)
+        planned = PlannedPost(dedupe="s:1", channel=CHANNEL, kind="spike", note=rendering.write_note(card))
+        await store.spikes.show("default", domain, [one.kind for one in figures], planned)
+    assert len(await post_all(store, clock)) == 1
+    open_ = await store.spikes.tallies("default", since=clock.now - HOUR)
+    assert open_.kinds("s:1") == list(NOUNS), "opt-outs joined the card of the bounces"
+    over = over_card(domain, open_.kinds("s:1"), since=clock.now, now=clock.now + HOUR)
+    assert await store.spikes.end("default", "s:1", rendering.write_note(over))
+    ((message,),) = await store.repaints.claim(limit=5)
+    assert (
+        rendering.card_of(message, several=False).title == "Over: many bounces and opt-outs from mail.example"
+    )
+
+
+async def test_a_spike_that_another_process_shows_already_gets_no_second_card(
+    store: Store, clock: ManualClock
+) -> None:
+    domain = Subject(scope="domain", name="mail.example")
+    for kind, dedupe in (("lead.bounced", "s:1"), ("lead.unsubscribed", "s:2")):
+        card = spike_card(domain, [Figure(kind=kind, count=10, share=0.1)], rule=SpikeRule(), since=clock.now)
+        planned = PlannedPost(dedupe=dedupe, channel=CHANNEL, kind="spike", note=rendering.write_note(card))
+        await store.spikes.show("default", domain, [kind], planned)
+    assert len(await post_all(store, clock)) == 1
+
+
+async def test_deliveries_are_counted_by_domain_and_by_sequence_without_anybodys_words(
+    store: Store, clock: ManualClock
+) -> None:
+    bounces = [
+        json.dumps(
+            {
+                "event": "lead.bounced",
+                "lead": {"email": f"x{n}@a.example"},
+                "sequence": "Q3",
+                "inbox": "s@mail.example",
+                "bounce_type": "hard",
+            }
+        ).encode()
+        for n in range(3)
+    ]
+    await arrive(store, *bounces)
+    found = await store.spikes.tallies("default", since=clock.now - HOUR)
+    assert {(one.scope, one.name, count) for (_, one), count in found.recent.items()} == {
+        ("domain", "mail.example", 3),
+        ("sequence", "Q3", 3),
+    }
+    counts, names = await store.subjects.domain_events("default", "mail.example", since=0)
+    assert (counts["hard"], list(names)) == (3, ["Q3"])

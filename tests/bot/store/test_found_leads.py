@@ -1,0 +1,132 @@
+"""Interested leads that the API shows without a delivery, on both engines."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from inspect import unwrap
+
+import pytest
+import sqlalchemy as sa
+
+from bot.store import Store, open_store
+from bot.store.db.engine import Transaction
+from bot.store.queue.found_leads import FoundLeads
+from bot.store.queue.insert import Arrival
+from bot.store.queue.outcomes import Sent
+from tests.bot.harness import interested
+from tests.bot.manual_clock import ManualClock, arrive, routes
+from tests.waiting import until
+
+
+@pytest.fixture
+async def store(url: sa.URL, clock: ManualClock) -> AsyncIterator[Store]:
+    async with open_store(url, clock=clock) as opened:
+        yield opened
+
+
+async def test_an_interested_lead_without_a_delivery_is_announced_late_and_once(
+    store: Store, clock: ManualClock
+) -> None:
+    def body(name: str) -> bytes:
+        return json.dumps({"event": "reply.interested", "lead": {"email": name}}).encode()
+
+    old, new = {"old@x.example": body("old@x.example")}, {"new@x.example": body("new@x.example")}
+    assert await store.found_leads.compare("default", old, grace=60) == (0, 0)
+    await arrive(store, interested(1))
+    fields = {"ada1@acme.example": body("ada1@acme.example")}
+    assert await store.found_leads.compare("default", old | fields | new, grace=60) == (0, 1)
+    clock.now += 61
+    assert await store.found_leads.compare("default", old | fields | new, grace=60) == (1, 0)
+    await store.deliveries.route(routes().decide)
+    assert [reply.email for reply in await store.records.open_replies("default")] == [
+        "ada1@acme.example",
+        "new@x.example",
+    ]
+    assert await store.found_leads.compare("default", old | fields | new, grace=60) == (0, 0)
+
+
+async def test_a_delivery_that_comes_after_its_lead_was_found_joins_the_alert_that_is_there(
+    store: Store, clock: ManualClock
+) -> None:
+    await store.found_leads.compare("default", {}, grace=60)
+    found = {"ada1@acme.example": b'{"event":"reply.interested","lead":{"email":"ada1@acme.example"}}'}
+    await store.found_leads.compare("default", found, grace=60)
+    clock.now += 61
+    await store.found_leads.compare("default", found, grace=60)
+    await store.deliveries.route(routes().decide)
+    for number in (1, 2):
+        await arrive(store, interested(1), number=number)
+    (reply,) = await store.records.open_replies("default")
+    assert reply.sequence == "Q3 founders"
+    (turn,) = (await store.leases.claim(limit=5)).turns
+    await store.outcomes.settle(turn, Sent(ts="1"))
+    clock.now += 60
+    assert (await store.leases.claim(limit=5)).turns == ()
+
+
+def from_api(email: str, **more: str) -> dict[str, bytes]:
+    lead = {"email": email, **more}
+    return {email.lower(): json.dumps({"event": "reply.interested", "lead": lead, "found": "ld_1"}).encode()}
+
+
+@pytest.mark.parametrize("delivered", ["before the found one is routed", "in the same look"])
+async def test_a_delivery_that_comes_while_its_lead_is_being_found_makes_one_alert(
+    store: Store, clock: ManualClock, delivered: str
+) -> None:
+    found = from_api("Straße1@acme.example") | from_api("ada2@acme.example")
+    for leads in ({}, found, found):
+        await store.found_leads.compare("default", leads, grace=60)
+        clock.now += 61
+    body = interested(1, lead={"email": " STRAßE1@acme.example "})
+    await store.arrivals.append([Arrival(workspace="default", body=body, at=clock.now)], number=1)
+    for _ in range(3 if "before" in delivered else 1):
+        await store.deliveries.route(routes().decide, limit=1 if "before" in delivered else 50)
+    assert sorted(reply.email for reply in await store.records.open_replies("default")) == [
+        "ada2@acme.example",
+        "straße1@acme.example",
+    ]
+
+
+async def test_two_that_look_at_once_and_see_a_lead_in_two_forms_announce_it_once(
+    store: Store, clock: ManualClock
+) -> None:
+    await store.found_leads.compare("default", {}, grace=60)
+    await store.found_leads.compare("default", from_api("ada@acme.example"), grace=60)
+    clock.now += 61
+    first, second = (from_api("ada@acme.example", company=name) for name in ("Acme", "Acme Inc."))
+    with store.database.engine.begin() as connection:
+        first_look = Transaction(connection, lambda _: clock.now)
+        unwrap(FoundLeads.compare)(store.found_leads, first_look, "default", first, grace=60)
+        looking = asyncio.create_task(store.found_leads.compare("default", second, grace=60))
+        if not store.database.is_sqlite:  # there the second cannot even begin
+            await until(lambda: somebody_waits(store))
+    await looking
+    await store.deliveries.route(routes().decide)
+    assert [reply.email for reply in await store.records.open_replies("default")] == ["ada@acme.example"]
+
+
+async def somebody_waits(store: Store) -> bool:
+    waiting = sa.text("SELECT count(*) FROM pg_locks WHERE NOT granted")
+    return bool(await store.database.read(lambda connection: connection.scalar(waiting)))
+
+
+async def test_two_processes_that_route_a_lead_and_its_delivery_make_one_alert(
+    store: Store, clock: ManualClock
+) -> None:
+    found: dict[str, bytes] = {}
+    for number in range(20):
+        found |= from_api(f"ada{number}@acme.example")
+    await store.found_leads.compare("default", {}, grace=60)
+    await store.found_leads.compare("default", found, grace=60)
+    clock.now += 61
+    for number, one in enumerate(found):
+        earlier = 1 if number % 2 else -1  # the delivery is taken first, or what was found
+        batch = [Arrival(workspace="default", body=interested(number), at=clock.now - earlier / 10)]
+        await store.arrivals.append(batch, number=number + 1)
+        await store.found_leads.compare("default", {one: found[one]}, grace=60)
+        clock.now += 1
+    await asyncio.gather(*(store.deliveries.route(routes().decide, limit=1) for _ in range(50)))
+    emails = [reply.email for reply in await store.records.open_replies("default")]
+    assert sorted(emails) == sorted(found)
