@@ -11,7 +11,7 @@ from shared.domain.health import WORST_FIRST
 from tests.tui.crisis_sheet import moments, sheet
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.e2e
 async def test_the_verdict_never_says_better_when_it_is_worse() -> None:
     seen = await moments()
     text = sheet(seen)

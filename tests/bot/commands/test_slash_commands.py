@@ -141,10 +141,10 @@ async def test_no_line_whatever_is_left_without_an_answer(served: BotWithService
 
 
 async def test_a_key_that_the_service_refuses_is_an_answer_with_cause_cure_and_reference(
-    tmp_path: Path,
+    tmp_path: Path, account: str
 ) -> None:
     async with (
-        Service(speed=0) as service,
+        Service(database=account, speed=0) as service,
         open_harness(tmp_path, OUTREACH_BASE_URL=service.base_url) as bot,
         bot_inside(bot, pace=HASTE),
     ):

@@ -44,13 +44,13 @@ async def once(folder: Path, base_url: str, key: str, *words: str) -> tuple[int,
 
 
 @asynccontextmanager
-async def service() -> AsyncIterator[tuple[Service, str]]:
-    async with Service(port=0) as opened:
+async def open_service(account: str) -> AsyncIterator[tuple[Service, str]]:
+    async with Service(database=account) as opened:
         yield opened, next(iter(opened.api_keys.values()))
 
 
-async def test_once_prints_the_verdict_the_figures_and_every_list(tmp_path: Path) -> None:
-    async with service() as (sandbox, key):
+async def test_once_prints_the_verdict_the_figures_and_every_list(tmp_path: Path, account: str) -> None:
+    async with open_service(account) as (sandbox, key):
         async with open_client(settings := settings_of(sandbox, tmp_path), settings.workspace()) as client:
             sequences, inboxes = await client.list_sequences(), await client.list_inboxes()
         code, out, err = await once(tmp_path, sandbox.base_url, key)
@@ -68,8 +68,8 @@ async def test_once_prints_the_verdict_the_figures_and_every_list(tmp_path: Path
     assert "\x1b" not in out, "a pipe gets no colours"
 
 
-async def test_once_as_json_holds_what_the_service_says(tmp_path: Path) -> None:
-    async with service() as (sandbox, key):
+async def test_once_as_json_holds_what_the_service_says(tmp_path: Path, account: str) -> None:
+    async with open_service(account) as (sandbox, key):
         async with open_client(settings := settings_of(sandbox, tmp_path), settings.workspace()) as client:
             sequences, inboxes = await client.list_sequences(), await client.list_inboxes()
         code, out, err = await once(tmp_path, sandbox.base_url, key, "--json")
@@ -89,9 +89,11 @@ async def test_once_as_json_holds_what_the_service_says(tmp_path: Path) -> None:
         assert reading["error"] is None
 
 
-async def test_once_as_svg_draws_the_board_into_the_file_and_prints_nothing(tmp_path: Path) -> None:
+async def test_once_as_svg_draws_the_board_into_the_file_and_prints_nothing(
+    tmp_path: Path, account: str
+) -> None:
     picture = tmp_path / "board.svg"
-    async with service() as (sandbox, key):
+    async with open_service(account) as (sandbox, key):
         async with open_client(settings := settings_of(sandbox, tmp_path), settings.workspace()) as client:
             sequences = await client.list_sequences()
         code, out, err = await once(tmp_path, sandbox.base_url, key, "--svg", str(picture))

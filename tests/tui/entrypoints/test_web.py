@@ -101,12 +101,12 @@ async def requests_when_settled(browser: aiohttp.ClientSession, service: Service
 
 @pytest.mark.e2e
 async def test_a_second_viewer_costs_the_service_no_request(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, account: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setattr(daily_counts, "FIRST_AFTER", 3600.0)  # the days of the past come later
     async with AsyncExitStack() as stack:
-        service = await stack.enter_async_context(Service(port=0))
+        service = await stack.enter_async_context(Service(database=account))
         link = await stack.enter_async_context(served(settings_of(service, tmp_path)))
         browser, address = await stack.enter_async_context(browsing(link))
         first = await browser.ws_connect(f"{address}ws?width=160&height=48")
@@ -130,10 +130,12 @@ async def wait_for_packet(socket: aiohttp.ClientWebSocketResponse, kind: str) ->
 
 
 @pytest.mark.e2e
-async def test_a_viewer_exports_into_its_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_viewer_exports_into_its_browser(
+    tmp_path: Path, account: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     async with AsyncExitStack() as stack:
-        service = await stack.enter_async_context(Service(port=0))
+        service = await stack.enter_async_context(Service(database=account))
         link = await stack.enter_async_context(served(settings_of(service, tmp_path)))
         browser, address = await stack.enter_async_context(browsing(link))
         viewer = await browser.ws_connect(f"{address}ws?width=160&height=48")
@@ -187,11 +189,11 @@ async def test_what_a_viewer_asks_is_answered_by_the_one_poller(tmp_path: Path) 
 
 @pytest.mark.e2e
 async def test_the_page_is_complete_and_only_its_own_may_look(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, account: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     async with AsyncExitStack() as stack:
-        service = await stack.enter_async_context(Service(port=0))
+        service = await stack.enter_async_context(Service(database=account))
         link = await stack.enter_async_context(served(settings_of(service, tmp_path)))
         browser, address = await stack.enter_async_context(browsing(link))
         async with browser.get(f"{address}?fontsize=28") as answer:
@@ -217,12 +219,12 @@ async def test_the_page_is_complete_and_only_its_own_may_look(
 
 @pytest.mark.e2e
 async def test_a_viewer_too_many_takes_the_place_of_the_one_unused_longest(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, account: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setattr(web, "MOST_VIEWERS", 2)
     async with AsyncExitStack() as stack:
-        service = await stack.enter_async_context(Service(port=0))
+        service = await stack.enter_async_context(Service(database=account))
         link = await stack.enter_async_context(served(settings_of(service, tmp_path)))
         browser, address = await stack.enter_async_context(browsing(link))
         first, second = [await browser.ws_connect(f"{address}ws?width=160&height=48") for _ in range(2)]

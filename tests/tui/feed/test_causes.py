@@ -29,10 +29,10 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(("fault", "cause"), FAULTS, ids=lambda value: str(value)[:24])
 async def test_the_cause_is_the_present_one_before_during_and_after_a_fault(
-    fault: dict[str, Any], cause: str
+    account: str, fault: dict[str, Any], cause: str
 ) -> None:
     ticks: asyncio.Queue[Tick] = asyncio.Queue()
-    async with Service(port=0, speed=0) as service, aiohttp.ClientSession() as http:
+    async with Service(database=account, speed=0) as service, aiohttp.ClientSession() as http:
         faults = f"{service.control_url}/faults"
         async with OutreachClient(
             base_url=service.base_url, api_key=service.api_keys["acme"], timeout=3.0

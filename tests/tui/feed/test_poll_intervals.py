@@ -57,10 +57,10 @@ def test_what_cannot_be_meant_is_refused(tmp_path: Path, line: str) -> None:
 
 
 async def test_a_start_is_no_burst_and_hurrying_all_neither(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, account: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    async with Service(port=0) as service:
+    async with Service(database=account) as service:
         settings, watcher = settings_of(service, tmp_path), Watcher()
         async with open_client(settings, settings.workspace()) as client:
             poller = Poller(
