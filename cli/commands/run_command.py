@@ -20,6 +20,7 @@ from shared.commands import Command, Invocation, parse
 from shared.domain.card import Card
 from shared.text.tokenize import quote
 
+STDOUT = "-"
 SEARCHING = {"lead", "remove"}
 PAGES_SEARCHED = 500
 """About a minute at the key's rate, seen and stopped by who waits for it."""
@@ -32,14 +33,18 @@ def run(command: Command, options: Namespace) -> int:
         invocation = replace(invocation, workspace=options.workspace)
     from shared.operations import bulk
 
+    if invocation.changes and any(vars(options).get(name) for name in ("json", "csv", "output")):
+        raise exit_codes.WrongUsage(
+            f"this changes something; --json, --csv and -o work with {command.name} list"
+        )
     asks = (command.confirm and command.asks_for(invocation.values)) or bool(bulk.scope(invocation))
     if asks and not options.yes and not attended():
         raise exit_codes.Failed(f"“{command.name}” needs confirmation, and this isn't a terminal: add --yes")
     card = asyncio.run(_answer(invocation, options))
-    if command.changes:
+    if invocation.changes:
         return _show(card, quiet=options.quiet)
     form = card_output.print_data if options.json else card_output.print_csv if options.csv else None
-    if options.output is None:
+    if options.output is None or str(options.output) == STDOUT:
         return _show(card, form=form)
     text = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="")
     with contextlib.redirect_stdout(text):

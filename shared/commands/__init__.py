@@ -55,7 +55,8 @@ class Invocation:
     @property
     def changes(self) -> bool:
         """Whether it may change something, with these arguments."""
-        return self.command.changes and not self.command.reads(self.values)
+        reads = self.command.reads
+        return self.command.changes and not (reads and reads(self.values))
 
 
 class UsageError(Exception):

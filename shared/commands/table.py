@@ -48,8 +48,8 @@ class Command:
     """Asks before it acts on several at once, unless the line says --yes."""
     asks_for: Callable[[Values], bool] = field(default=lambda _: True, repr=False, compare=False)
     """Of a command that asks first: for which arguments."""
-    reads: Callable[[Values], bool] = field(default=lambda _: False, repr=False, compare=False)
-    """Of a command that changes something: for which arguments it only reads."""
+    reads: Callable[[Values], bool] | None = field(default=None, repr=False, compare=False)
+    """Of a command that changes something: for which arguments it only reads; None: for none."""
     examples: tuple[str, ...] = ()
     faces: frozenset[Face] = frozenset(Face)
     grammar: Grammar = field(default=arguments.NOTHING, repr=False, compare=False)

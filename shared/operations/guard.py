@@ -201,6 +201,17 @@ async def _tested(name: str, rule: Rule, context: CommandContext, *, is_new: boo
         charts=await asyncio.to_thread(charts, rule, evidence, result),
         buttons=(Button(label="Add this rule", command=on),) if is_new else (),
         footer=_reach(evidence, start=start, context=context),
+        data=tuple(
+            {
+                "at": _moment(one.at).isoformat(),
+                rule.scope.value: one.label,
+                "measured": one.note,
+                "held_back": one.held_back,
+                "sends_after": one.sends,
+                "bounces_after": one.bounces,
+            }
+            for one in firings
+        ),
     )
 
 

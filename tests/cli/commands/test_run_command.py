@@ -60,6 +60,21 @@ def test_the_data_is_csv_too_and_goes_into_a_private_file(shell: Shell) -> None:
     assert shell.run("sequences", "--csv", "--json").code == 2
 
 
+def test_a_dash_is_stdout_and_no_file(shell: Shell) -> None:
+    told = shell.run("sequences", "--csv", "-o", "-")
+    assert (told.code, told.out) == (0, shell.run("sequences", "--csv").out)
+
+
+def test_what_only_reads_of_a_changing_command_has_data_too(shell: Shell) -> None:
+    told = shell.run("guard", "list", "--json")
+    assert {"name", "rule", "state"} <= set(told.data[0])
+    assert shell.run("guard", "test", "bounces-5", "--json").data == []
+    refused = shell.run("guard", "off", "bounces-5", "--json")
+    assert refused.code == 2
+    assert "guard list" in refused.err
+    assert {one["state"] for one in shell.run("guard", "--json").data} <= {"suggests", "tells"}
+
+
 def test_a_quiet_change_says_nothing_unless_it_fails(shell: Shell) -> None:
     assert shell.run("pause", "Win-back", "--quiet").code == 0
     result = shell.run("resume", "Win-back", "--quiet")

@@ -80,6 +80,9 @@ async def test_a_test_says_when_a_rule_would_have_fired_and_changes_nothing(harn
     (row,) = card.table.rows
     assert row.cells[1:3] == ("Q3 Founders", "10.0% bounces (10 of 100 sends) in 24h")
     assert facts(card)["Sends"] == "100"
+    assert card.data is not None
+    (firing,) = card.data
+    assert (firing["sequence"], firing["sends_after"], firing["held_back"]) == ("Q3 Founders", 100, False)
     assert card.unchanged
     assert not records(harness).entries
     assert (await harness.say("guard test health-25")).title == "health-25 would not have fired"
