@@ -86,6 +86,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         notice: str = "",
         glyphs: Glyphs = UNICODE,
         theme_name: str = "",
+        only_theme: str = "",
         keys: Mapping[str, str] | None = None,
         wall: bool = False,
         folder: Path | None = None,
@@ -116,8 +117,9 @@ class DashboardApp(ErrorBoundary, App[int]):
         self._last_input: datetime | None = None
         for name in PALETTES:
             self.register_theme(theme(name))
-        wanted = restored.theme if restored and restored.theme in PALETTES else theme_name
-        self.theme = wanted if wanted in PALETTES else THEMES[0]
+        self._themes = (only_theme,) if only_theme else THEMES
+        wanted = restored.theme if restored and restored.theme in self._themes else theme_name
+        self.theme = wanted if wanted in self._themes else self._themes[0]
         self._key_warnings = unknown_key_warnings(keys or {}, known=KEY_NAMES)
         self._keymap_by_group = keys_by_group(keys or {})
         self.set_keymap(
@@ -181,6 +183,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         for warning in self._key_warnings:
             self.notify(warning, severity="warning", timeout=30, markup=False)
         self.set_interval(1.0, self.second_passed, name="clock")
+        self.call_after_refresh(self.presenter.show)
         first, *others = self.workspaces.all
         self._start(first)
         for number, state in enumerate(others, start=1):
@@ -282,8 +285,8 @@ class DashboardApp(ErrorBoundary, App[int]):
             feed.read_now()
 
     def action_theme(self) -> None:
-        at = THEMES.index(self.theme) if self.theme in THEMES else -1
-        self.theme = THEMES[(at + 1) % len(THEMES)]
+        at = self._themes.index(self.theme) if self.theme in self._themes else -1
+        self.theme = self._themes[(at + 1) % len(self._themes)]
 
     def action_filter(self) -> None:
         grid = self.board_screen.grid

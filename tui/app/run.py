@@ -21,7 +21,13 @@ from tui.system.alarm_command import AlarmCommand
 from tui.system.fast_start import StartSettings, read_start_settings
 from tui.system.process import logging_to, tuned_gc
 from tui.system.self_restart import RestartState, parse_time, restart
-from tui.system.terminal import HandoverDriver, exit_when_terminal_gone, restored_terminal
+from tui.system.terminal import (
+    AsciiDriver,
+    HandoverDriver,
+    exit_when_terminal_gone,
+    plain_theme,
+    restored_terminal,
+)
 from tui.theme.palette import glyphs_for
 
 if TYPE_CHECKING:
@@ -85,13 +91,14 @@ async def run_dashboard(
         first = all_start_settings[0]
         options = DashboardOptions.of(first.section)
         alarm_command = AlarmCommand(options.alarm_command)
+        glyphs = glyphs_for(sys.stdout.encoding, ascii_only=options.ascii or environ.get("TERM") == "linux")
+        driver = AsciiDriver if glyphs.ascii else HandoverDriver
         app = DashboardApp(
             [_state(load, one, options=options, open_records=open_records) for one in all_start_settings],
             notice=notice,
-            glyphs=glyphs_for(
-                sys.stdout.encoding, ascii_only=options.ascii or environ.get("TERM") == "linux"
-            ),
+            glyphs=glyphs,
             theme_name=options.theme,
+            only_theme=plain_theme(environ),
             keys=options.keys,
             wall=wall,
             folder=first.state / "exports",
@@ -99,7 +106,7 @@ async def run_dashboard(
             on_alarm=alarm_command.call,
             restart_at=parse_time(options.refresh_at),
             restored=restored,
-            driver_class=None if "TEXTUAL_DRIVER" in environ else HandoverDriver,
+            driver_class=None if "TEXTUAL_DRIVER" in environ else driver,
         )
         level = environ.get("OUTREACH_LOG_LEVEL", "").strip() or "INFO"
         with logging_to(first.state / "dashboard.log", level=level), tuned_gc():

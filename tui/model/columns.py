@@ -94,7 +94,11 @@ def _text(of: Callable[[Any], str | None], ink: Ink = Ink.TEXT) -> CellRenderer:
 
 
 def _sign(line: Any, _: int, glyphs: Glyphs) -> Sequence[Piece]:
-    return ((glyphs.of(line.tone), TONE_INK[line.tone]),)
+    """The tone; what can't send at all has a sign of its own."""
+    is_stopped = (isinstance(line, InboxLine) and line.inbox.status == "resting") or (
+        isinstance(line, DomainLine) and line.domain.paused
+    )
+    return ((glyphs.paused, Ink.STOPPED),) if is_stopped else ((glyphs.of(line.tone), TONE_INK[line.tone]),)
 
 
 def _address(line: InboxLine, _: int, __: Glyphs) -> Sequence[Piece]:
@@ -316,7 +320,7 @@ DOMAINS = (
     _inboxes("Healthy", "healthy", Ink.GOOD, rank=2),
     _inboxes("At risk", "at_risk", Ink.WARN, rank=1),
     _inboxes("Bad", "bad", Ink.BAD, width=4),
-    _inboxes("Resting", "resting", Ink.BAD),
+    _inboxes("Resting", "resting", Ink.STOPPED),
     _inboxes("Unknown", "unknown", Ink.UNKNOWN, rank=3),
     Column("Why", 30, _text(lambda x: "; ".join(x.domain.reasons), Ink.MUTED), rank=4, grow=2),
 )

@@ -15,11 +15,12 @@ import select
 import signal
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from queue import Full
 from types import FrameType
 from typing import Protocol, cast
 
+from rich.console import Console
 from textual.drivers.linux_driver import LinuxDriver
 
 EVERY = 1.0
@@ -143,6 +144,29 @@ class HandoverDriver(LinuxDriver):
             return
         self._put(None)
         self._writer_thread.join(CLOSING)
+
+
+SIGNS = {
+    ">": "→›", ".": "·░", "-": "–─╸", "=": "━", "~": "…", "x": "×", "|": "│┃▌", "+": "╭╮╰╯┏┓┗┛", "_": "▁▂▃", "#": "▀▄█▓▅▆▇",
+    "/": "╱", '"': "“”", "'": "’", "o": "●", "X": "◆", "!": "▲",
+}  # fmt: skip
+ASCII = {ord(sign): plain for plain, signs in SIGNS.items() for sign in signs}
+"""One cell for one, so that nothing moves: for a console whose font lacks them."""
+
+
+class AsciiDriver(HandoverDriver):
+    """Writes no sign that a plain console can't show; letters of names stay."""
+
+    def write(self, data: str) -> None:
+        super().write(data if data.isascii() else data.translate(ASCII))
+
+
+def plain_theme(environ: Mapping[str, str]) -> str:
+    """The only theme for a terminal with sixteen colours, or none; empty for others."""
+    if "NO_COLOR" in environ:
+        return "mono"
+    colours = Console(force_terminal=True, _environ=environ).color_system
+    return "basic" if colours in {None, "standard"} else ""
 
 
 @contextlib.contextmanager

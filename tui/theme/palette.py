@@ -23,6 +23,7 @@ class Ink(StrEnum):
     GOOD = "good"
     WARN = "warn"
     BAD = "bad"
+    STOPPED = "stopped"
     UNKNOWN = "unknown"
     ACCENT = "accent"
 
@@ -60,9 +61,11 @@ class Palette:
     caution: str
     """Behind what is at risk."""
     dark: bool = True
+    plain: bool = False
+    """The colours are few, or none: attributes tell apart what else only they would."""
 
     def ink(self, ink: Ink) -> str:
-        return str(getattr(self, ink.value))
+        return self.bad if ink is Ink.STOPPED else str(getattr(self, ink.value))
 
 
 NIGHT = Palette(
@@ -85,13 +88,25 @@ DIMMED = Palette(
     good="#4378a8", warn="#a8713a", bad="#b5583b", unknown="#75699a", accent="#5d7fa3",
     ground="#06090c", panel="#0a0e13", cursor="#141d28", alarm="#2f170b", caution="#201a0d",
 )  # fmt: skip
-PALETTES = {"night": NIGHT, "day": DAY, "contrast": CONTRAST, "dimmed": DIMMED}
+BASIC = Palette(
+    text="#aaaaaa", strong="#ffffff", muted="#aaaaaa", faint="#555555",
+    good="#55ffff", warn="#ffff55", bad="#ff5555", unknown="#ff55ff", accent="#55ffff",
+    ground="#000000", panel="#000000", cursor="#0000aa", alarm="#aa0000", caution="#aa5500", plain=True,
+)  # fmt: skip
+"""The colours of a terminal that has sixteen, and eight grounds (https://man7.org/linux/man-pages/man4/console_codes.4.html)."""
+MONO = Palette(
+    text="#c0c0c0", strong="#ffffff", muted="#909090", faint="#505050",
+    good="#b0b0b0", warn="#ffffff", bad="#ffffff", unknown="#d0d0d0", accent="#e0e0e0",
+    ground="#101010", panel="#1a1a1a", cursor="#383838", alarm="#585858", caution="#404040", plain=True,
+)  # fmt: skip
+"""Greys, for NO_COLOR."""
+PALETTES = {"night": NIGHT, "day": DAY, "contrast": CONTRAST, "dimmed": DIMMED, "basic": BASIC, "mono": MONO}
 
 
 def theme(name: str) -> Theme:
     """The palette as a theme of the framework; every colour is also a variable for the style sheet."""
     palette = PALETTES[name]
-    colours = {f.name: getattr(palette, f.name) for f in fields(palette) if f.name != "dark"}
+    colours = {f.name: getattr(palette, f.name) for f in fields(palette) if f.name not in {"dark", "plain"}}
     return Theme(
         name=name,
         primary=palette.accent,

@@ -151,13 +151,18 @@ def _row_of(plot: Plot, value: float, rows: int) -> int:
 
 
 def _labels(plot: Plot, rows: int, marks: Mapping[int, float]) -> dict[int, str]:
+    """Round values by row; none where nothing is known, and none twice."""
+    if all(value is None for value in plot.values):
+        return {}
     at = {0: plot.high, rows - 1: plot.low}
     if rows >= 5 and not plot.judged:
         at[rows // 2] = plot.high - (plot.high - plot.low) * (rows // 2) / (rows - 1)
-    at = {**marks, **at}
-    return {
-        y: f"{value * 100:.1f} %" if plot.share else formatting.short_count(value) for y, value in at.items()
-    }
+    said: dict[int, str] = {}
+    for y, value in (*at.items(), *marks.items()):
+        text = f"{value * 100:.1f} %" if plot.share else formatting.short_count(value)
+        if y not in said and text not in said.values():
+            said[y] = text
+    return said
 
 
 def _times(plot: Plot, columns: int) -> list[Piece]:

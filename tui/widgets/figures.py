@@ -220,7 +220,7 @@ class HealthCounts(NumberRow):
             (of.healthy, signs.good, "healthy", Ink.GOOD),
             (of.at_risk, signs.warn, "at risk", Ink.WARN if of.at_risk else Ink.FAINT),
             (of.bad, signs.bad, "bad", Ink.BAD if of.bad else Ink.FAINT),
-            (of.resting, signs.resting, "resting", Ink.BAD if of.resting else Ink.FAINT),
+            (of.resting, signs.resting, "resting", Ink.STOPPED if of.resting else Ink.FAINT),
         ]
         return [*parts, (of.unknown, signs.unknown, "unknown", Ink.UNKNOWN)] if of.unknown else parts
 

@@ -8,10 +8,16 @@ import select
 import signal
 import sys
 import time
+from dataclasses import fields
 from pathlib import Path
 
 import psutil
 import pytest
+from rich.cells import cell_len
+
+from tui.system.terminal import ASCII, plain_theme
+from tui.theme.palette import ASCII as ASCII_GLYPHS
+from tui.theme.palette import UNICODE
 
 START = """
 import signal, sys
@@ -24,6 +30,29 @@ import sys
 from cli.main import main
 sys.exit(main(["demo"]))
 """
+
+
+def test_every_sign_has_a_plain_one_of_its_width() -> None:
+    for sign, plain in ASCII.items():
+        assert plain.isascii()
+        assert (len(plain), cell_len(chr(sign))) == (1, 1)
+    signs = set("".join(str(getattr(UNICODE, f.name)) for f in fields(UNICODE) if f.name != "ascii"))
+    drawn = {sign for sign in signs if not sign.isascii()}
+    assert drawn.isdisjoint(str(getattr(ASCII_GLYPHS, f.name)) for f in fields(ASCII_GLYPHS))
+
+
+@pytest.mark.parametrize(
+    ("environ", "theme"),
+    [
+        ({"TERM": "linux"}, "basic"),
+        ({"TERM": "xterm"}, "basic"),
+        ({"TERM": "xterm-256color"}, ""),
+        ({"TERM": "xterm", "COLORTERM": "truecolor"}, ""),
+        ({"TERM": "xterm-256color", "NO_COLOR": "1"}, "mono"),
+    ],
+)
+def test_a_plain_terminal_has_a_theme_of_its_own(environ: dict[str, str], theme: str) -> None:
+    assert plain_theme(environ) == theme
 
 
 def spawn(folder: Path, program: str = START) -> tuple[int, int]:
